@@ -159,6 +159,8 @@ static void describe_options(const struct run *run, char *text, size_t size)
         w->extend, w->scale, (unsigned long long)longest_record(o), gpu ? "gpu" : "cpu",
         gpu ? (long long)cli_align_memory(o) : 0LL, p->free_ends, o->min_score ? o->min_score : "",
         o->min_identity ? o->min_identity : "");
+    if (w->both_strands && n >= 0 && (size_t)n < size)
+        n += snprintf(text + n, size - (size_t)n, " strand=both");
     if (w->stats.lambda > 0 && n >= 0 && (size_t)n < size)
         snprintf(text + n, size - (size_t)n,
                  " lambda=%.10g karlin-k=%.10g db-size=%.0f max-evalue=%.10g", w->stats.lambda,

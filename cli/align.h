@@ -9,6 +9,7 @@
  *   align_job.c    blocks of the input, which a journal keeps
  *   align_out.c    alignments as text
  *   align_stats.c  bit scores and E-values
+ *   align_strand.c reverse complements of queries
  *
  * One process aligns pairs where they were read. With workers the command reads blocks and sends
  * their records, and a worker gives their text. */
@@ -29,8 +30,8 @@ struct cli_feed {
     pthread_cond_t changed;
     struct bioinfer_records *blocks[CLI_FEED_BLOCKS]; /* a ring: n from first on */
     size_t first, n;
-    uint64_t bytes; /* of the blocks, about */
-    int status; /* why it ended */
+    uint64_t bytes; /* about the memory of the blocks */
+    int status;     /* why it ended */
     struct bioinfer_error err;
     bool open, end, stop;
 };
@@ -116,6 +117,8 @@ struct cli_align_out {
     const char *matrix;         /* for the header of needle */
     const char *matrix_file;    /* NULL: it is a built-in one, or none */
     double scale, open, extend; /* costs in points */
+    bool both_strands;          /* the strand is written, too */
+    bool reverse;               /* the pair at hand has the query's reverse complement */
     bool score_only, plain;     /* plain: M instead of = and X */
     bool free_ends, local;
     bool has_least;        /* pairs that score less are not written, */
@@ -231,9 +234,35 @@ int cli_align_job_open(struct cli_align_job *j, const struct cli_align_out *w, c
 int cli_align_job_next(struct cli_align_job *j, struct bioinfer_error *err);
 void cli_align_job_close(struct cli_align_job *j); /* accepts a zeroed one */
 
+/* ---- align_strand.c: both strands of nucleotides ---- */
+
+/* A batch keeps this for them. */
+struct cli_align_strands {
+    struct bioinfer_align_pair *pairs; /* two for each pair: forward, reverse */
+    struct bioinfer_alignment *picked; /* the better result of each pair */
+    struct bioinfer_record *turned;    /* queries as their reverse complement */
+    bool *reverse;                     /* whether that was picked */
+    char *letters;                     /* where the reverse complements lie */
+    size_t letters_cap;
+};
+
+struct cli_batch;
+
+bool cli_align_strands_wanted(const struct cli_options *o);
+/* Whether a format and a matrix (NULL: match and mismatch) allow what is wanted; says why not. */
+bool cli_align_strands_check(const struct cli_options *o, const char *format, const char *matrix);
+/* Takes memory for batches of n pairs: 0, or NOMEM. */
+int cli_align_strands_open(struct cli_align_strands *s, size_t n_pairs);
+void cli_align_strands_close(struct cli_align_strands *s); /* accepts a zeroed one */
+/* Makes the pairs of both strands of a batch that is filled: 0, or NOMEM. */
+int cli_align_strands_give(struct cli_batch *b);
+/* Makes the better of each two results that of the pair, with the letters that it is of. */
+void cli_align_strands_pick(struct cli_batch *b, const struct bioinfer_alignment *results);
+
 /* ---- align_batch.c: batches of pairs on their way through the task ---- */
 
 struct cli_batch {
+    struct cli_align_strands strands; /* where both are wanted */
     struct bioinfer_align_pair *pairs;
     const struct bioinfer_record **sides; /* two for each pair */
     const struct bioinfer_alignment *results;

@@ -35,6 +35,7 @@ static void format_piece(const struct cli_align_run *run, const struct cli_batch
             __builtin_prefetch(b->sides[2 * (i + SOON)]->id);
             __builtin_prefetch(b->sides[2 * (i + SOON) + 1]->id);
         }
+        writer.reverse = writer.both_strands && b->strands.reverse[i];
         if (has_result(b, i) &&
             cli_align_keeps(&writer, b->sides[2 * i], b->sides[2 * i + 1], &b->results[i]))
             cli_align_put(&writer, b->sides[2 * i], b->sides[2 * i + 1], &b->results[i]);
@@ -192,6 +193,8 @@ static int take_batch(void *user, const struct bioinfer_pairs *pairs,
     if (cli_stop_signal())
         return BIOINFER_CANCELLED;
     b->results = results;
+    if (run->writer->both_strands)
+        cli_align_strands_pick(b, results);
     tally(run, b);
     st = run->cli->options->score_only ? write_scores(run, b) : write_alignments(run, b);
     if (!st && run->blocks)
@@ -311,6 +314,12 @@ static int give_batch(void *user, struct bioinfer_pairs *pairs, struct bioinfer_
     if (st < 0)
         run->source_failed = st;
     *pairs = (struct bioinfer_pairs){.pairs = b->pairs, .n = b->n, .user = b};
+    if (st > 0 && run->writer->both_strands) {
+        if ((st = cli_align_strands_give(b)) < 0)
+            return run->source_failed = st;
+        *pairs = (struct bioinfer_pairs){.pairs = b->strands.pairs, .n = 2 * b->n, .user = b};
+        st = 1;
+    }
     return st;
 }
 
@@ -323,7 +332,8 @@ int cli_align_start(struct cli_align_run *run)
         /* not calloc: what no pair is put into is never touched */
         b->pairs = malloc(BATCH_PAIRS * sizeof *b->pairs);
         b->sides = malloc(2 * (size_t)BATCH_PAIRS * sizeof *b->sides);
-        if (!b->pairs || !b->sides)
+        if (!b->pairs || !b->sides ||
+            (run->writer->both_strands && cli_align_strands_open(&b->strands, BATCH_PAIRS)))
             return cli_fail(run->cli, CLI_AT_SETUP, BIOINFER_NOMEM, NULL);
     }
     return CLI_EXIT_OK;
@@ -345,6 +355,7 @@ void cli_align_end(struct cli_align_run *run)
         free(b->pairs);
         free(b->sides);
         free(b->used);
+        cli_align_strands_close(&b->strands);
         *b = (struct cli_batch){0};
     }
 }

@@ -162,6 +162,15 @@ static int64_t left_out(const struct cli_align_out *w, const struct bioinfer_rec
            ((int64_t)t->length - a->target_end);
 }
 
+/* Where the query's piece lies on its own letters, which may have been aligned as their reverse
+ * complement; from 0, the end not included. */
+static void query_range(const struct cli_align_out *w, const struct bioinfer_record *q,
+                        const struct bioinfer_alignment *a, int64_t *begin, int64_t *end)
+{
+    *begin = w->reverse ? (int64_t)q->length - a->query_end : a->query_begin;
+    *end = w->reverse ? (int64_t)q->length - a->query_begin : a->query_end;
+}
+
 static void put_tsv(const struct cli_align_out *w, const struct bioinfer_record *q,
                     const struct bioinfer_record *t, const struct bioinfer_alignment *a)
 {
@@ -174,9 +183,13 @@ static void put_tsv(const struct cli_align_out *w, const struct bioinfer_record 
         const int64_t columns = a->columns + left_out(w, q, t, a);
         put_text(w, "\t");
         put_fraction(w, a->identities, columns ? columns : 1);
+        if (w->both_strands)
+            put_text(w, w->reverse ? "\t-" : "\t+");
         if (w->local) { /* from 1, ends included; 0 and 0 where nothing is aligned */
-            put_tab_number(w, a->query_begin + (columns > 0));
-            put_tab_number(w, a->query_end);
+            int64_t begin, end;
+            query_range(w, q, a, &begin, &end);
+            put_tab_number(w, columns ? begin + 1 : 0);
+            put_tab_number(w, columns ? end : 0);
             put_tab_number(w, a->target_begin + (columns > 0));
             put_tab_number(w, a->target_end);
         }
@@ -186,6 +199,8 @@ static void put_tsv(const struct cli_align_out *w, const struct bioinfer_record 
         else
             put_text(w, "*");
     }
+    if (w->score_only && w->both_strands)
+        put_text(w, w->reverse ? "\t-" : "\t+");
     cli_output_write(w->out, "\n", 1);
 }
 
@@ -200,11 +215,14 @@ static void put_score_tag(const struct cli_align_out *w, int64_t score)
 static void put_paf(const struct cli_align_out *w, const struct bioinfer_record *q,
                     const struct bioinfer_record *t, const struct bioinfer_alignment *a)
 {
+    int64_t begin, end;
+
+    query_range(w, q, a, &begin, &end);
     put_id(w->out, q->id);
     put_tab_number(w, (int64_t)q->length);
-    put_tab_number(w, a->query_begin);
-    put_tab_number(w, a->query_end);
-    put_text(w, "\t+\t");
+    put_tab_number(w, begin);
+    put_tab_number(w, end);
+    put_text(w, w->reverse ? "\t-\t" : "\t+\t");
     put_id(w->out, t->id);
     put_tab_number(w, (int64_t)t->length);
     put_tab_number(w, a->target_begin);
@@ -289,7 +307,7 @@ static void put_sam(const struct cli_align_out *w, const struct bioinfer_record 
 {
     put_id(w->out, q->id);
     if (a->n_cigar) {
-        put_text(w, "\t0\t");
+        put_text(w, w->reverse ? "\t16\t" : "\t0\t");
         put_id(w->out, t->id);
         put_tab_number(w, a->target_begin + 1);
         put_text(w, "\t255\t");
@@ -314,7 +332,7 @@ static void put_blast(const struct cli_align_out *w, const struct bioinfer_recor
 {
     const double points = (double)a->score / w->scale, bits = cli_align_bits(&w->stats, points);
     const double e = cli_align_evalue(&w->stats, points, q->length, t->length);
-    int64_t openings = 0;
+    int64_t openings = 0, begin, end;
 
     for (size_t k = 0; k < a->n_cigar; k++)
         openings += (a->cigar[k] & 15) < EQUAL;
@@ -325,10 +343,11 @@ static void put_blast(const struct cli_align_out *w, const struct bioinfer_recor
     put_tab_number(w, a->columns);
     put_tab_number(w, a->columns - a->identities - a->gaps);
     put_tab_number(w, openings);
-    put_tab_number(w, a->query_begin + 1);
-    put_tab_number(w, a->query_end);
-    put_tab_number(w, a->target_begin + 1);
-    put_tab_number(w, a->target_end);
+    query_range(w, q, a, &begin, &end);
+    put_tab_number(w, begin + 1);
+    put_tab_number(w, end);
+    put_tab_number(w, w->reverse ? a->target_end : a->target_begin + 1);
+    put_tab_number(w, w->reverse ? a->target_begin + 1 : a->target_end);
     cli_output_printf(w->out,
                       e < 1e-180  ? "\t0.0"
                       : e < 0.001 ? "\t%.2e"
@@ -546,11 +565,16 @@ void cli_align_put_json(const struct cli_align_out *w, const struct bioinfer_rec
 
 const char *cli_align_title(const struct cli_align_out *w)
 {
+#define RANGES "query_start\tquery_end\ttarget_start\ttarget_end\t"
+    static const char *const titles[2][3] = {
+        {"query\ttarget\tscore\n", "query\ttarget\tscore\tidentity\tcigar\n",
+         "query\ttarget\tscore\tidentity\t" RANGES "cigar\n"},
+        {"query\ttarget\tscore\tstrand\n", "query\ttarget\tscore\tidentity\tstrand\tcigar\n",
+         "query\ttarget\tscore\tidentity\tstrand\t" RANGES "cigar\n"}};
+#undef RANGES
+
     return strcmp(w->format, "tsv") ? ""
-           : w->score_only          ? "query\ttarget\tscore\n"
-           : w->local ? "query\ttarget\tscore\tidentity\tquery_start\tquery_end\ttarget_start\t"
-                        "target_end\tcigar\n"
-                      : "query\ttarget\tscore\tidentity\tcigar\n";
+                                    : titles[w->both_strands][w->score_only ? 0 : 1 + w->local];
 }
 
 void cli_align_head(const struct cli_align_out *w, const struct bioinfer_record *targets,

@@ -217,6 +217,9 @@ int cli_align_settle(struct cli_aligning *t)
         .score_only = o->score_only,
         .plain = o->cigar && !strcmp(o->cigar, "plain")};
     t->writer.local = o->local;
+    t->writer.both_strands = cli_align_strands_wanted(o);
+    if (!cli_align_strands_check(o, t->writer.format, matrix))
+        return CLI_EXIT_USAGE;
     const int code = cli_align_stats_make(&t->writer.stats, o, &t->writer, (double)c.match / 1000,
                                           (double)c.mismatch / 1000);
     return code ? code : settle_ends(t);

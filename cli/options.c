@@ -221,6 +221,9 @@ static const struct cli_option table[] = {
      "global (default), or ends-free: gaps at the ends cost nothing"},
     {"local", 0, FLAG, NULL, FIELD(local), CLI_ALIGN, NULL,
      "the best alignment of any two pieces (Smith-Waterman), on the CPU"},
+    {"strand", 0, CHOICE, "NAME", FIELD(strand), CLI_ALIGN, "forward|both",
+     "forward (default), or both: of nucleotides also the query's reverse complement, and\n"
+     "the better of the two is written"},
     {"free-ends", 0, TEXT, "LIST", FIELD(free_ends), CLI_ALIGN, NULL,
      "ends whose gaps cost nothing, some of query-begin, query-end, target-begin and\n"
      "target-end, with commas (--mode ends-free frees all four)"},

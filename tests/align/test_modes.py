@@ -149,6 +149,72 @@ class Modes(unittest.TestCase):
         bits = (0.625 * 10 - math.log(0.41)) / math.log(2)  # the score is 11
         self.assertEqual(done.stdout.split("\t")[11], "%.1f\n" % bits)
 
+    def test_strands(self):
+        """The better of a query and its reverse complement, forward where both are as good."""
+        letters, other = "ACGTURYSWKMBDHVN", "TGCAAYRSWMKVHDBN"
+        turn = str.maketrans(letters, other)
+        queries, targets = self.pairs("ACGT", 80)
+        queries = [(i, (q.translate(turn)[::-1] if k % 2 else q) + "RYN"[:k % 4])
+                   for k, (i, q) in enumerate(queries)] + [("same", "ACGT")]
+        targets.append(("same", "ACGT"))
+        back = [(i, q.translate(turn)[::-1]) for i, q in queries]
+        a, b = self.fasta("a.fa", queries), self.fasta("b.fa", targets)
+        c = self.fasta("c.fa", back)
+        for mode in (("--local",), (), ("--mode", "ends-free")):
+            words = (*mode, "--matrix", "EDNAFULL", "-q")
+            rows = [[line.split("\t") for line in self.run_it(x, b, *words).stdout.splitlines()]
+                    for x in (a, c)]
+            both = [line.split("\t") for line in
+                    self.run_it(a, b, *words, "--strand", "both").stdout.splitlines()]
+            few = [line.split("\t") for line in self.run_it(
+                a, b, *words, "--strand", "both", "--score-only").stdout.splitlines()]
+            self.assertEqual((both[0][4], few[0][3]), ("strand", "strand"))
+            found = set()
+            for f, r, row, score, (_, q) in zip(rows[0][1:], rows[1][1:], both[1:], few[1:],
+                                                queries):
+                reverse = float(r[2]) > float(f[2])
+                want = r if reverse else f
+                found.add(reverse)
+                if mode == ("--local",) and reverse:
+                    want[4:6] = str(len(q) - int(r[5]) + 1), str(len(q) - int(r[4]) + 1)
+                self.assertEqual(row, want[:4] + ["-" if reverse else "+"] + want[4:])
+                self.assertEqual(score, [*want[:3], row[4]])
+            self.assertEqual(found, {False, True})
+            self.assertEqual(both[-1][4], "+")
+        self.strands_elsewhere(a, b, dict(queries), dict(back))
+
+    def strands_elsewhere(self, a, b, queries, back):
+        words = ("--local", "--match", "2", "--mismatch", "-3", "--gap-convention", "w",
+                 "--gap-open", "5", "--gap-extend", "2", "--strand", "both", "-q")
+        tsv = [line.split("\t") for line in self.run_it(a, b, *words).stdout.splitlines()[1:]]
+        made = {f: [line.split("\t") for line in self.run_it(
+            a, b, *words, "--format", f).stdout.splitlines() if line[0] != "@"]
+            for f in ("paf", "sam", "blast")}
+        for row, paf, sam, blast in zip(tsv, made["paf"], made["sam"], made["blast"]):
+            name, sign = row[0], row[4]
+            self.assertEqual(paf[2:5], [str(int(row[5]) - 1), row[6], sign])
+            self.assertEqual((sam[1], sam[9]), ("16", back[name]) if sign == "-"
+                             else ("0", queries[name]))
+            ends = row[7:9] if sign == "+" else row[8:6:-1]
+            self.assertEqual(blast[6:10], [*row[5:7], *ends])
+        out = os.path.join(self.folder, "out.tsv")
+        want = self.run_it(a, b, *words).stdout
+        for how in (("--resume", "--block-pairs", "7"), ("--workers", "2")):
+            self.run_it(a, b, *words, *how, "-o", out)
+            with open(out, encoding="ascii") as f:
+                self.assertEqual(f.read(), want)
+        every = self.run_it(a, b, *words, "--all-vs-all").stdout.splitlines()
+        self.assertEqual(len(every), 1 + len(queries) ** 2)
+        self.assertTrue(set(want.splitlines()) <= set(every))
+
+    def test_strands_refused(self):
+        a = self.fasta("a.fa", [("q", "ACGT")])
+        for args, words in ((("--format", "needle"), "no place for a strand"),
+                            (("--format", "fasta"), "no place for a strand"),
+                            (("--matrix", "BLOSUM62"), "is for nucleotides")):
+            done = self.run_it(a, a, "--strand", "both", *args, code=64)
+            self.assertIn(words, done.stderr)
+
     def test_refusals(self):
         a, b = self.fasta("a.fa", [("q", "MKV")]), self.fasta("b.fa", [("t", "MKV")])
         for args, words in ((("--local", "--mode", "global"), "exclude each other"),
