@@ -30,7 +30,7 @@ struct cli_feed {
     pthread_cond_t changed;
     struct bioinfer_records *blocks[CLI_FEED_BLOCKS]; /* a ring: n from first on */
     size_t first, n;
-    uint64_t bytes; /* about the memory of the blocks */
+    uint64_t bytes; /* that the blocks have, about */
     int status;     /* why it ended */
     struct bioinfer_error err;
     bool open, end, stop;

@@ -12,7 +12,7 @@ enum { MAX_RESULTS = 64 };
 
 /* Everything these weights can give. */
 static const unsigned kinds = BIOINFER_MEAN | BIOINFER_PER_RESIDUE | BIOINFER_LOGITS |
-                              BIOINFER_CONTACTS | BIOINFER_BOS;
+                              BIOINFER_CONTACTS | BIOINFER_BOS | BIOINFER_CLASS_LOGITS;
 
 struct results {
     int n;
