@@ -1,7 +1,9 @@
 /* targets.c - the table of a head's tracks, and which of them --tracks means.
  *
- * The table is the tab-separated one of basenji and baskerville: a header line, one line per
- * track in the head's order; columns are found by name, `identifier` must be there. */
+ * The table is the tab-separated one of basenji and baskerville: a header line, one line per track
+ * in the head's order; columns are found by name, `identifier` must be there. Lines that begin with
+ * '#' in front of the header are skipped. A table with a column `head` has the tracks of several
+ * heads: a row belongs to those of its name, or with its name between dots. */
 #include "tracks.h"
 
 #include <ctype.h>
@@ -75,9 +77,30 @@ static bool read_track(struct targets *t, int n, const char *line, const int *co
     return ok;
 }
 
-static bool read_lines(struct targets *t, char *text, const char *path, int n_tracks)
+/* Is the line one of the head's tracks? column -1: all are. */
+static bool belongs(const char *line, int column, const char *head)
 {
-    int columns[3], number = 0, n = 0; /* identifier, description, strand_pair */
+    size_t n = 0, part;
+    const char *name = column < 0 ? NULL : field_of(line, column, &n);
+
+    if (column < 0 || (name && n == strlen(head) && !memcmp(name, head, n)))
+        return true;
+    for (; name; head += part + 1) {
+        part = strcspn(head, ".");
+        if (n == part && !memcmp(name, head, n))
+            return true;
+        if (!head[part])
+            break;
+    }
+    return false;
+}
+
+static bool read_lines(struct targets *t, char *text, const char *path, const char *head,
+                       int n_tracks)
+{
+    /* identifier, description, strand_pair, head */
+    int columns[4] = {-1, -1, -1, -1}, number = 0, n = 0;
+    bool begun = false;
 
     t->of = calloc((size_t)n_tracks, sizeof *t->of);
     t->pairs = calloc((size_t)n_tracks, sizeof *t->pairs);
@@ -91,16 +114,20 @@ static bool read_lines(struct targets *t, char *text, const char *path, int n_tr
             *next++ = 0;
         line[strcspn(line, "\r")] = 0;
         number++;
-        if (number == 1) {
+        if (!begun && *line == '#')
+            continue;
+        if (!begun) {
+            begun = true;
             columns[0] = column_of(line, "identifier");
             columns[1] = column_of(line, "description");
             columns[2] = column_of(line, "strand_pair");
+            columns[3] = column_of(line, "head");
             if (columns[0] < 0) {
                 cli_say(NULL, "%s: the header has no column 'identifier'", path);
                 return false;
             }
             t->has_pairs = columns[2] >= 0;
-        } else if (*line) {
+        } else if (*line && belongs(line, columns[3], head)) {
             if (n < n_tracks && !read_track(t, n, line, columns, path, number))
                 return false;
             n++;
@@ -113,7 +140,7 @@ static bool read_lines(struct targets *t, char *text, const char *path, int n_tr
     return true;
 }
 
-int targets_read(struct targets *t, const char *path, int n_tracks)
+int targets_read(struct targets *t, const char *path, const char *head, int n_tracks)
 {
     FILE *f = fopen(path, "rb");
     char *text = NULL;
@@ -133,7 +160,7 @@ int targets_read(struct targets *t, const char *path, int n_tracks)
     fclose(f);
     if (!ok)
         cli_say(NULL, "%s: not text", path);
-    ok = ok && read_lines(t, text, path, n_tracks);
+    ok = ok && read_lines(t, text, path, head, n_tracks);
     free(text);
     return ok ? CLI_EXIT_OK : CLI_EXIT_DATA;
 }

@@ -40,7 +40,7 @@ struct targets {
 };
 
 /* Each returns an exit code, its words said. */
-int targets_read(struct targets *t, const char *path, int n_tracks);
+int targets_read(struct targets *t, const char *path, const char *head, int n_tracks);
 void targets_free(struct targets *t);
 
 struct selection {

@@ -120,13 +120,13 @@ static int tick(void *user, uint64_t windows, uint64_t bases)
     return t->tick(t->cli, t->cli->progress.records, t->cli->progress.residues);
 }
 
-/* Reads the table of tracks and finds those that are wanted, of a head with so many. */
-static int choose_tracks(struct tracker *t, int n_tracks)
+/* Reads the table of tracks and finds those that are wanted, of a head with so many of them. */
+static int choose_tracks(struct tracker *t, const char *head, int n_tracks)
 {
     const struct cli_options *o = t->cli->options;
     int code;
 
-    if (o->targets && (code = targets_read(&t->targets, o->targets, n_tracks)))
+    if (o->targets && (code = targets_read(&t->targets, o->targets, head, n_tracks)))
         return code;
     return selection_read(&t->chosen, o->tracks, &t->targets, n_tracks);
 }
@@ -165,7 +165,7 @@ static int open_task(struct cli *cli, cli_tick show)
     for (int i = 0; (head = bioinfer_model_head(cli->model, i, &n_tracks)); i++)
         if (!o->head || !strcmp(head, o->head))
             break;
-    if (head && (code = choose_tracks(t, n_tracks)))
+    if (head && (code = choose_tracks(t, head, n_tracks)))
         return code;
     p.tracks = t->chosen.of;
     p.n_tracks = t->chosen.n;
@@ -213,7 +213,7 @@ static int hear(struct cli *cli, const void *facts)
     t->info = f.info;
     t->info.head = NULL; /* it points into the memory of a worker */
     memcpy(t->head, f.head, sizeof t->head);
-    return choose_tracks(t, f.info.n_head_tracks);
+    return choose_tracks(t, t->head, f.info.n_head_tracks);
 }
 
 /* ---- units ---- */

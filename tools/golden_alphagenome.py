@@ -219,7 +219,8 @@ def main(port, out, size='small'):
                 probabilities, None, None, k=c['sites'], pad_to_length=c['sites'], threshold=.1)
             counts = model.splice_sites_junction_head(e1, index, splice_site_positions=places)
             save(organism + '.splice_junctions.1', counts['pred_counts'])
-            np.save(os.path.join(out, organism + '.sites.npy'), places[0].numpy().astype(np.int32))
+            np.save(os.path.join(out, organism + '.sites.npy'),
+                    np.ascontiguousarray(places[0].numpy().astype(np.int32)))
 
 
 if __name__ == '__main__':

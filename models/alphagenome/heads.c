@@ -122,6 +122,9 @@ static int open_tracks(const struct bi_tracks_source *s, struct ag_head *h, cons
                            s->model->cp->path, full, ag_organisms[h->organism], (long long)i,
                            (double)mean[i]);
     *n_tracks = (int)n_real;
+    if (!n_real && n != o->columns)
+        return bi_fail(err, BIOINFER_MISMATCH, "%s: %s of %s: no track has a mean",
+                       s->model->cp->path, full, ag_organisms[h->organism]);
     if (!n_real)
         return 0;
     rows = real_rows(o, h->organism, n, n_real);
