@@ -418,6 +418,22 @@ int bi_config_int(const struct bi_model *model, const char *key, int64_t min, in
     return 1;
 }
 
+int bi_config_agrees(const struct bi_model *model, const struct bi_config_fact *facts, size_t n,
+                     struct bioinfer_error *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        int64_t value = facts[i].want;
+        const int st = bi_config_int(model, facts[i].key, 0, 1 << 20, &value, err);
+        if (st < 0)
+            return st;
+        if (value != facts[i].want)
+            return bi_fail(err, BIOINFER_MISMATCH,
+                           "%s: config.json: %s is %" PRId64 ", the weights have %" PRId64,
+                           model->cp->path, facts[i].key, value, facts[i].want);
+    }
+    return 0;
+}
+
 int bi_config_eps(const struct bi_model *model, const char *key, float *out,
                   struct bioinfer_error *err)
 {

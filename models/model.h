@@ -323,6 +323,14 @@ int bi_config_int(const struct bi_model *model, const char *key, int64_t min, in
 /* A number in [0, 1), the same way. */
 int bi_config_eps(const struct bi_model *model, const char *key, float *out,
                   struct bioinfer_error *err);
+/* Numbers of config.json, from 0 to 2^20, that the shapes of weights tell already: 0, or MISMATCH
+ * where one that is there is another. */
+struct bi_config_fact {
+    const char *key;
+    int64_t want;
+};
+int bi_config_agrees(const struct bi_model *model, const struct bi_config_fact *facts, size_t n,
+                     struct bioinfer_error *err);
 /* Is config.json's model_type this one? Also true when it says none. */
 bool bi_config_type_is(const struct bi_checkpoint *cp, const char *type);
 /* The outputs asked for of representation `layer`: mean, per residue, first token. */

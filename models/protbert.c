@@ -162,7 +162,7 @@ static int read_config(struct bi_model *model, struct bert *e, struct bioinfer_e
     const struct bi_tensor *words, *positions, *fc1;
     const char *act = bi_json_string(bi_json_get(config, "hidden_act"));
     const char *kind = bi_json_string(bi_json_get(config, "position_embedding_type"));
-    int64_t value, heads = 0;
+    int64_t heads = 0;
     int st;
     e->prefix = prefixes[prefix_of(model->cp)];
     words = find(model, e, "embeddings.word_embeddings.weight");
@@ -199,25 +199,13 @@ static int read_config(struct bi_model *model, struct bert *e, struct bioinfer_e
         e->n_layers++;
     }
     e->eps = 1e-12f; /* transformers takes this when config.json is silent, as ProtBERT's is */
-    const struct {
-        const char *key;
-        int64_t want;
-    } checks[] = {{"hidden_size", e->width},
-                  {"num_hidden_layers", e->n_layers},
-                  {"intermediate_size", e->ffn},
-                  {"vocab_size", e->vocab},
-                  {"max_position_embeddings", e->positions}};
-    for (size_t i = 0; i < BI_COUNT(checks); i++) {
-        value = checks[i].want;
-        if ((st = bi_config_int(model, checks[i].key, 0, 1 << 20, &value, err)) < 0)
-            return st;
-        if (value != checks[i].want)
-            return bi_fail(err, BIOINFER_MISMATCH,
-                           "%s: config.json: %s is %lld, the weights have "
-                           "%lld",
-                           model->cp->path, checks[i].key, (long long)value,
-                           (long long)checks[i].want);
-    }
+    const struct bi_config_fact facts[] = {{"hidden_size", e->width},
+                                           {"num_hidden_layers", e->n_layers},
+                                           {"intermediate_size", e->ffn},
+                                           {"vocab_size", e->vocab},
+                                           {"max_position_embeddings", e->positions}};
+    if ((st = bi_config_agrees(model, facts, BI_COUNT(facts), err)))
+        return st;
     if ((st = bi_config_eps(model, "layer_norm_eps", &e->eps, err)) < 0 ||
         (st = bi_config_int(model, "num_attention_heads", 1, 1024, &heads, err)) < 0)
         return st;

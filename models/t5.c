@@ -169,7 +169,6 @@ static int read_config(struct bi_model *model, struct bi_t5 *e, struct bioinfer_
     const struct bi_tensor *wo = find(cp, prefix,
                                       "encoder.block.0.layer.1.DenseReluDense.wo.weight");
     char name[96];
-    int64_t value;
     int st;
     if (!embed || embed->rank != 2 || embed->shape[0] < 3 || embed->shape[0] > 1 << 20 ||
         embed->shape[1] < 1 || embed->shape[1] > 65536)
@@ -204,26 +203,16 @@ static int read_config(struct bi_model *model, struct bi_t5 *e, struct bioinfer_
         e->n_layers++;
     }
     e->eps = 1e-6f;
-    const struct {
-        const char *key;
-        int64_t want;
-    } checks[] = {{"d_model", e->width},
-                  {"num_heads", e->n_heads},
-                  {"d_kv", e->head_dim},
-                  {"d_ff", e->ffn},
-                  {"num_layers", e->n_layers},
-                  {"vocab_size", e->vocab},
-                  {"relative_attention_num_buckets", (int64_t)bias->shape[0]}};
-    for (size_t i = 0; i < BI_COUNT(checks); i++) {
-        value = checks[i].want;
-        if ((st = bi_config_int(model, checks[i].key, 0, 1 << 20, &value, err)) < 0)
-            return st;
-        if (value != checks[i].want)
-            return bi_fail(err, BIOINFER_MISMATCH,
-                           "%s: config.json: %s is %lld, the weights have "
-                           "%lld",
-                           cp->path, checks[i].key, (long long)value, (long long)checks[i].want);
-    }
+    const struct bi_config_fact facts[] = {
+        {"d_model", e->width},
+        {"num_heads", e->n_heads},
+        {"d_kv", e->head_dim},
+        {"d_ff", e->ffn},
+        {"num_layers", e->n_layers},
+        {"vocab_size", e->vocab},
+        {"relative_attention_num_buckets", (int64_t)bias->shape[0]}};
+    if ((st = bi_config_agrees(model, facts, BI_COUNT(facts), err)))
+        return st;
     if ((st = bi_config_eps(model, "layer_norm_epsilon", &e->eps, err)) < 0)
         return st;
     return read_activation(model, e, err);

@@ -90,15 +90,7 @@ static void tile_times_panel(const struct bi_linear_params *p, struct micro *m, 
             memcpy(tile + r * NR, y + r * p->ldy, (size_t)columns * sizeof *y);
     }
     kernel(m);
-    if (p->gated)
-        finish_gated(p, tile, row, rows, column, columns);
-    else if (last && columns == NR)
-        finish(p, tile, row, rows, column, NR);
-    else if (last)
-        finish(p, tile, row, rows, column, columns);
-    else
-        for (int64_t r = 0; r < rows; r++)
-            memcpy(y + r * p->ldy, tile + r * NR, (size_t)columns * sizeof *y);
+    write_tile(p, tile, row, rows, column, columns, last);
 }
 
 void BI_ISA_NAME(linear_run)(const void *params, int64_t task, int64_t n_tasks, void *scratch)
@@ -107,11 +99,7 @@ void BI_ISA_NAME(linear_run)(const void *params, int64_t task, int64_t n_tasks, 
     const int64_t m = bi_live_rows(p->counts, p->axis, p->rows), kc = block_k(p);
     const struct grid g = grid_for(p, m, n_tasks, block_tiles(p), WIDE);
     assert(g.rows * g.columns == n_tasks);
-    const int64_t row_block = task / g.columns, column_block = task % g.columns;
-    const int64_t tile0 = part_start(g.tiles, row_block, g.rows);
-    const int64_t tile1 = part_start(g.tiles, row_block + 1, g.rows);
-    const int64_t panel0 = part_start(g.panels, column_block, g.columns);
-    const int64_t panel1 = part_start(g.panels, column_block + 1, g.columns);
+    const struct part at = part_of(&g, task);
     const float *w = p->w;
     float *packed = scratch;
     int64_t k0 = 0;
@@ -119,16 +107,16 @@ void BI_ISA_NAME(linear_run)(const void *params, int64_t task, int64_t n_tasks, 
     do {
         const int64_t k = min64(p->k - k0, kc);
         const bool last = k0 + k == p->k;
-        for (int64_t t = tile0; t < tile1; t++)
-            pack_tile(packed + (t - tile0) * MR * kc, p->x + t * MR * p->ldx + k0, p->ldx,
+        for (int64_t t = at.tile0; t < at.tile1; t++)
+            pack_tile(packed + (t - at.tile0) * MR * kc, p->x + t * MR * p->ldx + k0, p->ldx,
                       min64(m - t * MR, MR), k);
-        for (int64_t j = panel0; j < panel1; j++) {
+        for (int64_t j = at.panel0; j < at.panel1; j++) {
             const float *panel = w + (j * p->k + k0) * NR;
-            const float *next = j + 1 < panel1 ? panel + p->k * NR : panel;
-            for (int64_t t = tile0; t < tile1; t++) {
-                struct micro args = {.a = packed + (t - tile0) * MR * kc,
+            const float *next = j + 1 < at.panel1 ? panel + p->k * NR : panel;
+            for (int64_t t = at.tile0; t < at.tile1; t++) {
+                struct micro args = {.a = packed + (t - at.tile0) * MR * kc,
                                      .b = panel,
-                                     .next = next + (t - tile0) % (NR / 4) * k * 4,
+                                     .next = next + (t - at.tile0) % (NR / 4) * k * 4,
                                      .k = k,
                                      .more = k0 > 0};
                 tile_times_panel(p, &args, t * MR, min64(m - t * MR, MR), j * NR, last);

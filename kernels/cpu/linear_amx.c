@@ -371,15 +371,7 @@ static void tile_times_panel(const struct bi_linear_params *p, struct micro *m,
         memset(tile + rows * NR, 0, (size_t)((MR - rows) * NR) * sizeof *y);
     }
     kernel(m);
-    if (p->gated)
-        finish_gated(p, tile, row, rows, column, columns);
-    else if (last && columns == NR)
-        finish(p, tile, row, rows, column, NR);
-    else if (last)
-        finish(p, tile, row, rows, column, columns);
-    else
-        for (int64_t r = 0; r < rows; r++)
-            memcpy(y + r * p->ldy, tile + r * NR, (size_t)columns * sizeof *y);
+    write_tile(p, tile, row, rows, column, columns, last);
 }
 
 void BI_ISA_NAME(linear_run)(const void *params, int64_t task, int64_t n_tasks, void *scratch)
@@ -389,11 +381,7 @@ void BI_ISA_NAME(linear_run)(const void *params, int64_t task, int64_t n_tasks, 
     const int64_t m = bi_live_rows(p->counts, p->axis, p->rows), block = block_steps(p);
     const struct grid g = grid_for(p, m, n_tasks, block_tiles(p, w->terms), WIDE);
     assert(g.rows * g.columns == n_tasks);
-    const int64_t row_block = task / g.columns, column_block = task % g.columns;
-    const int64_t tile0 = part_start(g.tiles, row_block, g.rows);
-    const int64_t tile1 = part_start(g.tiles, row_block + 1, g.rows);
-    const int64_t panel0 = part_start(g.panels, column_block, g.columns);
-    const int64_t panel1 = part_start(g.panels, column_block + 1, g.columns);
+    const struct part at = part_of(&g, task);
     const int64_t tile_size = block * (int64_t)step_size(w->terms);
     const char *panels = (const char *)w + head_size(p->n);
     char *packed = scratch;
@@ -403,14 +391,14 @@ void BI_ISA_NAME(linear_run)(const void *params, int64_t task, int64_t n_tasks, 
     do {
         const int64_t k0 = step0 * TILE_K, k = min64(p->k - k0, block * TILE_K);
         const bool last = k0 + k == p->k;
-        for (int64_t t = tile0; t < tile1; t++)
-            pack_rows(packed + (t - tile0) * tile_size, p->x + t * MR * p->ldx + k0, p->ldx,
+        for (int64_t t = at.tile0; t < at.tile1; t++)
+            pack_rows(packed + (t - at.tile0) * tile_size, p->x + t * MR * p->ldx + k0, p->ldx,
                       min64(m - t * MR, MR), k, w->terms);
-        for (int64_t j = panel0; j < panel1; j++) {
+        for (int64_t j = at.panel0; j < at.panel1; j++) {
             const int w_terms = w->of[j];
-            for (int64_t t = tile0; t < tile1; t++) {
+            for (int64_t t = at.tile0; t < at.tile1; t++) {
                 const int64_t rows = min64(m - t * MR, MR);
-                struct micro args = {.a = packed + (t - tile0) * tile_size,
+                struct micro args = {.a = packed + (t - at.tile0) * tile_size,
                                      .b = panels + j * panel_size(p->k) + step0 * 2 * TILE_SIZE,
                                      .b_term = term_size(p->n, p->k),
                                      .steps = steps_of(k),

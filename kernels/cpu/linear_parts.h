@@ -123,4 +123,34 @@ BI_INLINE void finish(const struct bi_linear_params *p, const float *tile, int64
     }
 }
 
+/* Writes a tile of sums: what is made of them behind the last k, else the sums themselves. */
+BI_INLINE void write_tile(const struct bi_linear_params *p, const float *tile, int64_t row,
+                          int64_t rows, int64_t column, int columns, bool last)
+{
+    if (p->gated) /* one block of k, which is the last */
+        finish_gated(p, tile, row, rows, column, columns);
+    else if (last && columns == NR)
+        finish(p, tile, row, rows, column, NR);
+    else if (last)
+        finish(p, tile, row, rows, column, columns);
+    else
+        for (int64_t r = 0; r < rows; r++)
+            memcpy(p->y + (row + r) * p->ldy + column, tile + r * NR,
+                   (size_t)columns * sizeof *tile);
+}
+
+/* Tiles and panels of a task, up to their ends. */
+struct part {
+    int64_t tile0, tile1, panel0, panel1;
+};
+
+static struct part part_of(const struct grid *g, int64_t task)
+{
+    const int64_t row_block = task / g->columns, column_block = task % g->columns;
+    return (struct part){part_start(g->tiles, row_block, g->rows),
+                         part_start(g->tiles, row_block + 1, g->rows),
+                         part_start(g->panels, column_block, g->columns),
+                         part_start(g->panels, column_block + 1, g->columns)};
+}
+
 #endif

@@ -7,10 +7,7 @@
  * opened, and all ligands are read and rated, among them one that names its own receptor. The
  * status, of the run or of a ligand, is NOMEM or all energies are as ever, nothing leaks; after a
  * single failure the same task gives them. failing.h says which n are tried. */
-#include <stdbool.h>
-
-#include "engine.h"
-#include "../failing.h"
+#include "failing_task.h"
 
 enum { MAX_LIGANDS = 16 };
 
@@ -59,7 +56,7 @@ static int rate(bioinfer_context *ctx, bioinfer_task *t, struct energies *out,
 }
 
 /* want NULL: the first run, which fills `got`. */
-static bool everything(struct failing *f, struct energies *got, const struct energies *want)
+static bool everything(struct failing *f, void *got, const void *want)
 {
     struct bioinfer_context_params c = BIOINFER_PARAMS(struct bioinfer_context_params,
                                                        .alloc = failing_alloc, .free = failing_free,
@@ -69,31 +66,19 @@ static bool everything(struct failing *f, struct energies *got, const struct ene
     struct bioinfer_affinity_params p = BIOINFER_PARAMS(struct bioinfer_affinity_params,
                                                         .receptor = receptor, .pocket = 3);
     struct bioinfer_error err = {0};
-    bioinfer_context *ctx = NULL;
-    bioinfer_model *model = NULL;
-    bioinfer_task *t = NULL;
-    bool met;
+    struct open o = {0};
     int st;
-    if ((st = bioinfer_context_new(&ctx, &c, &err)) ||
-        (st = bioinfer_model_open(&model, ctx, weights, &m, &err)) ||
-        (st = bioinfer_affinity_open(&t, model, &p, &err)))
+    if ((st = bioinfer_context_new(&o.ctx, &c, &err)) ||
+        (st = bioinfer_model_open(&o.model, o.ctx, weights, &m, &err)) ||
+        (st = bioinfer_affinity_open(&o.task, o.model, &p, &err)))
         goto out;
-    st = rate(ctx, t, got, &err);
+    st = rate(o.ctx, o.task, got, &err);
     if (st == BIOINFER_NOMEM && !f->from_there)
-        CHECK_EQ(rate(ctx, t, got, NULL), 0);
+        CHECK_EQ(rate(o.ctx, o.task, got, NULL), 0);
     if ((!st || !f->from_there) && want)
-        CHECK(!memcmp(got, want, sizeof *got));
+        CHECK(!memcmp(got, want, sizeof(struct energies)));
 out:
-    met = f->n_calls >= f->fail_at;
-    if (!CHECK(st == BIOINFER_OK || st == BIOINFER_NOMEM) || !CHECK(!st || err.text[0] || t) ||
-        !CHECK(!f->fail_at || !met || !f->from_there || st))
-        fprintf(stderr, "    call %ld%s: %d %s\n", f->fail_at, f->from_there ? " and on" : "", st,
-                err.text);
-    bioinfer_task_close(&t);
-    bioinfer_model_close(&model);
-    bioinfer_context_free(&ctx);
-    CHECK_EQ(f->n_live, 0);
-    return met;
+    return failing_end(f, st, &err, &o);
 }
 
 int main(int argc, char **argv)
@@ -101,7 +86,6 @@ int main(int argc, char **argv)
     struct stacks stacks = STACKS;
     struct failing f = {.stacks = &stacks};
     struct energies want, got;
-    long n = 0, runs = 0;
     if (argc != 5)
         return 2;
     receptor = argv[1];
@@ -112,13 +96,7 @@ int main(int argc, char **argv)
     CHECK(want.n > 3);
     stacks_choose(&stacks);
     printf("%ld allocations in a run, %ld stacks\n", (long)f.n_calls, stacks.n_distinct);
-    for (int go = 1; go; runs += 2) {
-        n = failure_after(&stacks, n);
-        struct failing once = {.fail_at = n}, on = {.fail_at = n, .from_there = 1};
-        go = everything(&once, &got, &want);
-        go &= everything(&on, &got, &want);
-    }
-    printf("%ld runs\n", runs);
+    failing_runs(&stacks, everything, &got, &want);
     stacks_free(&stacks);
     return test_report();
 }

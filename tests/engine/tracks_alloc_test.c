@@ -8,11 +8,8 @@
  * one; chosen tracks. With EMULATED, on an emulated GPU, without the first. The status, of the run
  * or of a window, is NOMEM or all values are as ever, nothing leaks; after a single failure the
  * same session gives them. failing.h says which n are tried. */
-#include <stdbool.h>
-
-#include "engine.h"
+#include "failing_task.h"
 #include "../../engine/engine.h"
-#include "../failing.h"
 #include "../windows.h"
 
 #if EMULATED
@@ -63,7 +60,7 @@ static int run(bioinfer_task *t, float *values, struct bioinfer_error *err)
 }
 
 /* want NULL: the first run, which fills `got`. */
-static bool everything(struct failing *f, float *got, const float *want)
+static bool everything(struct failing *f, void *got, const void *want)
 {
     const int tracks[] = {3, 1};
     struct bioinfer_context_params c = BIOINFER_PARAMS(struct bioinfer_context_params,
@@ -75,33 +72,21 @@ static bool everything(struct failing *f, float *got, const float *want)
                                                       .tracks = tracks, .n_tracks = 2);
     struct bioinfer_tracks_info info = {.struct_size = sizeof info};
     struct bioinfer_error err = {0};
-    bioinfer_context *ctx = NULL;
-    bioinfer_model *model = NULL;
-    bioinfer_task *t = NULL;
-    bool met;
+    struct open o = {0};
     int st;
-    if ((st = bioinfer_context_new(&ctx, &c, &err)) ||
-        (st = bi_model_open_on(&model, ctx, model_path, &m, OPS, &err)) ||
-        (st = bioinfer_tracks_open(&t, model, &p, &err)))
+    if ((st = bioinfer_context_new(&o.ctx, &c, &err)) ||
+        (st = bi_model_open_on(&o.model, o.ctx, model_path, &m, OPS, &err)) ||
+        (st = bioinfer_tracks_open(&o.task, o.model, &p, &err)))
         goto out;
-    bioinfer_tracks_get_info(t, &info);
+    bioinfer_tracks_get_info(o.task, &info);
     CHECK_EQ(info.n_bins * info.n_tracks, n_values);
-    st = run(t, got, &err);
+    st = run(o.task, got, &err);
     if (st == BIOINFER_NOMEM && !f->from_there)
-        CHECK_EQ(run(t, got, NULL), 0);
+        CHECK_EQ(run(o.task, got, NULL), 0);
     if ((!st || !f->from_there) && want)
-        CHECK(!memcmp(got, want, VALUES * (size_t)n_values * sizeof *got));
+        CHECK(!memcmp(got, want, VALUES * (size_t)n_values * sizeof(float)));
 out:
-    met = f->n_calls >= f->fail_at;
-    if (!CHECK(st == BIOINFER_OK || st == BIOINFER_NOMEM) || !CHECK(!st || err.text[0] || t) ||
-        !CHECK(!f->fail_at || !met || !f->from_there || st))
-        fprintf(stderr, "    call %ld%s: %d %s\n", f->fail_at, f->from_there ? " and on" : "", st,
-                err.text);
-    bioinfer_task_close(&t);
-    bioinfer_model_close(&model);
-    bioinfer_context_free(&ctx);
-    CHECK_EQ(f->n_live, 0);
-    return met;
+    return failing_end(f, st, &err, &o);
 }
 
 int main(int argc, char **argv)
@@ -111,7 +96,6 @@ int main(int argc, char **argv)
     struct failing f = {.stacks = &stacks};
     uint64_t state = 7;
     float *want, *got;
-    long n = 0, runs = 0;
     if (argc != 2)
         return 2;
     model_path = argv[1];
@@ -128,13 +112,7 @@ int main(int argc, char **argv)
     everything(&f, want, NULL);
     stacks_choose(&stacks);
     printf("%ld allocations in a run\n", (long)f.n_calls);
-    for (int go = 1; go; runs += 2) {
-        n = failure_after(&stacks, n);
-        struct failing once = {.fail_at = n}, on = {.fail_at = n, .from_there = 1};
-        go = everything(&once, got, want);
-        go &= everything(&on, got, want);
-    }
-    printf("%ld runs\n", runs);
+    failing_runs(&stacks, everything, got, want);
     for (int i = 0; i < PARTS; i++)
         free(parts[i]);
     free(want);

@@ -114,6 +114,9 @@ struct ck_fixed {
 
 /* Every kernel against the reference, on one and several threads with tasks in random order. */
 void ck_check_fixed(struct ck *ck, const struct ck_fixed *c);
+/* The same of one output of n floats, at an offset of the params, up to rounding of float32. */
+void ck_check_floats(struct ck *ck, const char *entry, void (*reference)(const void *params),
+                     void *params, size_t params_size, size_t at, int64_t n);
 /* Checks (or, with --bench, times) one case. */
 void ck_check(struct ck *ck, const struct ck_case *c);
 int ck_bench(const struct ck *ck); /* give the sizes worth timing instead */

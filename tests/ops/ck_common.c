@@ -209,6 +209,19 @@ const struct ck_op *const ck_ops[] = {
 };
 const size_t ck_n_ops = BI_COUNT(ck_ops);
 
+void ck_check_floats(struct ck *ck, const char *entry, void (*reference)(const void *params),
+                     void *params, size_t params_size, size_t at, int64_t n)
+{
+    ck_check_fixed(ck, &(struct ck_fixed){.entry = entry,
+                                          .reference = reference,
+                                          .params = params,
+                                          .params_size = params_size,
+                                          .absolute = 5e-6,
+                                          .relative = 1e-6,
+                                          .note = "random",
+                                          .arrays = {{at, 4 * (size_t)n, CK_FIXED_F32}}});
+}
+
 void ck_begin(struct ck *ck, const struct ck_op *op)
 {
     dice(ck)->random = dice(ck)->seed;

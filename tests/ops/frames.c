@@ -57,16 +57,8 @@ static void cases(struct ck *ck)
         p.w = ck_graph_floats(&g, 3 * (int64_t)width, 0.3);
         p.code = ck_graph_ints(&g, p.rows, BI_FRAMES * n_from);
         p.y = ck_graph_zeros(&g, p.rows * p.ldy);
-        ck_check_fixed(
-            ck, &(struct ck_fixed){
-                    .entry = "frames",
-                    .reference = bi_op_frames.reference,
-                    .params = &p,
-                    .params_size = sizeof p,
-                    .absolute = 5e-6,
-                    .relative = 1e-6,
-                    .note = "random",
-                    .arrays = {{offsetof(T, y), 4 * (size_t)(p.rows * p.ldy), CK_FIXED_F32}}});
+        ck_check_floats(ck, "frames", bi_op_frames.reference, &p, sizeof p, offsetof(T, y),
+                        p.rows * p.ldy);
         ck_graph_free(&g);
     }
 }

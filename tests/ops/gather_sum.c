@@ -60,16 +60,8 @@ static void cases(struct ck *ck)
         p.index = index;
         p.x = ck_graph_floats(&g, n_from * p.ldx, 1);
         p.y = ck_graph_zeros(&g, p.rows * p.ldy);
-        ck_check_fixed(
-            ck, &(struct ck_fixed){
-                    .entry = "gather_sum",
-                    .reference = bi_op_gather_sum.reference,
-                    .params = &p,
-                    .params_size = sizeof p,
-                    .absolute = 5e-6,
-                    .relative = 1e-6,
-                    .note = "random",
-                    .arrays = {{offsetof(T, y), 4 * (size_t)(p.rows * p.ldy), CK_FIXED_F32}}});
+        ck_check_floats(ck, "gather_sum", bi_op_gather_sum.reference, &p, sizeof p, offsetof(T, y),
+                        p.rows * p.ldy);
         ck_graph_free(&g);
     }
 }
