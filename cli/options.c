@@ -88,7 +88,7 @@ static const struct cli_option table[] = {
     {"positions", 0, TEXT, "WHERE", FIELD(positions), CLI_TRACKS | CLI_SERVE, NULL,
      "features of positions: a file of the family's table, or formula-tf, formula-pt"},
     {"rope-frequencies", 0, CHOICE, "NAME", FIELD(rope_frequencies), BOTH | CLI_SERVE,
-     "exact|rounded|file", "ESM-2: rotary frequencies exact, rounded to float16, or of the file"},
+     "exact|rounded|file", "rotary frequencies: exact, rounded to float16, or those of the file"},
     {"method", 0, CHOICE, "NAME", FIELD(method), CLI_SCORE,
      "masked-marginals|wt-marginals|pppl",
      "masked-marginals (default), wt-marginals, or pppl"},

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Names of options in other programs: fair-esm's scripts, ProteinMPNN's, EMBOSS, and habits. */
+/* Names of options in other programs that do the same, and habits. */
 static const struct {
     const char *theirs, *ours;
 } habits[] = {
@@ -128,7 +128,7 @@ const char *cli_habit(const char *word)
     return NULL;
 }
 
-/* The letters and digits of a name, in lower case: ESM-2 and esm2 are alike. */
+/* The letters and digits of a name, in lower case: "A-1" and "a1" are alike. */
 static size_t squeeze(const char *from, char *to, size_t size)
 {
     size_t n = 0;

@@ -462,6 +462,9 @@ const struct bi_kind bi_kinds[BI_N_KINDS] = {
     {BIOINFER_CONTACTS, "contacts"}, {BIOINFER_ATTENTIONS, "attentions"},
     {BIOINFER_HEAD, "head"},         {BIOINFER_CLASS_LOGITS, "class-logits"}};
 
+const char bi_contacts_hint[] =
+    " (fair-esm keeps it in <name>-contact-regression.pt beside the weights)";
+
 void bi_model_represent(const struct bi_model *model, struct bi_graph *g, const struct bi_wants *w,
                         bi_value_id x, bi_value_id start, int layer)
 {

@@ -47,6 +47,9 @@ extern const struct bi_kind {
  * are; the last entry says nothing). */
 #define BI_INPUT_BEFORE "before"
 #define BI_INPUT_LAST "last"
+/* Words behind a message that weights have no head for contacts: where it may lie. */
+extern const char bi_contacts_hint[];
+
 /* Name of the input with a factor for each token (bi_model_def.token_scale). */
 #define BI_INPUT_SCALE "scale"
 

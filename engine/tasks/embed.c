@@ -81,10 +81,7 @@ static int resolve_include(struct bi_embed *s, unsigned asked, struct bioinfer_e
             return bi_fail(err, BIOINFER_INVALID, "include: unknown bit 0x%x", bit);
         return bi_fail(err, BIOINFER_UNSUPPORTED, "%s: these weights have no head for %s%s",
                        model->path, bioinfer_include_name(bit),
-                       bit == BIOINFER_CONTACTS
-                           ? " (fair-esm keeps it in <name>-contact-regression.pt beside the "
-                             "weights)"
-                           : "");
+                       bit == BIOINFER_CONTACTS ? bi_contacts_hint : "");
     }
     s->wants.include = include;
     return 0;

@@ -19,8 +19,8 @@
  * What is equal for all complexes is folded into tables when the weights are opened, in double:
  * W_i and W_o times features that are 0 or 1 are rows of their transposes; a token of the pocket is
  * the sum of a row of its residue and a row of its atom, and so are its queries, keys and values
- * without coordinates; the first product and the one of queries, keys and values are the same in all
- * frames but for +-y times three vectors (kernels/frames.h).
+ * without coordinates; the first product and the one of queries, keys and values are the same in
+ * all frames but for +-y times three vectors (kernels/frames.h).
  *
  * Sections: names, folding, opening, graph. */
 #include <math.h>
@@ -489,7 +489,7 @@ static bi_value_id messages(const struct builder *b)
     return relu(b, bi_add(g, bi_add(g, m, weight(b, P_ATOM_B)), atom));
 }
 
-/* Rows of tokens: those of the pocket are sums of rows of a table, those of the ligand are given. */
+/* Rows of tokens: sums of rows of a table for the pocket, given ones for the ligand. */
 static bi_value_id tokens(const struct builder *b, enum part table, bi_value_id ligand)
 {
     struct bi_graph *g = b->g;

@@ -52,6 +52,8 @@ FORMAT_WORDS = [
     ('', re.compile(r'esm[-_]pt', re.I)),                        # --format esm-pt
     ('loaders/', re.compile(r'(?<![a-z])mpnn(?![a-z])', re.I)),  # the container .mpnn
     ('loaders/', re.compile(r'fair-esm', re.I)),                 # whose checkpoints are .pt files
+    ('loaders/', re.compile(r'dauparas/\w+MPNN:')),              # sources whose reading is followed
+    ('cli/suggest.c', re.compile(r'ligand-mpnn')),               # options of other programs
     ('writers/', re.compile(r'fair-esm', re.I)),
     ('include/', re.compile(r'fair-esm', re.I)),
 ]
