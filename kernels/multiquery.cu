@@ -100,7 +100,7 @@ DEV void mq_mix(const struct bi_multiquery_params &p, mq_tiles &s, int64_t start
     }
 }
 
-KERNEL(multiquery_f32, struct bi_multiquery_params, MQ_THREADS, 2)
+KERNEL(multiquery_f32, struct bi_multiquery_params, MQ_THREADS, 1)
 {
     SHARED(mq_tiles, s, sizeof(mq_tiles));
     const int tiles = (p.n + MQ_ROWS - 1) / MQ_ROWS, head = block_y();
