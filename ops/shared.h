@@ -4,7 +4,6 @@
 
 #include "op.h"
 #include "../kernels/linear.h"
-#include "../kernels/tensor_edges.h"
 #include "../kernels/unary_grad.h"
 
 /* Names of activations, by enum bi_act (linear.c) and by enum bi_norm_act (norm_act.c). */
@@ -48,21 +47,6 @@ int32_t bi_head_dim(const struct bi_graph *g, bi_value_id x, int32_t n_heads);
 /* Output `slot` of the node that makes `id`. */
 bi_value_id bi_other_output(const struct bi_graph *g, bi_value_id id, int slot);
 
-/* tensor_map.c: ops on the matrices of atoms. */
-int bi_infer_tensor_map(struct bi_graph *g, struct bi_node *node, struct bioinfer_error *err);
-void bi_launch_tensor_map(const struct bi_graph *g, const struct bi_node *node,
-                          const struct bi_bind *bind, struct bi_launch *launch);
-void bi_ref_tensor_map(const void *params);
-/* tensor_edges.c: checks inputs 0 to 3, the edges, and the table of three factors at input `table`
- * (-1: there is none) against `width`; the parameters of the edges. */
-int bi_expect_edge_list(const struct bi_graph *g, const struct bi_node *node, int table,
-                        int64_t width, struct bioinfer_error *err);
-struct bi_edge_list bi_edge_list_of(const struct bi_graph *g, const struct bi_node *node,
-                                    const struct bi_bind *b, int first, int table, int64_t width);
-/* The length of edge e and its place among the knots; u: the unit vector, in double. */
-double bi_ref_edge_length(const struct bi_edge_list *l, int64_t e, double u[3]);
-/* Factor k of channel f at a place of the table, and its derivative. */
-double bi_ref_edge_factor(const struct bi_edge_list *l, double r, int k, int64_t f, double *slope);
 /* The outputs of the node that makes `id`, n of them; BI_NONE where `id` is. */
 void bi_node_outputs(const struct bi_graph *g, bi_value_id id, bi_value_id *out, int n);
 

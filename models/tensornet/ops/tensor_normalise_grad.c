@@ -1,6 +1,6 @@
 /* tensor_normalise_grad.c - the derivative of tensor_normalise.
  * kernels/tensor_map.h has the operands, kernels/tensor_math.h the formula. */
-#include "shared.h"
+#include "tensors.h"
 
 /* dy: BI_NONE = 0. */
 bi_value_id bi_tensor_normalise_grad(struct bi_graph *g, const bi_value_id x[3],

@@ -1,6 +1,6 @@
 /* tensor_norm_grad.c - the derivative of tensor_norm.
  * kernels/tensor_map.h has the operands, kernels/tensor_math.h the formula. */
-#include "shared.h"
+#include "tensors.h"
 
 bi_value_id bi_tensor_norm_grad(struct bi_graph *g, const bi_value_id x[3], bi_value_id dy)
 {

@@ -1,6 +1,6 @@
 /* tensor_product_grad.c - the derivative of tensor_product.
  * kernels/tensor_map.h has the operands, kernels/tensor_math.h the formula. */
-#include "shared.h"
+#include "tensors.h"
 
 /* d: the derivative by the product; BI_NONE = 0. */
 bi_value_id bi_tensor_product_grad(struct bi_graph *g, const bi_value_id y[3],

@@ -1,13 +1,13 @@
 /* tensor_map.c - what ops on the matrices of atoms have in common (kernels/tensor_map.h). */
 #include <string.h>
 
-#include "../kernels/tensor_map.h"
-#include "shared.h"
+#include "../../../kernels/tensor_map.h"
+#include "tensors.h"
 
 #define BI_NUM double
 #define BI_REAL double
 #define BI_TENSOR_FN static inline
-#include "../kernels/tensor_math.h"
+#include "../../../kernels/tensor_math.h"
 
 /* The ops stand in the order of the functions. */
 static enum bi_tensor_function function_of(const struct bi_node *node)

@@ -2,7 +2,7 @@
  *   d [E, 3], vector [E, 3], start [N + 1], col, reverse [E] -> [N, 12] */
 #include <string.h>
 
-#include "shared.h"
+#include "tensors.h"
 
 static int edge_forces_infer(struct bi_graph *g, struct bi_node *node, struct bioinfer_error *err)
 {

@@ -1,7 +1,7 @@
 /* tensor_edges.c - what ops on the edges of atoms have in common (kernels/tensor_edges.h). */
 #include <math.h>
 
-#include "shared.h"
+#include "tensors.h"
 
 static int expect_numbers(const struct bi_graph *g, const struct bi_node *node, int i, int64_t n,
                           struct bioinfer_error *err)

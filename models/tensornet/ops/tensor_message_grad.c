@@ -5,7 +5,7 @@
  * visit of each edge serves both. */
 #include <string.h>
 
-#include "shared.h"
+#include "tensors.h"
 
 static int message_grad_infer(struct bi_graph *g, struct bi_node *node, struct bioinfer_error *err)
 {

@@ -1,6 +1,6 @@
 /* tensor_normalise.c - matrices over one more than the squares of their norms.
  * kernels/tensor_map.h has the operands, kernels/tensor_math.h the formula. */
-#include "shared.h"
+#include "tensors.h"
 
 static void normalise_grad(struct bi_graph *g, const struct bi_node *node, const bi_value_id *dy,
                            unsigned wanted, bi_value_id *dx)

@@ -4,7 +4,7 @@
  * attr: factor = the cutoff, in the unit of the vectors. */
 #include <string.h>
 
-#include "shared.h"
+#include "tensors.h"
 
 static int message_infer(struct bi_graph *g, struct bi_node *node, struct bioinfer_error *err)
 {

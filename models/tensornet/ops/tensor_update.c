@@ -1,6 +1,6 @@
 /* tensor_update.c - matrices, what is added to them, and the square of that.
  * kernels/tensor_map.h has the operands, kernels/tensor_math.h the formula. */
-#include "shared.h"
+#include "tensors.h"
 
 static void update_grad(struct bi_graph *g, const struct bi_node *node, const bi_value_id *dy,
                         unsigned wanted, bi_value_id *dx)

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "shared.h"
+#include "tensors.h"
 
 static int embed_infer(struct bi_graph *g, struct bi_node *node, struct bioinfer_error *err)
 {

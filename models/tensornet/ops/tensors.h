@@ -1,0 +1,24 @@
+/* tensors.h - references and launches that ops on matrices of atoms, and on their edges, share. */
+#ifndef BI_TENSORNET_OPS_H
+#define BI_TENSORNET_OPS_H
+
+#include "../../../kernels/tensor_edges.h"
+#include "../../../ops/shared.h"
+
+/* tensor_map.c: ops on the matrices of atoms. */
+int bi_infer_tensor_map(struct bi_graph *g, struct bi_node *node, struct bioinfer_error *err);
+void bi_launch_tensor_map(const struct bi_graph *g, const struct bi_node *node,
+                          const struct bi_bind *bind, struct bi_launch *launch);
+void bi_ref_tensor_map(const void *params);
+/* tensor_edges.c: checks inputs 0 to 3, the edges, and the table of three factors at input `table`
+ * (-1: there is none) against `width`; the parameters of the edges. */
+int bi_expect_edge_list(const struct bi_graph *g, const struct bi_node *node, int table,
+                        int64_t width, struct bioinfer_error *err);
+struct bi_edge_list bi_edge_list_of(const struct bi_graph *g, const struct bi_node *node,
+                                    const struct bi_bind *b, int first, int table, int64_t width);
+/* The length of edge e and its place among the knots; u: the unit vector, in double. */
+double bi_ref_edge_length(const struct bi_edge_list *l, int64_t e, double u[3]);
+/* Factor k of channel f at a place of the table, and its derivative. */
+double bi_ref_edge_factor(const struct bi_edge_list *l, double r, int k, int64_t f, double *slope);
+
+#endif
