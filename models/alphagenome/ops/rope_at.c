@@ -3,8 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "../kernels/junctions.h"
-#include "shared.h"
+#include "../../../kernels/junctions.h"
+#include "../../../ops/shared.h"
 
 static int rope_at_infer(struct bi_graph *g, struct bi_node *node, struct bioinfer_error *err)
 {

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "../kernels/junctions.h"
-#include "shared.h"
+#include "../../../kernels/junctions.h"
+#include "../../../ops/shared.h"
 
 static int top_rows_infer(struct bi_graph *g, struct bi_node *node, struct bioinfer_error *err)
 {

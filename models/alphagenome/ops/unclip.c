@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "../kernels/track_rows.h"
-#include "shared.h"
+#include "../../../kernels/track_rows.h"
+#include "../../../ops/shared.h"
 
 static int unclip_infer(struct bi_graph *g, struct bi_node *node, struct bioinfer_error *err)
 {

@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "../kernels/junctions.h"
-#include "shared.h"
+#include "../../../kernels/junctions.h"
+#include "../../../ops/shared.h"
 
 /* Tracks of a strand that donors (0) or acceptors (1) have; none where the input is left out. */
 static int64_t tracks_of(const struct bi_graph *g, const struct bi_node *node, int strand,

@@ -3,8 +3,8 @@
  * kernels/grids.h has the formula. */
 #include <string.h>
 
-#include "../kernels/grids.h"
-#include "shared.h"
+#include "../../../kernels/grids.h"
+#include "../../../ops/shared.h"
 
 static int grid_logits_infer(struct bi_graph *g, struct bi_node *node, struct bioinfer_error *err)
 {
