@@ -8,6 +8,7 @@ and takes no more memory and time than a small input deserves. Files of a run th
 are kept, and the last line of its report says where. Standard library only.
 """
 import gzip
+import io
 import os
 import random
 import re
@@ -17,6 +18,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import zipfile
 import zlib
 
 DOCUMENTED = {0, 1, 64, 65, 66, 69, 73, 74, 78}  # 70 is a fault of bioinfer, 71 no memory
@@ -269,6 +271,28 @@ def kinds(exe, root):
         more = ['--positions', 'formula-pt'] if name == 'enformer' else []
         add(name, {**files, 'w.fa': window}, files, name, '{}/w.fa', '--weights', '{}/w', *out, *more)
 
+    # outputs that a report reads by code of its own
+    with tempfile.TemporaryDirectory() as where:
+        for name, data in {**genome, **places, 'd.fa': dna}.items():
+            write(os.path.join(where, name), data)
+        for run in (('align', 'd.fa', '--all-vs-all', '--format', 'needle', '-o', 'd.needle'),
+                    ('enformer', 'i.bed', '--genome', 'g.fa', *enformer, '--tracks', '0',
+                     '--format', 'bigwig', '-o', 'wig')):
+            subprocess.run([exe, *run, '-q'], cwd=where, check=False, stderr=subprocess.DEVNULL)
+        add('report needle', {'d.needle': read(os.path.join(where, 'd.needle'))}, None, 'report',
+            '{}/d.needle', '-o', '{}/r.html')
+        for wig in os.listdir(os.path.join(where, 'wig')):
+            add('report bigwig', {'w.bw': read(os.path.join(where, 'wig', wig))}, None, 'report',
+                '{}/w.bw', '-o', '{}/r.html')
+    packed = io.BytesIO()
+    head = "{'descr': '<f4', 'fortran_order': False, 'shape': (8, 8), }".ljust(69) + '\n'
+    with zipfile.ZipFile(packed, 'w', zipfile.ZIP_DEFLATED) as archive:
+        for name in 'ab':
+            values = struct.pack('<64f', *(rng.random() for _ in range(64)))
+            archive.writestr(name + '.npy', b'\x93NUMPY\x01\0\x46\0' + head.encode() + values)
+    add('report packed', {'p.npz': packed.getvalue()}, None, 'report', '{}/p.npz', '-o',
+        '{}/r.html')
+
     # journals: those of a shard, and of a run that was stopped
     with tempfile.TemporaryDirectory() as where:
         write(os.path.join(where, 'in.fa'), proteins)
@@ -324,7 +348,7 @@ def main():
             for name, data in kind.files.items():
                 write(os.path.join(where, name), changed(rng, data) if name in names else data)
             args = [exe] + [a.replace('{}', where) for a in kind.args] + ['--threads', '1']
-            if kind.args[0] in ('info', 'merge'):
+            if kind.args[0] in ('info', 'merge', 'report'):
                 args = args[:-2]
             try:
                 p = subprocess.run(args, cwd=where, env=env, stdin=subprocess.DEVNULL,
