@@ -133,7 +133,7 @@ struct cli_options {
     int shard, n_shards;
     char no_rules[1024];
     bool check, profile, raw_residues, json_floats, check_weights, strict_pickle, verify;
-    bool trace_rules, quiet, strict, help, version, models;
+    bool trace_rules, quiet, strict, help, version, models, license;
     const char *listen, *token_file; /* serve */
     int64_t max_body, max_answer,    /* MiB */
         max_queue, timeout;
@@ -325,6 +325,8 @@ int cli_report(struct cli *cli);
 int cli_devices(struct cli *cli);
 int cli_serve(struct cli *cli);
 int cli_models(struct cli *cli);
+/* Prints the licences of the released weights of the family. */
+int cli_license(struct cli *cli);
 
 /* ---- progress.c ---- */
 

@@ -125,6 +125,51 @@ int cli_models(struct cli *cli)
     return st ? cli_fail(cli, CLI_AT_WRITE, st, &err) : CLI_EXIT_OK;
 }
 
+/* Lines of the table of releases that are of one family, as `name: licence`. */
+struct licences {
+    struct cli_output *out;
+    const char *family;
+};
+
+static int take_licences(void *user, const char *text, size_t n)
+{
+    enum { NAME = 1, LICENCE = 5, COLUMNS = 7 };
+    const struct licences *l = user;
+
+    for (const char *line = text, *next; line < text + n; line = next) {
+        const char *field[COLUMNS + 1] = {line};
+        const char *end = memchr(line, '\n', (size_t)(text + n - line));
+        next = end ? end + 1 : text + n;
+        for (int i = 1; i <= COLUMNS; i++) {
+            const char *tab = memchr(field[i - 1], '\t', (size_t)(next - field[i - 1]));
+            field[i] = tab ? tab + 1 : next;
+        }
+        if ((size_t)(field[1] - line) == strlen(l->family) + 1 &&
+            !memcmp(line, l->family, strlen(l->family)))
+            cli_output_printf(l->out, "%.*s: %.*s\n", (int)(field[NAME + 1] - field[NAME] - 1),
+                              field[NAME], (int)(field[LICENCE + 1] - field[LICENCE] - 1),
+                              field[LICENCE]);
+    }
+    return l->out->status;
+}
+
+int cli_license(struct cli *cli)
+{
+    struct bioinfer_error err = {0};
+    struct cli_output out;
+    struct licences l = {&out, cli->options->model};
+    int st, code;
+
+    if ((code = cli_open_context(cli)))
+        return code;
+    cli_output_open(&out, NULL, &err);
+    st = bioinfer_releases(cli->ctx, take_licences, &l, &err);
+    if (st && !out.status)
+        return cli_fail(cli, CLI_AT_SETUP, st, &err);
+    st = cli_output_finish(&out, &err);
+    return st ? cli_fail(cli, CLI_AT_WRITE, st, &err) : CLI_EXIT_OK;
+}
+
 static void put_device(struct bi_buf *json, const struct bioinfer_device *d, bool first)
 {
     bi_buf_puts(json, first ? "{\"device\":" : ",\n {\"device\":");

@@ -508,6 +508,12 @@ int main(int argc, char **argv)
         free(options.words);
         return flush_stdout(code);
     }
+    if (options.license) {
+        code = cli_license(&cli);
+        cli_close(&cli);
+        free(options.words);
+        return flush_stdout(code);
+    }
     if (options.completion) {
         const bool known = cli_completion(options.completion);
         if (!known)

@@ -278,6 +278,8 @@ static const struct cli_option table[] = {
     {"json", 0, FLAG, NULL, FIELD(json), CLI_INFO | CLI_DEVICES, NULL, "print JSON"},
     {"quiet", 'q', FLAG, NULL, FIELD(quiet), EVERY, NULL,
      "no progress, no summary, no warnings; of records without a result their number alone"},
+    {"license", 0, FLAG, NULL, FIELD(license), CLI_TRACKS, NULL,
+     "print under which terms released weights of MODEL are, and stop"},
     {"help", 'h', FLAG, NULL, FIELD(help), EVERY, NULL, "print help and stop"},
     {"version", 'V', FLAG, NULL, FIELD(version), EVERY, NULL, "print the version and stop"},
 };

@@ -481,6 +481,8 @@ static bool place_words(struct cli_options *o, struct words *w)
         o->command = CLI_EMBED;
     if (o->command & CLI_LOADS && w->n > used && !take_model(o, w, &used, named))
         return false;
+    if (o->license && o->model && w->n == used)
+        return true;
     if (o->command == CLI_AFFINITY && w->n - used >= 2)
         o->receptor = w->word[used];
     if (o->command == CLI_ALIGN && w->n - used >= 2)
@@ -636,5 +638,5 @@ bool cli_parse(struct cli_options *o, int argc, char **argv)
         }
     }
     return place_words(o, &w) &&
-           (o->help || o->version || o->models || o->completion || check_together(o));
+           (o->help || o->version || o->models || o->completion || o->license || check_together(o));
 }

@@ -826,9 +826,8 @@ struct bioinfer_tracks_params {
     void *progress_user;
 };
 
-/* Opens the task that gives each record, a window of DNA, one array "tracks" [n_rows, n_tracks].
- * The record's sequence is the bases of a window (bioinfer_tracks_info): ACGT in either case,
- * anything else is no base. params may be NULL. */
+/* Opens the task that gives each record, a window of ACGT in either case (others are no base),
+ * an array "tracks" [n_rows, n_tracks], of pairs [n, n, n_tracks]. params may be NULL. */
 BIOINFER_API int bioinfer_tracks_open(bioinfer_task **out, const bioinfer_model *model,
                                       const struct bioinfer_tracks_params *params,
                                       struct bioinfer_error *err);
@@ -858,8 +857,7 @@ struct bioinfer_changed {
     const int *statuses; /* [n] 0, or NONFINITE: that one has no values */
 };
 
-/* A FASTA with its index <path>.fai (samtools faidx), plain or compressed by bgzip with
- * <path>.gzi beside it. */
+/* A FASTA with its index <path>.fai (samtools faidx), plain or by bgzip with <path>.gzi. */
 typedef struct bioinfer_genome bioinfer_genome;
 BIOINFER_API int bioinfer_genome_open(bioinfer_genome **out, bioinfer_context *ctx,
                                       const char *path, struct bioinfer_error *err);

@@ -364,14 +364,16 @@ static void alphagenome_build(const struct bi_model *m, struct bi_graph *g,
         rest(m, g, &e, shape);
 }
 
-static const struct bi_release releases[] = {{"gtca/alphagenome_pytorch",
-                                              "AlphaGenome model terms, non-commercial use",
-                                              "model_all_folds.safetensors", 0, 920000000},
-                                             {0}};
+static const struct bi_release releases[] = {
+    {"gtca/alphagenome_pytorch",
+     "AlphaGenome model terms: weights and outputs for non-commercial use only "
+     "(deepmind.google.com/science/alphagenome/model-terms)",
+     "model_all_folds.safetensors", 0, 920000000},
+    {0}};
 
 const struct bi_model_def bi_model_alphagenome = {
     .name = "alphagenome",
-    .summary = "expression, chromatin, contacts and splicing from up to 1,048,576 bases of DNA",
+    .summary = "expression, chromatin, contacts, splicing from up to a megabase",
     .default_name = "gtca/alphagenome_pytorch",
     .letters = BIOINFER_LETTERS_BASES,
     .releases = releases,

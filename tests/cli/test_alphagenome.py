@@ -134,7 +134,8 @@ class AlphaGenome(unittest.TestCase):
         for args, code, part in (
                 ((*bed, '--head', 'human.contact_maps.2048', '--format', 'bigwig', '-o', 'x'), 64,
                  'gives pairs of bins, and --format bigwig takes bins'),
-                ((*bed, '--head', 'human.splice_junctions.1', '--format', 'bedgraph', '-o', 'x'), 64,
+                ((*bed, '--head', 'human.splice_junctions.1', '--format', 'bedgraph', '-o', 'x'),
+                 64,
                  'gives pairs of splice sites'),
                 ((self.window, '--head', 'human.splice_junctions.1', '--rc', '-o', 'x.npz'), None,
                  'junctions have no shifts, sums or other strand'),
@@ -155,6 +156,12 @@ class AlphaGenome(unittest.TestCase):
             if code:
                 self.assertEqual(r.returncode, code)
             self.assertIn(part, r.stderr)
+
+    def test_license(self):
+        text = self.run_it('--license').stdout
+        self.assertRegex(text, '^gtca/alphagenome_pytorch: AlphaGenome model terms: weights and '
+                               'outputs for non-commercial use only ')
+        self.assertEqual(text.count('\n'), 1)
 
     def changed(self, name, value):
         """A copy of the weights with one tensor filled with a number."""

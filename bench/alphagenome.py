@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+"""AlphaGenome beside the PyTorch port, window by window.
+
+    bench/alphagenome.py BIOINFER PORT [--size full|eighth|small] [--windows 16384,131072]
+                         [--heads human.dnase.128,human.rna_seq.1] [--device cpu] [--repeat 3]
+
+PORT: the folder of the package alphagenome_pytorch, as of tools/golden_alphagenome.py, which also
+makes the random weights. A table: milliseconds a window of either, and the ratio. The command's
+time is that of a file of 1 + N windows less that of one, so that opening is in neither; the port's
+is the median of N calls of the same head, float32, and on a GPU bfloat16 by autocast and compiled,
+too. Needs torch, safetensors; a few minutes on one GPU.
+"""
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'tools'))
+from usage import usage
+
+if __name__ == '__main__':
+    usage(__doc__, 'torch', 'safetensors')
+
+import golden_alphagenome as golden
+from golden_tracks import one_hot, sequence
+
+
+def ours(args, folder, head, window):
+    """Seconds a window."""
+    took = []
+    for n in (1, 1 + args.repeat):
+        path = os.path.join(folder, '%d.fa' % n)
+        with open(path, 'w', encoding='ascii') as f:
+            for i in range(n):
+                f.write('>w%d\n%s\n' % (i, sequence(window, i).upper()))
+        start = time.perf_counter()
+        subprocess.run([args.bioinfer, 'alphagenome', path, '--weights', folder, '--head', head,
+                        '--window', str(window), '--device', args.device, '-o',
+                        os.path.join(folder, 'out.npz'), '--progress', 'off', '--quiet'],
+                       check=True)
+        took.append(time.perf_counter() - start)
+    return (took[1] - took[0]) / args.repeat
+
+
+def theirs(args, model, head, window, half):
+    """Seconds a call."""
+    import torch
+    device = args.device if args.device == 'cpu' else 'cuda'
+    organism, name, resolution = head.split('.')
+    x = one_hot(sequence(window, 1)).to(device)
+    index = torch.tensor([organism == 'mouse'], dtype=torch.long, device=device)
+
+    def call():
+        with torch.no_grad(), torch.autocast(device, torch.bfloat16, enabled=half):
+            y = model(x, index, heads=(name,), resolutions=(int(resolution),))[name]
+            y = y[int(resolution)] if int(resolution) in y else y
+        if device != 'cpu':
+            torch.cuda.synchronize()
+        return y
+    call()
+    took = []
+    for _ in range(args.repeat):
+        start = time.perf_counter()
+        call()
+        took.append(time.perf_counter() - start)
+    return statistics.median(took)
+
+
+def main():
+    import torch
+    from safetensors.torch import save_file
+    p = argparse.ArgumentParser(description=__doc__,
+                                formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument('bioinfer')
+    p.add_argument('port')
+    p.add_argument('--size', choices=golden.SIZES, default='full')
+    p.add_argument('--windows', default='16384,131072')
+    p.add_argument('--heads', default='human.dnase.128,human.rna_seq.1')
+    p.add_argument('--device', default='cpu')
+    p.add_argument('--repeat', type=int, default=3)
+    args = p.parse_args()
+    args.bioinfer = os.path.abspath(args.bioinfer)
+    with tempfile.TemporaryDirectory() as folder:
+        model = golden.reduced(args.port, folder, golden.SIZES[args.size])()
+        model = golden.fill(model, 4, lambda n: n).eval()
+        save_file({k: v.contiguous() for k, v in model.state_dict().items()},
+                  os.path.join(folder, 'model.safetensors'))
+        kinds = [('float32', False, model)]
+        if args.device != 'cpu':
+            model.cuda()
+            kinds += [('bfloat16', True, model), ('compiled', True, torch.compile(model))]
+        print('%-28s %8s %10s' % ('head', 'window', 'bioinfer') +
+              ''.join(' %17s' % ('port ' + k) for k, _, _ in kinds))
+        for head in args.heads.split(','):
+            for window in map(int, args.windows.split(',')):
+                port = [theirs(args, m, head, window, half) for _, half, m in kinds]
+                own = ours(args, folder, head, window)
+                print('%-28s %8d %7.1f ms' % (head, window, 1e3 * own) +
+                      ''.join(' %7.1f ms %5.2fx' % (1e3 * t, t / own) for t in port), flush=True)
+
+
+if __name__ == '__main__':
+    main()
