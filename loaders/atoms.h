@@ -3,7 +3,7 @@
  * Reads extended XYZ, plain XYZ, POSCAR and PDB (with CRYST1), each plain or in gzip, told apart by
  * content, and folders of such files. A reader gives one frame after the other in the memory of
  * one. A frame that cannot be used has a status and a message that names file, frame and line; the
- * next one follows it where the file says where that begins. docs/forcefield.md states the rules. */
+ * next one follows where the file says where that begins. docs/forcefield.md states the rules. */
 #ifndef BI_ATOMS_H
 #define BI_ATOMS_H
 
@@ -32,8 +32,8 @@ struct bi_frame {
     double *momentum; /* [n, 3] in dalton angstrom per unit of time (docs/forcefield.md) */
     double cell[9];   /* rows are vectors, angstrom; a row is 0 0 0 where there is none */
     bool periodic[3];
-    double charge;  /* of the whole frame, in elementary charges */
-    uint64_t step;  /* of the molecular dynamics that wrote the frame ... */
+    double charge;  /* the sum over the frame, in elementary charges */
+    uint64_t step;  /* the step of a molecular dynamics that wrote the frame ... */
     char *run;      /* ... and the word run="..." that says how; "" = none, NULL before the first */
     uint64_t end;   /* bytes of the text up to the frame's end; of an XYZ file alone */
     bool ends_line; /* the byte before it ends a line: nothing of the frame is missing */

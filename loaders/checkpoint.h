@@ -77,7 +77,8 @@ struct bi_named_bytes {
 
 /* `path`: a weight file or a folder in Hugging Face layout (model.safetensors,
  * model.safetensors.index.json, pytorch_model.bin, pytorch_model.bin.index.json in this
- * order) or with MatGL's state.pt and model.json. For a single file config.json and vocab.txt are taken from beside it when they
+ * order) or with MatGL's state.pt and model.json. For a single file config.json and vocab.txt are
+ * taken from beside it when they
  * are there. A fair-esm contact head `<stem>-contact-regression.pt` beside the file is
  * merged. State dicts nested under "model", "state_dict" or "model_state_dict" are
  * entered, and their names are used without that prefix. */

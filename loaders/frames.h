@@ -10,17 +10,17 @@ enum bi_frames_format { BI_FRAMES_XYZ, BI_FRAMES_POSCAR, BI_FRAMES_PDB };
 struct bi_frames {
     const struct bi_env *env;
     struct bi_gunzip input;
-    char *name;   /* of the file, for messages */
+    char *name;   /* the file, for messages */
     char *stem;   /* for the names of frames */
     char *buffer; /* bytes [at, used) are not yet read */
     size_t at, used, cap;
     uint64_t passed;  /* bytes that were in the buffer before */
     uint64_t line;    /* number of the line read last */
-    uint64_t ordinal; /* of the frame read last */
-    bool at_end;      /* of the input */
+    uint64_t ordinal; /* number of the frame read last */
+    bool at_end;      /* the input has no more */
     bool open, done;  /* done: no frame follows in this file */
     enum bi_frames_format format;
-    struct bi_structure *structure; /* of a PDB file */
+    struct bi_structure *structure; /* a PDB file holds this */
     double cell[9];
     bool has_cell;
     /* the files of a folder that are left */

@@ -1,9 +1,9 @@
 /* neighbours.c - pairs of atoms within a cutoff: a cell list, or all pairs where there are few.
  *
- * Most pairs are put aside by where atoms lie in the cell. For the others both ways look at the same
- * expression, position[j] - position[i] + shift x cell in double, so they find the same pairs. Along
- * a periodic axis atoms are wrapped into the cell for the search alone; `shift` counts from where
- * they lie. */
+ * Most pairs are put aside by where atoms lie in the cell. For the others both ways look at the
+ * same expression, position[j] - position[i] + shift x cell in double, so they find the same pairs.
+ * Along a periodic axis atoms are wrapped into the cell for the search alone; `shift` counts from
+ * where they lie. */
 #include "neighbours.h"
 
 #include <math.h>
@@ -14,7 +14,7 @@
 
 enum {
     MAX_IMAGES = 1000, /* images of the cell along one axis, to either side */
-    SHIFT_BITS = 11,   /* of one of them in a key; 2 x MAX_IMAGES + 1 fit */
+    SHIFT_BITS = 11,   /* bits of one of them in a key; 2 x MAX_IMAGES + 1 fit */
     SHIFT_ZERO = 1 << (SHIFT_BITS - 1),
     MAX_ATOMS = 1 << (63 - 3 * SHIFT_BITS < 24 ? 63 - 3 * SHIFT_BITS : 24),
     MAX_BINS_PER_ATOM = 4,

@@ -169,7 +169,7 @@ enum { MAX_META_DEPTH = 8, MAX_META_VISITS = 100000, MAX_META_LIST = 64 };
 struct level {
     struct bi_pickle_iter it;
     const char *prefix;
-    bool is_list; /* its values have numbers instead of keys */
+    bool is_list; /* values have numbers instead of keys */
     int at;
 };
 

@@ -1,8 +1,8 @@
 /* xyz.c - XYZ files, plain and extended.
  *
  * A frame is a line with the number of atoms, a line of comment, and a line for each atom. In an
- * extended file the comment has words key=value: Lattice (nine numbers), pbc, Properties (the names,
- * types and widths of the columns), charge or total_charge, step.
+ * extended file the comment has words key=value: Lattice (nine numbers), pbc, Properties (names,
+ * types and widths of the columns), charge or total_charge, step, run.
  * Source: github.com/libAtoms/extxyz */
 #include <string.h>
 
@@ -16,7 +16,7 @@ enum { MAX_KEY = 64, MAX_VALUE = 4096 };
 struct columns {
     int symbol, number, position, momentum;
     int n;     /* columns that a line must have */
-    bool more; /* and may have others behind them */
+    bool more; /* others may stand behind them */
 };
 
 struct comment {
@@ -224,7 +224,7 @@ static int read_charge(struct bi_frames *f, struct bi_frame *frame, const char *
     return 0;
 }
 
-/* What one key=value of an extended comment, or the charge of any, means. */
+/* Takes one key=value of an extended comment, or the charge of any. */
 static int take_value(struct bi_frames *f, struct bi_frame *frame, struct comment *c,
                       const char *key, size_t key_n, const char *value, size_t n,
                       struct bioinfer_error *err)

@@ -4,11 +4,11 @@
 
 #include "../base/buf.h"
 
-/* What a frame has. NULL, or false, leaves a column or a word out. */
+/* A frame. NULL, or false, leaves a column or a word out. */
 struct bi_extxyz {
     uint32_t n;
     const int32_t *number;          /* [n] atomic numbers */
-    const char *(*symbol)(int32_t); /* of one */
+    const char *(*symbol)(int32_t); /* the symbol of one */
     const double *position;         /* [n, 3] angstrom */
     const double *momentum; /* [n, 3] as ASE has them: dalton angstrom by its unit of time */
     const double *force;    /* [n, 3] eV / angstrom */
@@ -17,7 +17,7 @@ struct bi_extxyz {
     const double *stress;   /* [3, 3] eV / angstrom^3 */
     double energy, charge;  /* eV, elementary charges */
     bool has_energy, has_charge;
-    const char *name; /* of the frame */
+    const char *name; /* the word that tells the frame from others */
     const char *more; /* further words "key=value", put behind the others as they are */
 };
 

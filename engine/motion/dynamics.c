@@ -11,8 +11,7 @@
 /* An atom that goes farther in one step has left all chemistry, in angstrom. */
 static const double farthest = 1;
 
-/* What random numbers are for: streams of the generator. Those of steps take 2^8 of them, for
- * steps beyond 2^32. */
+/* Streams of the generator, by what numbers are for. Steps beyond 2^32 take the next stream. */
 enum { STREAM_START = 1, STREAM_STEPS = 256 };
 
 void bi_dynamics_start(const struct bi_dynamics *d, struct bi_motion *m)

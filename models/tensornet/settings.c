@@ -1,7 +1,8 @@
 /* settings.c - reading what a checkpoint of a TensorNet says about itself.
  *
  * Sections: values of both kinds, MatGL, torchmd-net.
- * Source: materialyzeai/matgl:src/matgl/models/_tensornet.py, torchmd/torchmd-net:models/model.py */
+ * Source: materialyzeai/matgl:src/matgl/models/_tensornet.py,
+ *         torchmd/torchmd-net:torchmdnet/models/model.py */
 #include "settings.h"
 
 #include <math.h>

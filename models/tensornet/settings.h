@@ -22,7 +22,7 @@ enum bi_tensornet_kind {
 };
 
 /* EXPNORM and GAUSS: torchmd-net's; BESSEL_SMOOTH: MatGL's with use_smooth, one function for each
- * n < max_n; BESSEL: without it, max_n x max_l functions; GAUSS_MATGL: Gaussians of a given width. */
+ * n < max_n; BESSEL: without it, max_n x max_l functions; GAUSS_MATGL: Gaussians of one width. */
 enum bi_tensornet_rbf {
     BI_RBF_EXPNORM,
     BI_RBF_GAUSS,
@@ -45,13 +45,14 @@ struct bi_tensornet_settings {
     bool so3;        /* equivariance_invariance_group is SO(3): the product is 2 Y M */
     bool old_layout; /* the 3 F scalar factors of an atom or edge are ordered f x 3 + k */
     uint32_t channels, n_layers, n_rbf;
-    uint32_t max_n, max_l; /* of the Bessel functions */
-    double width;          /* of GAUSS_MATGL */
+    uint32_t max_n, max_l; /* orders of the Bessel functions */
+    double width;          /* width of GAUSS_MATGL */
     double cutoff_lower, cutoff;
     /* E = std x sum of the network + mean + sum of references */
     double mean, std;
-    uint32_t n_embedded;                /* rows of the table of elements */
-    int16_t row[BI_TENSORNET_ELEMENTS]; /* of an atomic number in that table, -1: not in the model */
+    uint32_t n_embedded; /* rows of the table of elements */
+    int16_t
+        row[BI_TENSORNET_ELEMENTS]; /* row of an atomic number there, -1: it is not in the model */
     double reference[BI_TENSORNET_ELEMENTS]; /* by atomic number */
     bool has_references;
     bool takes_charge; /* the energy depends on the total charge */
@@ -60,7 +61,7 @@ struct bi_tensornet_settings {
     double q_weights[BI_TENSORNET_MAX_LAYERS + 1];
     bool coulomb;          /* the head adds the energy of the charges */
     double coulomb_cutoff; /* 0 = all pairs, no cell */
-    const char *prefix;    /* of all names of tensors: "model." or "" */
+    const char *prefix;    /* begins all names of tensors: "model." or "" */
 };
 
 /* Does the checkpoint name itself a TensorNet, or another force field that is refused by name? */

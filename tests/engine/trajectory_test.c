@@ -1,4 +1,4 @@
-/* trajectory_test.c - runs that are ended anywhere and taken up give the bytes of one that was not. */
+/* trajectory_test.c - runs that are ended anywhere and taken up give the bytes of whole ones. */
 #include <unistd.h>
 
 #include "../../base/file.h"
@@ -59,7 +59,7 @@ static int run(const char *path, bool resume, uint64_t steps, const char *words,
 
 static char *slurp(const char *path, size_t *size)
 {
-    char *text = NULL;
+    static char *text;
     CHECK(!bi_file_slurp(&env, path, 1 << 24, &text, size, NULL));
     return text;
 }
@@ -102,7 +102,7 @@ int main(void)
     /* the file is there */
     CHECK_EQ(run(whole, false, STEPS, "a=1", &err), BIOINFER_INVALID);
     CHECK_HAS(err.text, "--resume");
-    CHECK(!run(whole, true, STEPS, "a=1", &err)); /* and its end is made again */
+    CHECK(!run(whole, true, STEPS, "a=1", &err)); /* that makes the last frame again */
     check_same(whole, want, n);
     /* cut behind any byte from the second frame's comment on */
     for (size_t at = first; at <= n; at += at + 40 > n ? 1 : 97) {
@@ -119,7 +119,7 @@ int main(void)
     CHECK(!run(cut, true, 33, "a=1", &err));
     CHECK(!run(cut, true, STEPS, "a=1", &err));
     check_same(cut, want, n);
-    /* what is not this run stays as it is */
+    /* a file that is not of this run stays as it is */
     CHECK_EQ(run(cut, true, STEPS, "a=2", &err), BIOINFER_MISMATCH);
     CHECK_HAS(err.text, "of another run: it has 'a=1', this one 'a=2'");
     check_same(cut, want, n);
@@ -131,8 +131,7 @@ int main(void)
     CHECK_EQ(run(cut, true, STEPS, "a=1", &err), BIOINFER_MISMATCH);
     check_same(cut, "hello\n", 6);
     if (want && n > first + 100) { /* a damaged frame between good ones */
-        char *at = strstr(want + first, "\nAr ");
-        at[1] = '?';
+        want[strstr(want + first, "\nAr ") - want + 1] = '?';
         write_part(cut, want, n);
         CHECK_EQ(run(cut, true, STEPS, "a=1", &err), BIOINFER_MISMATCH);
         CHECK_HAS(err.text, "damaged frame");

@@ -345,7 +345,7 @@ static void completes_cells(void)
             const bool there = a[0] != 0 || a[1] != 0 || a[2] != 0;
             if (there)
                 CHECK(!memcmp(a, out + k, 3 * sizeof *a));
-            else /* of length 1 */
+            else /* a vector of length 1 */
                 CHECK(fabs(out[k] * out[k] + out[k + 1] * out[k + 1] + out[k + 2] * out[k + 2] -
                            1) < 1e-14);
         }

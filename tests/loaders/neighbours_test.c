@@ -103,7 +103,7 @@ static void finds_every_image(void)
     bi_neighbours_free(&got);
 }
 
-/* The nearest neighbours in a face-centred cubic crystal: 12, 6, 24 and 12, all images of one atom. */
+/* Shells of a face-centred cubic crystal: 12, 6, 24 and 12 neighbours, all images of one atom. */
 static void counts_a_crystal(void)
 {
     static const double cell[9] = {0, 1.8, 1.8, 1.8, 0, 1.8, 1.8, 1.8, 0};
