@@ -23,6 +23,7 @@
  *   tracks.c    bioinfer MODEL INPUT for models of DNA windows, with the files that tracks.h lists
  *   info.c      bioinfer info, devices and models
  *   molecule.c  bioinfer molecule info
+ *   motion.c    bioinfer md and relax
  *   report.c    bioinfer report and plot
  *   parallel.c  one piece of work on several threads
  *   escape.c    bytes that no terminal gets
@@ -101,7 +102,9 @@ enum cli_command {
     CLI_PLOT = 2048,
     CLI_AFFINITY = 4096,
     CLI_SERVE = 8192,
-    CLI_ENERGY = 16384
+    CLI_ENERGY = 16384,
+    CLI_MD = 32768,
+    CLI_RELAX = 65536
 };
 
 #define CLI_MAX_LAYERS 256
@@ -166,6 +169,10 @@ struct cli_options {
         side_chains;
     int64_t num_seq, batch;
     int64_t seed, rng_skip, transmembrane; /* plus one: 0 = not given */
+    /* atoms that move */
+    int64_t steps, every;
+    const char *dt, *thermostat, *friction, *fmax;
+    bool cell;
     /* affinities */
     const char *receptor;                   /* NULL = the input is a table of pairs */
     const char *ensemble[CLI_MAX_ENSEMBLE]; /* weights behind the first ones, within them */
@@ -321,6 +328,7 @@ int cli_affinity(struct cli *cli);
 int cli_energy(struct cli *cli);
 int cli_info(struct cli *cli);
 int cli_molecule(struct cli *cli);
+int cli_motion(struct cli *cli);
 int cli_report(struct cli *cli);
 int cli_devices(struct cli *cli);
 int cli_serve(struct cli *cli);

@@ -214,7 +214,7 @@ static void print_head(const struct cli_subcommand *sub, const char *model)
         print_words("RECEPTOR is PDB or mmCIF, LIGANDS are SDF, MOL2 or PDB, plain or gzip; "
                     "PAIRS.csv has columns protein_path and ligand_path.",
                     0, 2);
-    if (command == CLI_ENERGY)
+    if (command & (CLI_ENERGY | CLI_MOTION))
         print_words("FRAMES is extended XYZ, XYZ, POSCAR or PDB, plain or gzip, a folder of them, "
                     "or '-' for standard input.",
                     0, 2);

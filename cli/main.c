@@ -552,6 +552,10 @@ int main(int argc, char **argv)
     case CLI_PLOT:
         code = cli_report(&cli);
         break;
+    case CLI_MD:
+    case CLI_RELAX:
+        code = cli_motion(&cli);
+        break;
     case CLI_MOLECULE:
         code = cli_molecule(&cli);
         break;

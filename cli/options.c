@@ -24,7 +24,7 @@ static const struct cli_option table[] = {
     {"precision", 0, CHOICE, "NAME", FIELD(precision), LOADS, "fp32|bf16x2|fp16",
      "arithmetic: fp32 (default on the CPU), fp16 operands (default on a GPU) or bf16x2\n"
      "(matrix products of two bfloat16 terms on a CPU with AMX: faster, off by up to 3e-5)"},
-    {"output", 'o', TEXT, "FILE", FIELD(output), RUNS | CLI_ALIGN | SHOWS, NULL,
+    {"output", 'o', TEXT, "FILE", FIELD(output), RUNS | CLI_ALIGN | SHOWS | CLI_MOTION, NULL,
      "where results go; '-' is standard output"},
     {"format", 0, TEXT, "NAME", FIELD(format),
      FILES | CLI_TRACKS | CLI_DESIGN | CLI_ALIGN | CLI_ENERGY, NULL,
@@ -51,7 +51,7 @@ static const struct cli_option table[] = {
      "--shard computes every N-th part, and `bioinfer merge` moves no data"},
     {"json-floats", 0, FLAG, NULL, FIELD(json_floats), FILES, NULL,
      "write numbers into jsonl as text instead of base64"},
-    {"resume", 0, OPTIONAL, "[=HOW]", FIELD(resume), JOBS, "match|force|no",
+    {"resume", 0, OPTIONAL, "[=HOW]", FIELD(resume), JOBS | CLI_MD, "match|force|no",
      "go on with an unfinished run of the same output, or begin when there is\n"
      "none; force: although something differs; no: forget the unfinished one"},
     {"shard", 0, SHARD, "I/N", 0, JOBS, NULL, NULL},
@@ -102,10 +102,8 @@ static const struct cli_option table[] = {
      "the same as --offset"},
     {"num-seq", 0, COUNT, "N", FIELD(num_seq), CLI_DESIGN, NULL,
      "sequences for each structure and temperature (default: 1)"},
-    {"temperature", 0, TEXT, "LIST", FIELD(temperature), CLI_DESIGN, NULL,
-     "of sampling, one or several with commas (default: 0.1)"},
-    {"seed", 0, NUMBER, "N", FIELD(seed), CLI_DESIGN, NULL,
-     "of the random numbers (default: 37)"},
+    {"temperature", 0, TEXT, "LIST", FIELD(temperature), CLI_DESIGN | CLI_MD, NULL, NULL},
+    {"seed", 0, NUMBER, "N", FIELD(seed), CLI_DESIGN | CLI_MD, NULL, NULL},
     {"rng", 0, CHOICE, "NAME", FIELD(rng), CLI_DESIGN, "native|torch|torch-mkl|torch-cuda",
      "random numbers: native (default) or PyTorch's: torch (CPU, up to 1.12 and from\n"
      "2.5, and all without MKL), torch-mkl (CPU, 1.13 to 2.4 with MKL), torch-cuda"},
@@ -113,6 +111,19 @@ static const struct cli_option table[] = {
      "numbers PyTorch uses up while it makes the model (default: by the weights)"},
     {"batch", 0, COUNT, "N", FIELD(batch), CLI_DESIGN, NULL,
      "sequences that share a draw of PyTorch's generators (its batch_size)"},
+    {"steps", 0, COUNT, "N", FIELD(steps), CLI_MOTION, NULL, NULL},
+    {"fmax", 0, TEXT, "F", FIELD(fmax), CLI_RELAX, NULL,
+     "relaxed where no force is larger, in eV/angstrom (default: 0.05)"},
+    {"cell", 0, FLAG, NULL, FIELD(cell), CLI_RELAX, NULL,
+     "relax the vectors of the cell with the atoms"},
+    {"dt", 0, TEXT, "FS", FIELD(dt), CLI_MD, NULL,
+     "length of a step in femtoseconds (default: 0.5)"},
+    {"thermostat", 0, CHOICE, "NAME", FIELD(thermostat), CLI_MD, "langevin|nve",
+     "langevin (default), or nve: constant energy"},
+    {"friction", 0, TEXT, "X", FIELD(friction), CLI_MD, NULL,
+     "of Langevin's thermostat, per picosecond (default: 1)"},
+    {"every", 0, COUNT, "N", FIELD(every), CLI_MD, NULL,
+     "steps from frame to frame of the trajectory (default: 100)"},
     {"pocket", 0, COUNT, "N", FIELD(pocket), CLI_AFFINITY, NULL,
      "residues of the receptor nearest to the ligand that count (default: 50)"},
     {"drop-unknown", 0, FLAG, NULL, FIELD(drop_unknown), CLI_AFFINITY, NULL,
@@ -125,9 +136,9 @@ static const struct cli_option table[] = {
      "the stress of frames with a cell, in GPa (extxyz always has it, in eV / angstrom^3)"},
     {"units", 0, CHOICE, "NAME", FIELD(units), CLI_ENERGY, "eV|kcal|kJ",
      "of energies in tables and jsonl: eV (default), kcal/mol or kJ/mol; lengths are angstrom"},
-    {"pbc", 0, CHOICE, "NAME", FIELD(pbc), CLI_ENERGY, "file|xyz|none",
+    {"pbc", 0, CHOICE, "NAME", FIELD(pbc), CLI_ENERGY | CLI_MOTION, "file|xyz|none",
      "periodic axes: as the file says (default), all vectors of the cell, or none"},
-    {"charge", 0, TEXT, "Q", FIELD(charge), CLI_ENERGY, NULL,
+    {"charge", 0, TEXT, "Q", FIELD(charge), CLI_ENERGY | CLI_MOTION, NULL,
      "charge of frames that state none, in elementary charges"},
     {"chains", 0, TEXT, "LIST", FIELD(chains), CLI_DESIGN, NULL,
      "chains to design, A,B (default: all); the others are context"},
@@ -299,6 +310,7 @@ static const struct {
     {"format", CLI_DESIGN,
      "fasta (default), tsv, npz, npy, safetensors, h5 (hdf5) or jsonl; default: by the\n"
      "suffix of FILE"},
+    {"format", CLI_ENERGY, "tsv (default), extxyz or jsonl; default: by the suffix of FILE"},
     {"format", CLI_ALIGN,
      "tsv, paf, sam, needle, blast (the columns of -outfmt 6; of --local), or fasta: both\n"
      "records with their gaps; default: by the suffix of FILE, else tsv"},
@@ -323,6 +335,13 @@ static const struct {
     {"max-length", CLI_ALIGN,
      "residues; a longer record gets no result (default: 50,000 for each MiB of\n"
      "--memory-limit)"},
+    {"temperature", CLI_DESIGN, "of sampling, one or several with commas (default: 0.1)"},
+    {"temperature", CLI_MD,
+     "kelvin: of the thermostat, and of momenta that are drawn (default: 300)"},
+    {"seed", CLI_DESIGN, "of the random numbers (default: 37)"},
+    {"seed", CLI_MD, "of the random numbers (default: 0)"},
+    {"steps", CLI_MD, "steps in all, also of a run that --resume takes up (default: 1000)"},
+    {"steps", CLI_RELAX, "at most so many for each frame (default: 500)"},
     {"score-only", CLI_ALIGN, "no traceback: query, target and score"},
     {"score-only", CLI_DESIGN,
      "score the native sequence, or those of --sequences, and design nothing"},
@@ -372,6 +391,17 @@ static const struct cli_subcommand commands[] = {
      "bioinfer MODEL in.xyz --weights MODEL_FOLDER                 # a table on standard output\n"
      "bioinfer MODEL in.xyz --weights MODEL_FOLDER -o out.extxyz   # with forces, for ASE\n"
      "bioinfer MODEL POSCAR --weights MODEL_FOLDER --stress\n"},
+    {"relax", CLI_RELAX, "bioinfer relax [MODEL] FRAMES -o FILE --weights WHERE [options]",
+     "atoms, or atoms and cell, moved to a minimum of the energy",
+     "weights output fmax steps cell charge pbc device",
+     "bioinfer relax in.xyz --weights MODEL_FOLDER -o relaxed.extxyz\n"
+     "bioinfer relax POSCAR --weights MODEL_FOLDER --cell --fmax 0.01 -o relaxed.extxyz\n"},
+    {"md", CLI_MD, "bioinfer md [MODEL] FRAME -o FILE --weights WHERE [options]",
+     "molecular dynamics of one frame of atoms, to go on with --resume",
+     "weights output steps dt temperature thermostat friction seed every resume charge pbc device",
+     "bioinfer md in.xyz --weights MODEL_FOLDER --steps 100000 -o traj.extxyz\n"
+     "bioinfer md in.xyz --weights MODEL_FOLDER --steps 100000 -o traj.extxyz --resume\n"
+     "bioinfer md in.xyz --weights MODEL_FOLDER --thermostat nve -o traj.extxyz\n"},
     {"align", CLI_ALIGN, "bioinfer align A.fasta [B.fasta] [--matrix NAME] [options]",
      "Needleman-Wunsch alignments of pairs, in order or all against all",
      "output format all-vs-all one-vs-all matrix gap-open gap-extend mode score-only device",
@@ -475,10 +505,10 @@ const struct cli_subcommand *cli_subcommand_of(int command)
 
 int cli_kind_of(int command)
 {
-    return command & (BOTH | CLI_SERVE) ? BIOINFER_FAMILY_SEQUENCES
-           : command == CLI_TRACKS      ? BIOINFER_FAMILY_TRACKS
-           : command == CLI_DESIGN      ? BIOINFER_FAMILY_DESIGN
-           : command == CLI_AFFINITY    ? BIOINFER_FAMILY_AFFINITY
-           : command == CLI_ENERGY      ? BIOINFER_FAMILY_ENERGY
-                                        : -1;
+    return command & (BOTH | CLI_SERVE)          ? BIOINFER_FAMILY_SEQUENCES
+           : command == CLI_TRACKS               ? BIOINFER_FAMILY_TRACKS
+           : command == CLI_DESIGN               ? BIOINFER_FAMILY_DESIGN
+           : command == CLI_AFFINITY             ? BIOINFER_FAMILY_AFFINITY
+           : command & (CLI_ENERGY | CLI_MOTION) ? BIOINFER_FAMILY_ENERGY
+                                                 : -1;
 }

@@ -51,11 +51,12 @@ struct cli_topic {
 #define CLI_BOTH (CLI_EMBED | CLI_SCORE)
 #define CLI_RUNS                                                                                   \
     (CLI_BOTH | CLI_TRACKS | CLI_DESIGN | CLI_AFFINITY | CLI_ENERGY) /* a model on records */
-#define CLI_LOADS (CLI_RUNS | CLI_SERVE)
+#define CLI_MOTION (CLI_MD | CLI_RELAX)
+#define CLI_LOADS (CLI_RUNS | CLI_SERVE | CLI_MOTION)
 #define CLI_SHOWS (CLI_REPORT | CLI_PLOT)
 #define CLI_EVERY                                                                                  \
     (CLI_RUNS | CLI_INFO | CLI_DEVICES | CLI_ALIGN | CLI_MERGE | CLI_MOLECULE | CLI_INDEX |        \
-     CLI_SHOWS | CLI_SERVE)
+     CLI_SHOWS | CLI_SERVE | CLI_MOTION)
 
 /* Option i of the table, and subcommand i; NULL past the end. */
 const struct cli_option *cli_option_at(size_t i);

@@ -374,7 +374,7 @@ static bool find_help(struct cli_options *o, const struct words *w, int used, bo
         else if (rates(o->model))
             o->command = CLI_AFFINITY;
         else if (gives_energies(o->model))
-            o->command = CLI_ENERGY;
+            o->command = o->command & CLI_MOTION ? o->command : CLI_ENERGY;
         else if (gives_tracks(o->model))
             o->command = CLI_TRACKS;
         else if (!(o->command & (CLI_BOTH | CLI_SERVE)))
@@ -402,7 +402,7 @@ static bool runs(const struct cli_options *o, const char *model)
                 model, model);
         return false;
     }
-    if (gives_energies(model) != (o->command == CLI_ENERGY)) {
+    if (gives_energies(model) != ((o->command & (CLI_ENERGY | CLI_MOTION)) != 0)) {
         cli_say(NULL,
                 gives_energies(model) ? "%s takes frames of atoms: bioinfer energy %s"
                                       : "%s gives no energies of atoms: bioinfer %s",

@@ -1239,6 +1239,50 @@ BIOINFER_API int bioinfer_energy_open(bioinfer_task **out, const bioinfer_model 
                                       const struct bioinfer_energy_params *params,
                                       struct bioinfer_error *err);
 
+/* ---- 17 motion: molecular dynamics and relaxation -------------------------------------------- */
+struct bioinfer_md_state {
+    uint64_t step;
+    double time, energy, kinetic, temperature; /* fs, eV, eV, kelvin of 3 n degrees of freedom */
+};
+
+struct bioinfer_md_params {
+    size_t struct_size;
+    uint64_t steps, every, seed; /* in all, 0 = 1000; between frames of the trajectory, 0 = 100 */
+    double dt, friction;         /* femtoseconds, 0 = 0.5; Langevin's, 1 / ps, 0 = 1 */
+    double temperature; /* kelvin: the thermostat's, and that of momenta which the frame lacks */
+    int nve, resume;    /* non-zero: velocity Verlet alone; go on with the trajectory where it is */
+    int (*progress)(void *user, const struct bioinfer_md_state *state); /* after each step */
+    void *progress_user;
+};
+
+/* Moves the one frame of a file by the forces of a task of bioinfer_energy_open(). The trajectory
+ * is an extended XYZ that grows: with `resume` it has in the end the bytes of a run that was never
+ * stopped. NONFINITE: the atoms fly apart, at a step that is named; what was written stays. */
+BIOINFER_API int bioinfer_md(bioinfer_task *energy, const char *input, const char *trajectory,
+                             const struct bioinfer_md_params *params, struct bioinfer_error *err);
+
+struct bioinfer_relaxed {
+    const char *id, *message;
+    int status, relaxed; /* why the frame is not in the output; 0: the steps did not suffice */
+    uint64_t steps;
+    double energy, largest; /* eV; the largest force, eV / angstrom */
+};
+
+struct bioinfer_relax_params {
+    size_t struct_size;
+    double fmax;    /* eV / angstrom; 0 = 0.05 */
+    uint64_t steps; /* at most; 0 = 500 */
+    int cell;       /* non-zero: the cell is relaxed with the atoms */
+    int (*done)(void *user, const struct bioinfer_relaxed *frame); /* after each frame */
+    void *done_user;
+};
+
+/* Moves the atoms of each frame of a file or folder to a minimum of the energy by FIRE, and writes
+ * an extended XYZ. Non-zero from a callback ends either run with that status. */
+BIOINFER_API int bioinfer_relax(bioinfer_task *energy, const char *input, const char *output,
+                                const struct bioinfer_relax_params *params,
+                                struct bioinfer_error *err);
+
 #ifdef __cplusplus
 }
 #endif

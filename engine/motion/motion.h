@@ -1,8 +1,8 @@
 /* motion.h - atoms that move: molecular dynamics and relaxation over any forces.
  *
- * Lengths are in angstrom, energies in eV, masses in dalton, and time in angstrom sqrt(dalton / eV),
- * which is about 10.18 fs: then force = mass x acceleration without a factor. Momenta are those that
- * ASE has. */
+ * Lengths are in angstrom, energies in eV, masses in dalton, and time in angstrom
+ * sqrt(dalton / eV), which is about 10.18 fs: then force = mass x acceleration without a factor.
+ * ASE has the same momenta. */
 #ifndef BI_MOTION_H
 #define BI_MOTION_H
 
@@ -25,7 +25,7 @@ struct bi_motion {
     bool periodic[3];
     double charge;
     bool has_charge, has_stress;
-    double energy, stress[9]; /* of the forces */
+    double energy, stress[9]; /* that belong to the forces */
     void *memory;             /* holds the arrays */
 };
 
@@ -69,7 +69,7 @@ int bi_dynamics_step(const struct bi_dynamics *d, struct bi_motion *m, uint64_t 
 struct bi_trajectory {
     struct bi_append file;
     struct bi_buf text;
-    const char *run; /* what decides all numbers but the first frame's; no quotes in it */
+    const char *run; /* says what decides all numbers behind the first frame; has no quotes */
     double dt;       /* femtoseconds */
     double synced;   /* when: bi_now() */
 };
@@ -85,8 +85,8 @@ struct bi_run {
 
 /* Makes the file and the steps of a run. With `resume`, takes up a file that is there: goes on from
  * its last frame that is whole and lies at a multiple of `every` steps, and cuts what is behind it.
- * Each frame is handed to the system at once, and is on the disk some seconds later; after a failure
- * those that were written stay.
+ * Each frame is handed to the system at once, and is on the disk some seconds later. Frames that
+ * were written before a failure stay.
  * MISMATCH: it is of another run, or of other atoms than *m; INVALID: it is there, and not to be
  * taken up; statuses of bi_dynamics_step(). */
 int bi_trajectory_run(struct bi_trajectory *t, const char *path, bool resume,

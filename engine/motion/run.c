@@ -1,0 +1,269 @@
+/* run.c - molecular dynamics and relaxation of files, over the task energy. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../../base/number.h"
+#include "../tasks/task.h"
+#include "motion.h"
+
+/* ---- forces ---- */
+
+struct computed {
+    struct bi_motion *m;
+    int status;
+    char message[sizeof(((struct bioinfer_error *)0)->text)];
+};
+
+struct source {
+    bioinfer_task *task;
+    const char *id;
+};
+
+static int take_energy(void *user, const struct bioinfer_result *r, struct bioinfer_error *err)
+{
+    struct computed *c = user;
+    const struct bioinfer_energy *e = r->energy;
+    struct bi_motion *m = c->m;
+    (void)err;
+    c->status = r->status;
+    snprintf(c->message, sizeof c->message, "%s", r->message);
+    if (r->status)
+        return 0;
+    if (!e || !e->forces)
+        return bi_fail(err, BIOINFER_INVALID, "motion: the task gives no forces");
+    m->energy = e->energy;
+    memcpy(m->force, e->forces, 3 * (size_t)m->n * sizeof *m->force);
+    m->has_stress = e->stress != NULL;
+    if (e->stress)
+        memcpy(m->stress, e->stress, sizeof m->stress);
+    return 0;
+}
+
+static int compute_forces(void *user, struct bi_motion *m, struct bioinfer_error *err)
+{
+    const struct source *s = user;
+    const struct bioinfer_atoms atoms = {
+        .n = m->n,
+        .numbers = m->number,
+        .positions = m->position,
+        .cell = m->cell,
+        .periodic = {m->periodic[0], m->periodic[1], m->periodic[2]},
+        .charge = m->charge,
+        .has_charge = m->has_charge};
+    const struct bioinfer_record record = {
+        .id = s->id, .description = "", .sequence = "", .atoms = &atoms};
+    struct computed c = {.m = m, .status = BIOINFER_INTERNAL};
+    int st = bioinfer_task_compute(s->task, &record, 1, take_energy, &c, err);
+    return st || !c.status ? st : bi_fail(err, c.status, "%s", c.message);
+}
+
+/* ---- molecular dynamics ---- */
+
+/* The only frame of a file. */
+static int read_one(const struct bi_env *env, const char *path, struct bi_frame *frame,
+                    struct bioinfer_error *err)
+{
+    struct bi_frames *in = NULL;
+    struct bi_frame second = {0};
+    int st = bi_frames_open(&in, env, path, err), more = 0;
+    if (!st && (st = bi_frames_next(in, frame, err)) == 0)
+        st = bi_fail(err, BIOINFER_EMPTY, "%s: no frame", path);
+    else if (st > 0)
+        st = frame->status ? bi_fail(err, frame->status, "%s", frame->message) : 0;
+    if (!st && (more = bi_frames_next(in, &second, err)) != 0)
+        st = more < 0 ? more
+                      : bi_fail(err, BIOINFER_INVALID,
+                                "%s: has several frames, and a molecular dynamics begins from one",
+                                path);
+    bi_frame_free(&second);
+    bi_frames_close(&in);
+    return st;
+}
+
+/* Checks the parameters and puts what they leave out into them. */
+static int complete_md(struct bioinfer_md_params *p, struct bioinfer_error *err)
+{
+    p->steps = p->steps ? p->steps : 1000;
+    p->every = p->every ? p->every : 100;
+    p->dt = p->dt != 0 ? p->dt : 0.5;
+    p->friction = p->nve ? 0 : p->friction != 0 ? p->friction : 1;
+    if (!(p->dt > 0) || p->dt > 100)
+        return bi_fail(err, BIOINFER_INVALID, "md: a step of %g fs, expected above 0, at most 100",
+                       p->dt);
+    if (!(p->temperature >= 0) || p->temperature > 1e6)
+        return bi_fail(err, BIOINFER_INVALID, "md: %g kelvin, expected 0 to 1e6", p->temperature);
+    if (!p->nve && (!(p->friction > 0) || p->friction > 1e5))
+        return bi_fail(err, BIOINFER_INVALID,
+                       "md: a friction of %g/ps, expected above 0, at most "
+                       "1e5",
+                       p->friction);
+    if (p->steps >= (uint64_t)1 << 39)
+        return bi_fail(err, BIOINFER_LIMIT, "md: more than 2^39 steps");
+    return 0;
+}
+
+/* All that decides the numbers of the trajectory, beside its first frame. */
+static int describe(bioinfer_task *task, const struct bioinfer_md_params *p, char *text,
+                    size_t size, struct bioinfer_error *err)
+{
+    char number[3][BI_NUMBER_SIZE];
+    const char *fingerprint;
+    int st = bioinfer_model_fingerprint(task->model, &fingerprint, err);
+    if (st)
+        return st;
+    bi_print_f64(number[0], p->dt);
+    bi_print_f64(number[1], p->temperature);
+    bi_print_f64(number[2], p->friction);
+    if (p->nve)
+        snprintf(text, size, "nve dt=%s temperature=%s", number[0], number[1]);
+    else
+        snprintf(text, size, "langevin dt=%s temperature=%s friction=%s", number[0], number[1],
+                 number[2]);
+    snprintf(text + strlen(text), size - strlen(text), " seed=%llu every=%llu weights=%s",
+             (unsigned long long)p->seed, (unsigned long long)p->every, fingerprint);
+    return 0;
+}
+
+/* Tells the caller how the run stands. */
+static int show(void *user, const struct bi_motion *m, uint64_t step, struct bioinfer_error *err)
+{
+    const struct bioinfer_md_params *p = user;
+    const struct bioinfer_md_state state = {.step = step,
+                                            .time = (double)step * p->dt,
+                                            .energy = m->energy,
+                                            .kinetic = bi_motion_kinetic(m),
+                                            .temperature = bi_motion_temperature(m)};
+    int st = p->progress ? p->progress(p->progress_user, &state) : 0;
+    return st ? bi_fail(err, st, "md: stopped at step %llu", (unsigned long long)step) : 0;
+}
+
+static int run_md(struct source *s, const struct bioinfer_md_params *p, const char *path,
+                  const struct bi_frame *frame, struct bioinfer_error *err)
+{
+    const struct bi_forces forces = {compute_forces, s};
+    struct bi_dynamics d = {.dt = p->dt * BI_FEMTOSECOND,
+                            .temperature = p->temperature,
+                            .friction = p->friction / (1000 * BI_FEMTOSECOND)};
+    struct bioinfer_md_params *user = (struct bioinfer_md_params *)(uintptr_t)p;
+    const struct bi_run run = {.dynamics = &d,
+                               .forces = &forces,
+                               .steps = p->steps,
+                               .every = p->every,
+                               .draw = !frame->has_momenta,
+                               .each = show,
+                               .user = user};
+    struct bi_trajectory t = {.file = BI_APPEND_NONE, .dt = p->dt};
+    struct bi_motion m = {0};
+    char words[600];
+    int st = describe(s->task, p, words, sizeof words, err);
+    t.run = words;
+    bi_random_start(&d.random, BI_RNG_NATIVE, p->seed, 0);
+    if (!st && !(st = bi_motion_open(&m, s->task->env, frame, err)))
+        st = bi_trajectory_run(&t, path, p->resume != 0, &run, &m, err);
+    bi_trajectory_close(&t);
+    bi_motion_close(&m);
+    return st;
+}
+
+int bioinfer_md(bioinfer_task *energy, const char *input, const char *trajectory,
+                const struct bioinfer_md_params *params, struct bioinfer_error *err)
+{
+    struct bioinfer_md_params p = {0};
+    struct bi_frame frame = {0};
+    struct source s = {energy, NULL};
+    int st;
+    if (!energy || !input || !trajectory || !energy->model)
+        return bi_fail(err, BIOINFER_INVALID, "md: task, input and trajectory must be given");
+    if ((st = bi_params_copy(&p, sizeof p, params, "md params", err)) ||
+        (st = complete_md(&p, err)) || (st = read_one(energy->env, input, &frame, err)))
+        goto out;
+    s.id = frame.name;
+    st = run_md(&s, &p, trajectory, &frame, err);
+out:
+    bi_frame_free(&frame);
+    return st;
+}
+
+/* ---- relaxation ---- */
+
+/* Relaxes one frame; its text is in `text` where it has a result. */
+static int relax_one(struct source *s, const struct bi_relaxation *r, const struct bi_frame *frame,
+                     struct bioinfer_relaxed *result, struct bi_buf *text,
+                     struct bioinfer_error *why)
+{
+    const struct bi_forces forces = {compute_forces, s};
+    struct bi_motion m = {0};
+    bool relaxed = false;
+    char words[64];
+    int st = bi_motion_open(&m, s->task->env, frame, why);
+    if (!st)
+        st = bi_relax(r, &m, &forces, &result->steps, &relaxed, why);
+    if (!st) {
+        result->relaxed = relaxed;
+        result->energy = m.energy;
+        result->largest = bi_motion_largest_force(&m);
+        snprintf(words, sizeof words, "relaxed=%c", relaxed ? 'T' : 'F');
+        bi_motion_write(&m, frame->name, false, words, text);
+    }
+    bi_motion_close(&m);
+    return st;
+}
+
+static int relax_frame(struct source *s, const struct bioinfer_relax_params *p,
+                       const struct bi_frame *frame, struct bi_buf *text, struct bi_out *out,
+                       struct bioinfer_error *err)
+{
+    const struct bi_relaxation r = {.fmax = p->fmax, .cell = p->cell != 0, .steps = p->steps};
+    struct bioinfer_error why = {0};
+    struct bioinfer_relaxed result = {
+        .id = frame->name, .status = frame->status, .message = frame->message};
+    int st = 0;
+    text->size = 0;
+    s->id = frame->name;
+    if (!result.status && (result.status = relax_one(s, &r, frame, &result, text, &why)))
+        result.message = why.text;
+    if (text->failed || result.status == BIOINFER_NOMEM)
+        return bi_fail(err, BIOINFER_NOMEM, "%s", frame->name);
+    if (result.status == BIOINFER_DEVICE || result.status == BIOINFER_DEVICE_LOST)
+        return bi_fail(err, result.status, "%s", result.message);
+    if (!result.status && (st = bi_out_write(out, text->data, text->size, err)))
+        return st;
+    st = p->done ? p->done(p->done_user, &result) : 0;
+    return st ? bi_fail(err, st, "relax: stopped at %s", frame->name) : 0;
+}
+
+int bioinfer_relax(bioinfer_task *energy, const char *input, const char *output,
+                   const struct bioinfer_relax_params *params, struct bioinfer_error *err)
+{
+    struct bioinfer_relax_params p = {0};
+    struct bi_frames *in = NULL;
+    struct bi_frame frame = {0};
+    struct bi_out out = BI_OUT_NONE;
+    struct bi_buf text = {0};
+    struct source s = {energy, NULL};
+    int st;
+    if (!energy || !input || !output || !energy->model)
+        return bi_fail(err, BIOINFER_INVALID, "relax: task, input and output must be given");
+    text.env = energy->env;
+    if ((st = bi_params_copy(&p, sizeof p, params, "relax params", err)))
+        return st;
+    p.fmax = p.fmax != 0 ? p.fmax : 0.05;
+    p.steps = p.steps ? p.steps : 500;
+    if (!(p.fmax > 0))
+        return bi_fail(err, BIOINFER_INVALID, "relax: fmax %g, expected above 0", p.fmax);
+    if ((st = bi_frames_open(&in, energy->env, input, err)) ||
+        (st = bi_out_open(&out, energy->env, output, err)))
+        goto out;
+    while ((st = bi_frames_next(in, &frame, err)) > 0 &&
+           !(st = relax_frame(&s, &p, &frame, &text, &out, err)))
+        continue;
+    if (!st)
+        st = bi_out_finish(&out, err);
+out:
+    bi_out_close(&out);
+    bi_buf_free(&text);
+    bi_frame_free(&frame);
+    bi_frames_close(&in);
+    return st;
+}

@@ -1,0 +1,159 @@
+#!/usr/bin/env python3
+"""test_motion.py BIOINFER SOURCE_ROOT - `bioinfer md` and `bioinfer relax` over made-up weights."""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+EXE, ROOT = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+WATER = """6
+charge=0
+O 0 0 0.12
+H 0 0.76 -0.48
+H 0 -0.76 -0.48
+O 2.8 0 0.3
+H 3.4 0.7 0.1
+H 3.3 -0.8 0
+"""
+CRYSTAL = """crystal
+1.0
+0.1 1.9 2.0
+2.1 0.0 1.9
+1.9 2.1 0.1
+C
+1
+Direct
+0 0 0
+"""
+
+
+def run(*args, code=0):
+    done = subprocess.run([EXE, *map(str, args)], capture_output=True, text=True)
+    assert done.returncode == code, (args, done.returncode, done.stdout, done.stderr)
+    return done.stdout, done.stderr
+
+
+def write(path, text):
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def read(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+class Motion(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory(prefix="bioinfer-motion-")
+        os.chdir(cls.folder.name)
+        tool = os.path.join(ROOT, "tools", "tensornet_weights.py")
+        subprocess.run([sys.executable, tool, "model"], check=True)
+        write("water.xyz", WATER)
+        write("POSCAR", CRYSTAL)
+
+    @classmethod
+    def tearDownClass(cls):
+        os.chdir("/")
+        cls.folder.cleanup()
+
+    def md(self, *args, code=0, frame="water.xyz"):
+        return run("md", frame, "--weights", "model", "--every", 10, *args, code=code)
+
+    def test_goes_on(self):
+        """A run that was shorter, or was cut, and goes on has the bytes of one that did not."""
+        out, err = self.md("--steps", 45, "-o", "whole.extxyz")
+        rows = [line.split("\t") for line in out.splitlines()]
+        self.assertEqual([row[0] for row in rows], ["step", "10", "20", "30", "40", "45"])
+        self.assertIn("steps 1 to 45", err)
+        whole = read("whole.extxyz")
+        self.assertEqual([int(n) for n in re.findall(rb" step=(\d+) ", whole)],
+                         [0, 10, 20, 30, 40, 45])
+        self.md("--steps", 25, "-o", "parts.extxyz")
+        out, err = self.md("--steps", 45, "-o", "parts.extxyz", "--resume")
+        self.assertIn("steps 21 to 45", err)
+        self.assertEqual(read("parts.extxyz"), whole)
+        with open("parts.extxyz", "r+b") as file:
+            file.truncate(len(whole) * 2 // 3)
+        self.md("--steps", 45, "-o", "parts.extxyz", "--resume")
+        self.assertEqual(read("parts.extxyz"), whole)
+        self.md("--steps", 45, "-o", "threads.extxyz", "--resume", "--threads", 1)
+        self.assertEqual(read("threads.extxyz"), whole)
+        self.md("--steps", 45, "-o", "seed.extxyz", "--seed", 2)
+        self.assertNotEqual(read("seed.extxyz").split(b"run=")[0], whole.split(b"run=")[0])
+
+    def test_refuses(self):
+        """Everything that cannot be done is said, and no trajectory is harmed."""
+        self.md("--steps", 5, "-o", "kept.extxyz")
+        before = read("kept.extxyz")
+        for args, words in ((("-o", "kept.extxyz"), "is there already"),
+                            (("-o", "kept.extxyz", "--resume", "--seed", 3), "of another run"),
+                            (("-o", "kept.extxyz", "--resume=force"), "--resume"),
+                            (("-o", "-"), "grows"), ((), "-o"),
+                            (("-o", "a", "--dt", "x"), "--dt"),
+                            (("-o", "a", "--dt", "0"), "--dt"),
+                            (("-o", "a", "--temperature", "-1"), "--temperature"),
+                            (("-o", "a", "--friction", "1", "--thermostat", "nve"), "nve")):
+            out, err = self.md("--steps", 5, *args, code=65 if "--seed" in args else 64)
+            self.assertIn(words, err)
+            self.assertEqual(read("kept.extxyz"), before)
+        write("two.xyz", WATER + WATER)
+        self.assertIn("several frames", self.md("-o", "a", frame="two.xyz", code=64)[1])
+        write("bad.xyz", WATER.replace("0.76", "nan"))
+        self.assertIn("bad.xyz: frame 1: line 4", self.md("-o", "a", frame="bad.xyz", code=65)[1])
+        write("gold.xyz", WATER.replace("O 2.8", "Au 2.8"))
+        self.assertIn("Au", self.md("-o", "a", frame="gold.xyz", code=65)[1])
+        self.md("-o", "a", frame="none.xyz", code=66)
+
+    def test_explodes(self):
+        """Atoms that fly apart end the run with the step; the trajectory is kept up to it."""
+        out, err = self.md("--steps", 500, "--temperature", 1e6, "--dt", 50, "-o", "boom.extxyz",
+                           code=65)
+        self.assertRegex(err, r"step \d+: atom \d+ would move .* fly apart")
+        self.assertIn(b" step=0 ", read("boom.extxyz"))
+
+    def test_conserves(self):
+        """Constant energy stays constant, far better than the energies that it is made of."""
+        out, err = self.md("--steps", 100, "--thermostat", "nve", "--dt", 0.1, "-o", "nve.extxyz")
+        rows = [line.split("\t") for line in out.splitlines()[1:]]
+        total = [float(row[4]) for row in rows]
+        kinetic = [float(row[3]) for row in rows]
+        self.assertLess(max(total) - min(total), 1e-3)
+        self.assertGreater(max(kinetic) - min(kinetic), 10 * (max(total) - min(total)))
+
+    def test_relaxes(self):
+        out, err = run("relax", "water.xyz", "--weights", "model", "-o", "r.extxyz", "--steps",
+                       2000, "--fmax", 0.01)
+        name, relaxed, steps, energy, largest = out.splitlines()[1].split("\t")
+        self.assertEqual((name, relaxed), ("water:1", "yes"))
+        self.assertLessEqual(float(largest), 0.01)
+        table = run("tensornet", "r.extxyz", "--weights", "model")[0].splitlines()
+        self.assertIn("%.3f" % float(energy), table[1])
+        out, err = run("relax", "water.xyz", "--weights", "model", "-o", "few.extxyz", "--steps", 2,
+                       code=1)
+        self.assertIn("not relaxed after the steps", err)
+        self.assertIn(b"relaxed=F", read("few.extxyz"))
+
+    def test_relaxes_a_cell(self):
+        out, err = run("relax", "POSCAR", "--weights", "model", "--cell", "-o", "c.extxyz",
+                       "--steps", 3000, "--fmax", 0.005)
+        self.assertEqual(out.splitlines()[1].split("\t")[:2], ["POSCAR", "yes"])
+        stress = re.search(rb'stress="([^"]*)"', read("c.extxyz")).group(1).split()
+        self.assertLess(max(abs(float(x)) for x in stress), 0.005)
+        out, err = run("relax", "water.xyz", "--weights", "model", "--cell", "-o", "d.extxyz",
+                       code=1)
+        self.assertIn("not periodic along all", err)
+
+    def test_frames(self):
+        """A frame that cannot be used costs itself; frames may go to standard output."""
+        write("some.xyz", WATER + "0\nnone\n" + WATER)
+        out, err = run("relax", "some.xyz", "--weights", "model", "-o", "-", "--steps", 1, code=1)
+        self.assertEqual(out.count("Properties="), 2)
+        self.assertIn("some.xyz: frame 2: line 10: a frame without atoms", err)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=2)
