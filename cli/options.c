@@ -388,20 +388,20 @@ static const struct cli_subcommand commands[] = {
     {"energy", CLI_ENERGY, "bioinfer [energy] MODEL FRAMES [-o FILE] [options]",
      "energies, forces and stress of atoms in their places",
      "weights output format forces stress charge units pbc device resume",
-     "bioinfer MODEL in.xyz --weights MODEL_FOLDER                 # a table on standard output\n"
-     "bioinfer MODEL in.xyz --weights MODEL_FOLDER -o out.extxyz   # with forces, for ASE\n"
-     "bioinfer MODEL POSCAR --weights MODEL_FOLDER --stress\n"},
+     "bioinfer MODEL in.xyz --weights FOLDER  # a table on standard output\n"
+     "bioinfer MODEL in.xyz --weights FOLDER -o out.extxyz  # for ASE\n"
+     "bioinfer MODEL POSCAR --weights FOLDER --stress\n"},
     {"relax", CLI_RELAX, "bioinfer relax [MODEL] FRAMES -o FILE --weights WHERE [options]",
      "atoms, or atoms and cell, moved to a minimum of the energy",
      "weights output fmax steps cell charge pbc device",
-     "bioinfer relax in.xyz --weights MODEL_FOLDER -o relaxed.extxyz\n"
-     "bioinfer relax POSCAR --weights MODEL_FOLDER --cell --fmax 0.01 -o relaxed.extxyz\n"},
+     "bioinfer relax in.xyz --weights FOLDER -o relaxed.extxyz\n"
+     "bioinfer relax POSCAR --weights FOLDER --cell --fmax 0.01 -o relaxed.extxyz\n"},
     {"md", CLI_MD, "bioinfer md [MODEL] FRAME -o FILE --weights WHERE [options]",
      "molecular dynamics of one frame of atoms, to go on with --resume",
      "weights output steps dt temperature thermostat friction seed every resume charge pbc device",
-     "bioinfer md in.xyz --weights MODEL_FOLDER --steps 100000 -o traj.extxyz\n"
-     "bioinfer md in.xyz --weights MODEL_FOLDER --steps 100000 -o traj.extxyz --resume\n"
-     "bioinfer md in.xyz --weights MODEL_FOLDER --thermostat nve -o traj.extxyz\n"},
+     "bioinfer md in.xyz --weights FOLDER --steps 100000 -o traj.extxyz\n"
+     "bioinfer md in.xyz --weights FOLDER --steps 100000 -o traj.extxyz --resume\n"
+     "bioinfer md in.xyz --weights FOLDER --thermostat nve -o traj.extxyz\n"},
     {"align", CLI_ALIGN, "bioinfer align A.fasta [B.fasta] [--matrix NAME] [options]",
      "Needleman-Wunsch alignments of pairs, in order or all against all",
      "output format all-vs-all one-vs-all matrix gap-open gap-extend mode score-only device",
