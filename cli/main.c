@@ -475,6 +475,47 @@ static const struct cli_task *task_of(int command)
                                      : &cli_embed_task;
 }
 
+/* Runs the command, or one of its workers; returns an exit code. */
+static int run_command(struct cli *cli, const char *worker)
+{
+    switch (worker ? 0 : cli->options->command) {
+    case 0:
+        return cli_worker(cli, task_of(cli->options->command), worker);
+    case CLI_SCORE:
+        return cli_score(cli);
+    case CLI_TRACKS:
+        return cli_tracks(cli);
+    case CLI_DESIGN:
+        return cli_design(cli);
+    case CLI_AFFINITY:
+        return cli_affinity(cli);
+    case CLI_ENERGY:
+        return cli_energy(cli);
+    case CLI_INFO:
+        return cli_info(cli);
+    case CLI_REPORT:
+    case CLI_PLOT:
+        return cli_report(cli);
+    case CLI_MD:
+    case CLI_RELAX:
+        return cli_motion(cli);
+    case CLI_MOLECULE:
+        return cli_molecule(cli);
+    case CLI_ALIGN:
+        return cli_align(cli);
+    case CLI_DEVICES:
+        return cli_devices(cli);
+    case CLI_MERGE:
+        return cli_merge(cli);
+    case CLI_INDEX:
+        return cli_index(cli);
+    case CLI_SERVE:
+        return cli_serve(cli);
+    default:
+        return cli_embed(cli);
+    }
+}
+
 int main(int argc, char **argv)
 {
     static struct cli_options options;
@@ -526,58 +567,7 @@ int main(int argc, char **argv)
         free(options.words);
         return flush_stdout(CLI_EXIT_OK);
     }
-    switch (worker ? 0 : options.command) {
-    case 0:
-        code = cli_worker(&cli, task_of(options.command), worker);
-        break;
-    case CLI_SCORE:
-        code = cli_score(&cli);
-        break;
-    case CLI_TRACKS:
-        code = cli_tracks(&cli);
-        break;
-    case CLI_DESIGN:
-        code = cli_design(&cli);
-        break;
-    case CLI_AFFINITY:
-        code = cli_affinity(&cli);
-        break;
-    case CLI_ENERGY:
-        code = cli_energy(&cli);
-        break;
-    case CLI_INFO:
-        code = cli_info(&cli);
-        break;
-    case CLI_REPORT:
-    case CLI_PLOT:
-        code = cli_report(&cli);
-        break;
-    case CLI_MD:
-    case CLI_RELAX:
-        code = cli_motion(&cli);
-        break;
-    case CLI_MOLECULE:
-        code = cli_molecule(&cli);
-        break;
-    case CLI_ALIGN:
-        code = cli_align(&cli);
-        break;
-    case CLI_DEVICES:
-        code = cli_devices(&cli);
-        break;
-    case CLI_MERGE:
-        code = cli_merge(&cli);
-        break;
-    case CLI_INDEX:
-        code = cli_index(&cli);
-        break;
-    case CLI_SERVE:
-        code = cli_serve(&cli);
-        break;
-    default:
-        code = cli_embed(&cli);
-        break;
-    }
+    code = run_command(&cli, worker);
     cli_close(&cli);
     free(options.words);
     return flush_stdout(code);
