@@ -14,6 +14,7 @@
 #include "tensor_map.h"
 
 #define BI_TENSOR_C(x) ((BI_REAL)(x))
+#define BI_TENSOR_UNROLL _Pragma("GCC unroll 9") /* numbers stay in registers */
 #define BI_SQRT_HALF BI_TENSOR_C(0.70710678118654752440)
 #define BI_SQRT_THIRD BI_TENSOR_C(0.57735026918962576451)
 #define BI_SQRT_SIXTH BI_TENSOR_C(0.40824829046386301637)
@@ -49,16 +50,19 @@ BI_TENSOR_FN void bi_tensor_decompose(const BI_NUM *m, BI_NUM *c)
 /* y + a b, where a or b may be transposed */
 BI_TENSOR_FN void bi_tensor_add_times(const BI_NUM *a, int ta, const BI_NUM *b, int tb, BI_NUM *y)
 {
+    BI_TENSOR_UNROLL
     for (int r = 0; r < 3; r++)
-        for (int s = 0; s < 3; s++)
-            for (int k = 0; k < 3; k++)
-                y[3 * r + s] = y[3 * r + s] +
-                               a[ta ? 3 * k + r : 3 * r + k] * b[tb ? 3 * s + k : 3 * k + s];
+        BI_TENSOR_UNROLL
+    for (int s = 0; s < 3; s++)
+        BI_TENSOR_UNROLL
+    for (int k = 0; k < 3; k++)
+        y[3 * r + s] = y[3 * r + s] + a[ta ? 3 * k + r : 3 * r + k] * b[tb ? 3 * s + k : 3 * k + s];
 }
 
 BI_TENSOR_FN BI_NUM bi_tensor_dot(const BI_NUM *a, const BI_NUM *b, int n)
 {
     BI_NUM sum = a[0] * b[0];
+    BI_TENSOR_UNROLL
     for (int k = 1; k < n; k++)
         sum = sum + a[k] * b[k];
     return sum;
@@ -68,6 +72,7 @@ BI_TENSOR_FN BI_NUM bi_tensor_dot(const BI_NUM *a, const BI_NUM *b, int n)
 BI_TENSOR_FN void bi_tensor_normalised(const BI_NUM *x, BI_NUM *y)
 {
     const BI_NUM n = bi_tensor_dot(x, x, 9) + BI_TENSOR_C(1);
+    BI_TENSOR_UNROLL
     for (int k = 0; k < 9; k++)
         y[k] = x[k] / n;
 }
@@ -77,6 +82,7 @@ BI_TENSOR_FN void bi_tensor_normalised_grad(const BI_NUM *x, const BI_NUM *g, BI
 {
     const BI_NUM n = bi_tensor_dot(x, x, 9) + BI_TENSOR_C(1);
     const BI_NUM by = BI_TENSOR_C(2) * bi_tensor_dot(x, g, 9) / n;
+    BI_TENSOR_UNROLL
     for (int k = 0; k < 9; k++)
         y[k] = (g[k] - by * x[k]) / n;
 }
@@ -91,12 +97,14 @@ BI_TENSOR_FN BI_NUM bi_tensor_factor(BI_NUM c, int so3)
 /* C of BI_TENSOR_PRODUCT, as a matrix. */
 BI_TENSOR_FN void bi_tensor_both(const BI_NUM *y, const BI_NUM *m, BI_NUM c, int so3, BI_NUM *to)
 {
+    BI_TENSOR_UNROLL
     for (int k = 0; k < 9; k++)
         to[k] = c * BI_TENSOR_C(0);
     bi_tensor_add_times(y, 0, m, 0, to);
     if (!so3)
         bi_tensor_add_times(m, 0, y, 0, to);
     c = bi_tensor_factor(c, so3);
+    BI_TENSOR_UNROLL
     for (int k = 0; k < 9; k++)
         to[k] = to[k] * c;
 }
@@ -122,6 +130,7 @@ BI_TENSOR_FN void bi_tensor_product_grad_of(const BI_NUM *x, BI_NUM c, int so3, 
     bi_tensor_decompose(m, t);
     bi_tensor_normalised_grad(t, x + 18, m);
     bi_tensor_compose(m, g);
+    BI_TENSOR_UNROLL
     for (int k = 0; k < 9; k++) {
         g[k] = g[k] * bi_tensor_factor(c, so3);
         m[k] = t[k] = c * BI_TENSOR_C(0);
@@ -141,6 +150,7 @@ BI_TENSOR_FN void bi_tensor_add_square(const BI_NUM *d, const BI_NUM *g, BI_NUM 
 {
     BI_NUM a[9], b[9], m[9];
     bi_tensor_compose(d, a);
+    BI_TENSOR_UNROLL
     for (int k = 0; k < 9; k++)
         m[k] = c * BI_TENSOR_C(0);
     if (g) {
@@ -151,6 +161,7 @@ BI_TENSOR_FN void bi_tensor_add_square(const BI_NUM *d, const BI_NUM *g, BI_NUM 
         bi_tensor_add_times(a, 0, a, 0, m);
     }
     bi_tensor_decompose(m, a);
+    BI_TENSOR_UNROLL
     for (int k = 0; k < 9; k++)
         y[k] = y[k] + c * a[k];
 }
@@ -176,6 +187,7 @@ BI_TENSOR_FN void bi_tensor_apply(int function, int parts, int so3, const BI_NUM
         }
         break;
     case BI_TENSOR_NORM_GRAD:
+        BI_TENSOR_UNROLL
         for (int k = 0; k < 9; k++)
             y[k] = BI_TENSOR_C(2) * x[k] * x[9 + (parts == 1 ? 0 : bi_tensor_part(k))];
         break;
@@ -192,20 +204,24 @@ BI_TENSOR_FN void bi_tensor_apply(int function, int parts, int so3, const BI_NUM
         bi_tensor_product_grad_of(x, c, so3, y);
         break;
     case BI_TENSOR_UPDATE:
+        BI_TENSOR_UNROLL
         for (int k = 0; k < 9; k++)
             y[k] = x[k] + x[9 + k];
         bi_tensor_add_square(x + 9, 0, c, y);
         break;
     case BI_TENSOR_UPDATE_GRAD:
+        BI_TENSOR_UNROLL
         for (int k = 0; k < 9; k++)
             y[k] = x[9 + k];
         bi_tensor_add_square(x, x + 9, c, y);
         break;
     case BI_TENSOR_SCALE:
+        BI_TENSOR_UNROLL
         for (int k = 0; k < 9; k++)
             y[k] = x[k] * x[9 + bi_tensor_part(k)];
         break;
     default: /* BI_TENSOR_SCALE_GRAD */
+        BI_TENSOR_UNROLL
         for (int k = 0; k < 9; k++)
             y[k] = x[12 + k] * x[9 + bi_tensor_part(k)];
         y[9] = x[0] * x[12];

@@ -678,6 +678,7 @@ const struct bi_model_def bi_model_tensornet = {
     .summary = "TensorNet: energies, forces and stress of molecules and crystals",
     .obtained = "MatGL's repository (materialyzeai/matgl, pretrained_models) has trained weights: "
                 "model.json and state.pt in a folder",
+    .gpu = true,
     .recognise = bi_tensornet_recognise,
     .open = tensornet_open,
     .energy = &energy,
