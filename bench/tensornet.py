@@ -2,9 +2,9 @@
 """bench/tensornet.py --bioinfer EXE - energies and forces of atoms beside a statement in PyTorch.
 
 The statement is written from the formulas of the specification, in float32: edges are index arrays
-made once, matrices are [N, 3, 3, F], messages go by index_add, forces come from autograd. Weights are
-MatGL's of a folder or follow a formula (--formula F: so many channels, two layers). Frames are copies
-of the atoms of a file, each moved a little. Needs torch and numpy.
+made once, matrices are [N, 3, 3, F], messages go by index_add, forces come from autograd. Weights
+are MatGL's of a folder or follow a formula (--formula F: so many channels, two layers). Frames are
+copies of the atoms of a file, each moved a little. Needs torch.
 
 One run prints for each file: bioinfer's time for a frame within a long file, neighbours and text
 included (the difference of two runs, so start-up is not in it), PyTorch's for a batch of one with

@@ -1,4 +1,5 @@
-/* tensor_map.cu - functions of an atom's matrices: 32 threads to an atom, each a channel at a time. */
+/* tensor_map.cu - functions of an atom's matrices: 32 threads to an atom, a channel each at a
+ * time. */
 #include "gpu_rows.h"
 
 #define BI_NUM float

@@ -1,4 +1,6 @@
-/* layernorm_grad.h - GPU entries of kernels/layernorm_grad.h, and their grids. All arrays are f32. */
+/* layernorm_grad.h - GPU entries of kernels/layernorm_grad.h, and their grids.
+ *
+ * All arrays are f32. */
 #ifndef BI_GPU_LAYERNORM_GRAD_ENTRIES_H
 #define BI_GPU_LAYERNORM_GRAD_ENTRIES_H
 
