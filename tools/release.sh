@@ -56,7 +56,8 @@ make_sysroot() {
     echo "== headers and libraries of Debian 11"
     rm -rf "$1.new"
     mmdebstrap --quiet --variant=extract \
-        --include=libc6-dev,zlib1g-dev,libhdf5-dev,libpython3-dev bullseye "$1.new"
+        --include=libc6-dev,zlib1g-dev,libhdf5-dev,libpython3-dev,libmicrohttpd-dev \
+        bullseye "$1.new"
     # links that begin with / lead out of the folder
     find "$1.new/usr/lib" "$1.new/lib" "$1.new/lib64" -type l -lname '/*' |
         while read -r link; do
@@ -65,7 +66,7 @@ make_sysroot() {
         done
     mv "$1.new" "$1"
 }
-[ -e "$sysroot/usr/include/zlib.h" ] || make_sysroot "$sysroot"
+[ -e "$sysroot/usr/include/microhttpd.h" ] || make_sysroot "$sysroot"
 sysroot=$(realpath "$sysroot")
 
 if [ -z "$blobs" ]; then
@@ -86,7 +87,7 @@ PKG_CONFIG_LIBDIR=$sysroot/usr/lib/$triplet/pkgconfig
 export CC PKG_CONFIG_SYSROOT_DIR PKG_CONFIG_LIBDIR
 [ -e "$work/build/build.ninja" ] ||
     meson setup "$work/build" --buildtype=release --prefix=/usr --libdir=lib -Dhdf5=enabled \
-        -Dpython=enabled -Demulation=disabled "${gpu[@]}" \
+        -Dserve=enabled -Dpython=enabled -Demulation=disabled "${gpu[@]}" \
         "-Dc_args=-include$root/packaging/old_glibc.h" >/dev/null
 ninja -j "$jobs" -C "$work/build" cli/bioinfer "lib/libbioinfer.so.$version" lib/libbioinfer.a \
     python cli/bioinfer.bash cli/_bioinfer cli/bioinfer.fish

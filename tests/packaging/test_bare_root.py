@@ -82,6 +82,9 @@ def check_tarball(root, tarball):
     assert root.run("cat /tmp/5L33.fa").count(">") == 2
     kernels = root.run(f"'{at}/bin/bioinfer' devices")
     assert "no NVIDIA driver" in kernels or "usable" in kernels, kernels
+    # a release can serve where the library is, which a bare root has not
+    serves = root.run(f"'{at}/bin/bioinfer' serve esm2 --weights tiny 2>&1 || :")
+    assert "serving needs libmicrohttpd" in serves, serves
     root.run(f"mv /tmp/out.npz /tmp/tarball.npz && rm -r '{at}'")
 
 
