@@ -4,9 +4,10 @@
 The statement is written from the formulas of the specification: tokens of a batch are padded to the
 longest, messages go by index_add, attention is scaled_dot_product_attention, and the eight frames
 are eight entries of a batch. Chemistry is RDKit's. Weights follow a formula; the ligands are copies
-of tests/golden/dualbind/poses.sdf, each moved a little. Needs torch, numpy and rdkit. A machine without
-RDKit takes the features that another one wrote: run there first with --features FILE and the same
---n, which writes FILE; where FILE exists, it is read, and the time with features is not measured.
+of tests/golden/dualbind/poses.sdf, each moved a little. Needs torch, numpy and rdkit. A machine
+without RDKit takes the features that another one wrote: run there first with --features FILE and
+the same --n, which writes FILE; where FILE exists, it is read, and the time with features is not
+measured.
 
 One run prints, for complexes of 6W70: bioinfer's whole process, from SDF to TSV, and its own time
 without start-up; PyTorch with features, and without them; ratios; and the largest difference.

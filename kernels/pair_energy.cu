@@ -1,8 +1,8 @@
-/* pair_energy.cu - products of rows over pairs within a cutoff, a block to a sample. Eight points of
- * u are taken at a time, 32 threads to each. All threads mark which of 256 points of x are near the
- * eight, one point a thread; then the threads of each point of u add the rows of those near it, four
- * columns each, and multiply the sum once. The sums of all threads are added in the order of a tree.
- */
+/* pair_energy.cu - products of rows over pairs within a cutoff, a block to a sample. Eight points
+ * of u are taken at a time, 32 threads to each. All threads mark which of 256 points of x are near
+ * the eight, one point a thread; then the threads of each point of u add the rows of those near it,
+ * four columns each, and multiply the sum once. The sums of all threads are added in the order of a
+ * tree. */
 #include "gpu_rows.h"
 
 #pragma clang force_cuda_host_device begin
@@ -42,7 +42,6 @@ DEV void add_near(const struct bi_pair_energy_params &p, const u32 *near, int fi
                   f32x4 (&sum)[PAIR_PANEL])
 {
     const bool whole = fours(p.w, p.ldw);
-#pragma GCC unroll 1
     for (int t = 0; first + t < end && t < ROW_THREADS; t += 4) {
         const u32 marks = near[t / 4];
         f32x4 v[4][PAIR_PANEL];

@@ -371,7 +371,7 @@ KERNEL(tensor_message_grad_f32, struct bi_tensor_message_params, ROW_THREADS, 1)
         gather_gradient<V>(p, s, first + channels<V>::mine(), first == 0);
 }
 
-KERNEL(edge_forces_f32, struct bi_edge_force_params, ROW_THREADS, 2)
+KERNEL(edge_forces_f32, struct bi_edge_forces_params, ROW_THREADS, 2)
 {
     const struct bi_edge_list &l = p.edges;
     const int64_t i = (int64_t)block_x() * ROW_THREADS + thread_id();

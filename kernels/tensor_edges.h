@@ -50,7 +50,11 @@ struct bi_tensor_message_params {
 
 /* The derivatives d by the vectors give y [rows, 12]: the force on atom i, which is the sum over
  * its edges of d[reverse] - d, and then the sum of vector_a d_b, row by row. */
-struct bi_edge_force_params {
+/* Launches of derivatives have the parameters of what they are derivatives of. */
+#define bi_tensor_embed_grad_params bi_tensor_embed_params
+#define bi_tensor_message_grad_params bi_tensor_message_params
+
+struct bi_edge_forces_params {
     struct bi_edge_list edges; /* without a table */
     const float *d;
     float *y;

@@ -10,7 +10,8 @@
  *
  * Names of classes are those of "id2label", LABEL_0 ... without it; white space becomes '_'.
  * "problem_type" says what the numbers mean; without it one number is a regression and several are
- * classes that exclude each other. Sources: huggingface/transformers modeling_esm.py, modeling_bert.py, modeling_t5.py. */
+ * classes that exclude each other. Sources: huggingface/transformers modeling_esm.py,
+ * modeling_bert.py, modeling_t5.py. */
 #include "head.h"
 
 #include <ctype.h>
@@ -21,7 +22,7 @@
 struct kind {
     enum bi_head_input input;
     const char *dense, *out; /* dense: NULL = one layer */
-    bool of_decoder;         /* its row is the decoder's last one */
+    bool of_decoder;         /* the row is the decoder's last one */
 };
 
 static const struct kind kinds[] = {

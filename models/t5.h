@@ -47,8 +47,9 @@ int bi_t5_open(struct bi_model *model, struct bi_t5 *e, struct bioinfer_error *e
 /* Writes the graph, as build() of struct bi_model_def. */
 void bi_t5_build(const struct bi_model *model, struct bi_graph *g, const struct bi_shape *shape,
                  const struct bi_wants *wants);
-/* Parts that encoder and decoder share: attention of rows x, after their norm, to rows `to`, without
- * the projection behind it (bias -1 = none), and the feed-forward. *maps gets the attention. */
+/* Parts that encoder and decoder share: attention of rows x, after their norm, to rows `to`,
+ * without the projection behind it (bias -1 = none), and the feed-forward. *maps gets the
+ * attention. */
 bi_value_id bi_t5_attend(const struct bi_model *model, struct bi_graph *g,
                          const struct bi_t5_layer *l, bi_value_id x, bi_value_id to, int bias,
                          bi_value_id start, bi_value_id *maps);

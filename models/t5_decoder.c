@@ -4,9 +4,9 @@
  *
  *   x = E[ids before]
  *   L times:
- *     h = R(x);  x = x + softmax(q k^T + bias[bucket(i - j)]) v Wo       keys j <= i alone
- *     h = R(x);  x = x + softmax(q ke^T) ve Wo                           keys and values of the encoder
- *     x = x + F(R(x))                                                    as in the encoder
+ *     h = R(x);  x = x + softmax(q k^T + bias[bucket(i - j)]) v Wo      keys j <= i alone
+ *     h = R(x);  x = x + softmax(q ke^T) ve Wo                          keys, values of the encoder
+ *     x = x + F(R(x))                                                   as in the encoder
  *   logits = tanh(R(x)[last] Wd + bd) Wc + bc
  *
  * The bias of a key behind the query is so low that its weight is 0. Keys in front share buckets by

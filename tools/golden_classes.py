@@ -32,7 +32,7 @@ import golden_plm as p
 import golden_saved as s
 
 def t5(kind, feed_forward, n_decoder):
-    """A model whose decoder is not as deep as the encoder, with few buckets, so that all are met."""
+    """A model whose decoder is shallower than the encoder, with few buckets: all are met."""
     return getattr(transformers, kind)(
         transformers.T5Config(
             vocab_size=len(p.T5_VOCAB),

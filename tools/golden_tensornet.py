@@ -13,6 +13,11 @@ import os
 import sys
 import tempfile
 
+from usage import usage
+
+if __name__ == '__main__':
+    usage(__doc__)
+
 import numpy as np
 import torch
 

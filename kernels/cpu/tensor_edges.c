@@ -325,14 +325,14 @@ void BI_ISA_NAME(tensor_message_grad_run)(const void *params, int64_t task, int6
 
 int64_t BI_ISA_NAME(edge_forces_tasks)(const void *params, int n_threads)
 {
-    const struct bi_edge_force_params *p = params;
+    const struct bi_edge_forces_params *p = params;
     (void)n_threads;
     return row_tasks(atoms(&p->edges), (int64_t)NUMBERS_OF_EDGE * EDGES_GUESSED);
 }
 
 void BI_ISA_NAME(edge_forces_run)(const void *params, int64_t task, int64_t n_tasks, void *scratch)
 {
-    const struct bi_edge_force_params *p = params;
+    const struct bi_edge_forces_params *p = params;
     const struct bi_edge_list *l = &p->edges;
     const struct rows rows = task_rows(task, atoms(l), (int64_t)NUMBERS_OF_EDGE * EDGES_GUESSED);
     (void)n_tasks;

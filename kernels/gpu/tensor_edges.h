@@ -9,7 +9,7 @@
 
 BI_GPU_NUMBERS_GRID(tensor_embed, p->edges.rows * 32)
 BI_GPU_NUMBERS_GRID(tensor_message, p->edges.rows * 32)
-BI_GPU_NUMBERS_GRID(edge_force, p->edges.rows)
+BI_GPU_NUMBERS_GRID(edge_forces, p->edges.rows)
 
 /* clang-format off */
 #define BI_GPU_ENTRIES_tensor_edges(E) \
@@ -17,7 +17,7 @@ BI_GPU_NUMBERS_GRID(edge_force, p->edges.rows)
     E(tensor_embed_grad_f32, tensor_edges, tensor_embed_grad, 256, 0, tensor_embed, f32) \
     E(tensor_message_f32, tensor_edges, tensor_message, 256, 0, tensor_message, f32) \
     E(tensor_message_grad_f32, tensor_edges, tensor_message_grad, 256, 0, tensor_message, f32) \
-    E(edge_forces_f32, tensor_edges, edge_forces, 256, 0, edge_force, f32)
+    E(edge_forces_f32, tensor_edges, edge_forces, 256, 0, edge_forces, f32)
 /* clang-format on */
 
 #endif

@@ -3,7 +3,7 @@
 
 static void cases(struct ck *ck)
 {
-    typedef struct bi_edge_force_params T;
+    typedef struct bi_edge_forces_params T;
     for (int i = 0; i < 8; i++) {
         struct ck_atoms a = ck_atoms_new(ck, i ? 0 : 1, 1);
         T p = {.edges = a.edges,

@@ -21,13 +21,13 @@ static int edge_forces_infer(struct bi_graph *g, struct bi_node *node, struct bi
 static void edge_forces_launch(const struct bi_graph *g, const struct bi_node *node,
                                const struct bi_bind *b, struct bi_launch *launch)
 {
-    BI_LAUNCH(launch, "edge_forces", struct bi_edge_force_params,
+    BI_LAUNCH(launch, "edge_forces", struct bi_edge_forces_params,
               .edges = bi_edge_list_of(g, node, b, 1, -1, 0), .d = b->in[0], .y = b->out[0]);
 }
 
 static void edge_forces_reference(const void *params)
 {
-    const struct bi_edge_force_params *p = params;
+    const struct bi_edge_forces_params *p = params;
     const struct bi_edge_list *l = &p->edges;
     const int64_t n = bi_live_rows(l->counts, BI_AXIS_TOKENS, l->rows);
     for (int64_t i = 0; i < n; i++) {
