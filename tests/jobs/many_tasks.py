@@ -4,8 +4,8 @@
 Scores, designs and alignments as jobs (many.py has embeddings, many_variants.py variants). What may
 grow is 4 bytes a record of the journal, and what GROWTH says; every record must be in the output
 and in the manifest, in order. Records of scores take milliseconds: they are N / 5; those of designs
-N / 1.25, as their memory is flat only from some thousands on. The full run, 10^6 records each:
-`many_tasks.py BIOINFER ROOT 5000000 score`, 1250000 design, and 1000000 align.
+N / 1.25, as their memory is flat only from some thousands on; pairs are 20 N. The full run, 10^6
+records each: `many_tasks.py BIOINFER ROOT 5000000 score`, 1250000 design, and 50000 align.
 """
 import os
 import random
@@ -17,10 +17,11 @@ import time
 import tasks
 from common import ACIDS
 
-# MiB: buffers, batches and plans that few records do not fill; designs are flat from 8,000 on
-SLACK = {"score": 8, "align": 8, "design": 48}
+# MiB: buffers, batches and plans that few records do not fill; designs are flat from 8,000 on, and
+# alignments read 16 MiB of each file ahead, flat from 200,000 pairs on (78 MiB, also of 4 million)
+SLACK = {"score": 8, "align": 56, "design": 48}
 GROWTH = {"score": 8, "align": 8, "design": 400}  # bytes a record; a design has a path of a file
-FEWER = {"score": 5, "align": 1, "design": 1.25}
+FEWER = {"score": 5, "align": 0.05, "design": 1.25}
 
 
 def write_fasta(path, n, seed):
