@@ -414,7 +414,7 @@ static int next_sequence(struct bi_design_run *d, struct bi_entry *e, struct bio
         (st = bi_fasta_open_memory(&w->reader, d->env, d->sequences.name, d->sequences.text,
                                    d->sequences.length, &params, err)))
         return st;
-    st = bioinfer_reader_next(w->reader, &r, err);
+    st = bi_fasta_next(w->reader, &r, err);
     w->done = st == 0;
     if (st <= 0)
         return st;
@@ -516,13 +516,13 @@ int bi_design_jobs(struct bi_design_run *d, struct bi_jobs *jobs, struct bi_entr
         e->walk.step++;
     } while (!st && !e->walk.done && jobs->tokens < jobs->limit);
     if (st || e->walk.done) /* a window holds thousands of structures */
-        bioinfer_reader_close(&e->walk.reader);
+        bi_fasta_close(&e->walk.reader);
     return st;
 }
 
 void bi_walk_end(struct bi_entry *e)
 {
-    bioinfer_reader_close(&e->walk.reader);
+    bi_fasta_close(&e->walk.reader);
     bi_free(e->arena.env, e->walk.sequence);
     e->walk = (struct bi_walk){0};
 }
