@@ -233,6 +233,9 @@ struct bi_model_def {
     enum bioinfer_family_letters letters; /* how its records are read */
     const struct bi_release *releases;    /* NULL = none is known */
     bool gpu; /* every op of its graphs has GPU kernels: `--device auto` may take one */
+    /* It is computed in float32 on every device: decisions follow from each other, forces from
+     * small differences, or float16 was found to lose too much. */
+    bool float32;
     /* Does this family own the checkpoint? Looks at names and config only. */
     bool (*recognise)(const struct bi_checkpoint *cp);
     /* Reads the configuration, binds and checks every weight. model->cp is set. */

@@ -798,6 +798,7 @@ const struct bi_model_def bi_model_proteinmpnn = {
     .summary = "ProteinMPNN: designs sequences for protein backbones",
     .default_name = "proteinmpnn/proteinmpnn_v_48_020.mpnn",
     .gpu = true,
+    .float32 = true,
     .recognise = mpnn_recognise,
     .open = mpnn_open,
     .build_design = mpnn_build,

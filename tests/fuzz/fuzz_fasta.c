@@ -29,7 +29,8 @@ static void check(const struct bioinfer_record *x, int policy, uint64_t max_leng
     for (size_t i = 0; i < x->length; i++) {
         char c = x->sequence[i];
         if (!(c >= 'A' && c <= 'Z') && !(policy == BIOINFER_RESIDUES_STOPS && c == '*') &&
-            !(policy == BIOINFER_RESIDUES_RAW && c && strchr("abcdefghijklmnopqrstuvwxyz-.*<>#", c)))
+            !(policy == BIOINFER_RESIDUES_RAW && c &&
+              strchr("abcdefghijklmnopqrstuvwxyz-.*<>#", c)))
             abort();
     }
 }

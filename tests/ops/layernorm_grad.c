@@ -7,7 +7,7 @@ static void cases(struct ck *ck)
 {
     typedef struct bi_layernorm_grad_params T;
     for (int i = 0; i < 10; i++) {
-        /* of two columns nothing but rounding is left, as the normed values are always 1 and -1 */
+        /* two columns leave nothing but rounding: normed values are always 1 and -1 */
         const struct ck_lengths n = ck_lengths(ck, 4, 60);
         T p = {.axis = BI_AXIS_TOKENS,
                .width = (int32_t)ck_random(ck, 8, i % 2 ? 40 : 400),
