@@ -35,7 +35,7 @@ def arguments():
     p.add_argument('--formula', type=int, help='channels of weights by a formula')
     p.add_argument('--device', default='cpu', help='cpu (default), cuda:0')
     p.add_argument('--threads', type=int, default=2, help='on the CPU (default: 2)')
-    p.add_argument('--frames', type=int, default=0, help='in a file (default: 4,000 atoms)')
+    p.add_argument('--frames', type=int, default=0, help='in a file (default: 250,000 atoms)')
     p.add_argument('--repeat', type=int, default=3, help='the fastest of so many runs')
     return p.parse_args()
 
@@ -206,7 +206,7 @@ def main():
             'file', 'atoms', 'edges', 'bioinfer ms', 'PyTorch ms', 'ratio', 'dE', 'dF'))
         for path in o.files:
             symbols, places = read(path)
-            n = o.frames or max(2, 4000 // len(symbols))
+            n = o.frames or max(2, 250000 // len(symbols))
             mine, first = ours(o, weights, folder, symbols, places, n)
             theirs, energy, forces, edges = statement(symbols, places, o.repeat)
             off = max(abs(a - b) for f, g in zip(first['forces'], forces) for a, b in zip(f, g))
