@@ -118,12 +118,8 @@ int cli_models(struct cli *cli)
     st = bioinfer_releases(cli->ctx, take_text, &out, &err);
     if (st && !out.status)
         return cli_fail(cli, CLI_AT_SETUP, st, &err);
-    if ((st = cli_output_finish(&out, &err)))
-        return cli_fail(cli, CLI_AT_WRITE, st, &err);
-    cli_say(cli,
-            "a command with --weights NAME, where it is not in the cache, prints the lines that "
-            "fetch it");
-    return CLI_EXIT_OK;
+    st = cli_output_finish(&out, &err);
+    return st ? cli_fail(cli, CLI_AT_WRITE, st, &err) : CLI_EXIT_OK;
 }
 
 /* Lines of the table of releases that are of one family, as `name: licence`. */
