@@ -197,6 +197,8 @@ class Resume(Case):
         COMMAND.run("-", "-o", path, "--shard", "2/2", "--resume=no", input=one.encode())
         COMMAND.run(path, merge=True)
 
+
+class Resumed(Case):
     def test_damaged_and_foreign_journals(self):
         want = self.whole("a.npz")
 
