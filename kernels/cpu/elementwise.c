@@ -30,15 +30,6 @@ static void scale_row(float *y, const float *x, float by, int width)
     }
 }
 
-/* The _tasks of an entry whose params have counts, axis, rows and width. */
-#define ROW_TASKS(name)                                                                            \
-    int64_t BI_ISA_NAME(name##_tasks)(const void *params, int n_threads)                           \
-    {                                                                                              \
-        const struct bi_##name##_params *p = params;                                               \
-        (void)n_threads;                                                                           \
-        return row_tasks(bi_live_rows(p->counts, p->axis, p->rows), p->width);                     \
-    }
-
 /* ---- embedding, scale_rows, select_rows ---- */
 
 ROW_TASKS(embedding)

@@ -35,4 +35,13 @@ BI_INLINE int lanes(int c, int width)
     return width - c < VW ? width - c : VW;
 }
 
+/* The _tasks of an entry whose params have counts, axis, rows and width. */
+#define ROW_TASKS(name)                                                                            \
+    int64_t BI_ISA_NAME(name##_tasks)(const void *params, int n_threads)                           \
+    {                                                                                              \
+        const struct bi_##name##_params *p = params;                                               \
+        (void)n_threads;                                                                           \
+        return row_tasks(bi_live_rows(p->counts, p->axis, p->rows), p->width);                     \
+    }
+
 #endif

@@ -8,15 +8,6 @@
 #include "math.h"
 #include "rows.h"
 
-/* The _tasks of an entry whose params have counts, axis, rows and width. */
-#define ROW_TASKS(name)                                                                            \
-    int64_t BI_ISA_NAME(name##_tasks)(const void *params, int n_threads)                           \
-    {                                                                                              \
-        const struct bi_##name##_params *p = params;                                               \
-        (void)n_threads;                                                                           \
-        return row_tasks(bi_live_rows(p->counts, p->axis, p->rows), p->width);                     \
-    }
-
 ROW_TASKS(add_narrow)
 
 void BI_ISA_NAME(add_narrow_run)(const void *params, int64_t task, int64_t n_tasks, void *scratch)
