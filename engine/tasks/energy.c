@@ -302,11 +302,12 @@ static int energy_recipe(struct bioinfer_task *t, const struct bi_batch *b,
                                   .n_edges = b->capacity.n_edges > 0 ? b->capacity.n_edges : 1,
                                   .gradient = !e->p.energy_only};
     /* float32 throughout: energies are differences of large numbers */
-    *recipe = (struct bi_recipe){.key = {{(uint64_t)s->n_atoms, (uint64_t)s->n_edges, s->gradient}},
-                                 .build = build_graph,
-                                 .user = &e->graph,
-                                 .wide = true,
-                                 .no_rules = e->no_rules};
+    *recipe = (struct bi_recipe){
+        .key = {{(uint64_t)s->n_atoms, (uint64_t)s->n_edges, s->gradient}, .n_sizes = 2},
+        .build = build_graph,
+        .user = &e->graph,
+        .wide = true,
+        .no_rules = e->no_rules};
     return 0;
 }
 

@@ -1,6 +1,8 @@
 /* plans_test.c - 1,000 random records of a task compile at most 40 plans.
  *
- *     plans_test EMBED TRACKS DESIGN ENERGY RECEPTOR     four models, and the protein of the last
+ *     plans_test EMBED TRACKS DESIGN AFFINITY RECEPTOR ENERGY
+ *
+ * Five models; RECEPTOR is the protein of the fourth.
  *
  * The null backend plans as a device does and computes nothing. Batches are as small as on a CPU,
  * and as large as on a GPU. */
@@ -95,6 +97,18 @@ static void ligand(struct source *s, struct bioinfer_record *r)
     for (int i = 1; i < n; i++)
         at += (size_t)snprintf(s->text + at, sizeof s->text - at, "%3d%3d  1  0\n", i, i + 1);
     at += (size_t)snprintf(s->text + at, sizeof s->text - at, "M  END\n$$$$\n");
+    r->length = at;
+}
+
+/* Carbon and hydrogen on a bent sheet. */
+static void frame(struct source *s, struct bioinfer_record *r)
+{
+    const int n = length_of(s, 60, 1, 400), side = (int)ceil(sqrt(n));
+    size_t at = (size_t)snprintf(s->text, sizeof s->text, "%d\n\n", n);
+    for (int i = 0; i < n; i++)
+        at += (size_t)snprintf(s->text + at, sizeof s->text - at, "%s %.4f %.4f %.4f\n",
+                               i % 3 ? "H" : "C", 1.4 * (i % side), 1.4 * (i / side),
+                               sin(i) + unit(s));
     r->length = at;
 }
 
@@ -228,7 +242,7 @@ static void designs(const char *path, int64_t tokens)
     bioinfer_model_close(&m);
 }
 
-static void energies(const char *path, const char *receptor, int64_t tokens)
+static void affinities(const char *path, const char *receptor, int64_t tokens)
 {
     struct bioinfer_affinity_params p = BIOINFER_PARAMS(
         struct bioinfer_affinity_params, .receptor = receptor, .tokens_at_once = tokens);
@@ -236,21 +250,34 @@ static void energies(const char *path, const char *receptor, int64_t tokens)
     bioinfer_model *m = open_model(path);
     bioinfer_task *t = NULL;
     const int st = bioinfer_affinity_open(&t, m, &p, &err);
-    count("energy", tokens, t, st, begin(ligand), &err);
+    count("affinity", tokens, t, st, begin(ligand), &err);
+    bioinfer_model_close(&m);
+}
+
+static void energies(const char *path, int64_t atoms)
+{
+    struct bioinfer_energy_params p = BIOINFER_PARAMS(struct bioinfer_energy_params,
+                                                      .atoms_at_once = atoms, .has_charge = 1);
+    struct bioinfer_error err = {0};
+    bioinfer_model *m = open_model(path);
+    bioinfer_task *t = NULL;
+    const int st = bioinfer_energy_open(&t, m, &p, &err);
+    count("energy", atoms, t, st, begin(frame), &err);
     bioinfer_model_close(&m);
 }
 
 int main(int argc, char **argv)
 {
     struct bioinfer_error err = {0};
-    if (argc != 6)
+    if (argc != 7)
         return 2;
     if (!CHECK(!bioinfer_context_new(&ctx, NULL, &err)))
         return test_report();
     for (int64_t tokens = 0; tokens <= GPU_TOKENS; tokens += GPU_TOKENS) {
         sequences(argv[1], tokens);
         designs(argv[3], tokens);
-        energies(argv[4], argv[5], tokens);
+        affinities(argv[4], argv[5], tokens);
+        energies(argv[6], tokens ? tokens : 16); /* 16: frames one by one, of all sizes */
     }
     tracks(argv[2]);
     bioinfer_context_free(&ctx);
