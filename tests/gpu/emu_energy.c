@@ -63,6 +63,18 @@ static bioinfer_model *open_on(const struct bi_backend_ops *ops)
     return model;
 }
 
+/* Forces are small differences of large numbers: float16 is refused, not computed in float32. */
+static void half_is_refused(const struct bi_backend_ops *ops)
+{
+    struct bioinfer_model_params p = BIOINFER_PARAMS(struct bioinfer_model_params,
+                                                     .precision = "fp16");
+    struct bioinfer_error err = {0};
+    bioinfer_model *model = NULL;
+    CHECK_EQ(bi_model_open_on(&model, ctx, weights, &p, ops, &err), BIOINFER_UNSUPPORTED);
+    CHECK(strstr(err.text, "tensornet is computed in fp32"));
+    bioinfer_model_close(&model);
+}
+
 /* The largest difference of any number. */
 static double compare(const struct energies *a, const struct energies *b)
 {
@@ -88,6 +100,7 @@ static void on_all_chips(void)
         return;
     compute(cpu, 0, &want);
     CHECK(want.n > 2);
+    half_is_refused(chips[0]);
     for (size_t i = 0; i < sizeof chips / sizeof *chips; i++) {
         bioinfer_model *model = open_on(chips[i]);
         double worst;
