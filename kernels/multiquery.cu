@@ -1,149 +1,300 @@
-/* multiquery.cu - attention of which all heads share keys and values, see multiquery.h.
+/* multiquery.cu - attention of which all heads share keys and values, f16 on matrix units.
  *
- * A block takes 32 queries of a head, each group of 32 threads four of them, against 32 keys at a
- * time: a thread has one key of the tile for the logits, and every 32nd column for the sums. Online
- * softmax in f32. Tiles of keys count from the first of the run, and a row does not depend on the
- * other rows of its block. */
-#include "gpu.h"
+ * Heads are rows like others: row r of a run is head r % n_heads of query r / n_heads. A block takes
+ * 128 rows, which stay in registers. Keys and values come to shared memory 64 (AMD: 32) at a time,
+ * where two such tiles have room: one is read while the other arrives.
+ *
+ * A capped logit needs no maximum: e^z of |z| <= cap is a number of f16. Others have the largest of
+ * their row taken away as it grows. Sums are f32, of exponentials that are not rounded.
+ *
+ * Keys are rotated already (rule multiquery_rope), and a group of 16 keys has one bias. Tiles count
+ * from the first key of the run, and a row does not depend on other rows: the same bits in any
+ * company. For f32 see multiquery_f32.cu. */
+#include "gpu_heads.h"
 
-#include "gpu_norm_act.h"
+#include "gpu_math.h"
 #include "multiquery.h"
 
 enum {
     MQ_THREADS = 256,
-    MQ_ROWS = 32,
+    MQ_ROWS = 128,
+#if defined MAP_NVIDIA
+    MQ_KEYS = 64,
+#else
     MQ_KEYS = 32,
-    MQ_EACH = 4, /* queries to a group */
-    MQ_COLUMNS = 64,
-    MQ_LD = BI_MULTIQUERY_KEY + 1 /* no two threads of a group meet in a bank */
+#endif
+    MQ_WAVES = MQ_THREADS / WAVE,
+    MQ_MT = MQ_ROWS / 16 / MQ_WAVES, /* 16-row parts of a wave */
+    MQ_NT = MQ_KEYS / 16,
+    MQ_D = BI_MULTIQUERY_KEY,
+    MQ_KT = MQ_D / 16,
+    MQ_LD = MQ_D + 8 /* rows of a matrix meet in no bank */
 };
 
-struct mq_tiles {
-    float q[MQ_ROWS * BI_MULTIQUERY_KEY], k[MQ_KEYS * MQ_LD];
-    float v[MQ_KEYS * MQ_COLUMNS], p[MQ_ROWS * MQ_KEYS];
+template <int E> struct mq_tiles {
+    enum { LD = E + 8 };
+    union {
+        f16 q[MQ_ROWS * MQ_LD]; /* before the first keys */
+        struct {
+            f16 k[MQ_KEYS * MQ_LD], v[MQ_KEYS * LD];
+        } at[2];
+    };
 };
 
-/* 32 rows first, first + 1, ... of a run of n, rotated and scaled, rows behind the last one 0. */
-DEV void mq_read(float *to, int ld_to, const float *x, int64_t ld, const float *table, int d,
-                 int first, int n, float scale)
+/* What a wave holds of its rows. */
+template <int E> struct mq_rows {
+    frag q[MQ_MT][MQ_KT];
+    acc o[MQ_MT][E / 16];
+    float max[MQ_MT][ACC_ROWS], sum[MQ_MT][ACC_ROWS];
+    const float *bias[MQ_MT][ACC_ROWS]; /* of the first keys; NULL = none */
+};
+
+/* Row r of the run and head width columns of it, to shared memory; zero where there is nothing. */
+DEV void mq_read_queries(const struct bi_multiquery_params &p, int64_t start, int first, f16 *to)
 {
-    const int half = d / 2;
-    for (int at = thread_id(); at < MQ_ROWS * d; at += MQ_THREADS) {
-        const int row = at / d, c = at % d, place = first + row;
-        float v = 0;
-        if (place < n) {
-            const float *from = x + place * ld;
-            v = from[c];
-            if (table) {
-                const float *turn = table + (int64_t)place * d;
-                const float other = c < half ? -from[c + half] : from[c - half];
-                v = fma_(other, turn[half + c % half], v * turn[c % half]);
+    const f16 *q = (const f16 *)p.q;
+    const bool whole = ((u64)q | (u64)p.ldq * 2 | (u64)p.d * 2) % 16 == 0;
+    for (int at = thread_id(); at < MQ_ROWS * MQ_D / 8; at += MQ_THREADS) {
+        const int r = at / (MQ_D / 8), row = first + r, i = at % (MQ_D / 8) * 8;
+        f16x8 v = {0, 0, 0, 0, 0, 0, 0, 0};
+        if (row < p.n * p.n_heads) {
+            const f16 *x = q + (start + row / p.n_heads) * p.ldq + row % p.n_heads * p.d + i;
+            if (whole && i < p.d)
+                v = *(const f16x8 *)x;
+            for (int j = 0; !whole && j < 8 && i + j < p.d; j++)
+                v[j] = x[j];
+        }
+        *(f16x8 *)(to + r * MQ_LD + i) = v;
+    }
+}
+
+/* Rows of keys or values; asynchronously where rows lie on 16 bytes and the target can. */
+template <int width> DEV void mq_bring(const head_rows &h, f16 *to, int ld)
+{
+    if (((u64)h.base | (u64)h.ld * 2 | (u64)h.d * 2) % 16) {
+        read_plain<MQ_KEYS, width, MQ_THREADS, f16>(h, 0, to, ld);
+        return;
+    }
+#if COPY_ASYNC
+    for (int at = thread_id(); at < MQ_KEYS * width / 8; at += MQ_THREADS) {
+        const int r = at / (width / 8), i = at % (width / 8) * 8;
+        const bool there = r < h.rows && i < h.d;
+        copy_async(to + r * ld + i, (const f16 *)h.base + (there ? r * h.ld + i : 0),
+                   there ? 16 : 0);
+    }
+#else
+    read_eights<MQ_KEYS, width, MQ_THREADS>(h, to, ld);
+#endif
+}
+
+/* Keys and values from `key` of the run on to a place of the tiles. */
+template <int E>
+DEV void mq_bring_tile(const struct bi_multiquery_params &p, int64_t start, int key,
+                       mq_tiles<E> &s)
+{
+    auto &to = s.at[key / MQ_KEYS % 2];
+    mq_bring<MQ_D>(head_rows{(const f16 *)p.k + (start + key) * p.ldk, p.ldk, nullptr, p.n - key,
+                             p.d},
+                   to.k, MQ_LD);
+    mq_bring<E>(head_rows{(const f16 *)p.v + (start + key) * p.ldv, p.ldv, nullptr, p.n - key,
+                          p.e},
+                to.v, mq_tiles<E>::LD);
+}
+
+/* Weights of capped logits x, log2 e cap (1 - 2 / (e^(2 z / cap) + 1)) being their logarithms. */
+template <int E>
+DEV void mq_weigh_capped(const struct bi_multiquery_params &p, mq_rows<E> &w, int m, int key,
+                         acc x[MQ_NT])
+{
+    const float twice = 2 * LOG2E / p.cap, most = p.cap * LOG2E;
+#pragma GCC unroll 4
+    for (int n = 0; n < MQ_NT; n++) {
+        const int at = key + n * 16;
+        float bias[ACC_ROWS];
+#pragma GCC unroll 2
+        for (int r = 0; r < ACC_ROWS; r++)
+            bias[r] = w.bias[m][r] && at < p.n ? w.bias[m][r][at / p.pool * p.ldb] : 0;
+#pragma GCC unroll 8
+        for (int e = 0; e < ACC; e++) {
+            const float z = fma_(x[n].of[e], p.scale, bias[acc_row(e)]);
+            const float y = exp2_(fma_(-2 * most, reciprocal(exp2_(z * twice) + 1), most));
+            x[n].of[e] = at + acc_n(e) < p.n ? y : 0;
+            w.sum[m][acc_row(e)] += x[n].of[e];
+        }
+    }
+}
+
+/* Weights of other logits, beside the largest so far. */
+template <int E>
+DEV void mq_weigh(const struct bi_multiquery_params &p, mq_rows<E> &w, int m, int key,
+                  acc x[MQ_NT])
+{
+    float high[ACC_ROWS], shrink[ACC_ROWS];
+#pragma GCC unroll 2
+    for (int r = 0; r < ACC_ROWS; r++)
+        high[r] = w.max[m][r];
+#pragma GCC unroll 4
+    for (int n = 0; n < MQ_NT; n++) {
+        const int at = key + n * 16;
+        float bias[ACC_ROWS];
+#pragma GCC unroll 2
+        for (int r = 0; r < ACC_ROWS; r++)
+            bias[r] = w.bias[m][r] && at < p.n ? w.bias[m][r][at / p.pool * p.ldb] : 0;
+#pragma GCC unroll 8
+        for (int e = 0; e < ACC; e++) {
+            const float z = fma_(x[n].of[e], p.scale, bias[acc_row(e)]) * LOG2E;
+            x[n].of[e] = at + acc_n(e) < p.n ? z : -INF;
+            high[acc_row(e)] = max_(high[acc_row(e)], x[n].of[e]);
+        }
+    }
+#pragma GCC unroll 2
+    for (int r = 0; r < ACC_ROWS; r++) {
+        high[r] = row_max(high[r]);
+        shrink[r] = w.max[m][r] == high[r] ? 1 : exp2_(w.max[m][r] - high[r]);
+        w.max[m][r] = high[r];
+        high[r] = high[r] == -INF ? 0 : high[r] - WEIGHT_SHIFT;
+        w.sum[m][r] *= shrink[r];
+    }
+#pragma GCC unroll 4
+    for (int n = 0; n < MQ_NT; n++)
+#pragma GCC unroll 8
+        for (int e = 0; e < ACC; e++) {
+            x[n].of[e] = exp2_(x[n].of[e] - high[acc_row(e)]);
+            w.sum[m][acc_row(e)] += x[n].of[e];
+        }
+#pragma GCC unroll 16
+    for (int k = 0; k < E / 16; k++)
+#pragma GCC unroll 8
+        for (int e = 0; e < ACC; e++)
+            w.o[m][k].of[e] *= shrink[acc_row(e)];
+}
+
+/* Adds the values of a tile of keys, each by its weight. */
+template <int E, bool capped>
+DEV void mq_attend(const struct bi_multiquery_params &p, mq_tiles<E> &s, mq_rows<E> &w, int key)
+{
+    const auto &tile = s.at[key / MQ_KEYS % 2];
+    acc x[MQ_MT][MQ_NT] = {};
+#pragma GCC unroll 8
+    for (int k = 0; k < MQ_KT; k++) {
+        in_order();
+#pragma GCC unroll 4
+        for (int n = 0; n < MQ_NT; n++) {
+            const frag y = frag_w(tile.k + n * 16 * MQ_LD + k * 16, MQ_LD);
+#pragma GCC unroll 4
+            for (int m = 0; m < MQ_MT; m++)
+                multiply(x[m][n], w.q[m][k], y);
+        }
+    }
+    in_order();
+#pragma GCC unroll 4
+    for (int m = 0; m < MQ_MT; m++)
+        if (capped)
+            mq_weigh_capped(p, w, m, key, x[m]);
+        else
+            mq_weigh(p, w, m, key, x[m]);
+#pragma GCC unroll 4
+    for (int n = 0; n < MQ_NT; n++) {
+        frag weights[MQ_MT];
+#pragma GCC unroll 4
+        for (int m = 0; m < MQ_MT; m++)
+            weights[m] = frag_of(x[m][n]);
+#pragma GCC unroll 16
+        for (int k = 0; k < E / 16; k++) {
+            in_order();
+            const frag y = frag_w_t(tile.v + n * 16 * mq_tiles<E>::LD + k * 16, mq_tiles<E>::LD);
+#pragma GCC unroll 4
+            for (int m = 0; m < MQ_MT; m++)
+                multiply(w.o[m][k], weights[m], y);
+        }
+    }
+}
+
+/* Divides the sums of a wave's rows by their weights' and writes them. */
+template <int E>
+DEV void mq_put(const struct bi_multiquery_params &p, const mq_rows<E> &w, int64_t start, int first)
+{
+    const bool whole = ((u64)p.y | (u64)p.ldy * 2 | (u64)p.e * 2) % (ACC_RUN * 2) == 0;
+#pragma GCC unroll 4
+    for (int m = 0; m < MQ_MT; m++) {
+        float rest[ACC_ROWS];
+#pragma GCC unroll 2
+        for (int r = 0; r < ACC_ROWS; r++)
+            rest[r] = 1.0f / row_sum(w.sum[m][r]);
+#pragma GCC unroll 16
+        for (int k = 0; k < E / 16; k++)
+#pragma GCC unroll 8
+            for (int e = 0; e < ACC; e += ACC_RUN) {
+                typedef f16 run __attribute__((vector_size(ACC_RUN * 2)));
+                const int row = first + m * 16 + acc_m(e), i = k * 16 + acc_n(e);
+                f16 *y = (f16 *)p.y + (start + row / p.n_heads) * p.ldy + row % p.n_heads * p.e + i;
+                run v;
+                if (row >= p.n * p.n_heads || i >= p.e)
+                    continue;
+#pragma GCC unroll 4
+                for (int u = 0; u < ACC_RUN; u++)
+                    v[u] = (f16)(w.o[m][k].of[e + u] * rest[acc_row(e)]);
+                if (whole && i + ACC_RUN <= p.e) {
+                    *(run *)y = v;
+                } else {
+#pragma GCC unroll 4
+                    for (int u = 0; u < ACC_RUN; u++)
+                        if (i + u < p.e)
+                            y[u] = v[u];
+                }
             }
-        }
-        to[row * ld_to + c] = v * scale;
     }
 }
 
-/* Logits of four queries against the key of this thread. */
-DEV void mq_logits(const struct bi_multiquery_params &p, const mq_tiles &s, int first_query,
-                   int key, int64_t run, int head, float z[MQ_EACH])
+template <int E, bool capped> DEV void multiquery(const struct bi_multiquery_params &p)
 {
-    const int lane = thread_id() % MQ_KEYS, row = thread_id() / MQ_KEYS * MQ_EACH;
-    const int64_t side = p.n / p.pool;
+    SHARED(mq_tiles<E>, s, sizeof(mq_tiles<E>));
+    const int tiles = (p.n * p.n_heads + MQ_ROWS - 1) / MQ_ROWS;
+    const int first = block_x() % tiles * MQ_ROWS, own = wave_id() * MQ_MT * 16;
+    const int64_t run = block_x() / tiles, start = run * p.n, side = p.n / p.pool;
+    mq_rows<E> w = {};
+    mq_read_queries(p, start, first, s.q);
+    barrier();
 #pragma GCC unroll 4
-    for (int r = 0; r < MQ_EACH; r++)
-        z[r] = 0;
-#pragma GCC unroll 1
-    for (int c = 0; c < p.d; c++) {
-        const float k = s.k[lane * MQ_LD + c];
-#pragma GCC unroll 4
-        for (int r = 0; r < MQ_EACH; r++)
-            z[r] = fma_(s.q[(row + r) * BI_MULTIQUERY_KEY + c], k, z[r]);
-    }
-#pragma GCC unroll 4
-    for (int r = 0; r < MQ_EACH; r++) {
-        const int query = first_query + row + r;
-        if (p.bias && query < p.n && key < p.n) {
-            const int64_t pair = (run * side + query / p.pool) * side + key / p.pool;
-            z[r] += p.bias[pair * p.ldb + head];
+    for (int m = 0; m < MQ_MT; m++) {
+#pragma GCC unroll 8
+        for (int k = 0; k < MQ_KT; k++)
+            w.q[m][k] = frag_x(s.q + (own + m * 16) * MQ_LD + k * 16, MQ_LD);
+#pragma GCC unroll 2
+        for (int r = 0; r < ACC_ROWS; r++) {
+            const int row = first + own + m * 16 + acc_m(2 * r);
+            w.max[m][r] = -INF;
+            if (p.bias && row < p.n * p.n_heads)
+                w.bias[m][r] = p.bias +
+                               (run * side + row / p.n_heads / p.pool) * side * p.ldb +
+                               row % p.n_heads;
         }
-        if (p.cap > 0)
-            z[r] = p.cap * tanh_(z[r] / p.cap);
     }
+    barrier();
+    mq_bring_tile(p, start, 0, s);
+#if COPY_ASYNC
+    copy_commit();
+#endif
+    for (int key = 0; key < p.n; key += MQ_KEYS) {
+        if (key + MQ_KEYS < p.n)
+            mq_bring_tile(p, start, key + MQ_KEYS, s);
+#if COPY_ASYNC
+        copy_commit();
+        copy_wait<1>();
+#endif
+        barrier();
+        mq_attend<E, capped>(p, s, w, key);
+        barrier(); /* the tile is used up */
+    }
+    mq_put(p, w, start, first + own);
 }
 
-/* Adds the values of a tile, 64 columns at a time, to the sums of this thread. */
-DEV void mq_mix(const struct bi_multiquery_params &p, mq_tiles &s, int64_t start, int first,
-                float sum[MQ_EACH][BI_MULTIQUERY_VALUE / 32])
+KERNEL(multiquery_capped_f16, struct bi_multiquery_params, MQ_THREADS, 1)
 {
-    const int lane = thread_id() % MQ_KEYS, row = thread_id() / MQ_KEYS * MQ_EACH;
-#pragma GCC unroll 4
-    for (int part = 0; part < BI_MULTIQUERY_VALUE / MQ_COLUMNS; part++) {
-        if (part * MQ_COLUMNS >= p.e) /* the same in all threads */
-            continue;
-        barrier();
-        for (int at = thread_id(); at < MQ_KEYS * MQ_COLUMNS; at += MQ_THREADS) {
-            const int j = at / MQ_COLUMNS, c = part * MQ_COLUMNS + at % MQ_COLUMNS;
-            s.v[at] = first + j < p.n && c < p.e ? p.v[(start + first + j) * p.ldv + c] : 0;
-        }
-        barrier();
-#pragma GCC unroll 1
-        for (int j = 0; j < MQ_KEYS; j++) {
-            const float a = s.v[j * MQ_COLUMNS + lane], b = s.v[j * MQ_COLUMNS + lane + 32];
-#pragma GCC unroll 4
-            for (int r = 0; r < MQ_EACH; r++) {
-                const float weight = s.p[(row + r) * MQ_KEYS + j];
-                sum[r][2 * part] = fma_(weight, a, sum[r][2 * part]);
-                sum[r][2 * part + 1] = fma_(weight, b, sum[r][2 * part + 1]);
-            }
-        }
-    }
+    multiquery<192, true>(p);
 }
 
-KERNEL(multiquery_f32, struct bi_multiquery_params, MQ_THREADS, 1)
+KERNEL(multiquery_f16, struct bi_multiquery_params, MQ_THREADS, 1)
 {
-    SHARED(mq_tiles, s, sizeof(mq_tiles));
-    const int tiles = (p.n + MQ_ROWS - 1) / MQ_ROWS, head = block_y();
-    const int first_query = block_x() % tiles * MQ_ROWS;
-    const int64_t run = block_x() / tiles, start = run * p.n;
-    const int lane = thread_id() % MQ_KEYS, row = thread_id() / MQ_KEYS * MQ_EACH;
-    float top[MQ_EACH], total[MQ_EACH], z[MQ_EACH], sum[MQ_EACH][BI_MULTIQUERY_VALUE / 32];
-#pragma GCC unroll 4
-    for (int r = 0; r < MQ_EACH; r++) {
-        top[r] = -INF;
-        total[r] = 0;
-#pragma GCC unroll 8
-        for (int c = 0; c < BI_MULTIQUERY_VALUE / 32; c++)
-            sum[r][c] = 0;
-    }
-    mq_read(s.q, BI_MULTIQUERY_KEY, p.q + start * p.ldq + head * p.d, p.ldq, p.table, p.d,
-            first_query, p.n, p.scale);
-#pragma GCC unroll 1
-    for (int first = 0; first < p.n; first += MQ_KEYS) {
-        barrier();
-        mq_read(s.k, MQ_LD, p.k + start * p.ldk, p.ldk, p.table, p.d, first, p.n, 1);
-        barrier();
-        mq_logits(p, s, first_query, first + lane, run, head, z);
-#pragma GCC unroll 4
-        for (int r = 0; r < MQ_EACH; r++) {
-            const bool there = first + lane < p.n;
-            const float most = max_(top[r], lanes_max(there ? z[r] : -INF));
-            const float keep = exp_(top[r] - most), e = there ? exp_(z[r] - most) : 0;
-            top[r] = most;
-            total[r] = fma_(total[r], keep, lanes_sum(e));
-            s.p[(row + r) * MQ_KEYS + lane] = e;
-#pragma GCC unroll 8
-            for (int c = 0; c < BI_MULTIQUERY_VALUE / 32; c++)
-                sum[r][c] *= keep;
-        }
-        mq_mix(p, s, start, first, sum);
-    }
-#pragma GCC unroll 4
-    for (int r = 0; r < MQ_EACH; r++) {
-        float *y = p.y + (start + first_query + row + r) * p.ldy + (int64_t)head * p.e;
-#pragma GCC unroll 8
-        for (int c = 0; c < BI_MULTIQUERY_VALUE / 32; c++)
-            if (first_query + row + r < p.n && lane + 32 * c < p.e)
-                y[lane + 32 * c] = sum[r][c] / total[r];
-    }
+    multiquery<128, false>(p);
 }

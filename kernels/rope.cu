@@ -7,10 +7,11 @@
 template <typename T, typename Y> DEV void rotate_token(const struct bi_rope_params &p)
 {
     const int64_t t = my_row();
-    if (t >= p.counts->n_tokens)
+    if (t >= bi_live_rows(p.counts, p.axis, p.rows))
         return;
     const int half = p.head_dim / 2;
-    const float *table = p.table + (t - p.start[sequence_of(p.counts, p.start, t)]) * p.head_dim;
+    const int64_t at_start = p.start ? p.start[sequence_of(p.counts, p.start, t)] : t - t % p.n;
+    const float *table = p.table + (t - at_start) * p.head_dim;
     const T *x = (const T *)p.x + t * p.ldx;
     Y *y = (Y *)p.y + t * p.ldy;
     for (int c = thread_id() % ROW_LANES; c < p.n_heads * half; c += ROW_LANES) {

@@ -73,6 +73,7 @@ static void attention_contacts_reference(const void *params)
                                    .table = p->table,
                                    .ldx = width,
                                    .ldy = width,
+                                   .axis = BI_AXIS_TOKENS,
                                    .n_heads = p->n_heads,
                                    .head_dim = p->head_dim};
         bi_op_rope.reference(&r);

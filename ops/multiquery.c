@@ -2,6 +2,7 @@
  * rows, with logits that are capped or not.
  *   q [R, H d], k [R, d], v [R, e], table [n, d]? (rotates q and k), bias [R / n P P, H]? of pairs
  *   of n / P rows -> [R, H e]
+ * On GPUs float16 q, k, v, y come rotated, and d, e are at most 128, 192.
  * attr: n_heads, n, k = n / P, scale, factor = the cap, 0 = none. kernels/multiquery.h has the
  * formula. */
 #include <math.h>
@@ -127,4 +128,5 @@ const struct bi_op bi_op_multiquery = {
     .reference = multiquery_reference,
     .cost = multiquery_cost,
     .required = 7,
+    .half = {.out = 1, .in = 7, .all = 7},
 };

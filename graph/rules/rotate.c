@@ -1,8 +1,9 @@
-/* rotate.c - the pass rotate_early: queries and keys come to attention rotated.
+/* rotate.c - queries and keys come to attention rotated.
  *
- * The norm that makes them rotates them, in float32 before they are rounded. Attention that copies
+ * rotate_early: the norm that makes them rotates them, in float32 before they are rounded. Attention that copies
  * tiles straight into matrix units (BI_TARGET_ROTATES) has no place to rotate them; there the
- * linear that makes them does it too, or else a rope of their own. */
+ * linear that makes them does it too, or else a rope of their own.
+ * multiquery_rope: ropes of their own, as every block of queries would rotate all keys anew. */
 #include "../../kernels/linear.h"
 #include "rule.h"
 
@@ -160,4 +161,31 @@ const struct bi_rule bi_rule_rotate_early = {
     .phase = BI_RULE_TARGET,
     .needs = BI_TARGET_MATRIX,
     .pass = rotate_early,
+};
+
+/* ---- multiquery_rope ---- */
+
+static bool has_table(const struct bi_match *m)
+{
+    return bi_match_value(m, "table") != BI_NONE;
+}
+
+static bi_value_id to_rotated(struct bi_match *m)
+{
+    const struct bi_attr a = m->root->attr;
+    const bi_value_id table = bi_match_value(m, "table");
+    const bi_value_id q = bi_rope(m->g, bi_match_value(m, "q"), table, BI_NONE, a.n_heads);
+    const bi_value_id k = bi_rope(m->g, bi_match_value(m, "k"), table, BI_NONE, 1);
+    return NEW(m->g, BI_OP_MULTIQUERY, &a, q, k, bi_match_value(m, "v"), BI_NONE,
+               bi_match_value(m, "bias"));
+}
+
+const struct bi_rule bi_rule_multiquery_rope = {
+    .name = "multiquery_rope",
+    .phase = BI_RULE_LOWER,
+    .needs = BI_TARGET_MATRIX,
+    .pattern = NODE(MULTIQUERY, NULL, VALUE("q"), VALUE("k"), VALUE("v"), MAYBE("table"),
+                    MAYBE("bias")),
+    .guard = has_table,
+    .rewrite = to_rotated,
 };

@@ -1,14 +1,15 @@
 /* multiquery.h - GPU entries of kernels/multiquery.h, and their grids.
  *
- * All arrays are f32. A block makes 32 rows of a head. */
+ * multiquery_f32: all arrays f32, a block makes 32 rows of a head. multiquery_capped_f16,
+ * multiquery_f16: q, k, v, y f16, bias f32, without a table; a block makes 128 rows of all heads. */
 #ifndef BI_GPU_MULTIQUERY_ENTRIES_H
 #define BI_GPU_MULTIQUERY_ENTRIES_H
 
 #include "../multiquery.h"
 #include "grid.h"
 
-static inline void bi_gpu_grid_multiquery(const void *params, const struct bi_counts *bucket,
-                                          int32_t grid[2])
+static inline void bi_gpu_grid_multiquery_f32(const void *params, const struct bi_counts *bucket,
+                                              int32_t grid[2])
 {
     const struct bi_multiquery_params *p = (const struct bi_multiquery_params *)params;
     (void)bucket;
@@ -16,9 +17,30 @@ static inline void bi_gpu_grid_multiquery(const void *params, const struct bi_co
     grid[1] = p->n_heads;
 }
 
+static inline void bi_gpu_grid_multiquery(const void *params, const struct bi_counts *bucket,
+                                          int32_t grid[2])
+{
+    const struct bi_multiquery_params *p = (const struct bi_multiquery_params *)params;
+    (void)bucket;
+    grid[0] = (int32_t)(p->rows / p->n) * bi_gpu_blocks((int64_t)p->n * p->n_heads, 128);
+    grid[1] = 1;
+}
+
+/* e^cap is to be a number of f16. */
+#define BI_GPU_MULTIQUERY_CAP 10.0f
+BI_GPU_TAKES_OF(multiquery_f16, multiquery,
+                (call->half_in & 1) && !p->table && (!p->bias || p->pool % 16 == 0))
+BI_GPU_TAKES_OF(multiquery_capped, multiquery,
+                bi_gpu_takes_multiquery_f16(call) && p->cap > 0 &&
+                    p->cap <= BI_GPU_MULTIQUERY_CAP && p->e <= 192)
+BI_GPU_TAKES_OF(multiquery_plain, multiquery,
+                bi_gpu_takes_multiquery_f16(call) && p->cap <= 0 && p->e <= 128)
+
 /* clang-format off */
 #define BI_GPU_ENTRIES_multiquery(E) \
-    E(multiquery_f32, multiquery, multiquery, 256, 45184, multiquery, f32)
+    E(multiquery_capped_f16, multiquery, multiquery, 256, 86016, multiquery, multiquery_capped) \
+    E(multiquery_f16, multiquery, multiquery, 256, 69632, multiquery, multiquery_plain)         \
+    E(multiquery_f32, multiquery_f32, multiquery, 256, 45184, multiquery_f32, f32)
 /* clang-format on */
 
 #endif

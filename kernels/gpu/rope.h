@@ -7,11 +7,20 @@
 #include "../rope.h"
 #include "grid.h"
 
+/* Eight rows to a block. */
+static inline void bi_gpu_grid_rope(const void *params, const struct bi_counts *bucket,
+                                    int32_t grid[2])
+{
+    const struct bi_rope_params *p = (const struct bi_rope_params *)params;
+    grid[0] = bi_gpu_blocks(p->start ? bucket->n_tokens : p->rows, 8);
+    grid[1] = 1;
+}
+
 /* clang-format off */
 #define BI_GPU_ENTRIES_rope(E) \
-    E(rope_f32, rope, rope, 256, 0, tokens, f32_f32)     \
-    E(rope_f16, rope, rope, 256, 0, tokens, f16)         \
-    E(rope_f32_f16, rope, rope, 256, 0, tokens, f32_f16)
+    E(rope_f32, rope, rope, 256, 0, rope, f32_f32)     \
+    E(rope_f16, rope, rope, 256, 0, rope, f16)         \
+    E(rope_f32_f16, rope, rope, 256, 0, rope, f32_f16)
 /* clang-format on */
 
 #endif

@@ -52,14 +52,19 @@ static void cases(struct ck *ck)
     static const int32_t lengths[] = {1, -1};
     const struct ck_lengths one = ck_lengths_of(lengths);
     if (ck_bench(ck)) {
-        check(ck, &one, 1, 64, 16, 8, 128, 192, true, true, 5, "n=1024 H=8 d=128 e=192 bias");
-        check(ck, &one, 64, 64, 1, 1, 128, 128, false, false, 0, "64 runs of 64, d=e=128");
+        check(ck, &one, 1, 64, 16, 8, 128, 192, true, true, 5, "n=1024 H=8 d=128 e=192 rotated");
+        check(ck, &one, 1, 512, 16, 8, 128, 192, false, true, 5, "n=8192 H=8 d=128 e=192 bias");
+        check(ck, &one, 512, 512, 1, 1, 128, 128, false, false, 0, "512 runs of 512, d=e=128");
         return;
     }
     check(ck, &one, 1, 1, 1, 1, 1, 1, false, false, 0, "one row");
     check(ck, &one, 1, 9, 16, 2, 16, 24, true, true, 5, "two tiles, rotated, bias, cap");
     check(ck, &one, 5, 20, 1, 1, 16, 16, false, false, 0, "runs");
     check(ck, &one, 2, 3, 16, 8, 128, 192, true, true, 5, "d=128 e=192");
+    check(ck, &one, 2, 5, 16, 8, 128, 192, false, true, 5, "d=128 e=192, no table");
+    check(ck, &one, 2, 9, 16, 1, 128, 128, false, true, 0, "d=e=128, bias, no cap");
+    check(ck, &one, 1, 7, 48, 3, 24, 33, false, true, 2, "widths that are padded");
+    check(ck, &one, 3, 150, 1, 2, 32, 16, false, false, 7, "keys that end in a tile");
     for (int i = 0; i < 24; i++) {
         const int pool = i % 3 ? (int)ck_random(ck, 1, 16) : 1;
         check(ck, &one, (int)ck_random(ck, 1, 3), (int)ck_random(ck, 1, 8 + 160 / pool / 4), pool,
@@ -68,4 +73,16 @@ static void cases(struct ck *ck)
     }
 }
 
-const struct ck_op ck_multiquery = {.stem = "multiquery", .cases = cases};
+/* clang-format off */
+#define MULTIQUERY(name)                                                                     \
+    {name,                                                                                   \
+     {CK_AT(multiquery, q), CK_AT(multiquery, k), CK_AT(multiquery, v), CK_AT(multiquery, y), \
+      CK_END}, 8e-3, 2e-3, 1e-5, NULL}
+static const struct ck_entry entries[] = {
+    MULTIQUERY("multiquery_capped_f16"),
+    MULTIQUERY("multiquery_f16"),
+    {0},
+};
+/* clang-format on */
+
+const struct ck_op ck_multiquery = {.stem = "multiquery", .cases = cases, .entries = entries};
