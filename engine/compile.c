@@ -129,16 +129,11 @@ static int load_weights(const struct bi_plan *plan, struct bioinfer_model *model
         const struct bi_node *node = &g->nodes[i];
         const struct bi_op *op = bi_ops[node->op];
         for (int k = 0; !op->view && k < BI_NODE_IN; k++) {
-            enum bi_layout layout = op->layout[k];
             if (!is_weight(plan, node, k))
                 continue;
-            if (layout == BI_LAYOUT_LINEAR && g->values[node->in[0]].dtype == BI_F16)
-                layout = node->attr.terms  ? BI_LAYOUT_LINEAR_HALVES
-                         : node->attr.twin ? BI_LAYOUT_LINEAR_TWIN
-                                           : BI_LAYOUT_LINEAR_F16;
-            w->needs[w->n++] = (struct bi_weight_need){
-                &g->values[node->in[k]], layout,
-                k == 1 && node->attr.gated ? model->caps.gate_block : 0};
+            const struct bi_weight_form form = bi_weight_form(g, node, k);
+            w->needs[w->n++] = (struct bi_weight_need){&g->values[node->in[k]], form.layout,
+                                                       form.gated ? model->caps.gate_block : 0};
         }
     }
     return bi_store_load(model, w->needs, w->n, w->ptrs, err);

@@ -11,47 +11,56 @@
  * not renumber what stands before it. */
 #include "graph.h"
 
+#include <string.h>
+
 #include "../ops/op.h"
 
-static void attrs(const struct bi_node *n, struct bi_buf *out)
+/* Appends " {" or ", " and what else introduces one more attribute. */
+static void begin(struct bi_buf *out, const char *name, bool *any)
 {
-    const struct bi_attr *a = &n->attr;
-    const struct bi_op *op = bi_ops[n->op];
-    const bool heads = !(op->shown & BI_SHOWN_NO_HEADS);
-    const char *sep = " {";
-    struct bi_buf b = {.env = out->env};
-#define ATTR(cond, fmt, value)                                                                     \
-    if (cond) {                                                                                    \
-        bi_buf_printf(&b, "%s" fmt, sep, value);                                                   \
-        sep = ", ";                                                                                \
+    bi_buf_printf(out, "%s%s=", *any ? ", " : " {", name);
+    *any = true;
+}
+
+static void field(const struct bi_field *f, const unsigned char *at, struct bi_buf *out, bool *any)
+{
+    if (f->kind == BI_FIELD_INT || f->kind == BI_FIELD_ALWAYS) {
+        int32_t n;
+        memcpy(&n, at, sizeof n);
+        if (!n && f->kind == BI_FIELD_INT)
+            return;
+        begin(out, f->shown, any);
+        if (f->names)
+            bi_buf_puts(out, f->names[n]);
+        else
+            bi_buf_printf(out, "%d", n);
+    } else {
+        float x;
+        memcpy(&x, at, sizeof x);
+        if (x == 0 || (x == 1 && f->kind == BI_FIELD_SCALE))
+            return;
+        begin(out, f->shown, any);
+        bi_buf_printf(out, "%.*g", f->kind == BI_FIELD_SMALL ? 3 : 9, (double)x);
     }
-    ATTR(a->act && op->acts, "act=%s", op->acts[a->act])
-    ATTR(a->act && !op->acts, "act=%d", a->act)
-    ATTR(a->gated, "gated=%d", a->gated)
-    ATTR(a->rms, "rms=%d", a->rms)
-    ATTR(a->groups, "groups=%d", a->groups)
-    ATTR(a->terms, "terms=%d", a->terms)
-    ATTR(a->twin, "twin=%d", a->twin)
-    ATTR(a->factor != 0, "factor=%.9g", (double)a->factor)
-    ATTR(a->scale != 0 && a->scale != 1, "scale=%.9g", (double)a->scale)
-    ATTR(a->eps != 0, "eps=%.3g", (double)a->eps)
-    ATTR(a->n_heads && heads, "heads=%d", a->n_heads)
-    ATTR(a->head_dim, "head_dim=%d", a->head_dim)
-    ATTR(a->n_prefix && heads, "prefix=%d", a->n_prefix)
-    ATTR(a->n_suffix, "suffix=%d", a->n_suffix)
-    ATTR(op->shown & BI_SHOWN_FIRST || a->first, "first=%d", a->first)
-    ATTR(op->shown & BI_SHOWN_N && a->n, "n=%d", a->n)
-    ATTR(a->taps, "taps=%d", a->taps)
-    ATTR(a->pad, "pad=%d", a->pad)
-    ATTR(a->k, "k=%d", a->k)
-    ATTR(a->half, "half=%u", a->half)
-#undef ATTR
-    if (b.size) {
-        bi_buf_append(out, b.data, b.size);
+}
+
+/* Appends a node's attributes and, as a mask, which of its outputs are float16. */
+static void attrs(const struct bi_graph *g, const struct bi_node *n, struct bi_buf *out)
+{
+    const struct bi_fields fields = bi_op_fields(n->op);
+    unsigned half = 0;
+    bool any = false;
+    for (size_t i = 0; i < fields.n; i++)
+        if (fields.of[i].shown)
+            field(&fields.of[i], n->attr + i * BI_FIELD_SIZE, out, &any);
+    for (int k = 0; k < bi_op_n_out(n->op); k++)
+        half |= (unsigned)(g->values[n->out[k]].dtype == BI_F16) << k;
+    if (half) {
+        begin(out, "half", &any);
+        bi_buf_printf(out, "%u", half);
+    }
+    if (any)
         bi_buf_putc(out, '}');
-    }
-    out->failed |= b.failed;
-    bi_buf_free(&b);
 }
 
 /* The number of a value; inputs and weights are introduced by a line of their own. */
@@ -103,7 +112,7 @@ void bi_graph_dump(const struct bi_graph *g, struct bi_buf *out)
                 bi_buf_printf(out, "%%%d", numbers[n->in[k]] - 1);
         }
         bi_buf_puts(out, ")");
-        attrs(n, out);
+        attrs(g, n, out);
         for (int k = 0; k < bi_op_n_out(n->op); k++)
             bi_buf_printf(out, "%s%s", k ? ", " : " : ", bi_shape_text(&g->values[n->out[k]]).text);
         bi_buf_putc(out, '\n');

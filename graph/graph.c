@@ -320,7 +320,13 @@ static bool index_node(struct bi_graph *g, size_t at)
 }
 
 bi_value_id bi_node_add(struct bi_graph *g, enum bi_op_kind op, const bi_value_id *in, int n_in,
-                        const struct bi_attr *attr)
+                        const struct bi_attrs *attrs)
+{
+    return bi_node_add_half(g, op, in, n_in, attrs, false);
+}
+
+bi_value_id bi_node_add_half(struct bi_graph *g, enum bi_op_kind op, const bi_value_id *in,
+                             int n_in, const struct bi_attrs *attrs, bool half)
 {
     struct bi_node node = {.op = op, .phase = g->phase};
     struct bioinfer_error err = {0};
@@ -329,10 +335,13 @@ bi_value_id bi_node_add(struct bi_graph *g, enum bi_op_kind op, const bi_value_i
         node.in[i] = i < n_in ? in[i] : BI_NONE;
     for (int i = 0; i < BI_NODE_OUT; i++)
         node.out[i] = BI_NONE;
-    if (attr)
-        node.attr = *attr;
     if (g->status)
         return BI_NONE;
+    if (attrs && attrs->op != (int)op)
+        return bi_graph_fail(g, BIOINFER_INTERNAL, "%s: attributes of %s", bi_ops[op]->name,
+                             bi_ops[attrs->op]->name);
+    if (attrs)
+        memcpy(node.attr, attrs->data, bi_op_fields(op).n * BI_FIELD_SIZE);
     for (int i = 0; i < bi_op_n_in(op); i++)
         if (node.in[i] == BI_NONE && bi_ops[op]->required >> i & 1)
             return bi_graph_fail(g, BIOINFER_INTERNAL, "%s: input %d is missing", bi_ops[op]->name,
@@ -340,8 +349,10 @@ bi_value_id bi_node_add(struct bi_graph *g, enum bi_op_kind op, const bi_value_i
     if (!bi_grow(g->arena.env, &g->nodes, &g->cap_nodes, g->n_nodes + 1, sizeof *g->nodes))
         return bi_graph_fail(g, BIOINFER_NOMEM, "graph: nodes");
     for (int i = 0; i < bi_op_n_out(op); i++) {
-        struct bi_value v = {
-            .kind = BI_VALUE_NODE, .dtype = BI_F32, .node = (int32_t)g->n_nodes, .slot = i};
+        struct bi_value v = {.kind = BI_VALUE_NODE,
+                             .dtype = half ? BI_F16 : BI_F32,
+                             .node = (int32_t)g->n_nodes,
+                             .slot = i};
         if ((node.out[i] = value_add(g, &v)) == BI_NONE)
             return BI_NONE;
     }

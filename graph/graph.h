@@ -13,6 +13,8 @@
 #ifndef BI_GRAPH_H
 #define BI_GRAPH_H
 
+#include <assert.h>
+
 #include "../base/arena.h"
 #include "../base/buf.h"
 #include "../base/dtype.h"
@@ -51,28 +53,21 @@ struct bi_value {
     bool exact;          /* products of it are near float32 then */
 };
 
-/* Attributes; an op uses those its line in ops.inc speaks of. */
-struct bi_attr {
-    float factor, eps, scale; /* SCALE; norms; attention */
-    int32_t act;              /* LINEAR: enum bi_act; NORM_ACT, LINEAR_NORM, LINEAR_POOL:
-                               * enum bi_norm_act */
-    int32_t gated;            /* LINEAR: w is gates and values stacked */
-    int32_t rms;              /* NORM_POOL, NORM_SPLIT: no mean is taken away */
-    int32_t groups;           /* LAYERNORM: parts of a row with norms of their own; 0 = 1 */
-    int32_t n_heads, head_dim;
-    int32_t n_prefix, n_suffix; /* special tokens around the residues */
-    int32_t first,
-        n; /* COLUMNS, WINDOWS; BIN_SUMS: n = bins of a window; ROPE_TABLE: n = rows; LINEAR: n =
-                               * columns to rotate; POSITIONS: first;
-                               * REL_ATTENTION: first, n = windows, 0 = 1 */
-    int32_t taps, pad; /* WINDOWS: rows to a window; NORM_ACT, LINEAR_POOL: zero rows on
-                               * each side */
-    int32_t k;         /* neighbours of a residue: KNN and what reads its edges */
-    int32_t
-        terms; /* LINEAR, MATMUL: x is made by HALVES, of so many terms; BIN_SUMS: 1, with logarithms 2 */
-    int32_t twin;  /* LINEAR_NORM: w as linear_twin.h has it */
-    uint32_t half; /* bit i: output i is float16 (bi_graph_lower) */
-};
+/* Attributes: struct bi_<stem>_attr of each op that has some (ops.inc). Their fields are of 4 bytes,
+ * so there is no padding, and a node's attributes can be compared and copied as bytes. */
+#define INT(name, shown) int32_t name;
+#define ALWAYS(name, shown) int32_t name;
+#define NAMED(name, shown, names) int32_t name;
+#define REAL(name, shown) float name;
+#define SCALE(name, shown) float name;
+#define SMALL(name, shown) float name;
+#define ATTRS(stem, ...)                                                                           \
+    struct bi_##stem##_attr {                                                                      \
+        __VA_ARGS__                                                                                \
+    };
+#include "../ops/ops.inc"
+
+enum { BI_ATTR_SIZE = 24 }; /* the largest of them has so many bytes */
 
 struct bi_node {
     enum bi_op_kind op;
@@ -81,8 +76,42 @@ struct bi_node {
         phase; /* odd: a loop, see bi_loop_begin; nodes are in the order of phases, bi_phase_next */
     bi_value_id in[BI_NODE_IN]; /* BI_NONE = left out */
     bi_value_id out[BI_NODE_OUT];
-    struct bi_attr attr;
+    /* The op's struct, and 0 behind it; BI_ATTR() and BI_ATTR_SET() read and set it. */
+    _Alignas(8) unsigned char attr[BI_ATTR_SIZE];
 };
+
+/* The op of a stem. */
+enum bi_stem {
+#define OP(NAME, stem, n_in, n_out, kernel) BI_STEM_##stem = BI_OP_##NAME,
+#include "../ops/ops.inc"
+};
+
+static inline void *bi_attr_of(const struct bi_node *node, int op)
+{
+    assert((int)node->op == op);
+    (void)op;
+    return (void *)(uintptr_t)node->attr;
+}
+
+/* The attributes of a node, which is of the op named. */
+#define BI_ATTR(node, stem) ((const struct bi_##stem##_attr *)bi_attr_of(node, BI_STEM_##stem))
+#define BI_ATTR_SET(node, stem) ((struct bi_##stem##_attr *)bi_attr_of(node, BI_STEM_##stem))
+
+/* Attributes for a new node. */
+struct bi_attrs {
+    int op;           /* enum bi_op_kind */
+    const void *data; /* the struct of that op */
+};
+
+/* clang-format off */
+/* Attributes of an op, by its stem; fields that are not named are 0. */
+#define BI_ATTRS(stem, ...) BI_ATTRS_AT(stem, (&(const struct bi_##stem##_attr){__VA_ARGS__}))
+/* The same, from a struct. */
+#define BI_ATTRS_AT(stem, attr) \
+    (&(const struct bi_attrs){BI_STEM_##stem, 1 ? (attr) : (const struct bi_##stem##_attr *)NULL})
+/* The same, from a node, for another one of its op. */
+#define BI_ATTRS_OF(node) (&(const struct bi_attrs){(int)(node)->op, (node)->attr})
+/* clang-format on */
 
 struct bi_output {
     bi_value_id value;
@@ -146,10 +175,13 @@ void bi_loop_end(struct bi_graph *g);
  * nobody is memory for these. Not in a loop. */
 void bi_phase_next(struct bi_graph *g);
 
-/* Appends a node; shapes by the op's
- * infer. Returns its first output. */
+/* Appends a node; shapes by the op's infer. attrs: those of the op, NULL = all 0. Returns its first
+ * output. */
 bi_value_id bi_node_add(struct bi_graph *g, enum bi_op_kind op, const bi_value_id *in, int n_in,
-                        const struct bi_attr *attr);
+                        const struct bi_attrs *attrs);
+/* The same, and its outputs are float16 where `half`. */
+bi_value_id bi_node_add_half(struct bi_graph *g, enum bi_op_kind op, const bi_value_id *in,
+                             int n_in, const struct bi_attrs *attrs, bool half);
 
 /* Graphs over residues: kernels/edges.h says what each computes. BI_NONE = left out. */
 struct bi_edge_args {

@@ -71,9 +71,8 @@ static int set_types(struct bi_graph *g, const bool *half, struct bioinfer_error
     int st = 0;
     for (size_t i = 0; !st && i < g->n_nodes; i++) {
         struct bi_node *n = &g->nodes[i];
-        n->attr.half = 0;
         for (int k = 0; k < bi_op_n_out(n->op); k++)
-            n->attr.half |= (uint32_t)half[n->out[k]] << k;
+            g->values[n->out[k]].dtype = half[n->out[k]] ? BI_F16 : BI_F32;
         st = bi_ops[n->op]->infer(g, n, err);
     }
     return st;

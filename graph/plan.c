@@ -123,15 +123,13 @@ static void liveness(struct bi_memory_plan *plan, const struct bi_graph *g)
         const struct bi_node *n = &g->nodes[i];
         struct bi_slot *s = &plan->slots[n->out[0]];
         const struct bi_slot *x;
-        int64_t first = n->attr.first;
         if (!bi_ops[n->op]->view && !bi_ops[n->op]->in_place)
             continue;
         x = &plan->slots[n->in[0]];
         s->ld = x->ld;
-        if (bi_ops[n->op]->view == BI_VIEW_ROWS)
-            first *= x->ld;
         /* relative to the base; made absolute after assignment */
-        s->offset = (uint64_t)first * bi_dtype_bits(g->values[n->out[0]].dtype) / 8 +
+        s->offset = (uint64_t)(bi_ops[n->op]->view ? bi_view_first(n, x->ld) : 0) *
+                        bi_dtype_bits(g->values[n->out[0]].dtype) / 8 +
                     (x->base == n->in[0] ? 0 : x->offset);
         s->size = 0;
         s->place = plan->slots[s->base].place;

@@ -12,12 +12,11 @@ static int64_t rows_apart(const struct bi_graph *g, bi_value_id id, uintptr_t *o
 {
     const struct bi_value *v = &g->values[id];
     const struct bi_node *n = v->kind == BI_VALUE_NODE ? &g->nodes[v->node] : NULL;
-    int64_t ld, first;
+    int64_t ld;
     if (!n || !bi_ops[n->op]->view)
         return v->rank >= 2 ? bi_value_elements(v) / (v->shape[0] ? v->shape[0] : 1) : 1;
     ld = rows_apart(g, n->in[0], offset);
-    first = bi_ops[n->op]->view == BI_VIEW_ROWS ? n->attr.first * ld : n->attr.first;
-    *offset += (uintptr_t)first * (uintptr_t)bi_dtype_bits(v->dtype) / 8;
+    *offset += (uintptr_t)bi_view_first(n, ld) * (uintptr_t)bi_dtype_bits(v->dtype) / 8;
     return ld;
 }
 

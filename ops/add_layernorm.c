@@ -28,7 +28,7 @@ static void add_layernorm_launch(const struct bi_graph *g, const struct bi_node 
               .add = b->in[1], .w = b->in[2], .b = b->in[3], .sum = b->out[0], .y = b->out[1],
               .ldx = b->in_ld[0], .lda = b->in_ld[1], .lds = b->out_ld[0], .ldy = b->out_ld[1],
               .rows = x->shape[0], .axis = (int32_t)x->axis, .width = (int32_t)x->shape[1],
-              .eps = node->attr.eps);
+              .eps = BI_ATTR(node, add_layernorm)->eps);
 }
 
 const struct bi_op bi_op_add_layernorm = {

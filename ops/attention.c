@@ -9,15 +9,16 @@
 
 static int attention_infer(struct bi_graph *g, struct bi_node *node, struct bioinfer_error *err)
 {
+    const struct bi_attention_attr *a = BI_ATTR(node, attention);
     int st = 0;
     for (int i = 0; !st && i < 3; i++)
-        st = bi_expect_heads(g, node, i, err);
+        st = bi_expect_heads(g, node, i, a->n_heads, a->head_dim, err);
     if (!st)
         st = bi_expect_start(g, node, 3, err);
     if (!st && bi_in(g, node, 4))
-        st = bi_expect(g, node, 4, 2, node->attr.head_dim, err);
+        st = bi_expect(g, node, 4, 2, a->head_dim, err);
     if (!st && bi_in(g, node, 5))
-        st = bi_expect_reach(g, node, 5, node->attr.n_heads, err);
+        st = bi_expect_reach(g, node, 5, a->n_heads, err);
     if (!st)
         bi_out_like(g, node, 0, 0);
     return st;
@@ -30,8 +31,9 @@ static void attention_launch(const struct bi_graph *g, const struct bi_node *nod
     BI_LAUNCH(launch, "attention", struct bi_attention_params, .counts = b->counts, .q = b->in[0],
               .k = b->in[1], .v = b->in[2], .start = b->in[3], .table = b->in[4], .y = b->out[0],
               .ldq = b->in_ld[0], .ldk = b->in_ld[1], .ldv = b->in_ld[2], .ldy = b->out_ld[0],
-              .n_heads = node->attr.n_heads, .head_dim = node->attr.head_dim,
-              .scale = node->attr.scale, .bias = b->in[5],
+              .n_heads = BI_ATTR(node, attention)->n_heads,
+              .head_dim = BI_ATTR(node, attention)->head_dim,
+              .scale = BI_ATTR(node, attention)->scale, .bias = b->in[5],
               .reach = bias ? (int32_t)bias->shape[1] / 2 : 0);
 }
 

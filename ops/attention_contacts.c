@@ -14,21 +14,21 @@
 static int attention_contacts_infer(struct bi_graph *g, struct bi_node *node,
                                     struct bioinfer_error *err)
 {
-    int st = bi_expect_heads(g, node, 0, err);
+    const struct bi_attention_contacts_attr *a = BI_ATTR(node, attention_contacts);
+    int st = bi_expect_heads(g, node, 0, a->n_heads, a->head_dim, err);
     if (!st)
-        st = bi_expect_heads(g, node, 1, err);
+        st = bi_expect_heads(g, node, 1, a->n_heads, a->head_dim, err);
     if (!st)
-        st = bi_expect(g, node, 2, 1, node->attr.n_heads, err);
+        st = bi_expect(g, node, 2, 1, a->n_heads, err);
     if (!st)
         st = bi_expect_start(g, node, 3, err);
     if (!st && bi_in(g, node, 4))
-        st = bi_expect(g, node, 4, 2, node->attr.head_dim, err);
+        st = bi_expect(g, node, 4, 2, a->head_dim, err);
     if (!st && bi_in(g, node, 5))
         st = bi_expect(g, node, 5, 2, g->longest, err);
     if (!st) {
         bi_out_shape(g, node, 0, BI_AXIS_TOKENS, 2, (int64_t[]){g->n_tokens, g->longest});
-        bi_out_shape(g, node, 1, BI_AXIS_TOKENS, 2,
-                     (int64_t[]){g->n_tokens, 2 * node->attr.n_heads});
+        bi_out_shape(g, node, 1, BI_AXIS_TOKENS, 2, (int64_t[]){g->n_tokens, 2 * a->n_heads});
     }
     return st;
 }
@@ -41,9 +41,11 @@ static void attention_contacts_launch(const struct bi_graph *g, const struct bi_
               .counts = b->counts, .q = b->in[0], .k = b->in[1], .w = b->in[2], .start = b->in[3],
               .table = b->in[4], .before = b->in[5], .y = b->out[0], .sums = b->out[1],
               .ldq = b->in_ld[0], .ldk = b->in_ld[1], .ldb = b->in_ld[5], .ldy = b->out_ld[0],
-              .n_heads = node->attr.n_heads, .head_dim = node->attr.head_dim,
-              .n_prefix = node->attr.n_prefix, .n_suffix = node->attr.n_suffix,
-              .scale = node->attr.scale);
+              .n_heads = BI_ATTR(node, attention_contacts)->n_heads,
+              .head_dim = BI_ATTR(node, attention_contacts)->head_dim,
+              .n_prefix = BI_ATTR(node, attention_contacts)->n_prefix,
+              .n_suffix = BI_ATTR(node, attention_contacts)->n_suffix,
+              .scale = BI_ATTR(node, attention_contacts)->scale);
 }
 
 /* The definition by its parts: rope, scores, softmax, contacts. Memory is taken from malloc:
@@ -121,8 +123,8 @@ out:
 static void attention_contacts_cost(const struct bi_graph *g, const struct bi_node *node,
                                     double *flops, double *bytes)
 {
-    *flops = (double)g->n_tokens * (double)g->longest * node->attr.n_heads *
-             (2.0 * node->attr.head_dim + 6);
+    *flops = (double)g->n_tokens * (double)g->longest * BI_ATTR(node, attention_contacts)->n_heads *
+             (2.0 * BI_ATTR(node, attention_contacts)->head_dim + 6);
     *bytes = bi_bytes(g, node);
 }
 

@@ -8,7 +8,7 @@
 static int bin_sums_infer(struct bi_graph *g, struct bi_node *node, struct bioinfer_error *err)
 {
     const struct bi_value *x = bi_in(g, node, 0);
-    const int64_t bins = node->attr.n, kinds = node->attr.terms;
+    const int64_t bins = BI_ATTR(node, bin_sums)->bins, kinds = BI_ATTR(node, bin_sums)->kinds;
     int st = bi_expect(g, node, 0, 2, -1, err);
     if (!st &&
         (x->axis != BI_AXIS_FIXED || bins < 1 || x->shape[0] % bins || kinds < 1 || kinds > 2))
@@ -25,9 +25,10 @@ static void bin_sums_launch(const struct bi_graph *g, const struct bi_node *node
 {
     const struct bi_value *x = bi_in(g, node, 0);
     BI_LAUNCH(launch, "bin_sums", struct bi_bin_sums_params, .counts = b->counts, .x = b->in[0],
-              .y = b->out[0], .ldx = b->in_ld[0], .ldy = b->out_ld[0], .bins = node->attr.n,
-              .n_windows = (int32_t)(x->shape[0] / node->attr.n), .width = (int32_t)x->shape[1],
-              .logs = node->attr.terms > 1);
+              .y = b->out[0], .ldx = b->in_ld[0], .ldy = b->out_ld[0],
+              .bins = BI_ATTR(node, bin_sums)->bins,
+              .n_windows = (int32_t)(x->shape[0] / BI_ATTR(node, bin_sums)->bins),
+              .width = (int32_t)x->shape[1], .logs = BI_ATTR(node, bin_sums)->kinds > 1);
 }
 
 static void bin_sums_reference(const void *params)
@@ -50,7 +51,7 @@ static void bin_sums_reference(const void *params)
 bi_value_id bi_bin_sums(struct bi_graph *g, bi_value_id x, int64_t bins, bool logs)
 {
     return bi_node_add(g, BI_OP_BIN_SUMS, BI_IN(x),
-                       BI_ATTRS(.n = (int32_t)bins, .terms = logs ? 2 : 1));
+                       BI_ATTRS(bin_sums, .bins = (int32_t)bins, .kinds = logs ? 2 : 1));
 }
 
 const struct bi_op bi_op_bin_sums = {

@@ -5,13 +5,19 @@ static int columns_infer(struct bi_graph *g, struct bi_node *node, struct bioinf
 {
     const struct bi_value *x = bi_in(g, node, 0);
     int st = bi_expect(g, node, 0, 2, -1, err);
-    if (!st &&
-        (node->attr.first < 0 || node->attr.n < 1 || node->attr.first > x->shape[1] - node->attr.n))
-        st = bi_fail(err, BIOINFER_INTERNAL, "columns: %d + %d of %s", node->attr.first,
-                     node->attr.n, bi_shape_text(x).text);
+    if (!st && (BI_ATTR(node, columns)->first < 0 || BI_ATTR(node, columns)->n < 1 ||
+                BI_ATTR(node, columns)->first > x->shape[1] - BI_ATTR(node, columns)->n))
+        st = bi_fail(err, BIOINFER_INTERNAL, "columns: %d + %d of %s",
+                     BI_ATTR(node, columns)->first, BI_ATTR(node, columns)->n,
+                     bi_shape_text(x).text);
     if (!st)
-        bi_out_shape(g, node, 0, x->axis, 2, (int64_t[]){x->shape[0], node->attr.n});
+        bi_out_shape(g, node, 0, x->axis, 2, (int64_t[]){x->shape[0], BI_ATTR(node, columns)->n});
     return st;
+}
+
+static int64_t columns_first(const struct bi_node *node)
+{
+    return BI_ATTR(node, columns)->first;
 }
 
 static void columns_cost(const struct bi_graph *g, const struct bi_node *node, double *flops,
@@ -24,15 +30,15 @@ static void columns_cost(const struct bi_graph *g, const struct bi_node *node, d
 
 bi_value_id bi_columns(struct bi_graph *g, bi_value_id x, int32_t first, int32_t n)
 {
-    return bi_node_add(g, BI_OP_COLUMNS, BI_IN(x), BI_ATTRS(.first = first, .n = n));
+    return bi_node_add(g, BI_OP_COLUMNS, BI_IN(x), BI_ATTRS(columns, .first = first, .n = n));
 }
 
 const struct bi_op bi_op_columns = {
     .name = "columns",
     .infer = columns_infer,
     .cost = columns_cost,
+    .first = columns_first,
     .view = BI_VIEW_ELEMENTS,
-    .shown = BI_SHOWN_FIRST | BI_SHOWN_N,
     .required = 1,
     .half = {.out = 1, .in = 1, .all = 1},
 };

@@ -9,7 +9,7 @@ static int contacts_infer(struct bi_graph *g, struct bi_node *node, struct bioin
 {
     int st = bi_expect(g, node, 0, 3, g->longest, err);
     if (!st)
-        st = bi_expect(g, node, 1, 1, node->attr.n_heads, err);
+        st = bi_expect(g, node, 1, 1, BI_ATTR(node, contacts)->n_heads, err);
     if (!st)
         st = bi_expect_start(g, node, 2, err);
     if (!st && bi_in(g, node, 3))
@@ -17,7 +17,7 @@ static int contacts_infer(struct bi_graph *g, struct bi_node *node, struct bioin
     if (!st) {
         bi_out_shape(g, node, 0, BI_AXIS_TOKENS, 2, (int64_t[]){g->n_tokens, g->longest});
         bi_out_shape(g, node, 1, BI_AXIS_TOKENS, 2,
-                     (int64_t[]){g->n_tokens, 2 * node->attr.n_heads});
+                     (int64_t[]){g->n_tokens, 2 * BI_ATTR(node, contacts)->n_heads});
     }
     return st;
 }
@@ -27,9 +27,11 @@ static void contacts_launch(const struct bi_graph *g, const struct bi_node *node
 {
     BI_LAUNCH(launch, "contacts", struct bi_contacts_params, .counts = b->counts, .p = b->in[0],
               .w = b->in[1], .start = b->in[2], .before = b->in[3], .y = b->out[0],
-              .sums = b->out[1], .ldh = g->longest, .ldp = g->longest * node->attr.n_heads,
-              .ldb = b->in_ld[3], .ldy = b->out_ld[0], .n_heads = node->attr.n_heads,
-              .n_prefix = node->attr.n_prefix, .n_suffix = node->attr.n_suffix);
+              .sums = b->out[1], .ldh = g->longest,
+              .ldp = g->longest * BI_ATTR(node, contacts)->n_heads, .ldb = b->in_ld[3],
+              .ldy = b->out_ld[0], .n_heads = BI_ATTR(node, contacts)->n_heads,
+              .n_prefix = BI_ATTR(node, contacts)->n_prefix,
+              .n_suffix = BI_ATTR(node, contacts)->n_suffix);
 }
 
 /* Row sum i of A + A^T over n residues. */
@@ -82,8 +84,9 @@ bi_value_id bi_contacts(struct bi_graph *g, bi_value_id maps, bi_value_id w, bi_
                         bi_value_id before, int32_t n_prefix, int32_t n_suffix)
 {
     int32_t n_heads = maps == BI_NONE ? 1 : (int32_t)g->values[maps].shape[1];
-    return bi_node_add(g, BI_OP_CONTACTS, BI_IN(maps, w, start, before),
-                       BI_ATTRS(.n_heads = n_heads, .n_prefix = n_prefix, .n_suffix = n_suffix));
+    return bi_node_add(
+        g, BI_OP_CONTACTS, BI_IN(maps, w, start, before),
+        BI_ATTRS(contacts, .n_heads = n_heads, .n_prefix = n_prefix, .n_suffix = n_suffix));
 }
 
 const struct bi_op bi_op_contacts = {

@@ -11,7 +11,7 @@ static int embedding_windows_infer(struct bi_graph *g, struct bi_node *node,
                                    struct bioinfer_error *err)
 {
     const struct bi_value *table = bi_in(g, node, 0), *ids = bi_in(g, node, 1);
-    const struct bi_attr *a = &node->attr;
+    const struct bi_embedding_windows_attr *a = BI_ATTR(node, embedding_windows);
     int st = bi_expect(g, node, 0, 2, -1, err);
     if (!st)
         st = bi_expect(g, node, 1, 1, -1, err);
@@ -35,7 +35,8 @@ static void embedding_windows_launch(const struct bi_graph *g, const struct bi_n
               .table = b->in[0], .ids = b->in[1], .y = b->out[0], .ldy = b->out_ld[0],
               .rows = g->values[node->out[0]].shape[0], .n = ids->shape[0],
               .axis = (int32_t)ids->axis, .width = (int32_t)table->shape[1],
-              .taps = node->attr.taps, .pad = node->attr.pad, .vocab = (int32_t)table->shape[0]);
+              .taps = BI_ATTR(node, embedding_windows)->taps,
+              .pad = BI_ATTR(node, embedding_windows)->pad, .vocab = (int32_t)table->shape[0]);
 }
 
 static void embedding_windows_reference(const void *params)

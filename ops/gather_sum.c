@@ -1,6 +1,6 @@
 /* gather_sum.c - gather_sum: sums of rows of x that an index names.
  *   x [V, D], index [R, k] or [R] i32, -1 = none -> [R, D] = factor * sum over k of x[index]
- * attr: k, factor. One op serves messages along bonds, one-hot features times a matrix (x is the
+ * One op serves messages along bonds, one-hot features times a matrix (x is the
  * matrix transposed) and means of a token's frames. */
 #include <string.h>
 
@@ -12,8 +12,9 @@ static int gather_sum_infer(struct bi_graph *g, struct bi_node *node, struct bio
     const struct bi_value *index = bi_in(g, node, 1);
     int st = bi_expect(g, node, 0, 2, -1, err);
     if (!st && index->rank != 1)
-        st = bi_expect(g, node, 1, 2, node->attr.k, err);
-    if (!st && (index->dtype != BI_I32 || node->attr.k < 1 || node->attr.k > BI_GATHER_SUM_MAX))
+        st = bi_expect(g, node, 1, 2, BI_ATTR(node, gather_sum)->k, err);
+    if (!st && (index->dtype != BI_I32 || BI_ATTR(node, gather_sum)->k < 1 ||
+                BI_ATTR(node, gather_sum)->k > BI_GATHER_SUM_MAX))
         st = bi_fail(err, BIOINFER_INTERNAL, "gather_sum: index %s of %s, expected int32 [R, k]",
                      bi_shape_text(index).text, bi_dtype_name(index->dtype));
     if (!st)
@@ -29,7 +30,7 @@ static void gather_sum_launch(const struct bi_graph *g, const struct bi_node *no
     BI_LAUNCH(launch, "gather_sum", struct bi_gather_sum_params, .counts = b->counts, .x = b->in[0],
               .index = b->in[1], .y = b->out[0], .ldx = b->in_ld[0], .ldy = b->out_ld[0],
               .rows = index->shape[0], .axis = (int32_t)index->axis, .width = (int32_t)x->shape[1],
-              .k = node->attr.k, .factor = node->attr.factor);
+              .k = BI_ATTR(node, gather_sum)->k, .factor = BI_ATTR(node, gather_sum)->factor);
 }
 
 static void gather_sum_reference(const void *params)
@@ -49,7 +50,7 @@ static void gather_sum_reference(const void *params)
 static void gather_sum_cost(const struct bi_graph *g, const struct bi_node *node, double *flops,
                             double *bytes)
 {
-    const double n = (double)bi_in(g, node, 1)->shape[0] * node->attr.k;
+    const double n = (double)bi_in(g, node, 1)->shape[0] * BI_ATTR(node, gather_sum)->k;
     *flops = n * (double)bi_in(g, node, 0)->shape[1];
     *bytes = 4 * *flops + bi_bytes(g, node);
 }
@@ -60,7 +61,8 @@ bi_value_id bi_gather_sum(struct bi_graph *g, bi_value_id x, bi_value_id index, 
     const int32_t k = index == BI_NONE             ? 0
                       : g->values[index].rank == 1 ? 1
                                                    : (int32_t)g->values[index].shape[1];
-    return bi_node_add(g, BI_OP_GATHER_SUM, BI_IN(x, index), BI_ATTRS(.k = k, .factor = factor));
+    return bi_node_add(g, BI_OP_GATHER_SUM, BI_IN(x, index),
+                       BI_ATTRS(gather_sum, .k = k, .factor = factor));
 }
 
 const struct bi_op bi_op_gather_sum = {

@@ -6,13 +6,13 @@
 #include "shared.h"
 
 void bi_launch_unary(const struct bi_graph *g, const struct bi_node *node, const struct bi_bind *b,
-                     struct bi_launch *launch, int function)
+                     struct bi_launch *launch, int function, float factor)
 {
     const struct bi_value *x = bi_in(g, node, 0);
     BI_LAUNCH(launch, "unary", struct bi_unary_params, .counts = b->counts, .x = b->in[0],
               .y = b->out[0], .ldx = b->in_ld[0], .ldy = b->out_ld[0], .rows = x->shape[0],
               .axis = (int32_t)x->axis, .width = (int32_t)(bi_value_elements(x) / x->shape[0]),
-              .function = function, .factor = node->attr.factor);
+              .function = function, .factor = factor);
 }
 
 void bi_ref_unary(const void *params)
@@ -37,7 +37,7 @@ void bi_ref_unary(const void *params)
 static void gelu_launch(const struct bi_graph *g, const struct bi_node *node,
                         const struct bi_bind *bind, struct bi_launch *launch)
 {
-    bi_launch_unary(g, node, bind, launch, BI_UNARY_GELU);
+    bi_launch_unary(g, node, bind, launch, BI_UNARY_GELU, 0);
 }
 
 bi_value_id bi_gelu(struct bi_graph *g, bi_value_id x)

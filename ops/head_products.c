@@ -1,6 +1,5 @@
 /* head_products.c - head_products: products of rows head by head.
- *   x [R, H d], w [B M, H d] -> [R, H M]: rows of block b of x with those of block b of w
- * attr: n_heads, n = blocks */
+ *   x [R, H d], w [B M, H d] -> [R, H M]: rows of block b of x with those of block b of w */
 #include <string.h>
 
 #include "../kernels/grids.h"
@@ -9,7 +8,8 @@
 static int head_products_infer(struct bi_graph *g, struct bi_node *node, struct bioinfer_error *err)
 {
     const struct bi_value *x = bi_in(g, node, 0), *w = bi_in(g, node, 1);
-    const int32_t heads = node->attr.n_heads, blocks = node->attr.n;
+    const int32_t heads = BI_ATTR(node, head_products)->n_heads,
+                  blocks = BI_ATTR(node, head_products)->blocks;
     int st = bi_expect(g, node, 0, 2, -1, err);
     if (!st)
         st = bi_expect(g, node, 1, 2, x->shape[1], err);
@@ -30,8 +30,10 @@ static void head_products_launch(const struct bi_graph *g, const struct bi_node 
     BI_LAUNCH(launch, "head_products", struct bi_head_products_params, .counts = b->counts,
               .x = b->in[0], .w = b->in[1], .y = b->out[0], .ldx = b->in_ld[0], .ldw = b->in_ld[1],
               .ldy = b->out_ld[0], .rows = x->shape[0],
-              .m = bi_in(g, node, 1)->shape[0] / node->attr.n, .blocks = node->attr.n,
-              .n_heads = node->attr.n_heads, .d = (int32_t)x->shape[1] / node->attr.n_heads);
+              .m = bi_in(g, node, 1)->shape[0] / BI_ATTR(node, head_products)->blocks,
+              .blocks = BI_ATTR(node, head_products)->blocks,
+              .n_heads = BI_ATTR(node, head_products)->n_heads,
+              .d = (int32_t)x->shape[1] / BI_ATTR(node, head_products)->n_heads);
 }
 
 static void head_products_reference(const void *params)
@@ -53,7 +55,7 @@ static void head_products_cost(const struct bi_graph *g, const struct bi_node *n
                                double *bytes)
 {
     *flops = 2.0 * (double)bi_value_elements(bi_in(g, node, 0)) *
-             (double)(bi_in(g, node, 1)->shape[0] / node->attr.n);
+             (double)(bi_in(g, node, 1)->shape[0] / BI_ATTR(node, head_products)->blocks);
     *bytes = bi_bytes(g, node);
 }
 
@@ -61,7 +63,7 @@ bi_value_id bi_head_products(struct bi_graph *g, bi_value_id x, bi_value_id w, i
                              int32_t blocks)
 {
     return bi_node_add(g, BI_OP_HEAD_PRODUCTS, BI_IN(x, w),
-                       BI_ATTRS(.n_heads = n_heads, .n = blocks));
+                       BI_ATTRS(head_products, .n_heads = n_heads, .blocks = blocks));
 }
 
 const struct bi_op bi_op_head_products = {

@@ -10,8 +10,13 @@
 
 static int layernorm_infer(struct bi_graph *g, struct bi_node *node, struct bioinfer_error *err)
 {
+    const int32_t groups = BI_ATTR(node, layernorm)->groups;
     int st = bi_expect_norm(g, node, 1, err);
-    if (!st && bi_in(g, node, 3) && !(st = bi_expect(g, node, 3, 2, node->attr.head_dim, err)))
+    if (!st && groups > 1 && bi_in(g, node, 0)->shape[1] % groups)
+        st = bi_fail(err, BIOINFER_INTERNAL, "layernorm: %d groups in %s", groups,
+                     bi_shape_text(bi_in(g, node, 0)).text);
+    if (!st && bi_in(g, node, 3) &&
+        !(st = bi_expect(g, node, 3, 2, BI_ATTR(node, layernorm)->head_dim, err)))
         st = bi_expect_start(g, node, 4, err);
     if (!st)
         bi_out_like(g, node, 0, 0);
@@ -22,12 +27,12 @@ static void layernorm_launch(const struct bi_graph *g, const struct bi_node *nod
                              const struct bi_bind *b, struct bi_launch *launch)
 {
     const struct bi_value *x = bi_in(g, node, 0);
-    int32_t groups = node->attr.groups > 1 ? node->attr.groups : 1;
+    int32_t groups = BI_ATTR(node, layernorm)->groups > 1 ? BI_ATTR(node, layernorm)->groups : 1;
     BI_LAUNCH(launch, "layernorm", struct bi_layernorm_params, .counts = b->counts, .x = b->in[0],
               .w = b->in[1], .b = b->in[2], .y = b->out[0], .ldx = b->in_ld[0], .ldy = b->out_ld[0],
               .rows = x->shape[0], .axis = (int32_t)x->axis, .width = (int32_t)x->shape[1] / groups,
-              .groups = groups, .eps = node->attr.eps, .head_dim = node->attr.head_dim,
-              .table = b->in[3], .start = b->in[4]);
+              .groups = groups, .eps = BI_ATTR(node, layernorm)->eps,
+              .head_dim = BI_ATTR(node, layernorm)->head_dim, .table = b->in[3], .start = b->in[4]);
 }
 
 /* Heads of a row, from column 0 of y on, in place; row r is a token. */
@@ -86,31 +91,31 @@ static void layernorm_half_of(const struct bi_graph *g, const struct bi_node *no
                               struct bi_half *half)
 {
     (void)g;
-    if (node->attr.groups <= 1)
+    if (BI_ATTR(node, layernorm)->groups <= 1)
         half->in = half->if_out = 0;
 }
 
 /* b may be BI_NONE. */
 bi_value_id bi_layernorm(struct bi_graph *g, bi_value_id x, bi_value_id w, bi_value_id b, float eps)
 {
-    return bi_node_add(g, BI_OP_LAYERNORM, BI_IN(x, w, b), BI_ATTRS(.eps = eps));
+    return bi_node_add(g, BI_OP_LAYERNORM, BI_IN(x, w, b), BI_ATTRS(layernorm, .eps = eps));
 }
 
 bi_value_id bi_layernorm_groups(struct bi_graph *g, bi_value_id x, bi_value_id w, bi_value_id b,
                                 int32_t groups, float eps)
 {
     return bi_node_add(g, BI_OP_LAYERNORM, BI_IN(x, w, b),
-                       BI_ATTRS(.eps = eps, .groups = groups > 1 ? groups : 0));
+                       BI_ATTRS(layernorm, .eps = eps, .groups = groups > 1 ? groups : 0));
 }
 
 static void layernorm_grad(struct bi_graph *g, const struct bi_node *node, const bi_value_id *dy,
                            unsigned wanted, bi_value_id *dx)
 {
-    if (wanted != 1 || node->in[3] != BI_NONE || node->attr.groups > 1) {
+    if (wanted != 1 || node->in[3] != BI_NONE || BI_ATTR(node, layernorm)->groups > 1) {
         bi_graph_fail(g, BIOINFER_INTERNAL, "gradient: layernorm has none but by plain rows");
         return;
     }
-    dx[0] = bi_layernorm_grad(g, node->in[0], node->in[1], dy[0], node->attr.eps);
+    dx[0] = bi_layernorm_grad(g, node->in[0], node->in[1], dy[0], BI_ATTR(node, layernorm)->eps);
 }
 
 const struct bi_op bi_op_layernorm = {

@@ -1,5 +1,5 @@
 /* layernorm_grad.c - layernorm_grad: the derivative of layernorm by x.
- *   x [R, D], w [D], dy [R, D] -> [R, D]   attr: eps */
+ *   x [R, D], w [D], dy [R, D] -> [R, D] */
 #include <math.h>
 #include <string.h>
 
@@ -29,7 +29,8 @@ static void grad_launch(const struct bi_graph *g, const struct bi_node *node,
     BI_LAUNCH(launch, "layernorm_grad", struct bi_layernorm_grad_params, .counts = b->counts,
               .x = b->in[0], .w = b->in[1], .dy = b->in[2], .dx = b->out[0], .ldx = b->in_ld[0],
               .lddy = b->in_ld[2], .lddx = b->out_ld[0], .rows = x->shape[0],
-              .axis = (int32_t)x->axis, .width = (int32_t)x->shape[1], .eps = node->attr.eps);
+              .axis = (int32_t)x->axis, .width = (int32_t)x->shape[1],
+              .eps = BI_ATTR(node, layernorm_grad)->eps);
 }
 
 static void grad_reference(const void *params)
@@ -58,7 +59,8 @@ static void grad_reference(const void *params)
 bi_value_id bi_layernorm_grad(struct bi_graph *g, bi_value_id x, bi_value_id w, bi_value_id dy,
                               float eps)
 {
-    return bi_node_add(g, BI_OP_LAYERNORM_GRAD, BI_IN(x, w, dy), BI_ATTRS(.eps = eps));
+    return bi_node_add(g, BI_OP_LAYERNORM_GRAD, BI_IN(x, w, dy),
+                       BI_ATTRS(layernorm_grad, .eps = eps));
 }
 
 const struct bi_op bi_op_layernorm_grad = {

@@ -14,14 +14,25 @@ const char *const bi_act_names[] = {[BI_ACT_GELU] = "gelu",
                                     [BI_ACT_SILU] = "silu",
                                     [BI_ACT_GELU_TANH] = "gelu_tanh"};
 
+/* A product's attributes, as those of a linear; all 0 for an op that only launches one. */
+static struct bi_linear_attr attr_of(const struct bi_node *node)
+{
+    if (node->op == BI_OP_LINEAR)
+        return *BI_ATTR(node, linear);
+    return (struct bi_linear_attr){.terms = node->op == BI_OP_MATMUL ? BI_ATTR(node, matmul)->terms
+                                                                     : 0};
+}
+
 static int32_t terms_of(const struct bi_node *node)
 {
-    return node->attr.terms ? node->attr.terms : 1;
+    const int32_t terms = attr_of(node).terms;
+    return terms ? terms : 1;
 }
 
 static int linear_infer(struct bi_graph *g, struct bi_node *node, struct bioinfer_error *err)
 {
     const struct bi_value *x = bi_in(g, node, 0), *w = bi_in(g, node, 1), *r = bi_in(g, node, 3);
+    const struct bi_linear_attr a = attr_of(node);
     const int64_t terms = terms_of(node);
     int64_t shape[2];
     int st = bi_expect(g, node, 0, 2, -1, err);
@@ -37,17 +48,17 @@ static int linear_infer(struct bi_graph *g, struct bi_node *node, struct bioinfe
     if (!st && r && r->shape[0] != x->shape[0])
         st = bi_fail(err, BIOINFER_INTERNAL, "linear: residual %s beside x %s",
                      bi_shape_text(r).text, bi_shape_text(x).text);
-    if (!st && bi_in(g, node, 4) && !(st = bi_expect(g, node, 4, 2, node->attr.head_dim, err)))
+    if (!st && bi_in(g, node, 4) && !(st = bi_expect(g, node, 4, 2, a.head_dim, err)))
         st = bi_expect_start(g, node, 5, err);
-    if (!st && bi_in(g, node, 4) && (r || node->attr.act || node->attr.gated))
+    if (!st && bi_in(g, node, 4) && (r || a.act || a.gated))
         st = bi_fail(err, BIOINFER_INTERNAL, "linear: a rotation beside act, gates or residual");
-    if (!st && node->attr.gated && (w->shape[0] % 2 || r || bi_in(g, node, 2)))
+    if (!st && a.gated && (w->shape[0] % 2 || r || bi_in(g, node, 2)))
         st = bi_fail(err, BIOINFER_INTERNAL, "linear: gates: w %s, bias or residual",
                      bi_shape_text(w).text);
     if (st)
         return st;
     shape[0] = x->shape[0];
-    shape[1] = node->attr.gated ? w->shape[0] / 2 : w->shape[0];
+    shape[1] = a.gated ? w->shape[0] / 2 : w->shape[0];
     bi_out_shape(g, node, 0, x->axis, 2, shape);
     return 0;
 }
@@ -56,29 +67,27 @@ static void linear_launch(const struct bi_graph *g, const struct bi_node *node,
                           const struct bi_bind *b, struct bi_launch *launch)
 {
     const struct bi_value *x = bi_in(g, node, 0), *w = bi_in(g, node, 1);
+    const struct bi_linear_attr a = attr_of(node);
+    const int32_t block = b->gate_block ? b->gate_block : (int32_t)w->shape[0] / 2;
     BI_LAUNCH(launch, "linear", struct bi_linear_params, .counts = b->counts, .x = b->in[0],
               .w = b->in[1], .bias = b->in[2], .residual = b->in[3], .y = b->out[0],
               .ldx = b->in_ld[0], .ldr = b->in_ld[3], .ldy = b->out_ld[0], .rows = x->shape[0],
               .axis = (int32_t)x->axis, .n = (int32_t)w->shape[0],
-              .k = (int32_t)w->shape[1] * terms_of(node), .act = node->attr.act,
-              .gated = !node->attr.gated ? 0
-                       : b->gate_block   ? b->gate_block
-                                         : (int32_t)w->shape[0] / 2,
-              .n_rotated = node->attr.n, .head_dim = node->attr.head_dim, .table = b->in[4],
-              .start = b->in[5]);
+              .k = (int32_t)w->shape[1] * terms_of(node), .act = a.act,
+              .gated = a.gated ? block : 0, .n_rotated = a.n_rotated, .head_dim = a.head_dim,
+              .table = b->in[4], .start = b->in[5]);
 }
 
 struct bi_linear_params *bi_launch_linear(const struct bi_graph *g, const struct bi_node *node,
-                                          const struct bi_bind *b, struct bi_launch *launch)
+                                          const struct bi_bind *b, struct bi_launch *launch,
+                                          int32_t then)
 {
-    struct bi_node plain = *node;
     struct bi_bind bind = *b;
     struct bi_linear_params *p = (void *)launch->params;
-    plain.attr.act = BI_ACT_NONE;
     for (int i = 3; i < bi_op_n_in(BI_OP_LINEAR); i++)
         bind.in[i] = NULL;
-    linear_launch(g, &plain, &bind, launch);
-    p->then = node->attr.act;
+    linear_launch(g, node, &bind, launch);
+    p->then = then;
     return p;
 }
 
@@ -159,14 +168,20 @@ static void linear_half_of(const struct bi_graph *g, const struct bi_node *node,
                            struct bi_half *half)
 {
     (void)g;
-    if (node->attr.gated)
+    if (BI_ATTR(node, linear)->gated)
         half->all |= 1;
+}
+
+void bi_linear_weight_form(const struct bi_node *node, int k, struct bi_weight_form *form)
+{
+    const struct bi_linear_attr a = attr_of(node);
+    if (form->layout == BI_LAYOUT_LINEAR_F16 && a.terms)
+        form->layout = BI_LAYOUT_LINEAR_HALVES;
+    form->gated = k == 1 && a.gated;
 }
 
 const struct bi_op bi_op_linear = {
     .name = "linear",
-    .acts = bi_act_names,
-    .shown = BI_SHOWN_N,
     .infer = linear_infer,
     .launch = linear_launch,
     .reference = bi_ref_linear,
@@ -176,4 +191,5 @@ const struct bi_op bi_op_linear = {
     /* a residual is of the type of the sum; float32 operands give float32 products */
     .half = {.out = 1, .in = 9, .all = 8, .for_out = 1},
     .half_of = linear_half_of,
+    .weight_form = bi_linear_weight_form,
 };

@@ -14,7 +14,7 @@ static int linear_norm_infer(struct bi_graph *g, struct bi_node *node, struct bi
     for (int i = 2; !st && i <= 4; i++)
         if (i > 2 || bi_in(g, node, i))
             st = bi_expect(g, node, i, 1, w->shape[0], err);
-    if (!st && node->attr.twin && (x->shape[0] % 2 || x->shape[1] % BI_TWIN_TAPS))
+    if (!st && BI_ATTR(node, linear_norm)->twin && (x->shape[0] % 2 || x->shape[1] % BI_TWIN_TAPS))
         st = bi_fail(err, BIOINFER_INTERNAL, "linear_norm: x %s in twos of five taps",
                      bi_shape_text(x).text);
     for (int slot = 0; !st && slot < 2; slot++)
@@ -25,19 +25,20 @@ static int linear_norm_infer(struct bi_graph *g, struct bi_node *node, struct bi
 static void linear_norm_launch(const struct bi_graph *g, const struct bi_node *node,
                                const struct bi_bind *b, struct bi_launch *launch)
 {
-    struct bi_linear_params *p = bi_launch_linear(g, node, b, launch);
+    struct bi_linear_params *p = bi_launch_linear(g, node, b, launch,
+                                                  BI_ATTR(node, linear_norm)->act);
     p->scale = b->in[3];
     p->shift = b->in[4];
     p->also = b->out[1];
     p->lda = b->out_ld[1];
-    p->twin = node->attr.twin;
+    p->twin = BI_ATTR(node, linear_norm)->twin;
 }
 
 static void linear_norm_cost(const struct bi_graph *g, const struct bi_node *node, double *flops,
                              double *bytes)
 {
     bi_cost_linear(g, node, flops, bytes);
-    if (node->attr.twin)
+    if (BI_ATTR(node, linear_norm)->twin)
         *flops *= BI_TWIN_PRODUCTS / (2.0 * BI_TWIN_TAPS);
 }
 
@@ -57,9 +58,15 @@ static void linear_norm_reference(const void *params)
                 (double)p->y[r * p->ldy + c] * (double)p->scale[c] + (double)p->shift[c], p->then);
 }
 
+static void linear_norm_weight_form(const struct bi_node *node, int k, struct bi_weight_form *form)
+{
+    (void)k;
+    if (form->layout == BI_LAYOUT_LINEAR_F16 && BI_ATTR(node, linear_norm)->twin)
+        form->layout = BI_LAYOUT_LINEAR_TWIN;
+}
+
 const struct bi_op bi_op_linear_norm = {
     .name = "linear_norm",
-    .acts = bi_norm_act_names,
     .infer = linear_norm_infer,
     .launch = linear_norm_launch,
     .reference = linear_norm_reference,
@@ -67,4 +74,5 @@ const struct bi_op bi_op_linear_norm = {
     .required = 27,
     .spare = 1,
     .layout = {[1] = BI_LAYOUT_LINEAR},
+    .weight_form = linear_norm_weight_form,
 };

@@ -40,7 +40,7 @@ static int linear_pairs_infer(struct bi_graph *g, struct bi_node *node, struct b
 static void linear_pairs_launch(const struct bi_graph *g, const struct bi_node *node,
                                 const struct bi_bind *b, struct bi_launch *launch)
 {
-    struct bi_linear_params *p = bi_launch_linear(g, node, b, launch);
+    struct bi_linear_params *p = bi_launch_linear(g, node, b, launch, 0);
     p->residual = b->in[3];
     p->ldr = b->in_ld[3];
     p->more_x = b->in[4];

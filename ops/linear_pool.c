@@ -11,7 +11,7 @@
 static int linear_pool_infer(struct bi_graph *g, struct bi_node *node, struct bioinfer_error *err)
 {
     const struct bi_value *x = bi_in(g, node, 0), *odd = bi_in(g, node, 2);
-    const int32_t pad = node->attr.pad;
+    const int32_t pad = BI_ATTR(node, linear_pool)->pad;
     int st = bi_expect(g, node, 0, 2, -1, err);
     for (int i = 1; !st && i <= 2; i++)
         st = bi_expect(g, node, i, 2, x->shape[1], err);
@@ -30,13 +30,14 @@ static int linear_pool_infer(struct bi_graph *g, struct bi_node *node, struct bi
 static void linear_pool_launch(const struct bi_graph *g, const struct bi_node *node,
                                const struct bi_bind *b, struct bi_launch *launch)
 {
-    struct bi_linear_params *p = bi_launch_linear(g, node, b, launch);
+    struct bi_linear_params *p = bi_launch_linear(g, node, b, launch,
+                                                  BI_ATTR(node, linear_pool)->act);
     p->bias = NULL;
     p->odd = b->in[2];
     p->ldo = b->in_ld[2];
     p->scale = b->in[3];
     p->shift = b->in[4];
-    p->pad = node->attr.pad;
+    p->pad = BI_ATTR(node, linear_pool)->pad;
 }
 
 static void linear_pool_reference(const void *params)
@@ -61,7 +62,6 @@ static void linear_pool_reference(const void *params)
 
 const struct bi_op bi_op_linear_pool = {
     .name = "linear_pool",
-    .acts = bi_norm_act_names,
     .infer = linear_pool_infer,
     .launch = linear_pool_launch,
     .reference = linear_pool_reference,

@@ -43,4 +43,5 @@ const struct bi_op bi_op_matmul = {
     .required = 3,
     .layout = {[1] = BI_LAYOUT_LINEAR},
     .half = {.out = 1, .in = 1, .for_out = 1},
+    .weight_form = bi_linear_weight_form,
 };

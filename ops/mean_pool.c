@@ -21,8 +21,9 @@ static void mean_pool_launch(const struct bi_graph *g, const struct bi_node *nod
 {
     BI_LAUNCH(launch, "mean_pool", struct bi_mean_pool_params, .counts = b->counts, .x = b->in[0],
               .start = b->in[1], .y = b->out[0], .ldx = b->in_ld[0], .ldy = b->out_ld[0],
-              .width = (int32_t)bi_in(g, node, 0)->shape[1], .n_prefix = node->attr.n_prefix,
-              .n_suffix = node->attr.n_suffix);
+              .width = (int32_t)bi_in(g, node, 0)->shape[1],
+              .n_prefix = BI_ATTR(node, mean_pool)->n_prefix,
+              .n_suffix = BI_ATTR(node, mean_pool)->n_suffix);
 }
 
 void bi_ref_mean_pool(const void *params)
@@ -57,7 +58,7 @@ bi_value_id bi_mean_pool(struct bi_graph *g, bi_value_id x, bi_value_id start, i
                          int32_t n_suffix)
 {
     return bi_node_add(g, BI_OP_MEAN_POOL, BI_IN(x, start),
-                       BI_ATTRS(.n_prefix = n_prefix, .n_suffix = n_suffix));
+                       BI_ATTRS(mean_pool, .n_prefix = n_prefix, .n_suffix = n_suffix));
 }
 
 const struct bi_op bi_op_mean_pool = {

@@ -1,4 +1,4 @@
-/* mean_rows.c - mean_rows: means of runs of rows.   x [R n, D] -> [R, D]; attr: n */
+/* mean_rows.c - mean_rows: means of runs of rows.   x [R n, D] -> [R, D] */
 #include <string.h>
 
 #include "../kernels/track_rows.h"
@@ -7,7 +7,7 @@
 static int mean_rows_infer(struct bi_graph *g, struct bi_node *node, struct bioinfer_error *err)
 {
     const struct bi_value *x = bi_in(g, node, 0);
-    const int32_t n = node->attr.n;
+    const int32_t n = BI_ATTR(node, mean_rows)->n;
     int st = bi_expect(g, node, 0, 2, -1, err);
     if (!st && (n < 1 || x->axis != BI_AXIS_FIXED || x->shape[0] % n))
         st = bi_fail(err, BIOINFER_INTERNAL, "mean_rows: %s by %d rows", bi_shape_text(x).text, n);
@@ -22,7 +22,8 @@ static void mean_rows_launch(const struct bi_graph *g, const struct bi_node *nod
     const struct bi_value *x = bi_in(g, node, 0);
     BI_LAUNCH(launch, "mean_rows", struct bi_mean_rows_params, .counts = b->counts, .x = b->in[0],
               .y = b->out[0], .ldx = b->in_ld[0], .ldy = b->out_ld[0],
-              .rows = x->shape[0] / node->attr.n, .width = (int32_t)x->shape[1], .n = node->attr.n);
+              .rows = x->shape[0] / BI_ATTR(node, mean_rows)->n, .width = (int32_t)x->shape[1],
+              .n = BI_ATTR(node, mean_rows)->n);
 }
 
 static void mean_rows_reference(const void *params)
@@ -39,7 +40,7 @@ static void mean_rows_reference(const void *params)
 
 bi_value_id bi_mean_rows(struct bi_graph *g, bi_value_id x, int32_t n)
 {
-    return bi_node_add(g, BI_OP_MEAN_ROWS, BI_IN(x), BI_ATTRS(.n = n));
+    return bi_node_add(g, BI_OP_MEAN_ROWS, BI_IN(x), BI_ATTRS(mean_rows, .n = n));
 }
 
 const struct bi_op bi_op_mean_rows = {

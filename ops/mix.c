@@ -6,9 +6,10 @@
 
 static int mix_infer(struct bi_graph *g, struct bi_node *node, struct bioinfer_error *err)
 {
+    const struct bi_mix_attr *a = BI_ATTR(node, mix);
     int st = bi_expect(g, node, 0, 3, g->longest, err);
     if (!st)
-        st = bi_expect_heads(g, node, 1, err);
+        st = bi_expect_heads(g, node, 1, a->n_heads, a->head_dim, err);
     if (!st)
         st = bi_expect_start(g, node, 2, err);
     if (!st)
@@ -24,7 +25,7 @@ static void mix_launch(const struct bi_graph *g, const struct bi_node *node,
     BI_LAUNCH(launch, "mix", struct bi_mix_params, .counts = b->counts, .p = b->in[0],
               .v = b->in[1], .start = b->in[2], .y = b->out[0], .ldh = p->shape[2],
               .ldp = p->shape[1] * p->shape[2], .ldv = b->in_ld[1], .ldy = b->out_ld[0],
-              .n_heads = node->attr.n_heads, .head_dim = node->attr.head_dim);
+              .n_heads = BI_ATTR(node, mix)->n_heads, .head_dim = BI_ATTR(node, mix)->head_dim);
 }
 
 static void mix_reference(const void *params)
@@ -46,7 +47,7 @@ static void mix_reference(const void *params)
 static void mix_cost(const struct bi_graph *g, const struct bi_node *node, double *flops,
                      double *bytes)
 {
-    *flops = 2.0 * (double)bi_value_elements(bi_in(g, node, 0)) * node->attr.head_dim;
+    *flops = 2.0 * (double)bi_value_elements(bi_in(g, node, 0)) * BI_ATTR(node, mix)->head_dim;
     *bytes = bi_bytes(g, node);
 }
 
@@ -54,7 +55,7 @@ bi_value_id bi_mix(struct bi_graph *g, bi_value_id maps, bi_value_id v, bi_value
 {
     int32_t n_heads = maps == BI_NONE ? 1 : (int32_t)g->values[maps].shape[1];
     return bi_node_add(g, BI_OP_MIX, BI_IN(maps, v, start),
-                       BI_ATTRS(.n_heads = n_heads, .head_dim = bi_head_dim(g, v, n_heads)));
+                       BI_ATTRS(mix, .n_heads = n_heads, .head_dim = bi_head_dim(g, v, n_heads)));
 }
 
 const struct bi_op bi_op_mix = {

@@ -3,8 +3,7 @@
  *   q [R, H d], k [R, d], v [R, e], table [n, d]? (rotates q and k), bias [R / n P P, H]? of pairs
  *   of n / P rows -> [R, H e]
  * On GPUs float16 q, k, v, y come rotated, and d, e are at most 128, 192.
- * attr: n_heads, n, k = n / P, scale, factor = the cap, 0 = none. kernels/multiquery.h has the
- * formula. */
+ * pool = n / P; cap 0 = none. kernels/multiquery.h has the formula. */
 #include <math.h>
 #include <string.h>
 
@@ -15,7 +14,8 @@ static int multiquery_infer(struct bi_graph *g, struct bi_node *node, struct bio
 {
     const struct bi_value *q = bi_in(g, node, 0), *k = bi_in(g, node, 1), *v = bi_in(g, node, 2);
     const struct bi_value *table = bi_in(g, node, 3), *bias = bi_in(g, node, 4);
-    const int64_t heads = node->attr.n_heads, n = node->attr.n, side = n / node->attr.k;
+    const int64_t heads = BI_ATTR(node, multiquery)->n_heads, n = BI_ATTR(node, multiquery)->n,
+                  side = n / BI_ATTR(node, multiquery)->pool;
     int st = bi_expect(g, node, 1, 2, -1, err);
     if (!st)
         st = bi_expect(g, node, 0, 2, heads * k->shape[1], err);
@@ -26,8 +26,9 @@ static int multiquery_infer(struct bi_graph *g, struct bi_node *node, struct bio
     if (!st && bias)
         st = bi_expect(g, node, 4, 2, heads, err);
     if (!st && (heads < 1 || n < 1 || q->axis != BI_AXIS_FIXED || q->shape[0] % n ||
-                n % node->attr.k || k->shape[0] != q->shape[0] || v->shape[0] != q->shape[0] ||
-                k->shape[1] > BI_MULTIQUERY_KEY || v->shape[1] > BI_MULTIQUERY_VALUE ||
+                n % BI_ATTR(node, multiquery)->pool || k->shape[0] != q->shape[0] ||
+                v->shape[0] != q->shape[0] || k->shape[1] > BI_MULTIQUERY_KEY ||
+                v->shape[1] > BI_MULTIQUERY_VALUE ||
                 (table && (table->shape[0] != n || k->shape[1] % 2)) ||
                 (bias && bias->shape[0] != q->shape[0] / n * side * side)))
         st = bi_fail(err, BIOINFER_INTERNAL, "multiquery: %s, %s and %s in runs of %lld rows",
@@ -44,10 +45,11 @@ static void multiquery_launch(const struct bi_graph *g, const struct bi_node *no
     BI_LAUNCH(launch, "multiquery", struct bi_multiquery_params, .counts = b->counts, .q = b->in[0],
               .k = b->in[1], .v = b->in[2], .table = b->in[3], .bias = b->in[4], .y = b->out[0],
               .ldq = b->in_ld[0], .ldk = b->in_ld[1], .ldv = b->in_ld[2], .ldb = b->in_ld[4],
-              .ldy = b->out_ld[0], .rows = bi_in(g, node, 0)->shape[0], .n = node->attr.n,
-              .n_heads = node->attr.n_heads, .d = (int32_t)bi_in(g, node, 1)->shape[1],
-              .e = (int32_t)bi_in(g, node, 2)->shape[1], .pool = node->attr.k,
-              .scale = node->attr.scale, .cap = node->attr.factor);
+              .ldy = b->out_ld[0], .rows = bi_in(g, node, 0)->shape[0],
+              .n = BI_ATTR(node, multiquery)->n, .n_heads = BI_ATTR(node, multiquery)->n_heads,
+              .d = (int32_t)bi_in(g, node, 1)->shape[1], .e = (int32_t)bi_in(g, node, 2)->shape[1],
+              .pool = BI_ATTR(node, multiquery)->pool, .scale = BI_ATTR(node, multiquery)->scale,
+              .cap = BI_ATTR(node, multiquery)->cap);
 }
 
 /* Number i of a row of d numbers, rotated by a row of the table. */
@@ -100,7 +102,8 @@ static void multiquery_cost(const struct bi_graph *g, const struct bi_node *node
                             double *bytes)
 {
     const double widths = (double)(bi_in(g, node, 1)->shape[1] + bi_in(g, node, 2)->shape[1]);
-    *flops = 2.0 * (double)bi_in(g, node, 0)->shape[0] * node->attr.n_heads * node->attr.n * widths;
+    *flops = 2.0 * (double)bi_in(g, node, 0)->shape[0] * BI_ATTR(node, multiquery)->n_heads *
+             BI_ATTR(node, multiquery)->n * widths;
     *bytes = bi_bytes(g, node);
 }
 
@@ -117,8 +120,8 @@ bi_value_id bi_multiquery(struct bi_graph *g, const bi_value_id in[5], int32_t n
             side++;
     }
     return bi_node_add(g, BI_OP_MULTIQUERY, in, 5,
-                       BI_ATTRS(.n_heads = n_heads, .n = n, .k = (int32_t)(n / side),
-                                .scale = scale, .factor = cap));
+                       BI_ATTRS(multiquery, .n_heads = n_heads, .n = n, .pool = (int32_t)(n / side),
+                                .scale = scale, .cap = cap));
 }
 
 const struct bi_op bi_op_multiquery = {

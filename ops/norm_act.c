@@ -13,12 +13,13 @@ static int norm_act_infer(struct bi_graph *g, struct bi_node *node, struct bioin
     for (int i = 1; !st && i <= 2; i++)
         if (bi_in(g, node, i))
             st = bi_expect(g, node, i, 1, x->shape[1], err);
-    if (!st && (node->attr.pad < 0 || (node->attr.pad && x->axis != BI_AXIS_FIXED)))
+    if (!st && (BI_ATTR(node, norm_act)->pad < 0 ||
+                (BI_ATTR(node, norm_act)->pad && x->axis != BI_AXIS_FIXED)))
         st = bi_fail(err, BIOINFER_INTERNAL, "norm_act: %d rows of padding around packed rows",
-                     node->attr.pad);
+                     BI_ATTR(node, norm_act)->pad);
     if (!st)
         bi_out_shape(g, node, 0, x->axis, 2,
-                     (int64_t[]){x->shape[0] + 2 * node->attr.pad, x->shape[1]});
+                     (int64_t[]){x->shape[0] + 2 * BI_ATTR(node, norm_act)->pad, x->shape[1]});
     return st;
 }
 
@@ -29,7 +30,8 @@ static void norm_act_launch(const struct bi_graph *g, const struct bi_node *node
     BI_LAUNCH(launch, "norm_act", struct bi_norm_act_params, .counts = b->counts, .x = b->in[0],
               .scale = b->in[1], .shift = b->in[2], .y = b->out[0], .ldx = b->in_ld[0],
               .ldy = b->out_ld[0], .rows = x->shape[0], .axis = (int32_t)x->axis,
-              .width = (int32_t)x->shape[1], .pad = node->attr.pad, .act = node->attr.act);
+              .width = (int32_t)x->shape[1], .pad = BI_ATTR(node, norm_act)->pad,
+              .act = BI_ATTR(node, norm_act)->act);
 }
 
 const char *const bi_norm_act_names[] = {[BI_NORM_ACT_QUICK_GELU] = "quick_gelu",
@@ -77,12 +79,12 @@ static void norm_act_reference(const void *params)
 bi_value_id bi_norm_act(struct bi_graph *g, bi_value_id x, bi_value_id scale, bi_value_id shift,
                         int act, int32_t pad)
 {
-    return bi_node_add(g, BI_OP_NORM_ACT, BI_IN(x, scale, shift), BI_ATTRS(.act = act, .pad = pad));
+    return bi_node_add(g, BI_OP_NORM_ACT, BI_IN(x, scale, shift),
+                       BI_ATTRS(norm_act, .act = act, .pad = pad));
 }
 
 const struct bi_op bi_op_norm_act = {
     .name = "norm_act",
-    .acts = bi_norm_act_names,
     .infer = norm_act_infer,
     .launch = norm_act_launch,
     .reference = norm_act_reference,

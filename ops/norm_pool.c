@@ -22,8 +22,9 @@ static void norm_pool_launch(const struct bi_graph *g, const struct bi_node *nod
     BI_LAUNCH(launch, "mean_pool", struct bi_mean_pool_params, .counts = b->counts, .x = b->in[0],
               .w = b->in[1], .b = b->in[2], .start = b->in[3], .y = b->out[0], .ldx = b->in_ld[0],
               .ldy = b->out_ld[0], .width = (int32_t)bi_in(g, node, 0)->shape[1],
-              .n_prefix = node->attr.n_prefix, .n_suffix = node->attr.n_suffix,
-              .rms = node->attr.rms, .eps = node->attr.eps);
+              .n_prefix = BI_ATTR(node, norm_pool)->n_prefix,
+              .n_suffix = BI_ATTR(node, norm_pool)->n_suffix, .rms = BI_ATTR(node, norm_pool)->rms,
+              .eps = BI_ATTR(node, norm_pool)->eps);
 }
 
 const struct bi_op bi_op_norm_pool = {

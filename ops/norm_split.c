@@ -20,8 +20,8 @@ static void norm_split_launch(const struct bi_graph *g, const struct bi_node *no
     BI_LAUNCH(launch, "layernorm", struct bi_layernorm_params, .counts = b->counts, .x = b->in[0],
               .w = b->in[1], .b = b->in[2], .y = b->out[0], .copy = b->out[1], .ldx = b->in_ld[0],
               .ldy = b->out_ld[0], .ldc = b->out_ld[1], .rows = x->shape[0],
-              .axis = (int32_t)x->axis, .width = (int32_t)x->shape[1], .rms = node->attr.rms,
-              .eps = node->attr.eps);
+              .axis = (int32_t)x->axis, .width = (int32_t)x->shape[1],
+              .rms = BI_ATTR(node, norm_split)->rms, .eps = BI_ATTR(node, norm_split)->eps);
 }
 
 const struct bi_op bi_op_norm_split = {

@@ -1,5 +1,5 @@
 /* op.c - the table of ops and what their files share. */
-#include "op.h"
+#include "shared.h"
 
 #include <stdio.h>
 
@@ -14,6 +14,29 @@ static const struct {
 #define OP(NAME, stem, n_in, n_out, kernel) [BI_OP_##NAME] = {n_in, n_out},
 #include "ops.inc"
 };
+
+#define INT(name, shown) {shown, BI_FIELD_INT, NULL},
+#define ALWAYS(name, shown) {shown, BI_FIELD_ALWAYS, NULL},
+#define NAMED(name, shown, names) {shown, BI_FIELD_INT, names},
+#define REAL(name, shown) {shown, BI_FIELD_REAL, NULL},
+#define SCALE(name, shown) {shown, BI_FIELD_SCALE, NULL},
+#define SMALL(name, shown) {shown, BI_FIELD_SMALL, NULL},
+#define ATTRS(stem, ...)                                                                           \
+    static const struct bi_field stem##_fields[] = {__VA_ARGS__};                                  \
+    _Static_assert(sizeof(struct bi_##stem##_attr) == BI_FIELD_SIZE * BI_COUNT(stem##_fields),     \
+                   "fields of one size, without padding");                                         \
+    _Static_assert(sizeof(struct bi_##stem##_attr) <= BI_ATTR_SIZE, "enlarge BI_ATTR_SIZE");
+#include "ops.inc"
+
+static const struct bi_fields fields[BI_OP_COUNT] = {
+#define ATTRS(stem, ...) [BI_STEM_##stem] = {BI_COUNT(stem##_fields), stem##_fields},
+#include "ops.inc"
+};
+
+struct bi_fields bi_op_fields(enum bi_op_kind op)
+{
+    return fields[op];
+}
 
 int bi_op_n_in(enum bi_op_kind op)
 {
@@ -39,7 +62,7 @@ void bi_out_shape(struct bi_graph *g, const struct bi_node *node, int slot, enum
                   int rank, const int64_t *shape)
 {
     struct bi_value *v = bi_out(g, node, slot);
-    v->dtype = node->attr.half >> slot & 1 ? BI_F16 : BI_F32;
+    v->dtype = v->dtype == BI_F16 ? BI_F16 : BI_F32;
     v->axis = axis;
     v->rank = rank;
     for (int i = 0; i < BI_GRAPH_RANK; i++)
@@ -87,6 +110,23 @@ int bi_expect_start(const struct bi_graph *g, const struct bi_node *node, int i,
                        "sequences",
                        bi_ops[node->op]->name, i, (long long)g->n_seqs);
     return 0;
+}
+
+int64_t bi_view_first(const struct bi_node *node, int64_t ld)
+{
+    const struct bi_op *op = bi_ops[node->op];
+    return op->first(node) * (op->view == BI_VIEW_ROWS ? ld : 1);
+}
+
+struct bi_weight_form bi_weight_form(const struct bi_graph *g, const struct bi_node *node, int k)
+{
+    const struct bi_op *op = bi_ops[node->op];
+    struct bi_weight_form form = {.layout = op->layout[k]};
+    if (form.layout == BI_LAYOUT_LINEAR && bi_in(g, node, 0)->dtype == BI_F16)
+        form.layout = BI_LAYOUT_LINEAR_F16;
+    if (op->weight_form)
+        op->weight_form(node, k, &form);
+    return form;
 }
 
 bool bi_op_is_spared(const struct bi_graph *g, const struct bi_node *node, int slot)

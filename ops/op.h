@@ -54,19 +54,17 @@ struct bi_half {
     unsigned for_out; /* inputs that must be float16 for output 0 to be */
 };
 
-/* An op whose output is a part of the memory of input 0; it runs nothing. attr.first is where the
- * part begins. */
+/* An op whose output is a part of the memory of input 0; it runs nothing. */
 enum bi_view {
     BI_VIEW_NONE,     /* the op runs */
-    BI_VIEW_ELEMENTS, /* first counts elements of a row */
-    BI_VIEW_ROWS      /* first counts rows */
+    BI_VIEW_ELEMENTS, /* bi_op.first counts elements of a row */
+    BI_VIEW_ROWS      /* it counts rows */
 };
 
-/* Attributes in dumps (graph/dump.c); a bit each. All others are shown where they are not 0. */
-enum bi_shown {
-    BI_SHOWN_FIRST = 1,   /* attr.first also where it is 0 */
-    BI_SHOWN_N = 2,       /* attr.n where it is not 0 */
-    BI_SHOWN_NO_HEADS = 4 /* neither attr.n_heads nor attr.n_prefix */
+/* How a weight of a node lies. */
+struct bi_weight_form {
+    enum bi_layout layout;
+    bool gated; /* in blocks of gates and values, as the backend has them (bi_bind.gate_block) */
 };
 
 struct bi_op {
@@ -88,22 +86,50 @@ struct bi_op {
                  unsigned wanted, bi_value_id *dx);
     enum bi_layout layout[BI_NODE_IN]; /* of inputs that are weights */
     enum bi_view view;
-    bool in_place; /* runs, and its output 0 is input 0, changed */
+    int64_t (*first)(const struct bi_node *node); /* views: where the part begins */
+    bool in_place;                                /* runs, and its output 0 is input 0, changed */
     /* An input that must be there: bit i = input i */
     unsigned required;
     /* Outputs, a bit each, that are not written where nobody reads them: NULL for launch. */
     unsigned spare;
     struct bi_half half;
-    bool pairs;              /* its work grows with the squares of lengths */
-    const char *const *acts; /* names of attr.act, by its value; NULL = the op has none */
-    unsigned shown;          /* bits of enum bi_shown */
+    bool pairs; /* its work grows with the squares of lengths */
     /* Changes the masks for a node whose attributes or inputs ask for others. NULL: never. */
     void (*half_of)(const struct bi_graph *g, const struct bi_node *node, struct bi_half *half);
+    /* Changes the form of input k, a weight, for a node whose attributes ask for another. NULL:
+     * never. */
+    void (*weight_form)(const struct bi_node *node, int k, struct bi_weight_form *form);
 };
 
 extern const struct bi_op *const bi_ops[BI_OP_COUNT];
 #define OP(NAME, stem, n_in, n_out, kernel) extern const struct bi_op bi_op_##stem;
 #include "ops.inc"
+
+enum bi_field_kind {
+    BI_FIELD_INT,    /* int32_t */
+    BI_FIELD_ALWAYS, /* int32_t, shown where it is 0, too */
+    BI_FIELD_REAL,   /* float */
+    BI_FIELD_SCALE,  /* float, not shown where it is 1 */
+    BI_FIELD_SMALL   /* float, shown in three digits */
+};
+
+enum { BI_FIELD_SIZE = 4 };
+
+/* A field of an op's attributes, as dumps show it. */
+struct bi_field {
+    const char *shown; /* a name; NULL: the field is not shown */
+    enum bi_field_kind kind;
+    const char *const *names; /* by value; NULL = it is shown as a number */
+};
+
+/* Fields in the order of the struct. */
+struct bi_fields {
+    size_t n;
+    const struct bi_field *of;
+};
+
+/* The fields of an op's attributes; none where it has no attributes. */
+struct bi_fields bi_op_fields(enum bi_op_kind op);
 
 int bi_op_n_in(enum bi_op_kind op);
 int bi_op_n_out(enum bi_op_kind op);
@@ -121,10 +147,14 @@ static inline struct bi_value *bi_out(struct bi_graph *g, const struct bi_node *
     return &g->values[node->out[i]];
 }
 
-/* Sets an output to float32 of the given shape. */
+/* Where the part of a view begins, in elements; ld: of its input. */
+int64_t bi_view_first(const struct bi_node *node, int64_t ld);
+/* How input k of a node, which is a weight, lies. */
+struct bi_weight_form bi_weight_form(const struct bi_graph *g, const struct bi_node *node, int k);
+/* Sets an output to the given shape, of float32 where it is not float16 already. */
 void bi_out_shape(struct bi_graph *g, const struct bi_node *node, int slot, enum bi_axis axis,
                   int rank, const int64_t *shape);
-/* Same shape and axis as input i. */
+/* The same, with the shape and the axis of input i. */
 void bi_out_like(struct bi_graph *g, const struct bi_node *node, int slot, int i);
 /* Checks rank (and, when >= 0, the last dimension) of input i. */
 int bi_expect(const struct bi_graph *g, const struct bi_node *node, int i, int rank, int64_t last,

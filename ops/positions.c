@@ -10,9 +10,10 @@ static int positions_infer(struct bi_graph *g, struct bi_node *node, struct bioi
     int st = bi_expect(g, node, 0, 2, -1, err);
     if (!st)
         st = bi_expect_start(g, node, 1, err);
-    if (!st && (node->attr.first < 0 || node->attr.first >= table->shape[0]))
-        st = bi_fail(err, BIOINFER_INTERNAL, "positions: row %d of %s", node->attr.first,
-                     bi_shape_text(table).text);
+    if (!st &&
+        (BI_ATTR(node, positions)->first < 0 || BI_ATTR(node, positions)->first >= table->shape[0]))
+        st = bi_fail(err, BIOINFER_INTERNAL, "positions: row %d of %s",
+                     BI_ATTR(node, positions)->first, bi_shape_text(table).text);
     if (!st)
         bi_out_shape(g, node, 0, BI_AXIS_TOKENS, 2, (int64_t[]){g->n_tokens, table->shape[1]});
     return st;
@@ -23,7 +24,8 @@ static void positions_launch(const struct bi_graph *g, const struct bi_node *nod
 {
     BI_LAUNCH(launch, "positions", struct bi_positions_params, .counts = b->counts,
               .table = b->in[0], .start = b->in[1], .y = b->out[0], .ldy = b->out_ld[0],
-              .width = (int32_t)bi_in(g, node, 0)->shape[1], .first = node->attr.first);
+              .width = (int32_t)bi_in(g, node, 0)->shape[1],
+              .first = BI_ATTR(node, positions)->first);
 }
 
 static void positions_reference(const void *params)
@@ -38,7 +40,8 @@ static void positions_reference(const void *params)
 /* Row `first` of the table belongs to the first token of a sequence. */
 bi_value_id bi_positions(struct bi_graph *g, bi_value_id table, bi_value_id start, int32_t first)
 {
-    return bi_node_add(g, BI_OP_POSITIONS, BI_IN(table, start), BI_ATTRS(.first = first));
+    return bi_node_add(g, BI_OP_POSITIONS, BI_IN(table, start),
+                       BI_ATTRS(positions, .first = first));
 }
 
 const struct bi_op bi_op_positions = {

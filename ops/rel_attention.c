@@ -1,6 +1,6 @@
 /* rel_attention.c - attention over one sequence with relative positions.
  *   q [M, H d], k [T, H d], v [T, H e], r [2 T - 1, H d], u [H d], w [H d] -> [M, H e]
- * Or n sequences like that, one behind the other (attr.n; 0 = one).
+ * Or n sequences like that, one behind the other (windows; 0 = one).
  * Queries are those of tokens first ... first + M - 1: the last layer needs only the tokens
  * that are kept. Meaning: kernels/rel_attention.h. */
 #include <math.h>
@@ -13,8 +13,8 @@ static int rel_attention_infer(struct bi_graph *g, struct bi_node *node, struct 
 {
     const struct bi_value *q = bi_in(g, node, 0), *k = bi_in(g, node, 1), *v = bi_in(g, node, 2);
     const struct bi_value *r = bi_in(g, node, 3);
-    const struct bi_attr *a = &node->attr;
-    const int64_t windows = a->n ? a->n : 1;
+    const struct bi_rel_attention_attr *a = BI_ATTR(node, rel_attention);
+    const int64_t windows = a->windows ? a->windows : 1;
     int64_t width;
     int st = 0;
     if (a->n_heads < 1 || a->head_dim < 1)
@@ -47,8 +47,8 @@ static int rel_attention_infer(struct bi_graph *g, struct bi_node *node, struct 
 static void rel_attention_launch(const struct bi_graph *g, const struct bi_node *node,
                                  const struct bi_bind *b, struct bi_launch *launch)
 {
-    const struct bi_attr *a = &node->attr;
-    const int64_t windows = a->n ? a->n : 1;
+    const struct bi_rel_attention_attr *a = BI_ATTR(node, rel_attention);
+    const int64_t windows = a->windows ? a->windows : 1;
     BI_LAUNCH(launch, "rel_attention", struct bi_rel_attention_params, .counts = b->counts,
               .q = b->in[0], .k = b->in[1], .v = b->in[2], .r = b->in[3], .u = b->in[4],
               .w = b->in[5], .y = b->out[0], .ldq = b->in_ld[0], .ldk = b->in_ld[1],
@@ -109,7 +109,8 @@ static void rel_attention_cost(const struct bi_graph *g, const struct bi_node *n
                                double *bytes)
 {
     const struct bi_value *q = bi_in(g, node, 0), *k = bi_in(g, node, 1), *v = bi_in(g, node, 2);
-    *flops = 2.0 * (double)q->shape[0] * (double)k->shape[0] / (node->attr.n ? node->attr.n : 1) *
+    *flops = 2.0 * (double)q->shape[0] * (double)k->shape[0] /
+             (BI_ATTR(node, rel_attention)->windows ? BI_ATTR(node, rel_attention)->windows : 1) *
              (2.0 * (double)q->shape[1] + (double)v->shape[1]);
     *bytes = bi_bytes(g, node);
 }
@@ -119,9 +120,9 @@ bi_value_id bi_rel_attention(struct bi_graph *g, const bi_value_id in[6], int32_
                              int32_t n_heads, int32_t first, float scale)
 {
     return bi_node_add(g, BI_OP_REL_ATTENTION, in, 6,
-                       BI_ATTRS(.n_heads = n_heads, .head_dim = bi_head_dim(g, in[1], n_heads),
-                                .first = first, .n = n_windows > 1 ? n_windows : 0,
-                                .scale = scale));
+                       BI_ATTRS(rel_attention, .n_heads = n_heads,
+                                .head_dim = bi_head_dim(g, in[1], n_heads), .first = first,
+                                .windows = n_windows > 1 ? n_windows : 0, .scale = scale));
 }
 
 const struct bi_op bi_op_rel_attention = {

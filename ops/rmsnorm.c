@@ -19,12 +19,12 @@ static void rmsnorm_launch(const struct bi_graph *g, const struct bi_node *node,
     BI_LAUNCH(launch, "layernorm", struct bi_layernorm_params, .counts = b->counts, .x = b->in[0],
               .w = b->in[1], .y = b->out[0], .ldx = b->in_ld[0], .ldy = b->out_ld[0],
               .rows = x->shape[0], .axis = (int32_t)x->axis, .width = (int32_t)x->shape[1],
-              .rms = 1, .eps = node->attr.eps);
+              .rms = 1, .eps = BI_ATTR(node, rmsnorm)->eps);
 }
 
 bi_value_id bi_rmsnorm(struct bi_graph *g, bi_value_id x, bi_value_id w, float eps)
 {
-    return bi_node_add(g, BI_OP_RMSNORM, BI_IN(x, w), BI_ATTRS(.eps = eps));
+    return bi_node_add(g, BI_OP_RMSNORM, BI_IN(x, w), BI_ATTRS(rmsnorm, .eps = eps));
 }
 
 const struct bi_op bi_op_rmsnorm = {

@@ -7,17 +7,18 @@
 
 static int rope_infer(struct bi_graph *g, struct bi_node *node, struct bioinfer_error *err)
 {
-    int st = bi_expect_heads(g, node, 0, err);
+    const struct bi_rope_attr *a = BI_ATTR(node, rope);
+    int st = bi_expect_heads(g, node, 0, a->n_heads, a->head_dim, err);
     if (!st)
-        st = bi_expect(g, node, 1, 2, node->attr.head_dim, err);
+        st = bi_expect(g, node, 1, 2, a->head_dim, err);
     if (!st && bi_in(g, node, 2))
         st = bi_expect_start(g, node, 2, err);
     else if (!st && (bi_in(g, node, 0)->axis != BI_AXIS_FIXED || bi_in(g, node, 1)->shape[0] < 1 ||
                      bi_in(g, node, 0)->shape[0] % bi_in(g, node, 1)->shape[0]))
         st = bi_fail(err, BIOINFER_INTERNAL, "rope: rows of %s without a start",
                      bi_shape_text(bi_in(g, node, 0)).text);
-    if (!st && node->attr.head_dim % 2)
-        st = bi_fail(err, BIOINFER_INTERNAL, "rope: head width %d is odd", node->attr.head_dim);
+    if (!st && a->head_dim % 2)
+        st = bi_fail(err, BIOINFER_INTERNAL, "rope: head width %d is odd", a->head_dim);
     if (!st)
         bi_out_like(g, node, 0, 0);
     return st;
@@ -30,7 +31,7 @@ static void rope_launch(const struct bi_graph *g, const struct bi_node *node,
     BI_LAUNCH(launch, "rope", struct bi_rope_params, .counts = b->counts, .x = b->in[0],
               .table = b->in[1], .start = b->in[2], .y = b->out[0], .ldx = b->in_ld[0],
               .ldy = b->out_ld[0], .rows = x->shape[0], .axis = (int32_t)x->axis,
-              .n_heads = node->attr.n_heads, .head_dim = node->attr.head_dim,
+              .n_heads = BI_ATTR(node, rope)->n_heads, .head_dim = BI_ATTR(node, rope)->head_dim,
               .n = (int32_t)bi_in(g, node, 1)->shape[0]);
 }
 
@@ -57,7 +58,7 @@ bi_value_id bi_rope(struct bi_graph *g, bi_value_id x, bi_value_id table, bi_val
                     int32_t n_heads)
 {
     return bi_node_add(g, BI_OP_ROPE, BI_IN(x, table, start),
-                       BI_ATTRS(.n_heads = n_heads, .head_dim = bi_head_dim(g, x, n_heads)));
+                       BI_ATTRS(rope, .n_heads = n_heads, .head_dim = bi_head_dim(g, x, n_heads)));
 }
 
 const struct bi_op bi_op_rope = {

@@ -10,7 +10,7 @@ static int rope_table_infer(struct bi_graph *g, struct bi_node *node, struct bio
     int st = bi_expect(g, node, 0, 1, -1, err);
     if (!st)
         bi_out_shape(g, node, 0, BI_AXIS_LONGEST, 2,
-                     (int64_t[]){node->attr.n, 2 * bi_in(g, node, 0)->shape[0]});
+                     (int64_t[]){BI_ATTR(node, rope_table)->rows, 2 * bi_in(g, node, 0)->shape[0]});
     return st;
 }
 
@@ -18,7 +18,7 @@ static void rope_table_launch(const struct bi_graph *g, const struct bi_node *no
                               const struct bi_bind *b, struct bi_launch *launch)
 {
     BI_LAUNCH(launch, "rope_table", struct bi_rope_table_params, .counts = b->counts,
-              .inv_freq = b->in[0], .y = b->out[0], .rows = node->attr.n,
+              .inv_freq = b->in[0], .y = b->out[0], .rows = BI_ATTR(node, rope_table)->rows,
               .n = (int32_t)bi_in(g, node, 0)->shape[0]);
 }
 
@@ -35,12 +35,12 @@ static void rope_table_reference(const void *params)
 
 bi_value_id bi_rope_table(struct bi_graph *g, bi_value_id inv_freq, int64_t rows)
 {
-    return bi_node_add(g, BI_OP_ROPE_TABLE, BI_IN(inv_freq), BI_ATTRS(.n = (int32_t)rows));
+    return bi_node_add(g, BI_OP_ROPE_TABLE, BI_IN(inv_freq),
+                       BI_ATTRS(rope_table, .rows = (int32_t)rows));
 }
 
 const struct bi_op bi_op_rope_table = {
     .name = "rope_table",
-    .shown = BI_SHOWN_N,
     .infer = rope_table_infer,
     .launch = rope_table_launch,
     .reference = rope_table_reference,

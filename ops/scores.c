@@ -6,14 +6,15 @@
 
 static int scores_infer(struct bi_graph *g, struct bi_node *node, struct bioinfer_error *err)
 {
-    int st = bi_expect_heads(g, node, 0, err);
+    const struct bi_scores_attr *a = BI_ATTR(node, scores);
+    int st = bi_expect_heads(g, node, 0, a->n_heads, a->head_dim, err);
     if (!st)
-        st = bi_expect_heads(g, node, 1, err);
+        st = bi_expect_heads(g, node, 1, a->n_heads, a->head_dim, err);
     if (!st)
         st = bi_expect_start(g, node, 2, err);
     if (!st)
         bi_out_shape(g, node, 0, BI_AXIS_TOKENS, 3,
-                     (int64_t[]){g->n_tokens, node->attr.n_heads, g->longest});
+                     (int64_t[]){g->n_tokens, a->n_heads, g->longest});
     return st;
 }
 
@@ -22,9 +23,10 @@ static void scores_launch(const struct bi_graph *g, const struct bi_node *node,
 {
     BI_LAUNCH(launch, "scores", struct bi_scores_params, .counts = b->counts, .q = b->in[0],
               .k = b->in[1], .start = b->in[2], .p = b->out[0], .ldq = b->in_ld[0],
-              .ldk = b->in_ld[1], .ldh = g->longest, .ldp = g->longest * node->attr.n_heads,
-              .n_heads = node->attr.n_heads, .head_dim = node->attr.head_dim,
-              .scale = node->attr.scale);
+              .ldk = b->in_ld[1], .ldh = g->longest,
+              .ldp = g->longest * BI_ATTR(node, scores)->n_heads,
+              .n_heads = BI_ATTR(node, scores)->n_heads,
+              .head_dim = BI_ATTR(node, scores)->head_dim, .scale = BI_ATTR(node, scores)->scale);
 }
 
 static void scores_reference(const void *params)
@@ -47,7 +49,8 @@ static void scores_reference(const void *params)
 static void scores_cost(const struct bi_graph *g, const struct bi_node *node, double *flops,
                         double *bytes)
 {
-    *flops = 2.0 * (double)bi_value_elements(&g->values[node->out[0]]) * node->attr.head_dim;
+    *flops = 2.0 * (double)bi_value_elements(&g->values[node->out[0]]) *
+             BI_ATTR(node, scores)->head_dim;
     *bytes = bi_bytes(g, node);
 }
 
@@ -56,7 +59,7 @@ bi_value_id bi_scores(struct bi_graph *g, bi_value_id q, bi_value_id k, bi_value
 {
     return bi_node_add(
         g, BI_OP_SCORES, BI_IN(q, k, start),
-        BI_ATTRS(.n_heads = n_heads, .head_dim = bi_head_dim(g, q, n_heads), .scale = 1));
+        BI_ATTRS(scores, .n_heads = n_heads, .head_dim = bi_head_dim(g, q, n_heads), .scale = 1));
 }
 
 const struct bi_op bi_op_scores = {

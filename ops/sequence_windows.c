@@ -12,12 +12,13 @@ static int sequence_windows_infer(struct bi_graph *g, struct bi_node *node,
     int st = bi_expect(g, node, 0, 2, -1, err);
     if (!st)
         st = bi_expect_start(g, node, 1, err);
-    if (!st && (x->axis != BI_AXIS_TOKENS || node->attr.taps < 1 || node->attr.taps % 2 == 0))
-        st = bi_fail(err, BIOINFER_INTERNAL, "sequence_windows: %d taps over %s", node->attr.taps,
-                     bi_shape_text(x).text);
+    if (!st && (x->axis != BI_AXIS_TOKENS || BI_ATTR(node, sequence_windows)->taps < 1 ||
+                BI_ATTR(node, sequence_windows)->taps % 2 == 0))
+        st = bi_fail(err, BIOINFER_INTERNAL, "sequence_windows: %d taps over %s",
+                     BI_ATTR(node, sequence_windows)->taps, bi_shape_text(x).text);
     if (!st)
         bi_out_shape(g, node, 0, x->axis, 2,
-                     (int64_t[]){x->shape[0], node->attr.taps * x->shape[1]});
+                     (int64_t[]){x->shape[0], BI_ATTR(node, sequence_windows)->taps * x->shape[1]});
     return st;
 }
 
@@ -27,8 +28,9 @@ static void sequence_windows_launch(const struct bi_graph *g, const struct bi_no
     BI_LAUNCH(launch, "sequence_windows", struct bi_sequence_windows_params, .counts = b->counts,
               .start = b->in[1], .x = b->in[0], .y = b->out[0], .ldx = b->in_ld[0],
               .ldy = b->out_ld[0], .width = (int32_t)bi_in(g, node, 0)->shape[1],
-              .taps = node->attr.taps, .n_prefix = node->attr.n_prefix,
-              .n_suffix = node->attr.n_suffix);
+              .taps = BI_ATTR(node, sequence_windows)->taps,
+              .n_prefix = BI_ATTR(node, sequence_windows)->n_prefix,
+              .n_suffix = BI_ATTR(node, sequence_windows)->n_suffix);
 }
 
 static void sequence_windows_reference(const void *params)
@@ -50,8 +52,9 @@ static void sequence_windows_reference(const void *params)
 bi_value_id bi_sequence_windows(struct bi_graph *g, bi_value_id x, bi_value_id start, int32_t taps,
                                 int32_t n_prefix, int32_t n_suffix)
 {
-    return bi_node_add(g, BI_OP_SEQUENCE_WINDOWS, BI_IN(x, start),
-                       BI_ATTRS(.taps = taps, .n_prefix = n_prefix, .n_suffix = n_suffix));
+    return bi_node_add(
+        g, BI_OP_SEQUENCE_WINDOWS, BI_IN(x, start),
+        BI_ATTRS(sequence_windows, .taps = taps, .n_prefix = n_prefix, .n_suffix = n_suffix));
 }
 
 const struct bi_op bi_op_sequence_windows = {

@@ -18,14 +18,14 @@ void bi_cost_bytes(const struct bi_graph *g, const struct bi_node *node, double 
     *bytes = bi_bytes(g, node);
 }
 
-int bi_expect_heads(const struct bi_graph *g, const struct bi_node *node, int i,
-                    struct bioinfer_error *err)
+int bi_expect_heads(const struct bi_graph *g, const struct bi_node *node, int i, int32_t n_heads,
+                    int32_t head_dim, struct bioinfer_error *err)
 {
-    int64_t width = (int64_t)node->attr.n_heads * node->attr.head_dim;
+    int64_t width = (int64_t)n_heads * head_dim;
     int st = bi_expect(g, node, i, 2, width, err);
-    if (!st && (node->attr.n_heads < 1 || node->attr.head_dim < 1))
+    if (!st && (n_heads < 1 || head_dim < 1))
         st = bi_fail(err, BIOINFER_INTERNAL, "%s: %d heads of width %d", bi_ops[node->op]->name,
-                     node->attr.n_heads, node->attr.head_dim);
+                     n_heads, head_dim);
     return st;
 }
 
@@ -43,13 +43,10 @@ int bi_expect_reach(const struct bi_graph *g, const struct bi_node *node, int i,
 int bi_expect_norm(const struct bi_graph *g, const struct bi_node *node, int w,
                    struct bioinfer_error *err)
 {
-    int st = bi_expect(g, node, 0, 2, -1, err), groups = node->attr.groups;
+    int st = bi_expect(g, node, 0, 2, -1, err);
     for (int i = w; !st && i <= w + 1 && i < bi_op_n_in(node->op); i++)
         if (node->in[i] != BI_NONE)
             st = bi_expect(g, node, i, 1, bi_in(g, node, 0)->shape[1], err);
-    if (!st && groups > 1 && bi_in(g, node, 0)->shape[1] % groups)
-        st = bi_fail(err, BIOINFER_INTERNAL, "%s: %d groups in %s", bi_ops[node->op]->name, groups,
-                     bi_shape_text(bi_in(g, node, 0)).text);
     return st;
 }
 

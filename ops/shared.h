@@ -10,9 +10,11 @@
 extern const char *const bi_act_names[], *const bi_norm_act_names[];
 
 void bi_ref_linear(const void *params); /* linear.c: linear, matmul */
-/* linear.c: x, w and bias of inputs 0 to 2, y of output 0, and attr.act as what follows y. */
+/* linear.c: x, w and bias of inputs 0 to 2, y of output 0, and what follows y. */
 struct bi_linear_params *bi_launch_linear(const struct bi_graph *g, const struct bi_node *node,
-                                          const struct bi_bind *bind, struct bi_launch *launch);
+                                          const struct bi_bind *bind, struct bi_launch *launch,
+                                          int32_t then);
+void bi_linear_weight_form(const struct bi_node *node, int k, struct bi_weight_form *form);
 void bi_cost_linear(const struct bi_graph *g, const struct bi_node *node, double *flops,
                     double *bytes);
 double bi_ref_norm_act(double z, int act); /* norm_act.c: its activations */
@@ -23,8 +25,10 @@ void bi_ref_mean_pool(const void *params); /* mean_pool.c: mean_pool, norm_pool 
 /* Checks a [H, 2 reach + 1] bias. */
 int bi_expect_reach(const struct bi_graph *g, const struct bi_node *node, int i, int64_t n_heads,
                     struct bioinfer_error *err);
+/* factor: of BI_UNARY_SCALE. */
 void bi_launch_unary(const struct bi_graph *g, const struct bi_node *node,
-                     const struct bi_bind *bind, struct bi_launch *launch, int function);
+                     const struct bi_bind *bind, struct bi_launch *launch, int function,
+                     float factor);
 /* shared.c: the same of derivatives; inputs x and dy are of one shape. */
 void bi_launch_unary_grad(const struct bi_graph *g, const struct bi_node *node,
                           const struct bi_bind *bind, struct bi_launch *launch, int function);
@@ -38,9 +42,9 @@ int bi_expect_norm(const struct bi_graph *g, const struct bi_node *node, int w,
 int bi_infer_like_first(struct bi_graph *g, struct bi_node *node, struct bioinfer_error *err);
 void bi_cost_bytes(const struct bi_graph *g, const struct bi_node *node, double *flops,
                    double *bytes);
-/* Checks a [T, H d] value against attr.n_heads and attr.head_dim. */
-int bi_expect_heads(const struct bi_graph *g, const struct bi_node *node, int i,
-                    struct bioinfer_error *err);
+/* Checks a [T, H d] value. */
+int bi_expect_heads(const struct bi_graph *g, const struct bi_node *node, int i, int32_t n_heads,
+                    int32_t head_dim, struct bioinfer_error *err);
 
 /* Head width of a packed value [T, H d]; infer checks that it divides. */
 int32_t bi_head_dim(const struct bi_graph *g, bi_value_id x, int32_t n_heads);
@@ -54,12 +58,6 @@ void bi_node_outputs(const struct bi_graph *g, bi_value_id id, bi_value_id *out,
 #define BI_IN(...)                                                                                 \
     (const bi_value_id[]){__VA_ARGS__},                                                            \
         (int)(sizeof((bi_value_id[]){__VA_ARGS__}) / sizeof(bi_value_id))
-/* Attributes of bi_node_add(); those not named are 0. */
-#define BI_ATTRS(...)                                                                              \
-    &(const struct bi_attr)                                                                        \
-    {                                                                                              \
-        __VA_ARGS__                                                                                \
-    }
 
 /* Copies a parameter struct into the launch. */
 #define BI_LAUNCH(launch, entry_name, type, ...)                                                   \

@@ -5,7 +5,7 @@
 static void sigmoid_launch(const struct bi_graph *g, const struct bi_node *node,
                            const struct bi_bind *bind, struct bi_launch *launch)
 {
-    bi_launch_unary(g, node, bind, launch, BI_UNARY_SIGMOID);
+    bi_launch_unary(g, node, bind, launch, BI_UNARY_SIGMOID, 0);
 }
 
 bi_value_id bi_sigmoid(struct bi_graph *g, bi_value_id x)

@@ -5,7 +5,7 @@
 static void silu_launch(const struct bi_graph *g, const struct bi_node *node,
                         const struct bi_bind *bind, struct bi_launch *launch)
 {
-    bi_launch_unary(g, node, bind, launch, BI_UNARY_SILU);
+    bi_launch_unary(g, node, bind, launch, BI_UNARY_SILU, 0);
 }
 
 bi_value_id bi_silu(struct bi_graph *g, bi_value_id x)

@@ -1,5 +1,5 @@
 /* symmetrise.c - symmetrise: the mean of a grid and the same turned round.
- *   x [B n n, D] -> [B n n, D]; attr: n */
+ *   x [B n n, D] -> [B n n, D] */
 #include <string.h>
 
 #include "../kernels/grids.h"
@@ -8,7 +8,7 @@
 static int symmetrise_infer(struct bi_graph *g, struct bi_node *node, struct bioinfer_error *err)
 {
     const struct bi_value *x = bi_in(g, node, 0);
-    const int64_t n = node->attr.n;
+    const int64_t n = BI_ATTR(node, symmetrise)->n;
     int st = bi_expect(g, node, 0, 2, -1, err);
     if (!st && (n < 1 || x->axis != BI_AXIS_FIXED || x->shape[0] % (n * n)))
         st = bi_fail(err, BIOINFER_INTERNAL, "symmetrise: %s by %lld places", bi_shape_text(x).text,
@@ -24,7 +24,7 @@ static void symmetrise_launch(const struct bi_graph *g, const struct bi_node *no
     const struct bi_value *x = bi_in(g, node, 0);
     BI_LAUNCH(launch, "symmetrise", struct bi_symmetrise_params, .counts = b->counts, .x = b->in[0],
               .y = b->out[0], .ldx = b->in_ld[0], .ldy = b->out_ld[0], .rows = x->shape[0],
-              .width = (int32_t)x->shape[1], .n = node->attr.n);
+              .width = (int32_t)x->shape[1], .n = BI_ATTR(node, symmetrise)->n);
 }
 
 static void symmetrise_reference(const void *params)
@@ -40,7 +40,7 @@ static void symmetrise_reference(const void *params)
 
 bi_value_id bi_symmetrise(struct bi_graph *g, bi_value_id x, int32_t n)
 {
-    return bi_node_add(g, BI_OP_SYMMETRISE, BI_IN(x), BI_ATTRS(.n = n));
+    return bi_node_add(g, BI_OP_SYMMETRISE, BI_IN(x), BI_ATTRS(symmetrise, .n = n));
 }
 
 const struct bi_op bi_op_symmetrise = {

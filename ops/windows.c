@@ -9,7 +9,7 @@
 static int windows_infer(struct bi_graph *g, struct bi_node *node, struct bioinfer_error *err)
 {
     const struct bi_value *x = bi_in(g, node, 0);
-    const struct bi_attr *a = &node->attr;
+    const struct bi_windows_attr *a = BI_ATTR(node, windows);
     int st = bi_expect(g, node, 0, 2, -1, err);
     if (st)
         return st;
@@ -23,6 +23,11 @@ static int windows_infer(struct bi_graph *g, struct bi_node *node, struct bioinf
     return 0;
 }
 
+static int64_t windows_first(const struct bi_node *node)
+{
+    return BI_ATTR(node, windows)->first;
+}
+
 static void windows_cost(const struct bi_graph *g, const struct bi_node *node, double *flops,
                          double *bytes)
 {
@@ -34,15 +39,15 @@ static void windows_cost(const struct bi_graph *g, const struct bi_node *node, d
 bi_value_id bi_windows(struct bi_graph *g, bi_value_id x, int32_t first, int64_t n, int32_t taps)
 {
     return bi_node_add(g, BI_OP_WINDOWS, BI_IN(x),
-                       BI_ATTRS(.first = first, .n = (int32_t)n, .taps = taps));
+                       BI_ATTRS(windows, .first = first, .n = (int32_t)n, .taps = taps));
 }
 
 const struct bi_op bi_op_windows = {
     .name = "windows",
     .infer = windows_infer,
     .cost = windows_cost,
+    .first = windows_first,
     .view = BI_VIEW_ROWS,
-    .shown = BI_SHOWN_FIRST | BI_SHOWN_N,
     .required = 1,
     .half = {.out = 1, .in = 1, .all = 1},
 };

@@ -17,11 +17,18 @@ static bool same_width(const struct bi_match *m)
            m->g->values[bi_match_value(m, "q")].shape[1];
 }
 
+static struct bi_attention_attr attr_of_scores(const struct bi_match *m)
+{
+    const struct bi_scores_attr *a = BI_ATTR(bi_match_node(m, "scores"), scores);
+    return (struct bi_attention_attr){
+        .scale = a->scale, .n_heads = a->n_heads, .head_dim = a->head_dim};
+}
+
 static bi_value_id to_attention(struct bi_match *m)
 {
-    const struct bi_attr a = bi_match_node(m, "scores")->attr;
-    return NEW(m->g, BI_OP_ATTENTION, &a, bi_match_value(m, "q"), bi_match_value(m, "k"),
-               bi_match_value(m, "v"), bi_match_value(m, "start"));
+    const struct bi_attention_attr a = attr_of_scores(m);
+    return NEW(m->g, BI_OP_ATTENTION, BI_ATTRS_AT(attention, &a), bi_match_value(m, "q"),
+               bi_match_value(m, "k"), bi_match_value(m, "v"), bi_match_value(m, "start"));
 }
 
 const struct bi_rule bi_rule_attention = {
@@ -35,9 +42,9 @@ const struct bi_rule bi_rule_attention = {
 
 static bi_value_id to_attention_bias(struct bi_match *m)
 {
-    const struct bi_attr a = bi_match_node(m, "scores")->attr;
-    return NEW(m->g, BI_OP_ATTENTION, &a, bi_match_value(m, "q"), bi_match_value(m, "k"),
-               bi_match_value(m, "v"), bi_match_value(m, "start"), BI_NONE,
+    const struct bi_attention_attr a = attr_of_scores(m);
+    return NEW(m->g, BI_OP_ATTENTION, BI_ATTRS_AT(attention, &a), bi_match_value(m, "q"),
+               bi_match_value(m, "k"), bi_match_value(m, "v"), bi_match_value(m, "start"), BI_NONE,
                bi_match_value(m, "bias"));
 }
 
@@ -54,13 +61,16 @@ const struct bi_rule bi_rule_attention_bias = {
 
 static bi_value_id to_attention_contacts(struct bi_match *m)
 {
-    const struct bi_node *scores = bi_match_node(m, "scores");
-    struct bi_attr a = m->root->attr;
-    a.head_dim = scores->attr.head_dim;
-    a.scale = scores->attr.scale;
-    return NEW(m->g, BI_OP_ATTENTION_CONTACTS, &a, bi_match_value(m, "q"), bi_match_value(m, "k"),
-               bi_match_value(m, "w"), bi_match_value(m, "start"), BI_NONE,
-               bi_match_value(m, "before"));
+    const struct bi_scores_attr *scores = BI_ATTR(bi_match_node(m, "scores"), scores);
+    const struct bi_contacts_attr *contacts = BI_ATTR(m->root, contacts);
+    const struct bi_attention_contacts_attr a = {.scale = scores->scale,
+                                                 .n_heads = contacts->n_heads,
+                                                 .head_dim = scores->head_dim,
+                                                 .n_prefix = contacts->n_prefix,
+                                                 .n_suffix = contacts->n_suffix};
+    return NEW(m->g, BI_OP_ATTENTION_CONTACTS, BI_ATTRS_AT(attention_contacts, &a),
+               bi_match_value(m, "q"), bi_match_value(m, "k"), bi_match_value(m, "w"),
+               bi_match_value(m, "start"), BI_NONE, bi_match_value(m, "before"));
 }
 
 const struct bi_rule bi_rule_attention_contacts = {
@@ -79,7 +89,7 @@ static bool not_rotated(const struct bi_match *m)
     return (!from || from->op != BI_OP_SELECT_ROWS) && m->root->in[4] == BI_NONE;
 }
 
-static bi_value_id attention_like(struct bi_match *m, const struct bi_attr *a)
+static bi_value_id attention_like(struct bi_match *m, const struct bi_attrs *a)
 {
     return NEW(m->g, BI_OP_ATTENTION, a, bi_match_value(m, "q"), bi_match_value(m, "k"),
                bi_match_value(m, "v"), bi_match_value(m, "start"), bi_match_value(m, "table"),
@@ -88,8 +98,7 @@ static bi_value_id attention_like(struct bi_match *m, const struct bi_attr *a)
 
 static bi_value_id to_attention_rope(struct bi_match *m)
 {
-    const struct bi_attr a = m->root->attr;
-    return attention_like(m, &a);
+    return attention_like(m, BI_ATTRS_OF(m->root));
 }
 
 const struct bi_rule bi_rule_attention_rope = {
@@ -100,18 +109,17 @@ const struct bi_rule bi_rule_attention_rope = {
     .rewrite = to_attention_rope,
 };
 
-/* The attributes of the root, times the factor: a rotation commutes with it. */
-static struct bi_attr scaled(const struct bi_match *m)
+/* The factor of queries, which the root takes over: a rotation commutes with it. */
+static float factor_of(const struct bi_match *m)
 {
-    struct bi_attr a = m->root->attr;
-    a.scale *= bi_match_node(m, "scale")->attr.factor;
-    return a;
+    return BI_ATTR(bi_match_node(m, "scale"), scale)->factor;
 }
 
 static bi_value_id to_attention_scale(struct bi_match *m)
 {
-    const struct bi_attr a = scaled(m);
-    return attention_like(m, &a);
+    struct bi_attention_attr a = *BI_ATTR(m->root, attention);
+    a.scale *= factor_of(m);
+    return attention_like(m, BI_ATTRS_AT(attention, &a));
 }
 
 const struct bi_rule bi_rule_attention_scale = {
@@ -121,7 +129,7 @@ const struct bi_rule bi_rule_attention_scale = {
     .rewrite = to_attention_scale,
 };
 
-static bi_value_id contacts_like(struct bi_match *m, const struct bi_attr *a)
+static bi_value_id contacts_like(struct bi_match *m, const struct bi_attrs *a)
 {
     return NEW(m->g, BI_OP_ATTENTION_CONTACTS, a, bi_match_value(m, "q"), bi_match_value(m, "k"),
                bi_match_value(m, "w"), bi_match_value(m, "start"), bi_match_value(m, "table"),
@@ -130,8 +138,7 @@ static bi_value_id contacts_like(struct bi_match *m, const struct bi_attr *a)
 
 static bi_value_id to_contacts_rope(struct bi_match *m)
 {
-    const struct bi_attr a = m->root->attr;
-    return contacts_like(m, &a);
+    return contacts_like(m, BI_ATTRS_OF(m->root));
 }
 
 const struct bi_rule bi_rule_contacts_rope = {
@@ -143,8 +150,9 @@ const struct bi_rule bi_rule_contacts_rope = {
 
 static bi_value_id to_contacts_scale(struct bi_match *m)
 {
-    const struct bi_attr a = scaled(m);
-    return contacts_like(m, &a);
+    struct bi_attention_contacts_attr a = *BI_ATTR(m->root, attention_contacts);
+    a.scale *= factor_of(m);
+    return contacts_like(m, BI_ATTRS_AT(attention_contacts, &a));
 }
 
 const struct bi_rule bi_rule_contacts_scale = {
@@ -174,9 +182,9 @@ static bool stackable(const struct bi_match *m)
     for (int i = 0; i < 3; i++) {
         const bi_value_id b = bi_match_value(m, bias_names[i]);
         const struct bi_node *n = bi_match_node(m, part_names[i]);
-        if (!bi_rule_is_one_weight(m->g, bi_match_value(m, weight_names[i])) || n->attr.act ||
-            n->attr.gated || n->in[3] != BI_NONE || (b != BI_NONE) != biased ||
-            bi_rule_is_output(m->g, n->out[0]))
+        if (!bi_rule_is_one_weight(m->g, bi_match_value(m, weight_names[i])) ||
+            BI_ATTR(n, linear)->act || BI_ATTR(n, linear)->gated || n->in[3] != BI_NONE ||
+            (b != BI_NONE) != biased || bi_rule_is_output(m->g, n->out[0]))
             return false;
         if (b != BI_NONE && m->g->values[b].kind != BI_VALUE_WEIGHT)
             return false;
@@ -186,8 +194,7 @@ static bool stackable(const struct bi_match *m)
 
 static bi_value_id columns(struct bi_graph *g, bi_value_id x, int64_t first, int64_t n)
 {
-    const struct bi_attr a = {.first = (int32_t)first, .n = (int32_t)n};
-    return NEW(g, BI_OP_COLUMNS, &a, x);
+    return bi_columns(g, x, (int32_t)first, (int32_t)n);
 }
 
 /* The three weights, or biases, of a match as one. */
@@ -223,7 +230,8 @@ static bi_value_id to_stacked(struct bi_match *m)
     }
     for (int i = 0; i < 3; i++)
         bi_match_replace(m, part[i], cut[i]);
-    return NEW(g, root.op, &root.attr, cut[0], cut[1], cut[2], root.in[3], root.in[4], root.in[5]);
+    return NEW(g, root.op, BI_ATTRS_OF(&root), cut[0], cut[1], cut[2], root.in[3], root.in[4],
+               root.in[5]);
 }
 
 const struct bi_rule bi_rule_qkv_stack = {
@@ -236,11 +244,11 @@ const struct bi_rule bi_rule_qkv_stack = {
 /* Also: the norms of queries and keys are alike. */
 static bool norms_stackable(const struct bi_match *m)
 {
-    const struct bi_node *q = bi_match_node(m, "q_norm"), *k = bi_match_node(m, "k_norm");
+    const struct bi_layernorm_attr *q = BI_ATTR(bi_match_node(m, "q_norm"), layernorm);
+    const struct bi_layernorm_attr *k = BI_ATTR(bi_match_node(m, "k_norm"), layernorm);
     const bi_value_id gain = bi_match_value(m, "q_gain"), gain2 = bi_match_value(m, "k_gain");
-    return stackable(m) && q->attr.eps == k->attr.eps && q->attr.groups <= 1 &&
-           k->attr.groups <= 1 && bi_rule_is_one_weight(m->g, gain) &&
-           bi_rule_is_one_weight(m->g, gain2) &&
+    return stackable(m) && q->eps == k->eps && q->groups <= 1 && k->groups <= 1 &&
+           bi_rule_is_one_weight(m->g, gain) && bi_rule_is_one_weight(m->g, gain2) &&
            m->g->values[gain].shape[0] == m->g->values[gain2].shape[0];
 }
 
@@ -249,15 +257,16 @@ static bi_value_id to_norms_stacked(struct bi_match *m)
 {
     struct bi_graph *g = m->g;
     const struct bi_node root = *m->root;
-    const struct bi_attr a = {.eps = bi_match_node(m, "q_norm")->attr.eps, .groups = 2};
+    const float eps = BI_ATTR(bi_match_node(m, "q_norm"), layernorm)->eps;
     const int64_t d = g->values[bi_match_node(m, "q")->out[0]].shape[1];
     const int64_t dv = g->values[bi_match_node(m, "v")->out[0]].shape[1];
     const bi_value_id all = stack_linears(m), value = columns(g, all, 2 * d, dv);
     const bi_value_id gains[] = {bi_match_value(m, "q_gain"), bi_match_value(m, "k_gain")};
     const bi_value_id gain = bi_weight_stack(g, gains, 2);
-    const bi_value_id norm = NEW(g, BI_OP_LAYERNORM, &a, columns(g, all, 0, 2 * d), gain);
+    const bi_value_id norm = NEW(g, BI_OP_LAYERNORM, BI_ATTRS(layernorm, .groups = 2, .eps = eps),
+                                 columns(g, all, 0, 2 * d), gain);
     const bi_value_id q = columns(g, norm, 0, d), k = columns(g, norm, d, d);
-    return NEW(g, root.op, &root.attr, q, k, value, root.in[3], root.in[4], root.in[5]);
+    return NEW(g, root.op, BI_ATTRS_OF(&root), q, k, value, root.in[3], root.in[4], root.in[5]);
 }
 
 const struct bi_rule bi_rule_qk_norm_stack = {
@@ -291,7 +300,7 @@ static bi_value_id to_rel_stacked(struct bi_match *m)
         in[i] = columns(m->g, all, first, width);
         first += width;
     }
-    return bi_node_add(m->g, root.op, in, 6, &root.attr);
+    return bi_node_add(m->g, root.op, in, 6, BI_ATTRS_OF(&root));
 }
 
 const struct bi_rule bi_rule_rel_qkv_stack = {

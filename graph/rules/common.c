@@ -80,14 +80,14 @@ const struct bi_rule bi_rule_linear_unbiased = {
 static bool linear_has_bias_only(const struct bi_match *m)
 {
     const struct bi_node *linear = bi_match_node(m, "linear");
-    return linear->attr.act == BI_ACT_NONE && !linear->attr.gated && linear->in[3] == BI_NONE;
+    return BI_ATTR(linear, linear)->act == BI_ACT_NONE && !BI_ATTR(linear, linear)->gated &&
+           linear->in[3] == BI_NONE;
 }
 
 static bi_value_id with_activation(struct bi_match *m, int32_t act)
 {
-    const struct bi_attr a = {.act = act};
-    return NEW(m->g, BI_OP_LINEAR, &a, bi_match_value(m, "x"), bi_match_value(m, "w"),
-               bi_match_value(m, "bias"));
+    return NEW(m->g, BI_OP_LINEAR, BI_ATTRS(linear, .act = act), bi_match_value(m, "x"),
+               bi_match_value(m, "w"), bi_match_value(m, "bias"));
 }
 
 static bi_value_id to_linear_gelu(struct bi_match *m)
@@ -117,7 +117,8 @@ const struct bi_rule bi_rule_linear_silu = {
 /* Is the root an activation alone, in place of which the linear can do it? */
 static bool plain_relu(const struct bi_match *m)
 {
-    return linear_has_bias_only(m) && m->root->attr.act == BI_NORM_ACT_RELU && !m->root->attr.pad;
+    return linear_has_bias_only(m) && BI_ATTR(m->root, norm_act)->act == BI_NORM_ACT_RELU &&
+           !BI_ATTR(m->root, norm_act)->pad;
 }
 
 static bi_value_id to_linear_relu(struct bi_match *m)
@@ -134,8 +135,8 @@ const struct bi_rule bi_rule_linear_relu = {
 
 static bool plain_gelu_tanh(const struct bi_match *m)
 {
-    return linear_has_bias_only(m) && m->root->attr.act == BI_NORM_ACT_TANH_GELU &&
-           !m->root->attr.pad;
+    return linear_has_bias_only(m) && BI_ATTR(m->root, norm_act)->act == BI_NORM_ACT_TANH_GELU &&
+           !BI_ATTR(m->root, norm_act)->pad;
 }
 
 static bi_value_id to_linear_gelu_tanh(struct bi_match *m)
@@ -177,22 +178,25 @@ const struct bi_rule bi_rule_linear_residual = {
 static bool gates_fit(const struct bi_match *m)
 {
     const bi_value_id w = bi_match_value(m, "w"), w2 = bi_match_value(m, "w2");
-    const struct bi_node *one = bi_match_node(m, "one"), *other = bi_match_node(m, "other");
+    const struct bi_linear_attr *one = BI_ATTR(bi_match_node(m, "one"), linear);
+    const struct bi_linear_attr *other = BI_ATTR(bi_match_node(m, "other"), linear);
     const int64_t rows = m->g->values[w].shape[0];
-    return (one->attr.act != BI_ACT_NONE) != (other->attr.act != BI_ACT_NONE) && !one->attr.gated &&
-           !other->attr.gated && bi_rule_is_one_weight(m->g, w) &&
-           bi_rule_is_one_weight(m->g, w2) && rows == m->g->values[w2].shape[0] && rows % 16 == 0;
+    return (one->act != BI_ACT_NONE) != (other->act != BI_ACT_NONE) && !one->gated &&
+           !other->gated && bi_rule_is_one_weight(m->g, w) && bi_rule_is_one_weight(m->g, w2) &&
+           rows == m->g->values[w2].shape[0] && rows % 16 == 0;
 }
 
 static bi_value_id to_linear_gated(struct bi_match *m)
 {
-    const struct bi_node *one = bi_match_node(m, "one"), *other = bi_match_node(m, "other");
-    const bool first = one->attr.act != BI_ACT_NONE;
-    const struct bi_attr a = {.act = (first ? one : other)->attr.act, .gated = 1};
+    const struct bi_linear_attr *one = BI_ATTR(bi_match_node(m, "one"), linear);
+    const struct bi_linear_attr *other = BI_ATTR(bi_match_node(m, "other"), linear);
+    const bool first = one->act != BI_ACT_NONE;
+    const int32_t act = (first ? one : other)->act;
     const bi_value_id gate = bi_match_value(m, first ? "w" : "w2");
     const bi_value_id value = bi_match_value(m, first ? "w2" : "w");
     const bi_value_id w = bi_weight_stack(m->g, (const bi_value_id[]){gate, value}, 2);
-    return NEW(m->g, BI_OP_LINEAR, &a, bi_match_value(m, "x"), w);
+    return NEW(m->g, BI_OP_LINEAR, BI_ATTRS(linear, .act = act, .gated = 1), bi_match_value(m, "x"),
+               w);
 }
 
 const struct bi_rule bi_rule_linear_gated = {
@@ -226,11 +230,11 @@ static bool sum_of_rows(const struct bi_match *m)
 /* The sum stays a value of its own: the residual stream goes on from it. */
 static bi_value_id to_add_layernorm(struct bi_match *m)
 {
-    const struct bi_attr a = m->root->attr;
+    const float eps = BI_ATTR(m->root, layernorm)->eps;
     const bi_value_id sum = bi_match_node(m, "sum")->out[0];
-    const bi_value_id fused = NEW(m->g, BI_OP_ADD_LAYERNORM, &a, bi_match_value(m, "x"),
-                                  bi_match_value(m, "y"), bi_match_value(m, "gain"),
-                                  bi_match_value(m, "bias"));
+    const bi_value_id fused = NEW(m->g, BI_OP_ADD_LAYERNORM, BI_ATTRS(add_layernorm, .eps = eps),
+                                  bi_match_value(m, "x"), bi_match_value(m, "y"),
+                                  bi_match_value(m, "gain"), bi_match_value(m, "bias"));
     if (fused == BI_NONE)
         return BI_NONE;
     bi_match_replace(m, sum, fused);
@@ -247,17 +251,21 @@ const struct bi_rule bi_rule_add_layernorm = {
 
 static bool one_group(const struct bi_match *m)
 {
-    return bi_match_node(m, "norm")->attr.groups <= 1;
+    return BI_ATTR(bi_match_node(m, "norm"), layernorm)->groups <= 1;
 }
 
 static bi_value_id to_norm_pool(struct bi_match *m)
 {
     const struct bi_node *norm = bi_match_node(m, "norm");
-    struct bi_attr a = m->root->attr;
-    a.eps = norm->attr.eps;
-    a.rms = norm->op == BI_OP_RMSNORM;
-    return NEW(m->g, BI_OP_NORM_POOL, &a, bi_match_value(m, "x"), bi_match_value(m, "gain"),
-               norm->in[2], bi_match_value(m, "start"));
+    const struct bi_mean_pool_attr *pool = BI_ATTR(m->root, mean_pool);
+    const bool rms = norm->op == BI_OP_RMSNORM;
+    const struct bi_norm_pool_attr a = {.rms = rms,
+                                        .eps = rms ? BI_ATTR(norm, rmsnorm)->eps
+                                                   : BI_ATTR(norm, layernorm)->eps,
+                                        .n_prefix = pool->n_prefix,
+                                        .n_suffix = pool->n_suffix};
+    return NEW(m->g, BI_OP_NORM_POOL, BI_ATTRS_AT(norm_pool, &a), bi_match_value(m, "x"),
+               bi_match_value(m, "gain"), norm->in[2], bi_match_value(m, "start"));
 }
 
 /* A GPU norms rows in parallel, which one pass over a sequence cannot. */

@@ -22,7 +22,8 @@
 /* Are these windows of ids with nothing but zeros around them? */
 static bool windows_of_ids(const struct bi_match *m)
 {
-    const struct bi_attr *w = &m->root->attr, *a = &bi_match_node(m, "act")->attr;
+    const struct bi_windows_attr *w = BI_ATTR(m->root, windows);
+    const struct bi_norm_act_attr *a = BI_ATTR(bi_match_node(m, "act"), norm_act);
     const struct bi_value *ids = &m->g->values[bi_match_value(m, "ids")];
     return w->taps > 1 && !w->first && w->n == ids->shape[0] + 2 * a->pad - w->taps + 1 &&
            a->act == BI_NORM_ACT_NONE && ids->axis == BI_AXIS_FIXED;
@@ -30,9 +31,11 @@ static bool windows_of_ids(const struct bi_match *m)
 
 static bi_value_id to_embedding_windows(struct bi_match *m)
 {
-    const struct bi_attr a = {.taps = m->root->attr.taps, .pad = bi_match_node(m, "act")->attr.pad};
-    return NEW(m->g, BI_OP_EMBEDDING_WINDOWS, &a, bi_match_value(m, "table"),
-               bi_match_value(m, "ids"));
+    const struct bi_embedding_windows_attr a = {
+        .taps = BI_ATTR(m->root, windows)->taps,
+        .pad = BI_ATTR(bi_match_node(m, "act"), norm_act)->pad};
+    return NEW(m->g, BI_OP_EMBEDDING_WINDOWS, BI_ATTRS_AT(embedding_windows, &a),
+               bi_match_value(m, "table"), bi_match_value(m, "ids"));
 }
 
 /* On the CPU windows are views, which take no memory. */
@@ -69,6 +72,15 @@ enum { TWIN_COLUMNS = 1280, TWIN_CHANNELS = 64 };
  * columns of what it is made of. */
 enum { MADE_AGAIN = 6 };
 
+/* Is n a product of plain float operands, with no activation? */
+static bool is_plain(const struct bi_node *n)
+{
+    if (n->op == BI_OP_MATMUL)
+        return !BI_ATTR(n, matmul)->terms;
+    return n->op == BI_OP_LINEAR && !BI_ATTR(n, linear)->act && !BI_ATTR(n, linear)->gated &&
+           !BI_ATTR(n, linear)->terms;
+}
+
 /* The product of nothing but x, w and a bias, or a residual where that may be, of values of a type
  * and with rows that matrix units take whole. */
 static const struct bi_node *product(const struct bi_graph *g, bi_value_id y, enum bi_dtype x_type,
@@ -77,8 +89,7 @@ static const struct bi_node *product(const struct bi_graph *g, bi_value_id y, en
     const struct bi_node *n = bi_rule_producer(g, y);
     const struct bi_node *before;
     const struct bi_value *x;
-    if (!n || n->dead || (n->op != BI_OP_LINEAR && n->op != BI_OP_MATMUL) || n->attr.act ||
-        n->attr.gated || n->attr.terms || g->values[n->in[1]].kind != BI_VALUE_WEIGHT)
+    if (!n || n->dead || !is_plain(n) || g->values[n->in[1]].kind != BI_VALUE_WEIGHT)
         return NULL;
     for (int k = residual ? 4 : 3; k < BI_NODE_IN; k++)
         if (n->in[k] != BI_NONE)
@@ -97,7 +108,8 @@ static const struct bi_node *product(const struct bi_graph *g, bi_value_id y, en
 static bool follows(const struct bi_graph *g, const struct bi_node *n, enum bi_dtype dtype)
 {
     return n->op == BI_OP_NORM_ACT && !n->dead && n->in[1] != BI_NONE && n->in[2] != BI_NONE &&
-           (n->attr.act == BI_NORM_ACT_QUICK_GELU || n->attr.act == BI_NORM_ACT_TANH_GELU) &&
+           (BI_ATTR(n, norm_act)->act == BI_NORM_ACT_QUICK_GELU ||
+            BI_ATTR(n, norm_act)->act == BI_NORM_ACT_TANH_GELU) &&
            g->values[n->out[0]].dtype == dtype;
 }
 
@@ -123,18 +135,20 @@ static void overlap_windows(struct bi_graph *g, const struct bi_target *target, 
     const enum bi_dtype dtype = target->operands;
     const size_t n_nodes = g->n_nodes;
     const struct bi_node n = g->nodes[i];
-    const uint32_t half = dtype == BI_F16;
-    const struct bi_attr one = {.taps = 1, .pad = n.attr.pad, .half = half};
-    struct bi_attr all = {.taps = n.attr.taps, .half = half};
+    const bool half = dtype == BI_F16;
     bi_value_id rows;
-    if (n.op != BI_OP_EMBEDDING_WINDOWS || n.dead || n.attr.taps < 2 ||
+    if (n.op != BI_OP_EMBEDDING_WINDOWS || n.dead || BI_ATTR(&n, embedding_windows)->taps < 2 ||
         g->values[n.out[0]].dtype != dtype || g->values[n.in[0]].shape[1] % 8 ||
         !read_by_products(g, n.out[0]))
         return;
-    all.n = (int32_t)g->values[n.out[0]].shape[0];
+    const struct bi_windows_attr all = {.n = (int32_t)g->values[n.out[0]].shape[0],
+                                        .taps = BI_ATTR(&n, embedding_windows)->taps};
     g->phase = n.phase;
-    rows = bi_node_add(g, BI_OP_EMBEDDING_WINDOWS, n.in, 2, &one);
-    if (rows != BI_NONE && bi_node_add(g, BI_OP_WINDOWS, &rows, 1, &all) != BI_NONE &&
+    rows = bi_node_add_half(
+        g, BI_OP_EMBEDDING_WINDOWS, n.in, 2,
+        BI_ATTRS(embedding_windows, .taps = 1, .pad = BI_ATTR(&n, embedding_windows)->pad), half);
+    if (rows != BI_NONE &&
+        bi_node_add_half(g, BI_OP_WINDOWS, &rows, 1, BI_ATTRS_AT(windows, &all), half) != BI_NONE &&
         bi_target_takes_new(target, g, n_nodes))
         replace(g, i, 0);
 }
@@ -144,8 +158,9 @@ static void overlap_windows(struct bi_graph *g, const struct bi_target *target, 
 static bool is_twin(const struct bi_graph *g, const struct bi_node *y, enum bi_dtype dtype)
 {
     const struct bi_node *x = bi_rule_producer(g, y->in[0]);
-    return dtype == BI_F16 && x && x->op == BI_OP_WINDOWS && x->attr.taps == BI_TWIN_TAPS &&
-           x->attr.n % 2 == 0 && g->values[x->in[0]].shape[1] >= TWIN_CHANNELS &&
+    return dtype == BI_F16 && x && x->op == BI_OP_WINDOWS &&
+           BI_ATTR(x, windows)->taps == BI_TWIN_TAPS && BI_ATTR(x, windows)->n % 2 == 0 &&
+           g->values[x->in[0]].shape[1] >= TWIN_CHANNELS &&
            g->values[y->in[1]].shape[0] <= TWIN_COLUMNS;
 }
 
@@ -154,16 +169,16 @@ static void follow_norm(struct bi_graph *g, const struct bi_target *target, size
     const enum bi_dtype dtype = target->operands;
     const size_t n_nodes = g->n_nodes;
     const struct bi_node n = g->nodes[i];
-    struct bi_attr a = {.act = n.attr.act, .half = dtype == BI_F16 ? 3 : 0};
     const struct bi_node *y;
-    if (!follows(g, &n, dtype) || n.attr.pad || g->values[n.in[0]].n_uses < 2 ||
+    if (!follows(g, &n, dtype) || BI_ATTR(&n, norm_act)->pad || g->values[n.in[0]].n_uses < 2 ||
         !(y = product(g, n.in[0], dtype, dtype, false)))
         return;
-    a.twin = is_twin(g, y, dtype);
+    const struct bi_linear_norm_attr a = {.act = BI_ATTR(&n, norm_act)->act,
+                                          .twin = is_twin(g, y, dtype)};
     g->phase = y->phase;
-    if (bi_node_add(g, BI_OP_LINEAR_NORM,
-                    (const bi_value_id[]){y->in[0], y->in[1], y->in[2], n.in[1], n.in[2]}, 5,
-                    &a) == BI_NONE ||
+    if (bi_node_add_half(g, BI_OP_LINEAR_NORM,
+                         (const bi_value_id[]){y->in[0], y->in[1], y->in[2], n.in[1], n.in[2]}, 5,
+                         BI_ATTRS_AT(linear_norm, &a), dtype == BI_F16) == BI_NONE ||
         !bi_target_takes_new(target, g, n_nodes))
         return;
     replace(g, i, 1);
@@ -196,8 +211,8 @@ static void follow_pool(struct bi_graph *g, const struct bi_target *target, size
     const enum bi_dtype dtype = target->operands;
     const size_t n_nodes = g->n_nodes;
     const struct bi_node pool = g->nodes[i], *logits, *diff, *y;
-    const struct bi_attr pairs = {.half = dtype == BI_F16 ? 3 : 0};
-    struct bi_attr a = {.half = g->values[pool.out[0]].dtype == BI_F16};
+    const bool half = g->values[pool.out[0]].dtype == BI_F16;
+    struct bi_linear_pool_attr a = {0};
     const bi_value_id x = pool.in[0];
     bi_value_id w, scale = BI_NONE, shift = BI_NONE, odd;
     size_t end = i;
@@ -211,10 +226,11 @@ static void follow_pool(struct bi_graph *g, const struct bi_target *target, size
     w = logits->in[1];
     g->phase = pool.phase;
     const size_t norm = norm_after(g, pool.out[0], dtype);
-    if (norm < g->n_nodes && g->nodes[norm].attr.pad <= g->values[pool.out[0]].shape[0]) {
+    if (norm < g->n_nodes &&
+        BI_ATTR(&g->nodes[norm], norm_act)->pad <= g->values[pool.out[0]].shape[0]) {
         const struct bi_node *n = &g->nodes[norm];
-        a.act = n->attr.act;
-        a.pad = n->attr.pad;
+        a.act = BI_ATTR(n, norm_act)->act;
+        a.pad = BI_ATTR(n, norm_act)->pad;
         scale = n->in[1];
         shift = n->in[2];
         end = norm;
@@ -227,11 +243,12 @@ static void follow_pool(struct bi_graph *g, const struct bi_target *target, size
                               again ? again->in[0] : BI_NONE,
                               again ? again->in[1] : BI_NONE,
                               again ? again->in[2] : BI_NONE};
-    odd = bi_node_add(g, BI_OP_LINEAR_PAIRS, in, 7, &pairs);
+    odd = bi_node_add_half(g, BI_OP_LINEAR_PAIRS, in, 7, NULL, dtype == BI_F16);
     if (odd != BI_NONE &&
-        bi_node_add(g, BI_OP_LINEAR_POOL,
-                    (const bi_value_id[]){g->nodes[g->n_nodes - 1].out[1], w, odd, scale, shift}, 5,
-                    &a) != BI_NONE &&
+        bi_node_add_half(
+            g, BI_OP_LINEAR_POOL,
+            (const bi_value_id[]){g->nodes[g->n_nodes - 1].out[1], w, odd, scale, shift}, 5,
+            BI_ATTRS_AT(linear_pool, &a), half) != BI_NONE &&
         bi_target_takes_new(target, g, n_nodes))
         replace(g, end, 0);
 }

@@ -15,6 +15,14 @@ static void split_gates(struct bi_graph *g, const struct bi_node *n)
     bi_graph_replace(g, n->out[0], bi_mul(g, bi_silu(g, part[0]), part[1]));
 }
 
+static void set_terms(struct bi_node *product, int32_t terms)
+{
+    if (product->op == BI_OP_LINEAR)
+        BI_ATTR_SET(product, linear)->terms = terms;
+    else
+        BI_ATTR_SET(product, matmul)->terms = terms;
+}
+
 /* Operands come in two terms of float16 (kernels/halves.h) for the products that take them so, once
  * for all products of one operand. */
 static void exact_products(struct bi_graph *g, const struct bi_target *target, int *fired)
@@ -23,14 +31,13 @@ static void exact_products(struct bi_graph *g, const struct bi_target *target, i
     (void)target;
     for (size_t i = 0; i < n_nodes; i++) {
         const struct bi_node n = g->nodes[i]; /* bi_node_add moves them */
-        if (n.op == BI_OP_LINEAR && n.attr.gated && g->values[n.in[0]].exact &&
-            n.attr.act == BI_ACT_SILU)
+        if (n.op == BI_OP_LINEAR && BI_ATTR(&n, linear)->gated && g->values[n.in[0]].exact &&
+            BI_ATTR(&n, linear)->act == BI_ACT_SILU)
             split_gates(g, &n);
     }
     bi_graph_dce(g);
     n_nodes = g->n_nodes;
     for (size_t i = 0; !g->status && i < n_nodes; i++) {
-        const struct bi_attr a = {.half = 1};
         bi_value_id x = g->nodes[i].in[0], halves = BI_NONE;
         if ((g->nodes[i].op != BI_OP_LINEAR && g->nodes[i].op != BI_OP_MATMUL) ||
             !g->values[x].exact)
@@ -39,11 +46,11 @@ static void exact_products(struct bi_graph *g, const struct bi_target *target, i
             halves = g->nodes[j].in[0] == x ? g->nodes[j].out[0] : halves;
         g->phase = g->nodes[i].phase;
         if (halves == BI_NONE)
-            halves = bi_node_add(g, BI_OP_HALVES, &x, 1, &a);
+            halves = bi_node_add_half(g, BI_OP_HALVES, &x, 1, NULL, true);
         if (halves == BI_NONE)
             break;
         g->nodes[i].in[0] = halves;
-        g->nodes[i].attr.terms = (int32_t)(g->values[halves].shape[1] / g->values[x].shape[1]);
+        set_terms(&g->nodes[i], (int32_t)(g->values[halves].shape[1] / g->values[x].shape[1]));
         ++*fired;
     }
 }
@@ -93,13 +100,16 @@ static void norm_split(struct bi_graph *g, const struct bi_target *target, int *
     (void)target;
     for (size_t i = 0; i < n_nodes && !g->status; i++) {
         const struct bi_node norm = g->nodes[i];
-        const struct bi_attr a = {.eps = norm.attr.eps, .rms = norm.op == BI_OP_RMSNORM};
+        const bool rms = norm.op == BI_OP_RMSNORM;
         bi_value_id x, y;
-        if ((norm.op != BI_OP_LAYERNORM && norm.op != BI_OP_RMSNORM) || norm.attr.groups > 1 ||
+        if ((!rms && (norm.op != BI_OP_LAYERNORM || BI_ATTR(&norm, layernorm)->groups > 1)) ||
             !is_read_as_both(g, norm.out[0]))
             continue;
         g->phase = norm.phase;
-        x = bi_node_add(g, BI_OP_NORM_SPLIT, norm.in, 3, &a);
+        x = bi_node_add(
+            g, BI_OP_NORM_SPLIT, norm.in, 3,
+            BI_ATTRS(norm_split, .rms = rms,
+                     .eps = rms ? BI_ATTR(&norm, rmsnorm)->eps : BI_ATTR(&norm, layernorm)->eps));
         if (x == BI_NONE)
             return;
         y = g->nodes[g->n_nodes - 1].out[1];

@@ -29,14 +29,21 @@ static struct bi_node *producer(const struct bi_graph *g, bi_value_id id, enum b
     return n && n->op == op ? n : NULL;
 }
 
+/* Columns of all heads. */
+static int32_t width_of(const struct bi_node *attention)
+{
+    const struct bi_attention_attr *a = BI_ATTR(attention, attention);
+    return a->n_heads * a->head_dim;
+}
+
 /* The node of kind `op` whose columns are q and, behind them, k; NULL = there is none. */
 static struct bi_node *source_of(const struct bi_graph *g, const struct bi_node *attention,
                                  enum bi_op_kind op)
 {
     const struct bi_node *q = producer(g, attention->in[0], BI_OP_COLUMNS);
     const struct bi_node *k = producer(g, attention->in[1], BI_OP_COLUMNS);
-    const int32_t width = attention->attr.n_heads * attention->attr.head_dim;
-    if (!q || !k || q->in[0] != k->in[0] || q->attr.first || k->attr.first != width)
+    if (!q || !k || q->in[0] != k->in[0] || BI_ATTR(q, columns)->first ||
+        BI_ATTR(k, columns)->first != width_of(attention))
         return NULL;
     return producer(g, q->in[0], op);
 }
@@ -45,9 +52,10 @@ static struct bi_node *source_of(const struct bi_graph *g, const struct bi_node 
 static struct bi_node *linear_of(const struct bi_graph *g, const struct bi_node *attention)
 {
     struct bi_node *n = source_of(g, attention, BI_OP_LINEAR);
-    if (!n || n->attr.act || n->attr.gated || n->in[3] != BI_NONE || n->in[4] != BI_NONE ||
-        attention->attr.head_dim > 64 || g->values[n->in[0]].shape[1] % 8 ||
-        producer(g, n->in[0], BI_OP_COLUMNS) || producer(g, n->in[0], BI_OP_WINDOWS))
+    if (!n || BI_ATTR(n, linear)->act || BI_ATTR(n, linear)->gated || n->in[3] != BI_NONE ||
+        n->in[4] != BI_NONE || BI_ATTR(attention, attention)->head_dim > 64 ||
+        g->values[n->in[0]].shape[1] % 8 || producer(g, n->in[0], BI_OP_COLUMNS) ||
+        producer(g, n->in[0], BI_OP_WINDOWS))
         return NULL;
     return n;
 }
@@ -56,7 +64,7 @@ static struct bi_node *linear_of(const struct bi_graph *g, const struct bi_node 
 static struct bi_node *norm_of(const struct bi_graph *g, const struct bi_node *attention)
 {
     struct bi_node *n = source_of(g, attention, BI_OP_LAYERNORM);
-    if (!n || n->attr.groups != 2 || n->in[3] != BI_NONE ||
+    if (!n || BI_ATTR(n, layernorm)->groups != 2 || n->in[3] != BI_NONE ||
         g->values[n->in[0]].dtype != g->values[attention->in[0]].dtype)
         return NULL;
     for (size_t i = 0; i < g->n_nodes; i++)
@@ -83,7 +91,7 @@ static bool rotate_norm(struct bi_graph *g, const struct bi_target *target, stru
     struct bi_node n = *norm;
     n.in[3] = attention->in[4];
     n.in[4] = attention->in[3];
-    n.attr.head_dim = attention->attr.head_dim;
+    BI_ATTR_SET(&n, layernorm)->head_dim = BI_ATTR(attention, attention)->head_dim;
     return become(g, target, norm, &n);
 }
 
@@ -93,8 +101,8 @@ static bool rotate_linear(struct bi_graph *g, const struct bi_target *target,
     struct bi_node n = *linear;
     n.in[4] = attention->in[4];
     n.in[5] = attention->in[3];
-    n.attr.n = 2 * attention->attr.n_heads * attention->attr.head_dim;
-    n.attr.head_dim = attention->attr.head_dim;
+    BI_ATTR_SET(&n, linear)->n_rotated = 2 * width_of(attention);
+    BI_ATTR_SET(&n, linear)->head_dim = BI_ATTR(attention, attention)->head_dim;
     return become(g, target, linear, &n);
 }
 
@@ -103,13 +111,14 @@ static bool add_ropes(struct bi_graph *g, const struct bi_target *target,
                       const struct bi_node *attention, bi_value_id rotated[2])
 {
     const size_t n_nodes = g->n_nodes;
-    const struct bi_attr rope = {.n_heads = attention->attr.n_heads,
-                                 .head_dim = attention->attr.head_dim,
-                                 .half = attention->attr.half};
+    const struct bi_attention_attr *a = BI_ATTR(attention, attention);
+    const bool half = g->values[attention->out[0]].dtype == BI_F16;
     g->phase = attention->phase;
     for (int k = 0; k < 2; k++)
-        rotated[k] = NEW(g, BI_OP_ROPE, &rope, attention->in[k], attention->in[4],
-                         attention->in[3]);
+        rotated[k] = bi_node_add_half(
+            g, BI_OP_ROPE,
+            (const bi_value_id[]){attention->in[k], attention->in[4], attention->in[3]}, 3,
+            BI_ATTRS(rope, .n_heads = a->n_heads, .head_dim = a->head_dim), half);
     return bi_target_takes_new(target, g, n_nodes);
 }
 
@@ -133,7 +142,7 @@ static void rotate_early(struct bi_graph *g, const struct bi_target *target, int
     const size_t n_nodes = g->n_nodes;
     for (size_t i = 0; i < n_nodes && !g->status; i++) {
         const struct bi_node a = g->nodes[i];
-        const int32_t d = a.attr.head_dim;
+        const int32_t d = a.op == BI_OP_ATTENTION ? BI_ATTR(&a, attention)->head_dim : 0;
         bi_value_id rotated[2] = {a.in[0], a.in[1]};
         struct bi_node *linear, *norm;
         if (a.op != BI_OP_ATTENTION || a.in[4] == BI_NONE ||
@@ -172,12 +181,12 @@ static bool has_table(const struct bi_match *m)
 
 static bi_value_id to_rotated(struct bi_match *m)
 {
-    const struct bi_attr a = m->root->attr;
+    const struct bi_multiquery_attr a = *BI_ATTR(m->root, multiquery);
     const bi_value_id table = bi_match_value(m, "table");
     const bi_value_id q = bi_rope(m->g, bi_match_value(m, "q"), table, BI_NONE, a.n_heads);
     const bi_value_id k = bi_rope(m->g, bi_match_value(m, "k"), table, BI_NONE, 1);
-    return NEW(m->g, BI_OP_MULTIQUERY, &a, q, k, bi_match_value(m, "v"), BI_NONE,
-               bi_match_value(m, "bias"));
+    return NEW(m->g, BI_OP_MULTIQUERY, BI_ATTRS_AT(multiquery, &a), q, k, bi_match_value(m, "v"),
+               BI_NONE, bi_match_value(m, "bias"));
 }
 
 const struct bi_rule bi_rule_multiquery_rope = {

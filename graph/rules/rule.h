@@ -84,10 +84,10 @@ struct bi_rule {
 
 /* ---- helpers of rewrites and passes (rules.c) ---- */
 
-/* Adds a node; attr NULL = all zeros. */
-#define NEW(g, op, attr, ...)                                                                      \
+/* Adds a node; attrs: BI_ATTRS(), NULL = all zeros. */
+#define NEW(g, op, attrs, ...)                                                                     \
     bi_node_add(g, op, (const bi_value_id[]){__VA_ARGS__},                                         \
-                (int)(sizeof((const bi_value_id[]){__VA_ARGS__}) / sizeof(bi_value_id)), attr)
+                (int)(sizeof((const bi_value_id[]){__VA_ARGS__}) / sizeof(bi_value_id)), attrs)
 
 /* The node that makes a value; NULL = none does. */
 struct bi_node *bi_rule_producer(const struct bi_graph *g, bi_value_id id);

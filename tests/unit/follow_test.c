@@ -136,7 +136,7 @@ static int n_twins(const struct bi_graph *g)
 {
     int n = 0;
     for (size_t i = 0; i < g->n_nodes; i++)
-        n += g->nodes[i].attr.twin;
+        n += g->nodes[i].op == BI_OP_LINEAR_NORM && BI_ATTR(&g->nodes[i], linear_norm)->twin;
     return n;
 }
 
@@ -273,7 +273,7 @@ static void stem(int64_t columns, bool seen, int taps, int n_windows, int n_norm
     CHECK_EQ(count_op(after.g, BI_OP_EMBEDDING_WINDOWS), 1);
     for (size_t i = 0; i < after.g->n_nodes; i++)
         if (after.g->nodes[i].op == BI_OP_EMBEDDING_WINDOWS)
-            CHECK_EQ(after.g->nodes[i].attr.taps, taps);
+            CHECK_EQ(BI_ATTR(&after.g->nodes[i], embedding_windows)->taps, taps);
     CHECK(compare(&plain, &after) <= 2e-6);
     bi_graph_free(&plain.g);
     bi_graph_free(&after.g);

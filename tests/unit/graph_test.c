@@ -70,10 +70,14 @@ static void builders_refuse_shapes(void)
     static const struct {
         int which;
         const char *text;
-    } cases[] = {{0, "layernorm"}, {1, "add"},         {2, "rope"},     {3, "scores"},
-                 {4, "softmax"},   {5, "embedding"},   {6, "missing"},  {7, "scale_rows"},
-                 {8, "contacts"},  {9, "select_rows"}, {10, "columns"}, {11, "columns"},
-                 {12, "rope"},     {13, "mean_pool"},  {14, "mix"}};
+    } cases[] = {{0, "layernorm"}, {1, "add"},
+                 {2, "rope"},      {3, "scores"},
+                 {4, "softmax"},   {5, "embedding"},
+                 {6, "missing"},   {7, "scale_rows"},
+                 {8, "contacts"},  {9, "select_rows"},
+                 {10, "columns"},  {11, "columns"},
+                 {12, "rope"},     {13, "mean_pool"},
+                 {14, "mix"},      {15, "columns: attributes of windows"}};
     for (size_t i = 0; i < BI_COUNT(cases); i++) {
         struct fix f;
         struct bioinfer_error err = {0};
@@ -95,13 +99,14 @@ static void builders_refuse_shapes(void)
         case 7: bi_scale_rows(f.g, x, f.rows); break;
         case 8: bi_contacts(f.g, maps, weight(&f, 1, 3, 1, 0), f.start, BI_NONE, 1, 1); break;
         case 9: bi_select_rows(f.g, x, f.scale); break;
-        case 10: bi_node_add(f.g, BI_OP_COLUMNS, &x, 1, &(struct bi_attr){.first = 5, .n = 4});
+        case 10: bi_node_add(f.g, BI_OP_COLUMNS, &x, 1, BI_ATTRS(columns, .first = 5, .n = 4));
             break;
-        case 11: bi_node_add(f.g, BI_OP_COLUMNS, &x, 1, &(struct bi_attr){.first = -1, .n = 4});
+        case 11: bi_node_add(f.g, BI_OP_COLUMNS, &x, 1, BI_ATTRS(columns, .first = -1, .n = 4));
             break;
         case 12: bi_rope(f.g, linear(&f, x, 6), weight(&f, 2, 5, 3, 0), f.start, 2); break;
         case 13: bi_mean_pool(f.g, x, f.rows, 1, 1); break;
-        default: bi_mix(f.g, maps, y, f.rows); break;
+        case 14: bi_mix(f.g, maps, y, f.rows); break;
+        default: bi_node_add(f.g, BI_OP_COLUMNS, &x, 1, BI_ATTRS(windows, .taps = 1)); break;
             /* clang-format on */
         }
         if (!CHECK_EQ(bi_graph_status(f.g, &err), BIOINFER_INTERNAL) ||
@@ -777,8 +782,8 @@ static void views_have_no_memory(void)
     bi_value_id x, view, view2, last;
     fix_open(&f);
     x = bi_gelu(f.g, embedding(&f, 24));
-    view = bi_node_add(f.g, BI_OP_COLUMNS, &x, 1, &(struct bi_attr){.first = 8, .n = 12});
-    view2 = bi_node_add(f.g, BI_OP_COLUMNS, &view, 1, &(struct bi_attr){.first = 4, .n = 8});
+    view = bi_node_add(f.g, BI_OP_COLUMNS, &x, 1, BI_ATTRS(columns, .first = 8, .n = 12));
+    view2 = bi_node_add(f.g, BI_OP_COLUMNS, &view, 1, BI_ATTRS(columns, .first = 4, .n = 8));
     last = bi_gelu(f.g, bi_scale(f.g, bi_scale(f.g, view2, 2), 3));
     output(&f, bi_add(f.g, last, view2)); /* the base lives until here */
     finish(&f);
@@ -822,7 +827,7 @@ static void plan_refuses_outputs_without_memory(void)
         x = embedding(&f, 8);
         output(&f, i == 0   ? f.scale
                    : i == 1 ? f.g->nodes[0].in[0]
-                            : bi_node_add(f.g, BI_OP_COLUMNS, &x, 1, &(struct bi_attr){.n = 4}));
+                            : bi_node_add(f.g, BI_OP_COLUMNS, &x, 1, BI_ATTRS(columns, .n = 4)));
         finish(&f);
         CHECK_EQ(bi_memory_plan(&plan, f.g, &err), BIOINFER_INTERNAL);
         CHECK_HAS(err.text, "not a value of its own");
@@ -1105,8 +1110,9 @@ static void lowers_exact(void)
         for (size_t i = 0; i < f.g->n_nodes; i++) {
             const struct bi_node *n = &f.g->nodes[i];
             bool product = n->op == BI_OP_LINEAR || n->op == BI_OP_MATMUL;
-            n_terms += product && n->attr.terms == 3;
-            n_gated += product && n->attr.gated;
+            n_terms += product && (n->op == BI_OP_LINEAR ? BI_ATTR(n, linear)->terms
+                                                         : BI_ATTR(n, matmul)->terms) == 3;
+            n_gated += n->op == BI_OP_LINEAR && BI_ATTR(n, linear)->gated;
             if (product) /* half precision operands all the same, and sums in single */
                 CHECK_EQ(f.g->values[n->in[0]].dtype, BI_F16);
             if (n->op == BI_OP_HALVES)

@@ -98,7 +98,7 @@ static void rotates_early(void)
         CHECK_EQ(bi_graph_verify(early.g, NULL), 0);
         for (size_t k = 0; k < early.g->n_nodes; k++) {
             const struct bi_node *n = &early.g->nodes[k];
-            columns += n->op == BI_OP_LINEAR ? n->attr.n : 0;
+            columns += n->op == BI_OP_LINEAR ? BI_ATTR(n, linear)->n_rotated : 0;
             n_tables += (n->op == BI_OP_ATTENTION || n->op == BI_OP_ATTENTION_CONTACTS) &&
                         n->in[4] != BI_NONE;
         }

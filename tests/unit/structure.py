@@ -159,7 +159,7 @@ def entry_of(stem):
         return match.group(1), match.group(2)
     if 'bi_launch_unary(g, node, bind, launch' in text:
         return entry_of('gelu')
-    if 'bi_launch_linear(g, node, b, launch)' in text and stem != 'linear':
+    if 'bi_launch_linear(g, node, b, launch' in text and stem != 'linear':
         return entry_of('linear')
     if '.launch = bi_launch_tensor_map' in text:
         return entry_of('tensor_map')

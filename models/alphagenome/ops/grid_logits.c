@@ -1,5 +1,5 @@
 /* grid_logits.c - grid_logits: logits of pairs of places by content and by distance.
- *   s [B n, H n], p, q [B n, H (2 E + 1)], edges [E] -> [B n n, H]; attr: n_heads
+ *   s [B n, H n], p, q [B n, H (2 E + 1)], edges [E] -> [B n n, H]
  * kernels/grids.h has the formula. */
 #include <string.h>
 
@@ -9,7 +9,7 @@
 static int grid_logits_infer(struct bi_graph *g, struct bi_node *node, struct bioinfer_error *err)
 {
     const struct bi_value *s = bi_in(g, node, 0), *edges = bi_in(g, node, 3);
-    const int64_t heads = node->attr.n_heads;
+    const int64_t heads = BI_ATTR(node, grid_logits)->n_heads;
     int st = bi_expect(g, node, 0, 2, -1, err);
     if (!st)
         st = bi_expect(g, node, 3, 1, -1, err);
@@ -30,11 +30,12 @@ static void grid_logits_launch(const struct bi_graph *g, const struct bi_node *n
                                const struct bi_bind *b, struct bi_launch *launch)
 {
     const struct bi_value *s = bi_in(g, node, 0);
-    const int64_t n = s->shape[1] / node->attr.n_heads;
+    const int64_t n = s->shape[1] / BI_ATTR(node, grid_logits)->n_heads;
     BI_LAUNCH(launch, "grid_logits", struct bi_grid_logits_params, .counts = b->counts,
               .s = b->in[0], .p = b->in[1], .q = b->in[2], .edges = b->in[3], .y = b->out[0],
               .lds = b->in_ld[0], .ldp = b->in_ld[1], .ldq = b->in_ld[2], .ldy = b->out_ld[0],
-              .rows = s->shape[0] * n, .n = (int32_t)n, .n_heads = node->attr.n_heads,
+              .rows = s->shape[0] * n, .n = (int32_t)n,
+              .n_heads = BI_ATTR(node, grid_logits)->n_heads,
               .n_edges = (int32_t)bi_in(g, node, 3)->shape[0]);
 }
 
@@ -57,7 +58,8 @@ static void grid_logits_reference(const void *params)
 bi_value_id bi_grid_logits(struct bi_graph *g, bi_value_id s, bi_value_id p, bi_value_id q,
                            bi_value_id edges, int32_t n_heads)
 {
-    return bi_node_add(g, BI_OP_GRID_LOGITS, BI_IN(s, p, q, edges), BI_ATTRS(.n_heads = n_heads));
+    return bi_node_add(g, BI_OP_GRID_LOGITS, BI_IN(s, p, q, edges),
+                       BI_ATTRS(grid_logits, .n_heads = n_heads));
 }
 
 const struct bi_op bi_op_grid_logits = {

@@ -1,6 +1,6 @@
 /* top_rows.c - top_rows: which rows have the largest numbers of a column.
  *   x [R, C] -> [n k] i32, for each of the first n columns k rows in ascending order, -1 = none
- * attr: n, k, factor = the least number that counts */
+ * least: the least number that counts */
 #include <math.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 static int top_rows_infer(struct bi_graph *g, struct bi_node *node, struct bioinfer_error *err)
 {
     const struct bi_value *x = bi_in(g, node, 0);
-    const int64_t n = node->attr.n, k = node->attr.k;
+    const int64_t n = BI_ATTR(node, top_rows)->n, k = BI_ATTR(node, top_rows)->k;
     int st = bi_expect(g, node, 0, 2, -1, err);
     if (!st && (x->axis != BI_AXIS_FIXED || n < 1 || k < 1 || n > x->shape[1]))
         st = bi_fail(err, BIOINFER_INTERNAL, "top_rows: %lld rows of %lld columns of %s",
@@ -27,7 +27,8 @@ static void top_rows_launch(const struct bi_graph *g, const struct bi_node *node
 {
     BI_LAUNCH(launch, "top_rows", struct bi_top_rows_params, .counts = b->counts, .x = b->in[0],
               .y = b->out[0], .ldx = b->in_ld[0], .rows = bi_in(g, node, 0)->shape[0],
-              .n_classes = node->attr.n, .k = node->attr.k, .least = node->attr.factor);
+              .n_classes = BI_ATTR(node, top_rows)->n, .k = BI_ATTR(node, top_rows)->k,
+              .least = BI_ATTR(node, top_rows)->least);
 }
 
 static void top_rows_reference(const void *params)
@@ -52,7 +53,8 @@ static void top_rows_reference(const void *params)
 
 bi_value_id bi_top_rows(struct bi_graph *g, bi_value_id x, int32_t n, int32_t k, float least)
 {
-    return bi_node_add(g, BI_OP_TOP_ROWS, BI_IN(x), BI_ATTRS(.n = n, .k = k, .factor = least));
+    return bi_node_add(g, BI_OP_TOP_ROWS, BI_IN(x),
+                       BI_ATTRS(top_rows, .n = n, .k = k, .least = least));
 }
 
 const struct bi_op bi_op_top_rows = {

@@ -1,5 +1,5 @@
 /* unclip.c - unclip: from logits of tracks to values in the scale of an experiment.
- *   x [R, T], gain, mean [T] -> [R, T]; attr: factor = the exponent. kernels/track_rows.h has the
+ *   x [R, T], gain, mean [T] -> [R, T]. kernels/track_rows.h has the
  * formula. */
 #include <math.h>
 #include <string.h>
@@ -24,7 +24,7 @@ static void unclip_launch(const struct bi_graph *g, const struct bi_node *node,
     BI_LAUNCH(launch, "unclip", struct bi_unclip_params, .counts = b->counts, .x = b->in[0],
               .gain = b->in[1], .mean = b->in[2], .y = b->out[0], .ldx = b->in_ld[0],
               .ldy = b->out_ld[0], .rows = x->shape[0], .axis = (int32_t)x->axis,
-              .width = (int32_t)x->shape[1], .exponent = node->attr.factor);
+              .width = (int32_t)x->shape[1], .exponent = BI_ATTR(node, unclip)->exponent);
 }
 
 static void unclip_reference(const void *params)
@@ -44,7 +44,8 @@ static void unclip_reference(const void *params)
 bi_value_id bi_unclip(struct bi_graph *g, bi_value_id x, bi_value_id gain, bi_value_id mean,
                       float exponent)
 {
-    return bi_node_add(g, BI_OP_UNCLIP, BI_IN(x, gain, mean), BI_ATTRS(.factor = exponent));
+    return bi_node_add(g, BI_OP_UNCLIP, BI_IN(x, gain, mean),
+                       BI_ATTRS(unclip, .exponent = exponent));
 }
 
 const struct bi_op bi_op_unclip = {

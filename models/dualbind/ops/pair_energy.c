@@ -1,6 +1,6 @@
 /* pair_energy.c - pair_energy: products of rows of two sets of points, over pairs within a cutoff.
  *   u [A, D], row [A] i32, w [T, D], x [T, 3], span [S, 4] i32 -> [S, 2]: the sum, the pairs
- * attr: factor = the cutoff, in the unit of x. kernels/pair_energy.h says what is computed. */
+ * cutoff: in the unit of x. kernels/pair_energy.h says what is computed. */
 #include <string.h>
 
 #include "../../../kernels/pair_energy.h"
@@ -33,7 +33,7 @@ static void pair_energy_launch(const struct bi_graph *g, const struct bi_node *n
               .u = b->in[0], .row = b->in[1], .w = b->in[2], .x = b->in[3], .span = b->in[4],
               .y = b->out[0], .ldu = b->in_ld[0], .ldw = b->in_ld[2],
               .samples = bi_in(g, node, 4)->shape[0], .width = (int32_t)bi_in(g, node, 0)->shape[1],
-              .cutoff = node->attr.factor);
+              .cutoff = BI_ATTR(node, pair_energy)->cutoff);
 }
 
 static void pair_energy_reference(const void *params)
@@ -69,7 +69,8 @@ static void pair_energy_cost(const struct bi_graph *g, const struct bi_node *nod
 bi_value_id bi_pair_energy(struct bi_graph *g, bi_value_id u, bi_value_id row, bi_value_id w,
                            bi_value_id x, bi_value_id span, float cutoff)
 {
-    return bi_node_add(g, BI_OP_PAIR_ENERGY, BI_IN(u, row, w, x, span), BI_ATTRS(.factor = cutoff));
+    return bi_node_add(g, BI_OP_PAIR_ENERGY, BI_IN(u, row, w, x, span),
+                       BI_ATTRS(pair_energy, .cutoff = cutoff));
 }
 
 const struct bi_op bi_op_pair_energy = {

@@ -1,6 +1,6 @@
 /* atom_pairs.c - atom_pairs: distances between the atoms around a residue, as Gaussians.
  *   atoms [N M, 3], mask [N M] -> [N M M, 16], mask of pairs [N M M]
- * attr: k = M. Formula: kernels/edges.h. */
+ * k = M. Formula: kernels/edges.h. */
 #include <string.h>
 
 #include "edges.h"
@@ -8,7 +8,7 @@
 static int atom_pairs_infer(struct bi_graph *g, struct bi_node *node, struct bioinfer_error *err)
 {
     const struct bi_value *atoms = bi_in(g, node, 0);
-    int64_t k = node->attr.k;
+    int64_t k = BI_ATTR(node, atom_pairs)->k;
     int st = bi_expect(g, node, 0, 2, 3, err);
     if (!st)
         st = bi_expect(g, node, 1, 1, atoms->shape[0], err);
@@ -27,7 +27,8 @@ static void atom_pairs_launch(const struct bi_graph *g, const struct bi_node *no
 {
     BI_LAUNCH(launch, "atom_pairs", struct bi_atom_pairs_params, .counts = b->counts,
               .atoms = b->in[0], .mask = b->in[1], .y = b->out[0], .pair_mask = b->out[1],
-              .rows = bi_in(g, node, 0)->shape[0] * node->attr.k, .n_atoms = node->attr.k);
+              .rows = bi_in(g, node, 0)->shape[0] * BI_ATTR(node, atom_pairs)->k,
+              .n_atoms = BI_ATTR(node, atom_pairs)->k);
 }
 
 static void atom_pairs_reference(const void *params)
@@ -45,7 +46,8 @@ static void atom_pairs_reference(const void *params)
 bi_value_id bi_atom_pairs(struct bi_graph *g, bi_value_id atoms, bi_value_id atom_mask, int32_t k,
                           bi_value_id *mask)
 {
-    bi_value_id id = bi_node_add(g, BI_OP_ATOM_PAIRS, BI_IN(atoms, atom_mask), BI_ATTRS(.k = k));
+    bi_value_id id = bi_node_add(g, BI_OP_ATOM_PAIRS, BI_IN(atoms, atom_mask),
+                                 BI_ATTRS(atom_pairs, .k = k));
     *mask = bi_other_output(g, id, 1);
     return id;
 }

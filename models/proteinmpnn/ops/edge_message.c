@@ -1,6 +1,6 @@
 /* edge_message.c - edge_message: neighbor_sum(gelu(w gelu(edge_sum) + b)).
  *   the ten inputs of edge_sum, w [D, D], b [D], mask [N]? -> sum [R, D], weight [R]
- * attr: k, factor. Rows of the activations between the two products never leave fast memory. */
+ * Rows of the activations between the two products never leave fast memory. */
 #include <string.h>
 
 #include "edges.h"
@@ -9,7 +9,7 @@ static int edge_message_infer(struct bi_graph *g, struct bi_node *node, struct b
 {
     const struct bi_value *self = bi_in(g, node, 1);
     int64_t width;
-    int st = bi_expect_edges(g, node, err);
+    int st = bi_expect_edges(g, node, BI_ATTR(node, edge_message)->k, err);
     if (st)
         return st;
     width = self->shape[1];
@@ -31,9 +31,10 @@ static void edge_message_launch(const struct bi_graph *g, const struct bi_node *
 {
     const struct bi_value *self = bi_in(g, node, 1);
     BI_LAUNCH(launch, "edge_message", struct bi_edge_message_params, .counts = b->counts,
-              .terms = bi_edge_terms_of(g, node, b), .w = b->in[10], .b = b->in[11],
-              .mask = b->in[12], .sum = b->out[0], .weight = b->out[1], .rows = self->shape[0],
-              .axis = (int32_t)self->axis, .factor = node->attr.factor);
+              .terms = bi_edge_terms_of(g, node, b, BI_ATTR(node, edge_message)->k), .w = b->in[10],
+              .b = b->in[11], .mask = b->in[12], .sum = b->out[0], .weight = b->out[1],
+              .rows = self->shape[0], .axis = (int32_t)self->axis,
+              .factor = BI_ATTR(node, edge_message)->factor);
 }
 
 static void edge_message_reference(const void *params)
@@ -71,8 +72,8 @@ static void edge_message_cost(const struct bi_graph *g, const struct bi_node *no
                               double *bytes)
 {
     const struct bi_value *self = bi_in(g, node, 1);
-    *flops = 2.0 * (double)self->shape[0] * node->attr.k * (double)self->shape[1] *
-             (double)self->shape[1];
+    *flops = 2.0 * (double)self->shape[0] * BI_ATTR(node, edge_message)->k *
+             (double)self->shape[1] * (double)self->shape[1];
     *bytes = bi_bytes(g, node);
 }
 

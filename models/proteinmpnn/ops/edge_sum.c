@@ -16,7 +16,7 @@ static enum bi_axis edges_of(enum bi_axis axis)
                                      : BI_AXIS_EDGES;
 }
 
-int bi_expect_edges(const struct bi_graph *g, const struct bi_node *node,
+int bi_expect_edges(const struct bi_graph *g, const struct bi_node *node, int32_t k,
                     struct bioinfer_error *err)
 {
     const struct bi_value *self = bi_in(g, node, 1);
@@ -32,21 +32,21 @@ int bi_expect_edges(const struct bi_graph *g, const struct bi_node *node,
     if (!st && bi_in(g, node, 6))
         st = bi_expect(g, node, 6, 2, width, err);
     if (!st && bi_in(g, node, 7))
-        st = bi_expect(g, node, 7, 2, node->attr.k, err);
+        st = bi_expect(g, node, 7, 2, k, err);
     for (int i = 8; !st && i <= 9; i++)
         if (bi_in(g, node, i))
             st = bi_expect(g, node, i, 1, self->shape[0], err);
     if (!st &&
-        (node->attr.k < 1 || node->attr.k > BI_NEIGHBORS_MAX ||
-         !bi_in(g, node, 3) != !bi_in(g, node, 4) || !bi_in(g, node, 5) != !bi_in(g, node, 6) ||
-         (bi_in(g, node, 3) && !bi_in(g, node, 2)) || (bi_in(g, node, 2) && !bi_in(g, node, 7))))
+        (k < 1 || k > BI_NEIGHBORS_MAX || !bi_in(g, node, 3) != !bi_in(g, node, 4) ||
+         !bi_in(g, node, 5) != !bi_in(g, node, 6) || (bi_in(g, node, 3) && !bi_in(g, node, 2)) ||
+         (bi_in(g, node, 2) && !bi_in(g, node, 7))))
         st = bi_fail(err, BIOINFER_INTERNAL, "%s: inputs that do not belong together, k = %d",
-                     bi_ops[node->op]->name, node->attr.k);
+                     bi_ops[node->op]->name, k);
     return st;
 }
 
 struct bi_edge_terms bi_edge_terms_of(const struct bi_graph *g, const struct bi_node *node,
-                                      const struct bi_bind *b)
+                                      const struct bi_bind *b, int32_t k)
 {
     return (struct bi_edge_terms){.edge = b->in[0],
                                   .self = b->in[1],
@@ -59,7 +59,7 @@ struct bi_edge_terms bi_edge_terms_of(const struct bi_graph *g, const struct bi_
                                   .row = b->in[8],
                                   .token = b->in[9],
                                   .width = (int32_t)bi_in(g, node, 0)->shape[1],
-                                  .k = node->attr.k};
+                                  .k = k};
 }
 
 bool bi_ref_edge(const struct bi_edge_terms *e, int64_t r, int n, double *z)
@@ -91,10 +91,10 @@ double bi_ref_gelu(double x)
 static int edge_sum_infer(struct bi_graph *g, struct bi_node *node, struct bioinfer_error *err)
 {
     const struct bi_value *self = bi_in(g, node, 1);
-    int st = bi_expect_edges(g, node, err);
+    int st = bi_expect_edges(g, node, BI_ATTR(node, edge_sum)->k, err);
     if (!st) /* without an index there is a row for every row of `edge` */
         bi_out_shape(g, node, 0, bi_in(g, node, 7) ? edges_of(self->axis) : bi_in(g, node, 0)->axis,
-                     2, (int64_t[]){self->shape[0] * node->attr.k, self->shape[1]});
+                     2, (int64_t[]){self->shape[0] * BI_ATTR(node, edge_sum)->k, self->shape[1]});
     return st;
 }
 
@@ -103,8 +103,9 @@ static void edge_sum_launch(const struct bi_graph *g, const struct bi_node *node
 {
     const struct bi_value *self = bi_in(g, node, 1);
     BI_LAUNCH(launch, "edge_sum", struct bi_edge_sum_params, .counts = b->counts,
-              .terms = bi_edge_terms_of(g, node, b), .y = b->out[0], .rows = self->shape[0],
-              .axis = (int32_t)self->axis, .act = node->attr.act);
+              .terms = bi_edge_terms_of(g, node, b, BI_ATTR(node, edge_sum)->k), .y = b->out[0],
+              .rows = self->shape[0], .axis = (int32_t)self->axis,
+              .act = BI_ATTR(node, edge_sum)->act);
 }
 
 static void edge_sum_reference(const void *params)
@@ -127,12 +128,11 @@ bi_value_id bi_edge_sum(struct bi_graph *g, const struct bi_edge_args *a, int32_
     return bi_node_add(g, BI_OP_EDGE_SUM,
                        BI_IN(a->edge, a->self, a->other, a->late, a->rank, a->codes, a->table,
                              a->index, a->row, a->token),
-                       BI_ATTRS(.k = k));
+                       BI_ATTRS(edge_sum, .k = k));
 }
 
 const struct bi_op bi_op_edge_sum = {
     .name = "edge_sum",
-    .acts = bi_act_names,
     .infer = edge_sum_infer,
     .launch = edge_sum_launch,
     .reference = edge_sum_reference,

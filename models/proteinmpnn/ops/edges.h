@@ -5,12 +5,12 @@
 #include "../../../kernels/edges.h"
 #include "../../../ops/shared.h"
 
-/* edge_sum.c: the checks and the parameters of inputs 0 to 9; z of an edge, false: there is
- * none. */
-int bi_expect_edges(const struct bi_graph *g, const struct bi_node *node,
+/* edge_sum.c: the checks and the parameters of inputs 0 to 9, of k neighbours; z of an edge, false:
+ * there is none. */
+int bi_expect_edges(const struct bi_graph *g, const struct bi_node *node, int32_t k,
                     struct bioinfer_error *err);
 struct bi_edge_terms bi_edge_terms_of(const struct bi_graph *g, const struct bi_node *node,
-                                      const struct bi_bind *b);
+                                      const struct bi_bind *b, int32_t k);
 bool bi_ref_edge(const struct bi_edge_terms *e, int64_t r, int n, double *z);
 double bi_ref_gelu(double x);
 /* atom_features.c: y [16], the Gaussians of the distance of two points. */

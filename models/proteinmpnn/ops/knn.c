@@ -1,6 +1,6 @@
 /* knn.c - knn: the nearest residues of each residue.
  *   x [N, W], mask [N], start [B + 1], cells [C]?, grid [B, 8]? -> index [N, k], distance [N, k]
- * attr: first = column of the point in x, k. The cells only save work (kernels/edges.h). */
+ * first: column of the point in x. The cells only save work (kernels/edges.h). */
 #include <math.h>
 #include <string.h>
 
@@ -16,14 +16,14 @@ static int knn_infer(struct bi_graph *g, struct bi_node *node, struct bioinfer_e
         st = bi_expect(g, node, 1, 1, x->shape[0], err);
     if (!st)
         st = bi_expect_start(g, node, 2, err);
-    if (!st && (node->attr.k < 1 || node->attr.k > BI_NEIGHBORS_MAX || node->attr.first < 0 ||
-                node->attr.first + 3 > x->shape[1]))
+    if (!st && (BI_ATTR(node, knn)->k < 1 || BI_ATTR(node, knn)->k > BI_NEIGHBORS_MAX ||
+                BI_ATTR(node, knn)->first < 0 || BI_ATTR(node, knn)->first + 3 > x->shape[1]))
         st = bi_fail(err, BIOINFER_INTERNAL, "knn: %d neighbours of points at column %d of %lld",
-                     node->attr.k, node->attr.first, (long long)x->shape[1]);
+                     BI_ATTR(node, knn)->k, BI_ATTR(node, knn)->first, (long long)x->shape[1]);
     if (st)
         return st;
     shape[0] = x->shape[0];
-    shape[1] = node->attr.k;
+    shape[1] = BI_ATTR(node, knn)->k;
     bi_out_shape(g, node, 0, x->axis, 2, shape);
     bi_out_shape(g, node, 1, x->axis, 2, shape);
     bi_out(g, node, 0)->dtype = BI_I32;
@@ -37,7 +37,8 @@ static void knn_launch(const struct bi_graph *g, const struct bi_node *node,
     BI_LAUNCH(launch, "knn", struct bi_knn_params, .counts = b->counts, .x = b->in[0],
               .mask = b->in[1], .start = b->in[2], .cells = b->in[3], .grid = b->in[4],
               .index = b->out[0], .distance = b->out[1], .rows = x->shape[0],
-              .width = (int32_t)x->shape[1], .first = node->attr.first, .k = node->attr.k);
+              .width = (int32_t)x->shape[1], .first = BI_ATTR(node, knn)->first,
+              .k = BI_ATTR(node, knn)->k);
 }
 
 /* In float32, as the kernels: which of two near equals comes first is part of the result. */
@@ -100,7 +101,7 @@ bi_value_id bi_knn(struct bi_graph *g, bi_value_id x, int32_t first, bi_value_id
                    bi_value_id *distance)
 {
     bi_value_id id = bi_node_add(g, BI_OP_KNN, BI_IN(x, mask, start, cells, grid),
-                                 BI_ATTRS(.first = first, .k = k));
+                                 BI_ATTRS(knn, .first = first, .k = k));
     *distance = bi_other_output(g, id, 1);
     return id;
 }

@@ -1,6 +1,6 @@
 /* neighbor_sum.c - neighbor_sum: the messages of a residue's edges, added up.
  *   x [R k, D], mask [N]?, index [N, k]?, token [R]? -> sum [R, D], weight [R]
- * attr: k, factor. Formula: kernels/edges.h. */
+ * Formula: kernels/edges.h. */
 #include <string.h>
 
 #include "edges.h"
@@ -16,7 +16,7 @@ static enum bi_axis rows_of(enum bi_axis edges)
 static int neighbor_sum_infer(struct bi_graph *g, struct bi_node *node, struct bioinfer_error *err)
 {
     const struct bi_value *x = bi_in(g, node, 0);
-    int64_t k = node->attr.k;
+    int64_t k = BI_ATTR(node, neighbor_sum)->k;
     int st = bi_expect(g, node, 0, 2, -1, err);
     if (!st && bi_in(g, node, 2))
         st = bi_expect(g, node, 2, 2, k, err);
@@ -37,8 +37,8 @@ static void neighbor_sum_launch(const struct bi_graph *g, const struct bi_node *
     BI_LAUNCH(launch, "neighbor_sum", struct bi_neighbor_sum_params, .counts = b->counts,
               .x = b->in[0], .mask = b->in[1], .index = b->in[2], .token = b->in[3],
               .sum = b->out[0], .weight = b->out[1], .rows = sum->shape[0],
-              .axis = (int32_t)sum->axis, .width = (int32_t)sum->shape[1], .k = node->attr.k,
-              .factor = node->attr.factor);
+              .axis = (int32_t)sum->axis, .width = (int32_t)sum->shape[1],
+              .k = BI_ATTR(node, neighbor_sum)->k, .factor = BI_ATTR(node, neighbor_sum)->factor);
 }
 
 double bi_ref_edge_mask(const float *mask, const int32_t *index, int64_t token, int32_t k, int n)
@@ -77,7 +77,7 @@ bi_value_id bi_neighbor_sum(struct bi_graph *g, bi_value_id x, bi_value_id mask,
                             bi_value_id token, int32_t k, float factor, bi_value_id *weight)
 {
     bi_value_id id = bi_node_add(g, BI_OP_NEIGHBOR_SUM, BI_IN(x, mask, index, token),
-                                 BI_ATTRS(.k = k, .factor = factor));
+                                 BI_ATTRS(neighbor_sum, .k = k, .factor = factor));
     *weight = bi_other_output(g, id, 1);
     return id;
 }

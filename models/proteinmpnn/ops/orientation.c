@@ -1,5 +1,5 @@
 /* orientation.c - orientation: direction and rotation of the neighbour's frame, from CA alone.
- *   x [N, W], index [N, k], start [B + 1] -> [N k, 7].   attr: first = column of CA in x
+ *   x [N, W], index [N, k], start [B + 1] -> [N k, 7].   first: column of CA in x
  * Source: dauparas/ProteinMPNN:protein_mpnn_utils.py, CA_ProteinFeatures; cross products over the
  * three coordinates, as the reference does for every batch size but 3. */
 #include <math.h>
@@ -16,7 +16,8 @@ static int orientation_infer(struct bi_graph *g, struct bi_node *node, struct bi
         st = bi_expect(g, node, 1, 2, -1, err);
     if (!st)
         st = bi_expect_start(g, node, 2, err);
-    if (!st && (x->shape[0] != index->shape[0] || node->attr.first + 3 > x->shape[1]))
+    if (!st &&
+        (x->shape[0] != index->shape[0] || BI_ATTR(node, orientation)->first + 3 > x->shape[1]))
         st = bi_fail(err, BIOINFER_INTERNAL, "orientation: x %s, index %s", bi_shape_text(x).text,
                      bi_shape_text(index).text);
     if (!st)
@@ -30,7 +31,8 @@ static void orientation_launch(const struct bi_graph *g, const struct bi_node *n
     const struct bi_value *x = bi_in(g, node, 0);
     BI_LAUNCH(launch, "orientation", struct bi_orientation_params, .counts = b->counts,
               .x = b->in[0], .index = b->in[1], .start = b->in[2], .y = b->out[0],
-              .rows = x->shape[0], .width = (int32_t)x->shape[1], .first = node->attr.first,
+              .rows = x->shape[0], .width = (int32_t)x->shape[1],
+              .first = BI_ATTR(node, orientation)->first,
               .k = (int32_t)bi_in(g, node, 1)->shape[1]);
 }
 
@@ -126,7 +128,8 @@ static void orientation_reference(const void *params)
 bi_value_id bi_orientation(struct bi_graph *g, bi_value_id x, int32_t first, bi_value_id index,
                            bi_value_id start)
 {
-    return bi_node_add(g, BI_OP_ORIENTATION, BI_IN(x, index, start), BI_ATTRS(.first = first));
+    return bi_node_add(g, BI_OP_ORIENTATION, BI_IN(x, index, start),
+                       BI_ATTRS(orientation, .first = first));
 }
 
 const struct bi_op bi_op_orientation = {

@@ -8,7 +8,7 @@ static int edge_forces_infer(struct bi_graph *g, struct bi_node *node, struct bi
 {
     int st = bi_expect(g, node, 0, 2, 3, err);
     if (!st)
-        st = bi_expect_edge_list(g, node, -1, 0, err);
+        st = bi_expect_edge_list(g, node, -1, 0, 0, err);
     if (!st && bi_in(g, node, 0)->shape[0] != bi_in(g, node, 1)->shape[0])
         st = bi_fail(err, BIOINFER_INTERNAL, "edge_forces: derivatives %s of vectors %s",
                      bi_shape_text(bi_in(g, node, 0)).text, bi_shape_text(bi_in(g, node, 1)).text);
@@ -22,7 +22,7 @@ static void edge_forces_launch(const struct bi_graph *g, const struct bi_node *n
                                const struct bi_bind *b, struct bi_launch *launch)
 {
     BI_LAUNCH(launch, "edge_forces", struct bi_edge_forces_params,
-              .edges = bi_edge_list_of(g, node, b, 1, -1, 0), .d = b->in[0], .y = b->out[0]);
+              .edges = bi_edge_list_of(g, node, b, 1, -1, 0, 0), .d = b->in[0], .y = b->out[0]);
 }
 
 static void edge_forces_reference(const void *params)

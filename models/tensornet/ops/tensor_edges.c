@@ -15,7 +15,7 @@ static int expect_numbers(const struct bi_graph *g, const struct bi_node *node, 
 }
 
 int bi_expect_edge_list(const struct bi_graph *g, const struct bi_node *node, int table,
-                        int64_t width, struct bioinfer_error *err)
+                        int64_t width, float cutoff, struct bioinfer_error *err)
 {
     const int first = table < 0 ? 1 : 0;
     int st = bi_expect(g, node, first, 2, 3, err);
@@ -25,14 +25,15 @@ int bi_expect_edge_list(const struct bi_graph *g, const struct bi_node *node, in
         st = expect_numbers(g, node, first + k, bi_in(g, node, first)->shape[0], err);
     if (!st && table >= 0)
         st = bi_expect(g, node, table, 2, 12 * width, err);
-    if (!st && table >= 0 && (bi_in(g, node, table)->shape[0] < 1 || !(node->attr.factor > 0)))
+    if (!st && table >= 0 && (bi_in(g, node, table)->shape[0] < 1 || !(cutoff > 0)))
         st = bi_fail(err, BIOINFER_INTERNAL, "%s: a table %s up to %g", bi_ops[node->op]->name,
-                     bi_shape_text(bi_in(g, node, table)).text, (double)node->attr.factor);
+                     bi_shape_text(bi_in(g, node, table)).text, (double)cutoff);
     return st;
 }
 
 struct bi_edge_list bi_edge_list_of(const struct bi_graph *g, const struct bi_node *node,
-                                    const struct bi_bind *b, int first, int table, int64_t width)
+                                    const struct bi_bind *b, int first, int table, int64_t width,
+                                    float cutoff)
 {
     return (struct bi_edge_list){.counts = b->counts,
                                  .vector = b->in[first],
@@ -41,7 +42,7 @@ struct bi_edge_list bi_edge_list_of(const struct bi_graph *g, const struct bi_no
                                  .reverse = b->in[first + 3],
                                  .table = table < 0 ? NULL : b->in[table],
                                  .rows = bi_in(g, node, first + 1)->shape[0] - 1,
-                                 .cutoff = node->attr.factor,
+                                 .cutoff = cutoff,
                                  .knots = table < 0 ? 0 : (int32_t)bi_in(g, node, table)->shape[0],
                                  .width = (int32_t)width};
 }

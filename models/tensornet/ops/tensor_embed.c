@@ -1,7 +1,7 @@
 /* tensor_embed.c - tensor_embed: the first matrices of atoms, sums over their edges.
  *   vector [E, 3], start [N + 1], col, reverse [E], code [N], own, other [kinds, F],
  *   table [knots, 12 F], self [F]? -> [N, F], [3 N, F], [5 N, F]
- * attr: factor = the cutoff, in the unit of the vectors. */
+ * cutoff: in the unit of the vectors. */
 #include <math.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@ static int embed_infer(struct bi_graph *g, struct bi_node *node, struct bioinfer
 {
     const struct bi_value *own = bi_in(g, node, 5);
     const int64_t width = own->rank == 2 ? own->shape[1] : 0, n = bi_in(g, node, 4)->shape[0];
-    int st = bi_expect_edge_list(g, node, 7, width, err);
+    int st = bi_expect_edge_list(g, node, 7, width, BI_ATTR(node, tensor_embed)->cutoff, err);
     if (!st)
         st = bi_expect(g, node, 6, 2, width, err);
     if (!st && bi_in(g, node, 8))
@@ -33,7 +33,8 @@ static void embed_launch(const struct bi_graph *g, const struct bi_node *node,
                          const struct bi_bind *b, struct bi_launch *launch)
 {
     BI_LAUNCH(launch, "tensor_embed", struct bi_tensor_embed_params,
-              .edges = bi_edge_list_of(g, node, b, 0, 7, bi_in(g, node, 5)->shape[1]),
+              .edges = bi_edge_list_of(g, node, b, 0, 7, bi_in(g, node, 5)->shape[1],
+                                       BI_ATTR(node, tensor_embed)->cutoff),
               .code = b->in[4], .own = b->in[5], .other = b->in[6], .self = b->in[8],
               .y = {b->out[0], b->out[1], b->out[2]});
 }
@@ -88,7 +89,7 @@ static void embed_grad(struct bi_graph *g, const struct bi_node *node, const bi_
                        unsigned wanted, bi_value_id *dx)
 {
     (void)wanted; /* all else is a number of the model or of the batch */
-    dx[0] = bi_tensor_embed_grad(g, node->in, dy, node->attr.factor);
+    dx[0] = bi_tensor_embed_grad(g, node->in, dy, BI_ATTR(node, tensor_embed)->cutoff);
 }
 
 /* own, other: numbers that the kinds of an atom and of its neighbour add to Z. self: the first
@@ -100,7 +101,7 @@ bi_value_id bi_tensor_embed(struct bi_graph *g, const struct bi_edge_values *edg
     return bi_node_add(g, BI_OP_TENSOR_EMBED,
                        BI_IN(edges->vector, edges->start, edges->col, edges->reverse, code, own,
                              other, table, self),
-                       BI_ATTRS(.factor = cutoff));
+                       BI_ATTRS(tensor_embed, .cutoff = cutoff));
 }
 
 const struct bi_op bi_op_tensor_embed = {

@@ -11,7 +11,7 @@ static int embed_grad_infer(struct bi_graph *g, struct bi_node *node, struct bio
 {
     const int64_t width = bi_in(g, node, 5)->shape[1], n = bi_in(g, node, 4)->shape[0];
     static const int numbers[3] = {1, 3, 5};
-    int st = bi_expect_edge_list(g, node, 7, width, err);
+    int st = bi_expect_edge_list(g, node, 7, width, BI_ATTR(node, tensor_embed_grad)->cutoff, err);
     for (int k = 0; !st && k < 3; k++)
         if (bi_in(g, node, 9 + k) && !(st = bi_expect(g, node, 9 + k, 2, width, err)) &&
             bi_in(g, node, 9 + k)->shape[0] != numbers[k] * n)
@@ -27,7 +27,8 @@ static void embed_grad_launch(const struct bi_graph *g, const struct bi_node *no
                               const struct bi_bind *b, struct bi_launch *launch)
 {
     BI_LAUNCH(launch, "tensor_embed_grad", struct bi_tensor_embed_params,
-              .edges = bi_edge_list_of(g, node, b, 0, 7, bi_in(g, node, 5)->shape[1]),
+              .edges = bi_edge_list_of(g, node, b, 0, 7, bi_in(g, node, 5)->shape[1],
+                                       BI_ATTR(node, tensor_embed_grad)->cutoff),
               .code = b->in[4], .own = b->in[5], .other = b->in[6],
               .g = {b->in[9], b->in[10], b->in[11]}, .dvector = b->out[0]);
 }
@@ -101,7 +102,7 @@ bi_value_id bi_tensor_embed_grad(struct bi_graph *g, const bi_value_id in[9],
     return bi_node_add(
         g, BI_OP_TENSOR_EMBED_GRAD,
         BI_IN(in[0], in[1], in[2], in[3], in[4], in[5], in[6], in[7], BI_NONE, dx[0], dx[1], dx[2]),
-        BI_ATTRS(.factor = cutoff));
+        BI_ATTRS(tensor_embed_grad, .cutoff = cutoff));
 }
 
 const struct bi_op bi_op_tensor_embed_grad = {

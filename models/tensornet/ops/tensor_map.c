@@ -19,7 +19,18 @@ static enum bi_tensor_function function_of(const struct bi_node *node)
 
 static int32_t parts_of(const struct bi_node *node)
 {
-    return node->attr.n == 3 ? 3 : 1;
+    const int32_t parts = node->op == BI_OP_TENSOR_NORM ? BI_ATTR(node, tensor_norm)->parts
+                          : node->op == BI_OP_TENSOR_NORM_GRAD
+                              ? BI_ATTR(node, tensor_norm_grad)->parts
+                              : 1;
+    return parts == 3 ? 3 : 1;
+}
+
+static int32_t so3_of(const struct bi_node *node)
+{
+    return node->op == BI_OP_TENSOR_PRODUCT        ? BI_ATTR(node, tensor_product)->so3
+           : node->op == BI_OP_TENSOR_PRODUCT_GRAD ? BI_ATTR(node, tensor_product_grad)->so3
+                                                   : 0;
 }
 
 /* Sets the shape of an operand with m numbers for an atom. Three numbers of an atom are rows of a
@@ -62,8 +73,7 @@ void bi_launch_tensor_map(const struct bi_graph *g, const struct bi_node *node,
     struct bi_tensor_map_params *p = (struct bi_tensor_map_params *)launch->params;
     BI_LAUNCH(launch, "tensor_map", struct bi_tensor_map_params, .counts = b->counts,
               .rows = bi_in(g, node, 0)->shape[0], .width = (int32_t)bi_in(g, node, 0)->shape[1],
-              .function = (int32_t)function_of(node), .parts = parts_of(node),
-              .so3 = node->attr.first);
+              .function = (int32_t)function_of(node), .parts = parts_of(node), .so3 = so3_of(node));
     for (int k = 0; k < BI_TENSOR_MAP_IN; k++)
         p->in[k] = b->in[k];
     for (int k = 0; k < BI_TENSOR_MAP_OUT; k++)

@@ -1,7 +1,7 @@
 /* tensor_message.c - tensor_message: what atoms get of the matrices of their neighbours.
  *   vector [E, 3], start [N + 1], col, reverse [E], Y, table [knots, 12 F], self [3 F]?
  *   -> [N, F], [3 N, F], [5 N, F]
- * attr: factor = the cutoff, in the unit of the vectors. */
+ * cutoff: in the unit of the vectors. */
 #include <string.h>
 
 #include "tensors.h"
@@ -11,7 +11,8 @@ static int message_infer(struct bi_graph *g, struct bi_node *node, struct bioinf
     const struct bi_value *y = bi_in(g, node, 4);
     int st = bi_expect(g, node, 4, 2, -1, err);
     if (!st)
-        st = bi_expect_edge_list(g, node, 7, y->shape[1], err);
+        st = bi_expect_edge_list(g, node, 7, y->shape[1], BI_ATTR(node, tensor_message)->cutoff,
+                                 err);
     for (int k = 1; !st && k < 3; k++)
         if (!(st = bi_expect(g, node, 4 + k, 2, y->shape[1], err)) &&
             bi_in(g, node, 4 + k)->shape[0] != (2 * k + 1) * y->shape[0])
@@ -31,7 +32,8 @@ static void message_launch(const struct bi_graph *g, const struct bi_node *node,
                            const struct bi_bind *b, struct bi_launch *launch)
 {
     BI_LAUNCH(launch, "tensor_message", struct bi_tensor_message_params,
-              .edges = bi_edge_list_of(g, node, b, 0, 7, bi_in(g, node, 4)->shape[1]),
+              .edges = bi_edge_list_of(g, node, b, 0, 7, bi_in(g, node, 4)->shape[1],
+                                       BI_ATTR(node, tensor_message)->cutoff),
               .x = {b->in[4], b->in[5], b->in[6]}, .self = b->in[8],
               .y = {b->out[0], b->out[1], b->out[2]});
 }
@@ -70,7 +72,8 @@ static void message_grad(struct bi_graph *g, const struct bi_node *node, const b
 {
     bi_value_id out[4];
     (void)wanted; /* vectors and Y; the table is the model's */
-    bi_node_outputs(g, bi_tensor_message_grad(g, node->in, dy, node->attr.factor), out, 4);
+    bi_node_outputs(
+        g, bi_tensor_message_grad(g, node->in, dy, BI_ATTR(node, tensor_message)->cutoff), out, 4);
     for (int k = 0; k < 3; k++)
         dx[4 + k] = out[k];
     dx[0] = out[3];
@@ -84,7 +87,7 @@ bi_value_id bi_tensor_message(struct bi_graph *g, const struct bi_edge_values *e
     return bi_node_add(g, BI_OP_TENSOR_MESSAGE,
                        BI_IN(edges->vector, edges->start, edges->col, edges->reverse, y[0], y[1],
                              y[2], table, self),
-                       BI_ATTRS(.factor = cutoff));
+                       BI_ATTRS(tensor_message, .cutoff = cutoff));
 }
 
 const struct bi_op bi_op_tensor_message = {

@@ -10,7 +10,8 @@
 static int message_grad_infer(struct bi_graph *g, struct bi_node *node, struct bioinfer_error *err)
 {
     const struct bi_value *y = bi_in(g, node, 4);
-    int st = bi_expect_edge_list(g, node, 7, y->shape[1], err);
+    int st = bi_expect_edge_list(g, node, 7, y->shape[1],
+                                 BI_ATTR(node, tensor_message_grad)->cutoff, err);
     for (int k = 0; !st && k < 3; k++)
         if (bi_in(g, node, 9 + k) && !(st = bi_expect(g, node, 9 + k, 2, y->shape[1], err)) &&
             bi_in(g, node, 9 + k)->shape[0] != (2 * k + 1) * y->shape[0])
@@ -27,7 +28,8 @@ static void message_grad_launch(const struct bi_graph *g, const struct bi_node *
                                 const struct bi_bind *b, struct bi_launch *launch)
 {
     BI_LAUNCH(launch, "tensor_message_grad", struct bi_tensor_message_params,
-              .edges = bi_edge_list_of(g, node, b, 0, 7, bi_in(g, node, 4)->shape[1]),
+              .edges = bi_edge_list_of(g, node, b, 0, 7, bi_in(g, node, 4)->shape[1],
+                                       BI_ATTR(node, tensor_message_grad)->cutoff),
               .x = {b->in[4], b->in[5], b->in[6]}, .self = b->in[8],
               .g = {b->in[9], b->in[10], b->in[11]}, .y = {b->out[0], b->out[1], b->out[2]},
               .dvector = b->out[3]);
@@ -93,7 +95,7 @@ bi_value_id bi_tensor_message_grad(struct bi_graph *g, const bi_value_id in[9],
     return bi_node_add(
         g, BI_OP_TENSOR_MESSAGE_GRAD,
         BI_IN(in[0], in[1], in[2], in[3], in[4], in[5], in[6], in[7], in[8], dm[0], dm[1], dm[2]),
-        BI_ATTRS(.factor = cutoff));
+        BI_ATTRS(tensor_message_grad, .cutoff = cutoff));
 }
 
 const struct bi_op bi_op_tensor_message_grad = {

@@ -12,7 +12,8 @@ static void norm_grad(struct bi_graph *g, const struct bi_node *node, const bi_v
 /* parts: 1 or 3. */
 bi_value_id bi_tensor_norm(struct bi_graph *g, const bi_value_id x[3], int32_t parts)
 {
-    return bi_node_add(g, BI_OP_TENSOR_NORM, BI_IN(x[0], x[1], x[2]), BI_ATTRS(.n = parts));
+    return bi_node_add(g, BI_OP_TENSOR_NORM, BI_IN(x[0], x[1], x[2]),
+                       BI_ATTRS(tensor_norm, .parts = parts));
 }
 
 const struct bi_op bi_op_tensor_norm = {

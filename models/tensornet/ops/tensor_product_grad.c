@@ -9,7 +9,7 @@ bi_value_id bi_tensor_product_grad(struct bi_graph *g, const bi_value_id y[3],
 {
     return bi_node_add(g, BI_OP_TENSOR_PRODUCT_GRAD,
                        BI_IN(y[0], y[1], y[2], m[0], m[1], m[2], d[0], d[1], d[2], c),
-                       BI_ATTRS(.first = so3));
+                       BI_ATTRS(tensor_product_grad, .so3 = so3));
 }
 
 const struct bi_op bi_op_tensor_product_grad = {

@@ -13,9 +13,10 @@ void bi_ref_tensor_map(const void *params);
 /* tensor_edges.c: checks inputs 0 to 3, the edges, and the table of three factors at input `table`
  * (-1: there is none) against `width`; the parameters of the edges. */
 int bi_expect_edge_list(const struct bi_graph *g, const struct bi_node *node, int table,
-                        int64_t width, struct bioinfer_error *err);
+                        int64_t width, float cutoff, struct bioinfer_error *err);
 struct bi_edge_list bi_edge_list_of(const struct bi_graph *g, const struct bi_node *node,
-                                    const struct bi_bind *b, int first, int table, int64_t width);
+                                    const struct bi_bind *b, int first, int table, int64_t width,
+                                    float cutoff);
 /* The length of edge e and its place among the knots; u: the unit vector, in double. */
 double bi_ref_edge_length(const struct bi_edge_list *l, int64_t e, double u[3]);
 /* Factor k of channel f at a place of the table, and its derivative. */
