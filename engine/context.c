@@ -397,8 +397,9 @@ static int open_device(struct bioinfer_model *m, const char *device, const char 
     if (terms && !is(m->caps.precision, precision))
         return bi_fail(err, BIOINFER_UNSUPPORTED,
                        "precision bf16x2: the %s backend has no such products", m->ops->name);
-    m->half = m->caps.half && !is(precision, "fp32");
-    if (half && m->base.def->float32)
+    m->half = m->caps.half &&
+              (half || (m->base.def->half == BI_HALF_USUAL && !is(precision, "fp32")));
+    if (half && m->base.def->half == BI_HALF_NEVER)
         return bi_fail(err, BIOINFER_UNSUPPORTED, "precision fp16: %s is computed in fp32",
                        m->base.def->name);
     return 0;
@@ -545,8 +546,6 @@ int bi_model_open_on(bioinfer_model **out, bioinfer_context *ctx, const char *pa
         (st = p.head ? open_head(m, p.head, err) : 0) || (st = bi_store_new(m, err)))
         goto out;
     say_head(m);
-    if (m->base.def->float32)
-        m->half = false;
     if (p.check_weights && (st = check_all(m, err)))
         goto out;
     *out = m;

@@ -1,6 +1,8 @@
 /* grids.cu - values of all pairs of places: symmetrise, outer_add, grid_logits, head_products.
- * Rows of gpu_rows.h, but for the products, which are one to a thread. */
+ * Rows of gpu_rows.h, but for the products: 32 rows of a head by 32 of w to a block. */
 #include "gpu_rows.h"
+
+#include "gpu_heads.h"
 
 #pragma clang force_cuda_host_device begin
 #include "grids.h"
@@ -46,17 +48,23 @@ KERNEL(grid_logits_f32, struct bi_grid_logits_params, ROW_THREADS, 4)
         p.y[r * p.ldy + h] = s[(int64_t)h * p.n] + 0.5f * (by_i[h * m] + by_j[h * m]);
 }
 
-KERNEL(head_products_f32, struct bi_head_products_params, ROW_THREADS, 4)
+KERNEL(head_products_f32, struct bi_head_products_params, PAIR_THREADS, 1)
 {
-    const int64_t number = (int64_t)block_x() * ROW_THREADS + thread_id();
-    const int64_t i = number % p.m, h = number / p.m % p.n_heads, r = number / (p.m * p.n_heads);
-    if (r >= p.rows)
+    SHARED(pair_tiles, s, sizeof(pair_tiles));
+    const int64_t height = p.rows / p.blocks, down = (height + PAIR_ROWS - 1) / PAIR_ROWS;
+    const int64_t across = (p.m + PAIR_ROWS - 1) / PAIR_ROWS, block = block_x() / (down * across);
+    const int first = (int)(block_x() / across % down) * PAIR_ROWS;
+    const int column = (int)(block_x() % across) * PAIR_ROWS, h = block_y();
+    const float *x = p.x + (block * height + first) * p.ldx + h * p.d;
+    const float *w = p.w + (block * p.m + column) * p.ldw + h * p.d;
+    const pair_scores sum =
+        multiply_pairs<float>(s, head_rows{x, p.ldx, nullptr, (int)height - first, p.d},
+                              head_rows{w, p.ldw, nullptr, (int)p.m - column, p.d});
+    if (first + pair_row() >= height)
         return;
-    const float *x = p.x + r * p.ldx + h * p.d;
-    const float *w = p.w + (r / (p.rows / p.blocks) * p.m + i) * p.ldw + h * p.d;
-    float sum = 0;
-#pragma GCC unroll 1
-    for (int c = 0; c < p.d; c++)
-        sum = fma_(x[c], w[c], sum);
-    p.y[r * p.ldy + h * p.m + i] = sum;
+    float *y = p.y + (block * height + first + pair_row()) * p.ldy + h * p.m + column;
+#pragma GCC unroll 4
+    for (int c = 0; c < PAIR_OF; c++)
+        if (column + pair_column(c) < p.m)
+            y[pair_column(c)] = sum.of[c];
 }

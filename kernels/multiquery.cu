@@ -211,10 +211,11 @@ DEV void mq_attend(const struct bi_multiquery_params &p, mq_tiles<E> &s, mq_rows
 }
 
 /* Divides the sums of a wave's rows by their weights' and writes them. */
-template <int E>
+template <typename Y, int E>
 DEV void mq_put(const struct bi_multiquery_params &p, const mq_rows<E> &w, int64_t start, int first)
 {
-    const bool whole = ((u64)p.y | (u64)p.ldy * 2 | (u64)p.e * 2) % (ACC_RUN * 2) == 0;
+    enum { BYTES = (int)sizeof(Y) };
+    const bool whole = ((u64)p.y | (u64)p.ldy * BYTES | (u64)p.e * BYTES) % (ACC_RUN * BYTES) == 0;
 #pragma GCC unroll 4
     for (int m = 0; m < MQ_MT; m++) {
         float rest[ACC_ROWS];
@@ -225,15 +226,15 @@ DEV void mq_put(const struct bi_multiquery_params &p, const mq_rows<E> &w, int64
         for (int k = 0; k < E / 16; k++)
 #pragma GCC unroll 8
             for (int e = 0; e < ACC; e += ACC_RUN) {
-                typedef f16 run __attribute__((vector_size(ACC_RUN * 2)));
+                typedef Y run __attribute__((vector_size(ACC_RUN * sizeof(Y))));
                 const int row = first + m * 16 + acc_m(e), i = k * 16 + acc_n(e);
-                f16 *y = (f16 *)p.y + (start + row / p.n_heads) * p.ldy + row % p.n_heads * p.e + i;
+                Y *y = (Y *)p.y + (start + row / p.n_heads) * p.ldy + row % p.n_heads * p.e + i;
                 run v;
                 if (row >= p.n * p.n_heads || i >= p.e)
                     continue;
 #pragma GCC unroll 4
                 for (int u = 0; u < ACC_RUN; u++)
-                    v[u] = (f16)(w.o[m][k].of[e + u] * rest[acc_row(e)]);
+                    v[u] = (Y)(w.o[m][k].of[e + u] * rest[acc_row(e)]);
                 if (whole && i + ACC_RUN <= p.e) {
                     *(run *)y = v;
                 } else {
@@ -246,7 +247,7 @@ DEV void mq_put(const struct bi_multiquery_params &p, const mq_rows<E> &w, int64
     }
 }
 
-template <int E, bool capped> DEV void multiquery(const struct bi_multiquery_params &p)
+template <int E, bool capped, typename Y> DEV void multiquery(const struct bi_multiquery_params &p)
 {
     SHARED(mq_tiles<E>, s, sizeof(mq_tiles<E>));
     const int tiles = (p.n * p.n_heads + MQ_ROWS - 1) / MQ_ROWS;
@@ -286,15 +287,15 @@ template <int E, bool capped> DEV void multiquery(const struct bi_multiquery_par
         mq_attend<E, capped>(p, s, w, key);
         barrier(); /* the tile is used up */
     }
-    mq_put(p, w, start, first + own);
+    mq_put<Y>(p, w, start, first + own);
 }
 
-KERNEL(multiquery_capped_f16, struct bi_multiquery_params, MQ_THREADS, 1)
+KERNEL(multiquery_capped_f16_f16, struct bi_multiquery_params, MQ_THREADS, 1)
 {
-    multiquery<192, true>(p);
+    multiquery<192, true, f16>(p);
 }
 
-KERNEL(multiquery_f16, struct bi_multiquery_params, MQ_THREADS, 1)
+KERNEL(multiquery_f16_f32, struct bi_multiquery_params, MQ_THREADS, 1)
 {
-    multiquery<128, false>(p);
+    multiquery<128, false, float>(p);
 }

@@ -225,6 +225,13 @@ struct bi_release {
     uint64_t size;        /* bytes of the files, about; 0 = not known */
 };
 
+/* Whether a device that can takes operands of products in float16. */
+enum bi_half_use {
+    BI_HALF_USUAL,
+    BI_HALF_ASKED, /* only where --precision fp16 asks for it, as it loses more than gates allow */
+    BI_HALF_NEVER  /* decisions follow from each other, or forces from small differences */
+};
+
 struct bi_model_def {
     const char *name;                     /* "esm2" */
     const char *summary;                  /* one line for --help */
@@ -233,9 +240,7 @@ struct bi_model_def {
     enum bioinfer_family_letters letters; /* how its records are read */
     const struct bi_release *releases;    /* NULL = none is known */
     bool gpu; /* every op of its graphs has GPU kernels: `--device auto` may take one */
-    /* It is computed in float32 on every device: decisions follow from each other, forces from
-     * small differences, or float16 was found to lose too much. */
-    bool float32;
+    enum bi_half_use half;
     /* Does this family own the checkpoint? Looks at names and config only. */
     bool (*recognise)(const struct bi_checkpoint *cp);
     /* Reads the configuration, binds and checks every weight. model->cp is set. */

@@ -1,4 +1,5 @@
-/* rmsnorm.c - x / sqrt(mean of squares + eps) * w.   x [R, D], w [D] -> [R, D] */
+/* rmsnorm.c - x / sqrt(mean of squares + eps) * w + b.   x [R, D], w [D], b [D]? -> [R, D]
+ *   b: made by the rule rmsnorm_offset. */
 #include <string.h>
 
 #include "../kernels/layernorm.h"
@@ -17,7 +18,7 @@ static void rmsnorm_launch(const struct bi_graph *g, const struct bi_node *node,
 {
     const struct bi_value *x = bi_in(g, node, 0);
     BI_LAUNCH(launch, "layernorm", struct bi_layernorm_params, .counts = b->counts, .x = b->in[0],
-              .w = b->in[1], .y = b->out[0], .ldx = b->in_ld[0], .ldy = b->out_ld[0],
+              .w = b->in[1], .b = b->in[2], .y = b->out[0], .ldx = b->in_ld[0], .ldy = b->out_ld[0],
               .rows = x->shape[0], .axis = (int32_t)x->axis, .width = (int32_t)x->shape[1],
               .rms = 1, .eps = BI_ATTR(node, rmsnorm)->eps);
 }

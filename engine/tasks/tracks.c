@@ -152,6 +152,10 @@ static int take_views(struct bi_tracks_task *s, const struct bioinfer_tracks_par
     if (s->h->kind == BIOINFER_JUNCTIONS && (s->n_views > 1 || s->shifts[0] || p->sums))
         return bi_fail(err, BIOINFER_INVALID, "%s: junctions have no shifts, sums or other strand",
                        s->h->name);
+    if (s->h->kind == BIOINFER_JUNCTIONS && s->task.model->half)
+        return bi_fail(err, BIOINFER_UNSUPPORTED,
+                       "precision fp16: %s is computed in fp32, as its sites are chosen by rank",
+                       s->h->name);
     bi_tracks_codes(s, p->quarter != 0);
     s->sums = p->sums;
     if (p->sums < BIOINFER_NO_SUMS || p->sums > BIOINFER_SUMS_AND_LOGS)

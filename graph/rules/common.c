@@ -249,6 +249,25 @@ const struct bi_rule bi_rule_add_layernorm = {
     .rewrite = to_add_layernorm,
 };
 
+static bool is_offset(const struct bi_match *m)
+{
+    const struct bi_value *b = &m->g->values[bi_match_value(m, "b")];
+    return b->rank == 1 && b->shape[0] == m->g->values[bi_match_value(m, "x")].shape[1];
+}
+
+static bi_value_id to_rmsnorm_offset(struct bi_match *m)
+{
+    return NEW(m->g, BI_OP_RMSNORM, BI_ATTRS_OF(bi_match_node(m, "norm")), bi_match_value(m, "x"),
+               bi_match_value(m, "w"), bi_match_value(m, "b"));
+}
+
+const struct bi_rule bi_rule_rmsnorm_offset = {
+    .name = "rmsnorm_offset",
+    .pattern = NODE(ADD, NULL, NODE(RMSNORM, "norm", VALUE("x"), VALUE("w")), VALUE("b")),
+    .guard = is_offset,
+    .rewrite = to_rmsnorm_offset,
+};
+
 static bool one_group(const struct bi_match *m)
 {
     return BI_ATTR(bi_match_node(m, "norm"), layernorm)->groups <= 1;
@@ -281,7 +300,7 @@ const struct bi_rule bi_rule_norm_pool = {
 
 const struct bi_rule bi_rule_rmsnorm_pool = {
     .name = "rmsnorm_pool",
-    .pattern = NODE(MEAN_POOL, NULL, NODE(RMSNORM, "norm", VALUE("x"), VALUE("gain")),
+    .pattern = NODE(MEAN_POOL, NULL, NODE(RMSNORM, "norm", VALUE("x"), VALUE("gain"), ANY),
                     VALUE("start")),
     .rewrite = to_norm_pool,
 };

@@ -10,14 +10,23 @@
 BI_GPU_ROWS_GRID(symmetrise)
 BI_GPU_ROWS_GRID(outer_add)
 BI_GPU_ROWS_GRID(grid_logits)
-BI_GPU_NUMBERS_GRID(head_products, p->rows * p->n_heads * p->m)
+
+/* 32 rows of a head by 32 of w to a block. */
+static inline void bi_gpu_grid_head_products(const void *params, const struct bi_counts *bucket,
+                                             int32_t grid[2])
+{
+    const struct bi_head_products_params *p = (const struct bi_head_products_params *)params;
+    (void)bucket;
+    grid[0] = p->blocks * bi_gpu_blocks(p->rows / p->blocks, 32) * bi_gpu_blocks(p->m, 32);
+    grid[1] = p->n_heads;
+}
 
 /* clang-format off */
 #define BI_GPU_ENTRIES_grids(E) \
     E(symmetrise_f32, grids, symmetrise, 256, 0, symmetrise, f32)    \
     E(outer_add_f32, grids, outer_add, 256, 0, outer_add, f32)       \
     E(grid_logits_f32, grids, grid_logits, 256, 0, grid_logits, f32) \
-    E(head_products_f32, grids, head_products, 256, 0, head_products, f32)
+    E(head_products_f32, grids, head_products, 256, 20864, head_products, f32)
 /* clang-format on */
 
 #endif

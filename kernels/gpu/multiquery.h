@@ -1,7 +1,8 @@
 /* multiquery.h - GPU entries of kernels/multiquery.h, and their grids.
  *
- * multiquery_f32: all arrays f32, a block makes 32 rows of a head. multiquery_capped_f16,
- * multiquery_f16: q, k, v, y f16, bias f32, without a table; a block makes 128 rows of all heads. */
+ * multiquery_f32: all arrays f32, a block makes 32 rows of a head. multiquery_capped_f16_f16,
+ * multiquery_f16_f32: q, k, v f16, y as its name ends, bias f32, without a table; a block makes 128
+ * rows of all heads. */
 #ifndef BI_GPU_MULTIQUERY_ENTRIES_H
 #define BI_GPU_MULTIQUERY_ENTRIES_H
 
@@ -38,8 +39,8 @@ BI_GPU_TAKES_OF(multiquery_plain, multiquery,
 
 /* clang-format off */
 #define BI_GPU_ENTRIES_multiquery(E) \
-    E(multiquery_capped_f16, multiquery, multiquery, 256, 86016, multiquery, multiquery_capped) \
-    E(multiquery_f16, multiquery, multiquery, 256, 69632, multiquery, multiquery_plain)         \
+    E(multiquery_capped_f16_f16, multiquery, multiquery, 256, 86016, multiquery, multiquery_capped) \
+    E(multiquery_f16_f32, multiquery, multiquery, 256, 69632, multiquery, multiquery_plain)         \
     E(multiquery_f32, multiquery_f32, multiquery, 256, 45184, multiquery_f32, f32)
 /* clang-format on */
 

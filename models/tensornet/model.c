@@ -679,7 +679,7 @@ const struct bi_model_def bi_model_tensornet = {
     .obtained = "MatGL's repository (materialyzeai/matgl, pretrained_models) has trained weights: "
                 "model.json and state.pt in a folder",
     .gpu = true,
-    .float32 = true,
+    .half = BI_HALF_NEVER,
     .recognise = bi_tensornet_recognise,
     .open = tensornet_open,
     .energy = &energy,

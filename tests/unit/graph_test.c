@@ -424,6 +424,14 @@ static void g_norm_pool_unbiased(struct fix *f)
     output(f, bi_mean_pool(f->g, norm_of(f, embedding(f, 8)), f->start, 1, 1));
 }
 
+static void g_rmsnorm_offset(struct fix *f)
+{
+    bi_value_id x = embedding(f, 8);
+    output(f, bi_add(f->g, bi_rmsnorm(f->g, x, weight(f, 1, 8, 1, 1), 1e-6f),
+                     weight(f, 1, 8, 1, 0)));
+    output(f, bi_add(f->g, bi_rmsnorm(f->g, x, weight(f, 1, 8, 1, 1), 1e-6f), x)); /* stays */
+}
+
 static void g_rmsnorm_pool(struct fix *f)
 {
     bi_value_id x = embedding(f, 8);
@@ -541,6 +549,7 @@ static void each_rule(void)
         {"attention_bias", g_attention_bias, 1, NULL},
         {"qk_norm_stack", g_qk_norm_stack, 2, NULL},
         {"norm_pool", g_norm_pool_unbiased, 1, NULL},
+        {"rmsnorm_offset", g_rmsnorm_offset, 1, NULL},
         {"rmsnorm_pool", g_rmsnorm_pool, 1, NULL},
         {"linear_residual", g_linear_residual, 2, NULL},
         {"half_pool", g_half_pool, 2, NULL},
@@ -992,6 +1001,7 @@ static void random_op(struct random *r)
         break;
     case 16:
         y = bi_rmsnorm(g, x, weight(r->f, 1, n, 1, 1), 1e-6f);
+        y = pick(r, 2) ? y : bi_add(g, y, weight(r->f, 1, n, 1, 0));
         if (pick(r, 2)) {
             output(r->f, bi_mean_pool(g, y, r->f->start, 0, pick(r, 2)));
             return;
