@@ -57,9 +57,9 @@ KERNEL(head_products_f32, struct bi_head_products_params, PAIR_THREADS, 1)
     const int column = (int)(block_x() % across) * PAIR_ROWS, h = block_y();
     const float *x = p.x + (block * height + first) * p.ldx + h * p.d;
     const float *w = p.w + (block * p.m + column) * p.ldw + h * p.d;
-    const pair_scores sum =
-        multiply_pairs<float>(s, head_rows{x, p.ldx, nullptr, (int)height - first, p.d},
-                              head_rows{w, p.ldw, nullptr, (int)p.m - column, p.d});
+    const pair_scores sum = multiply_pairs<float>(
+        s, head_rows{x, p.ldx, nullptr, (int)height - first, p.d},
+        head_rows{w, p.ldw, nullptr, (int)p.m - column, p.d});
     if (first + pair_row() >= height)
         return;
     float *y = p.y + (block * height + first + pair_row()) * p.ldy + h * p.m + column;

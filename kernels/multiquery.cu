@@ -89,15 +89,13 @@ template <int width> DEV void mq_bring(const head_rows &h, f16 *to, int ld)
 
 /* Keys and values from `key` of the run on to a place of the tiles. */
 template <int E>
-DEV void mq_bring_tile(const struct bi_multiquery_params &p, int64_t start, int key,
-                       mq_tiles<E> &s)
+DEV void mq_bring_tile(const struct bi_multiquery_params &p, int64_t start, int key, mq_tiles<E> &s)
 {
     auto &to = s.at[key / MQ_KEYS % 2];
-    mq_bring<MQ_D>(head_rows{(const f16 *)p.k + (start + key) * p.ldk, p.ldk, nullptr, p.n - key,
-                             p.d},
-                   to.k, MQ_LD);
-    mq_bring<E>(head_rows{(const f16 *)p.v + (start + key) * p.ldv, p.ldv, nullptr, p.n - key,
-                          p.e},
+    mq_bring<MQ_D>(
+        head_rows{(const f16 *)p.k + (start + key) * p.ldk, p.ldk, nullptr, p.n - key, p.d}, to.k,
+        MQ_LD);
+    mq_bring<E>(head_rows{(const f16 *)p.v + (start + key) * p.ldv, p.ldv, nullptr, p.n - key, p.e},
                 to.v, mq_tiles<E>::LD);
 }
 
@@ -126,8 +124,7 @@ DEV void mq_weigh_capped(const struct bi_multiquery_params &p, mq_rows<E> &w, in
 
 /* Weights of other logits, beside the largest so far. */
 template <int E>
-DEV void mq_weigh(const struct bi_multiquery_params &p, mq_rows<E> &w, int m, int key,
-                  acc x[MQ_NT])
+DEV void mq_weigh(const struct bi_multiquery_params &p, mq_rows<E> &w, int m, int key, acc x[MQ_NT])
 {
     float high[ACC_ROWS], shrink[ACC_ROWS];
 #pragma GCC unroll 2
@@ -266,8 +263,7 @@ template <int E, bool capped, typename Y> DEV void multiquery(const struct bi_mu
             const int row = first + own + m * 16 + acc_m(2 * r);
             w.max[m][r] = -INF;
             if (p.bias && row < p.n * p.n_heads)
-                w.bias[m][r] = p.bias +
-                               (run * side + row / p.n_heads / p.pool) * side * p.ldb +
+                w.bias[m][r] = p.bias + (run * side + row / p.n_heads / p.pool) * side * p.ldb +
                                row % p.n_heads;
         }
     }

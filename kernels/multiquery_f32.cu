@@ -25,7 +25,7 @@ struct mq32_tiles {
 
 /* 32 rows first, first + 1, ... of a run of n, rotated and scaled, rows behind the last one 0. */
 DEV void mq32_read(float *to, int ld_to, const float *x, int64_t ld, const float *table, int d,
-                 int first, int n, float scale)
+                   int first, int n, float scale)
 {
     const int half = d / 2;
     for (int at = thread_id(); at < MQ32_ROWS * d; at += MQ32_THREADS) {
@@ -46,7 +46,7 @@ DEV void mq32_read(float *to, int ld_to, const float *x, int64_t ld, const float
 
 /* Logits of four queries against the key of this thread. */
 DEV void mq32_logits(const struct bi_multiquery_params &p, const mq32_tiles &s, int first_query,
-                   int key, int64_t run, int head, float z[MQ32_EACH])
+                     int key, int64_t run, int head, float z[MQ32_EACH])
 {
     const int lane = thread_id() % MQ32_KEYS, row = thread_id() / MQ32_KEYS * MQ32_EACH;
     const int64_t side = p.n / p.pool;
@@ -74,7 +74,7 @@ DEV void mq32_logits(const struct bi_multiquery_params &p, const mq32_tiles &s, 
 
 /* Adds the values of a tile, 64 columns at a time, to the sums of this thread. */
 DEV void mq32_mix(const struct bi_multiquery_params &p, mq32_tiles &s, int64_t start, int first,
-                float sum[MQ32_EACH][BI_MULTIQUERY_VALUE / 32])
+                  float sum[MQ32_EACH][BI_MULTIQUERY_VALUE / 32])
 {
     const int lane = thread_id() % MQ32_KEYS, row = thread_id() / MQ32_KEYS * MQ32_EACH;
 #pragma GCC unroll 4
@@ -117,7 +117,7 @@ KERNEL(multiquery_f32, struct bi_multiquery_params, MQ32_THREADS, 1)
             sum[r][c] = 0;
     }
     mq32_read(s.q, BI_MULTIQUERY_KEY, p.q + start * p.ldq + head * p.d, p.ldq, p.table, p.d,
-            first_query, p.n, p.scale);
+              first_query, p.n, p.scale);
 #pragma GCC unroll 1
     for (int first = 0; first < p.n; first += MQ32_KEYS) {
         barrier();

@@ -327,12 +327,14 @@ void BI_ISA_NAME(rope_run)(const void *params, int64_t task, int64_t n_tasks, vo
 {
     const struct bi_rope_params *p = params;
     const int d = p->head_dim;
-    const struct rows rows = task_rows(task, bi_live_rows(p->counts, p->axis, p->rows), (int64_t)p->n_heads * d);
+    const struct rows rows = task_rows(task, bi_live_rows(p->counts, p->axis, p->rows),
+                                       (int64_t)p->n_heads * d);
     (void)n_tasks;
     (void)scratch;
     for (int64_t t = rows.first; t < rows.end; t++) {
-        const int64_t position =
-            p->start ? t - p->start[sequence_of(p->start, p->counts->n_seqs, t)] : t % p->n;
+        const int64_t position = p->start
+                                     ? t - p->start[sequence_of(p->start, p->counts->n_seqs, t)]
+                                     : t % p->n;
         for (int h = 0; h < p->n_heads; h++)
             rotate_row(p->y + t * p->ldy + h * d, p->x + t * p->ldx + h * d,
                        p->table + position * d, d, 1);

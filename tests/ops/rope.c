@@ -12,23 +12,23 @@ static void check_runs(struct ck *ck, int runs, int n, int heads, int d)
     const int64_t width = (int64_t)heads * d, rows = (int64_t)runs * n;
     T p = {.rows = rows, .n = n, .n_heads = heads, .head_dim = d};
     ck_check(
-        ck, &(struct ck_case){
-                .entry = "rope",
-                .reference = bi_op_rope.reference,
-                .params = &p,
-                .params_size = sizeof p,
-                .arrays =
-                    {
-                        {CK_ARRAY(T, x, ldx), CK_IN, BI_AXIS_FIXED, .rows = rows, .width = width},
-                        {CK_PLAIN(T, table), CK_IN, BI_AXIS_FIXED, .rows = n, .width = d,
-                         .scale = 0.7},
-                        {CK_ARRAY(T, y, ldy), CK_OUT, BI_AXIS_FIXED, .rows = rows, .width = width},
-                    },
-                .lengths = one.of,
-                .n_seqs = one.n,
-                .absolute = 1e-6,
-                .relative = 1e-6,
-                .note = "runs"});
+        ck,
+        &(struct ck_case){
+            .entry = "rope",
+            .reference = bi_op_rope.reference,
+            .params = &p,
+            .params_size = sizeof p,
+            .arrays =
+                {
+                    {CK_ARRAY(T, x, ldx), CK_IN, BI_AXIS_FIXED, .rows = rows, .width = width},
+                    {CK_PLAIN(T, table), CK_IN, BI_AXIS_FIXED, .rows = n, .width = d, .scale = 0.7},
+                    {CK_ARRAY(T, y, ldy), CK_OUT, BI_AXIS_FIXED, .rows = rows, .width = width},
+                },
+            .lengths = one.of,
+            .n_seqs = one.n,
+            .absolute = 1e-6,
+            .relative = 1e-6,
+            .note = "runs"});
 }
 
 static void check(struct ck *ck, const struct ck_lengths *n, int heads, int d, const char *note)

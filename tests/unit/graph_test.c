@@ -427,8 +427,8 @@ static void g_norm_pool_unbiased(struct fix *f)
 static void g_rmsnorm_offset(struct fix *f)
 {
     bi_value_id x = embedding(f, 8);
-    output(f, bi_add(f->g, bi_rmsnorm(f->g, x, weight(f, 1, 8, 1, 1), 1e-6f),
-                     weight(f, 1, 8, 1, 0)));
+    output(f,
+           bi_add(f->g, bi_rmsnorm(f->g, x, weight(f, 1, 8, 1, 1), 1e-6f), weight(f, 1, 8, 1, 0)));
     output(f, bi_add(f->g, bi_rmsnorm(f->g, x, weight(f, 1, 8, 1, 1), 1e-6f), x)); /* stays */
 }
 
