@@ -15,6 +15,9 @@ enum {
     BI_ALL_SLOTS = -1 /* wait(): for everything */
 };
 
+/* Between which memories bi_backend_ops.copy copies: the device's, and that of host_alloc. */
+enum bi_copy_way { BI_COPY_WITHIN, BI_COPY_IN, BI_COPY_OUT };
+
 struct bi_device; /* the backend's own */
 struct bi_queue;
 
@@ -105,6 +108,10 @@ struct bi_backend_ops {
                   const struct bi_counts *counts, struct bioinfer_error *err);
     int (*download)(struct bi_queue *queue, int slot, void *dst, const void *src, uint64_t size,
                     struct bioinfer_error *err);
+    /* Copies of parts of a batch's blocks, from before its submit or to behind it: they run in the
+     * order of submits. May return before the work is done. */
+    int (*copy)(struct bi_queue *queue, enum bi_copy_way way, void *dst, const void *src,
+                uint64_t size, struct bioinfer_error *err);
     /* Returns when the slot's download is done. BI_ALL_SLOTS: when the queue is empty, also
      * after an upload or a submit that failed. */
     int (*wait)(struct bi_queue *queue, int slot, struct bioinfer_error *err);

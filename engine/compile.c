@@ -90,12 +90,13 @@ int bi_plan_new(struct bi_plan **out, const struct bioinfer_model *model,
         const struct bi_value *v = &p->graph->values[i];
         if (v->kind != BI_VALUE_INPUT || !v->n_uses)
             continue;
-        if (p->n_inputs == BI_EXEC_INPUTS) {
+        if (v->kept ? p->n_kept == BI_EXEC_KEPT : p->n_inputs == BI_EXEC_INPUTS) {
             st = bi_fail(err, BIOINFER_INTERNAL, "%s: a graph has more than %d inputs",
-                         model->base.name, BI_EXEC_INPUTS);
+                         model->base.name, v->kept ? BI_EXEC_KEPT : BI_EXEC_INPUTS);
             goto out;
         }
-        p->inputs[p->n_inputs++] = (struct bi_plan_input){v->name, p->memory.slots[i].offset};
+        *(v->kept ? &p->kept[p->n_kept++] : &p->inputs[p->n_inputs++]) = (struct bi_plan_input){
+            v->name, p->memory.slots[i].offset};
     }
 out:
     if (st)

@@ -315,6 +315,13 @@ static void run_launches(struct bi_queue *q, const struct bi_program *program, i
         bi_team_barrier(share);
 }
 
+static int cpu_copy_kept(struct bi_queue *queue, enum bi_copy_way way, void *dst, const void *src,
+                         uint64_t size, struct bioinfer_error *err)
+{
+    (void)way;
+    return cpu_copy(queue, 0, dst, src, size, err);
+}
+
 struct submit {
     struct bi_queue *queue;
     const struct bi_program *program;
@@ -380,5 +387,6 @@ const struct bi_backend_ops bi_backend_cpu = {
     .upload = cpu_copy,
     .submit = cpu_submit,
     .download = cpu_copy,
+    .copy = cpu_copy_kept,
     .wait = cpu_wait,
 };

@@ -48,6 +48,7 @@ enum { /* attributes and flags that matter here */
     X(cuMemFreeHost, (void *))                                                                     \
     X(cuMemcpyHtoDAsync_v2, (cu_ptr, const void *, size_t, void *))                                \
     X(cuMemcpyDtoHAsync_v2, (void *, cu_ptr, size_t, void *))                                      \
+    X(cuMemcpyDtoDAsync_v2, (cu_ptr, cu_ptr, size_t, void *))                                      \
     X(cuModuleLoadData, (void **, const void *))                                                   \
     X(cuModuleUnload, (void *))                                                                    \
     X(cuModuleGetFunction, (void **, void *, const char *))                                        \
@@ -272,6 +273,13 @@ static int cuda_copy_out(bi_gpu_handle gpu, bi_gpu_handle stream, void *dst, con
                          uint64_t size)
 {
     return ((struct cuda *)gpu)->cuMemcpyDtoHAsync_v2(dst, device(src), (size_t)size, stream);
+}
+
+static int cuda_copy_within(bi_gpu_handle gpu, bi_gpu_handle stream, void *dst, const void *src,
+                            uint64_t size)
+{
+    return ((struct cuda *)gpu)
+        ->cuMemcpyDtoDAsync_v2(device(dst), device(src), (size_t)size, stream);
 }
 
 /* On Hopper a launch may begin while the one before it ends: its kernels wait (gpu.h). */

@@ -44,7 +44,7 @@ enum { /* codes that have a meaning here */
     .module_load = prefix##_module_load, .module_unload = prefix##_module_unload,                  \
     .function = prefix##_function, .stream_new = prefix##_stream_new,                              \
     .stream_free = prefix##_stream_free, .copy_in = prefix##_copy_in,                              \
-    .copy_out = prefix##_copy_out, .launch = prefix##_launch,                                      \
+    .copy_out = prefix##_copy_out, .copy_within = prefix##_copy_within, .launch = prefix##_launch, \
     .capture_begin = prefix##_capture_begin, .capture_end = prefix##_capture_end,                  \
     .graph_launch = prefix##_graph_launch, .graph_free = prefix##_graph_free,                      \
     .wait = prefix##_wait, .event_new = prefix##_event_new, .event_free = prefix##_event_free,     \

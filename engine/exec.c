@@ -24,7 +24,7 @@ int bi_exec_new(struct bi_exec **out, struct bioinfer_model *model, int64_t memo
                       : model->caps.memory_free ? model->caps.memory_free / 10 * 9
                                                 : UINT64_MAX / 2;
     for (int i = 0; i < BI_SLOTS; i++)
-        x->slots[i].index = i;
+        x->slots[i] = (struct bi_exec_slot){.index = i, .copies = &x->copies[i]};
     if ((st = model->ops->queue_new(&x->queue, model->device, err)))
         bi_exec_free(&x);
     *out = x;
@@ -62,6 +62,7 @@ void bi_exec_free(struct bi_exec **exec)
         drop_plan(x, i);
     for (int i = 0; i < BI_SLOTS; i++)
         drop_blocks(x, &x->slots[i]);
+    bi_kept_drop_all(x);
     x->model->ops->free(x->model->device, &x->activation);
     x->model->ops->queue_free(&x->queue);
     bi_free(x->env, x);
@@ -113,9 +114,9 @@ static int grow(struct bi_exec *x, struct bi_exec_slot *s, const struct bi_memor
     if (!st)
         st = grow_device(x, &x->activation, m->activation_size, &all_moved, err);
     if (!st)
-        st = grow_host(x, &s->input, &s->input_size, m->input_size, err);
+        st = grow_host(x, &s->input, &s->input_size, m->upload_size, err);
     if (!st)
-        st = grow_host(x, &s->output, &s->output_size, m->output_size, err);
+        st = grow_host(x, &s->output, &s->output_size, m->download_size, err);
     for (int i = 0; (moved || all_moved) && i < BI_SLOTS; i++)
         if (all_moved || i == s->index)
             x->slots[i].generation = ++x->generation;
@@ -125,7 +126,7 @@ static int grow(struct bi_exec *x, struct bi_exec_slot *s, const struct bi_memor
 /* Bytes of a batch's blocks, on the device and on the host. */
 static uint64_t blocks_size(const struct bi_memory_plan *m)
 {
-    return 2 * (m->input_size + m->output_size);
+    return m->input_size + m->output_size + m->upload_size + m->download_size;
 }
 
 /* The batch on its way beside slot s; NULL = there is none. */
@@ -137,11 +138,22 @@ static struct bi_exec_slot *other_running(struct bi_exec *x, const struct bi_exe
     return NULL;
 }
 
+/* Makes a batch of `alone` bytes fit beside slots and kept values, while no batch is on its way:
+ * blocks of other slots go, then kept values into host memory. */
+static int make_room(struct bi_exec *x, const struct bi_exec_slot *s, uint64_t alone,
+                     uint64_t others, struct bioinfer_error *err)
+{
+    for (int i = 0; alone + others + x->kept_size > x->memory_limit && i < BI_SLOTS; i++)
+        if (i != s->index)
+            drop_blocks(x, &x->slots[i]);
+    return alone + x->kept_size > x->memory_limit ? bi_kept_spill(x, err) : 0;
+}
+
 static int memory_for(struct bi_exec *x, struct bi_exec_slot *s, const struct bi_plan *p,
                       const struct bi_counts *counts, struct bioinfer_error *err)
 {
     const struct bi_exec_slot *other = other_running(x, s);
-    uint64_t alone = p->memory.activation_size + blocks_size(&p->memory), held = alone;
+    uint64_t alone = p->memory.activation_size + blocks_size(&p->memory), others = 0;
     bool grows = x->activation.size < p->memory.activation_size;
     int st;
     if (alone > x->memory_limit)
@@ -150,21 +162,21 @@ static int memory_for(struct bi_exec *x, struct bi_exec_slot *s, const struct bi
                        counts->n_tokens, (double)alone / 1048576,
                        (double)x->memory_limit / 1048576);
     for (int i = 0; i < BI_SLOTS; i++)
-        if (i != s->index)
-            held += 2 * (x->slots[i].input_size + x->slots[i].output_size);
+        others += i != s->index ? bi_slot_size(&x->slots[i]) : 0;
+    if (alone + others + x->kept_size > x->memory_limit)
+        bi_kept_drop_spare(x);
     /* what another slot holds counts; when it is not at work its blocks can go */
-    if (other && (held > x->memory_limit || grows))
+    if (other && (alone + others + x->kept_size > x->memory_limit || grows))
         return 1;
-    for (int i = 0; held > x->memory_limit && i < BI_SLOTS; i++)
-        if (i != s->index)
-            drop_blocks(x, &x->slots[i]);
-    if ((st = grow(x, s, &p->memory, err)) != BIOINFER_NOMEM)
+    if ((!other && (st = make_room(x, s, alone, others, err))) ||
+        (st = grow(x, s, &p->memory, err)) != BIOINFER_NOMEM)
         return st;
     if (other)
         return 1;
     for (int i = 0; i < BI_SLOTS; i++)
         drop_blocks(x, &x->slots[i]);
-    return grow(x, s, &p->memory, err);
+    st = bi_kept_spill(x, err);
+    return st ? st : grow(x, s, &p->memory, err);
 }
 
 /* ---- plans ---- */
@@ -290,6 +302,7 @@ int bi_exec_begin(struct bi_exec *x, const struct bi_exec_batch *batch, struct b
     s->plan = p;
     s->counts = batch->counts;
     s->pairs = batch->pairs;
+    *s->copies = (struct bi_exec_copies){.n = 0};
     s->state = BI_SLOT_FILLING;
     memcpy(s->input, &s->counts, sizeof s->counts);
     *slot = s;
@@ -309,11 +322,13 @@ int bi_exec_submit(struct bi_exec *x, struct bi_exec_slot *s, struct bioinfer_er
     const struct bi_backend_ops *ops = x->model->ops;
     const struct bi_plan *p = s->plan;
     int st;
-    if ((st = ops->upload(x->queue, s->index, s->device_input.ptr, s->input, p->memory.input_size,
+    if ((st = ops->upload(x->queue, s->index, s->device_input.ptr, s->input, p->memory.upload_size,
                           err)) ||
+        (st = bi_kept_copy(x, s, false, err)) ||
         (st = ops->submit(x->queue, s->index, &p->programs[s->index], &s->counts, err)) ||
+        (st = bi_kept_copy(x, s, true, err)) ||
         (st = ops->download(x->queue, s->index, s->output, s->device_output.ptr,
-                            p->memory.output_size, err))) {
+                            p->memory.download_size, err))) {
         ops->wait(x->queue, BI_ALL_SLOTS, NULL); /* what did start still reads the blocks */
         s->state = BI_SLOT_IDLE;
         return st;

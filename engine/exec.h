@@ -22,6 +22,8 @@ struct bioinfer_model;
 
 enum {
     BI_EXEC_INPUTS = 32,
+    BI_EXEC_KEPT = 16,   /* kept inputs of a graph */
+    BI_EXEC_COPIES = 64, /* pieces of kept values that a batch reads and writes */
     BI_PLAN_CACHE = 64,
     BI_PLANS_MANY = 24, /* behind so many, a plan that is larger than a batch serves it */
     BI_KEY_WORDS = 8
@@ -70,6 +72,8 @@ struct bi_plan {
     enum bi_op_kind *op_of;                      /* per launch: op for the profile */
     struct bi_plan_input inputs[BI_EXEC_INPUTS]; /* those the graph uses */
     int n_inputs;
+    struct bi_plan_input kept[BI_EXEC_KEPT]; /* kept values that the graph reads */
+    int n_kept;
     uint64_t used; /* for the cache */
 };
 
@@ -85,7 +89,30 @@ void bi_plan_free(struct bi_plan **plan, const struct bi_env *env);
 /* Sizes a few per octave: n rounded up to 4, 5, 6 or 7 quarters of a power of two. */
 int64_t bi_bucket(int64_t n);
 
-/* One batch on its way. Read only for callers, but for the bytes at `input`. */
+/* A kept value: bytes that one program gives and others read. */
+struct bi_kept {
+    struct bi_buffer device;
+    void *host;    /* there instead, where memory of the device did not do */
+    uint64_t size; /* bytes */
+    bool spare;    /* nobody's: for the next one of its size */
+    struct bi_kept *next;
+};
+
+/* A piece of a kept value, and where it lies in a block of a batch. */
+struct bi_exec_copy {
+    struct bi_kept *kept;
+    uint64_t at, offset, size;
+    bool gives; /* from the output block to the kept value; else from there to the input block */
+};
+
+struct bi_exec_copies {
+    struct bi_exec_copy of[BI_EXEC_COPIES];
+    int n;
+    bool too_many;
+};
+
+/* One batch on its way. Read only for callers, but for the bytes at `input`, and `copies`, which
+ * bi_kept_take() and bi_kept_give() fill. */
 struct bi_exec_slot {
     int index;
     enum { BI_SLOT_IDLE, BI_SLOT_FILLING, BI_SLOT_RUNNING, BI_SLOT_DONE } state;
@@ -93,10 +120,17 @@ struct bi_exec_slot {
     struct bi_counts counts;
     double pairs;
     unsigned char *input, *output; /* host */
+    struct bi_exec_copies *copies;
     uint64_t input_size, output_size;
     struct bi_buffer device_input, device_output;
     uint64_t generation; /* of the addresses programs are bound to */
 };
+
+/* Bytes of a slot's blocks, on the device and on the host. */
+static inline uint64_t bi_slot_size(const struct bi_exec_slot *s)
+{
+    return s->device_input.size + s->device_output.size + s->input_size + s->output_size;
+}
 
 struct bi_exec {
     struct bioinfer_model *model;
@@ -104,7 +138,10 @@ struct bi_exec {
     struct bi_queue *queue;
     struct bi_plan *plans[BI_PLAN_CACHE];
     struct bi_exec_slot slots[BI_SLOTS];
+    struct bi_exec_copies copies[BI_SLOTS];
     struct bi_buffer activation; /* shared: programs run one after the other */
+    struct bi_kept *kept;        /* all of them */
+    uint64_t kept_size;          /* their bytes on the device */
     uint64_t generation, clock, memory_limit;
     bool profiling;
     struct bioinfer_profile profile; /* tasks add records, residues, seconds */
@@ -137,6 +174,32 @@ int bi_exec_wait(struct bi_exec *exec, struct bi_exec_slot *slot, struct bioinfe
 /* An output of the batch and the elements between its rows. */
 const void *bi_exec_output(const struct bi_exec_slot *slot, const struct bi_output *output,
                            int64_t *ld);
+/* ---- kept.c ---- */
+
+/* Takes room for a kept value, in host memory where that of the device does not do. NOMEM. Its
+ * bytes are anything. No batch is being filled. */
+int bi_kept_new(struct bi_kept **out, struct bi_exec *exec, uint64_t size,
+                struct bioinfer_error *err);
+/* Gives it back, when no batch on its way reads or writes it; NULL-safe. Its memory stays for the
+ * next one. */
+void bi_kept_free(struct bi_exec *exec, struct bi_kept **kept);
+/* Says of a batch that is being filled: `size` bytes of kept input `input`, from byte `to` on, are
+ * those of the kept value from byte `from` on. An input that the graph does not read is passed
+ * over. */
+void bi_kept_take(const struct bi_exec_slot *slot, const char *input, uint64_t to,
+                  struct bi_kept *kept, uint64_t from, uint64_t size);
+/* The same of kept output `output`, from byte `from` on: `size` bytes go to byte `to`. */
+void bi_kept_give(const struct bi_exec_slot *slot, const struct bi_output *output, uint64_t from,
+                  struct bi_kept *kept, uint64_t to, uint64_t size);
+/* For the executor: queues the copies of a batch, those to kept values or those from them. */
+int bi_kept_copy(struct bi_exec *exec, const struct bi_exec_slot *slot, bool gives,
+                 struct bioinfer_error *err);
+/* For the executor: frees those that are nobody's, moves all to host memory while no batch is on
+ * its way, and frees all. */
+void bi_kept_drop_spare(struct bi_exec *exec);
+int bi_kept_spill(struct bi_exec *exec, struct bioinfer_error *err);
+void bi_kept_drop_all(struct bi_exec *exec);
+
 /* Waits for everything on its way and forgets it: for a run that ends in an error. */
 void bi_exec_abandon(struct bi_exec *exec);
 

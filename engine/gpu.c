@@ -705,11 +705,27 @@ int bi_gpu_download(struct bi_queue *q, int slot, void *dst, const void *src, ui
         return st;
     if (stream == q->out && !(code = v->event_record(gpu, s->computed, q->compute)))
         code = v->stream_wait(gpu, stream, s->computed);
-    if (!code)
+    if (!code && size)
         code = v->copy_out(gpu, stream, dst, src, size);
     if (!code)
         code = v->event_record(gpu, s->done, stream);
     return leave(q->device, was, code, "download", err);
+}
+
+/* In the stream of the programs, which is what keeps the order. */
+int bi_gpu_copy(struct bi_queue *q, enum bi_copy_way way, void *dst, const void *src, uint64_t size,
+                struct bioinfer_error *err)
+{
+    int was = 0;
+    const struct bi_gpu_driver *v = q->device->driver;
+    bi_gpu_handle gpu = q->device->gpu;
+    int code, st = enter(q->device, &was, "copy", err);
+    if (st)
+        return st;
+    code = way == BI_COPY_WITHIN ? v->copy_within(gpu, q->compute, dst, src, size)
+           : way == BI_COPY_IN   ? v->copy_in(gpu, q->compute, dst, src, size)
+                                 : v->copy_out(gpu, q->compute, dst, src, size);
+    return leave(q->device, was, code, "copy", err);
 }
 
 /* Adds the times between the events of a program that is done. */

@@ -44,6 +44,8 @@ struct bi_gpu_driver {
                    uint64_t size);
     int (*copy_out)(bi_gpu_handle gpu, bi_gpu_handle stream, void *dst, const void *src,
                     uint64_t size);
+    int (*copy_within)(bi_gpu_handle gpu, bi_gpu_handle stream, void *dst, const void *src,
+                       uint64_t size);
     int (*launch)(bi_gpu_handle gpu, bi_gpu_handle stream, bi_gpu_handle function,
                   const int32_t grid[2], int block, int shared_size, void *params);
     /* Rows of f16, ld elements apart, as the copy engine of Hopper sees them: boxes of box_columns
@@ -120,6 +122,8 @@ int bi_gpu_upload(struct bi_queue *queue, int slot, void *dst, const void *src, 
                   struct bioinfer_error *err);
 int bi_gpu_submit(struct bi_queue *queue, int slot, const struct bi_program *program,
                   const struct bi_counts *counts, struct bioinfer_error *err);
+int bi_gpu_copy(struct bi_queue *queue, enum bi_copy_way way, void *dst, const void *src,
+                uint64_t size, struct bioinfer_error *err);
 int bi_gpu_download(struct bi_queue *queue, int slot, void *dst, const void *src, uint64_t size,
                     struct bioinfer_error *err);
 int bi_gpu_wait(struct bi_queue *queue, int slot, struct bioinfer_error *err);
@@ -131,6 +135,6 @@ int bi_gpu_wait(struct bi_queue *queue, int slot, struct bioinfer_error *err);
     .weight_flush = bi_gpu_weight_flush, .takes = bi_gpu_takes, .module = bi_gpu_module,           \
     .queue_new = bi_gpu_queue_new, .queue_free = bi_gpu_queue_free, .prepare = bi_gpu_prepare,     \
     .release = bi_gpu_release, .upload = bi_gpu_upload, .submit = bi_gpu_submit,                   \
-    .download = bi_gpu_download, .wait = bi_gpu_wait
+    .download = bi_gpu_download, .wait = bi_gpu_wait, .copy = bi_gpu_copy
 
 #endif

@@ -16,6 +16,7 @@ typedef int hip_result;
 enum {
     HIP_HOST_TO_DEVICE = 1,
     HIP_DEVICE_TO_HOST = 2,
+    HIP_WITHIN_DEVICE = 3,
     HIP_ATTRIBUTE_UNITS = 63,
     HIP_STREAM_NON_BLOCKING = 1,
     HIP_EVENT_NO_TIMES = 2,
@@ -290,6 +291,12 @@ static int hip_copy_out(bi_gpu_handle gpu, bi_gpu_handle stream, void *dst, cons
                         uint64_t size)
 {
     return ((struct hip *)gpu)->hipMemcpyAsync(dst, src, (size_t)size, HIP_DEVICE_TO_HOST, stream);
+}
+
+static int hip_copy_within(bi_gpu_handle gpu, bi_gpu_handle stream, void *dst, const void *src,
+                           uint64_t size)
+{
+    return ((struct hip *)gpu)->hipMemcpyAsync(dst, src, (size_t)size, HIP_WITHIN_DEVICE, stream);
 }
 
 static int hip_capture_begin(bi_gpu_handle gpu, bi_gpu_handle stream)

@@ -148,6 +148,13 @@ static int host_copy(struct bi_queue *queue, int slot, void *dst, const void *sr
     return 0;
 }
 
+static int host_copy_kept(struct bi_queue *queue, enum bi_copy_way way, void *dst, const void *src,
+                          uint64_t size, struct bioinfer_error *err)
+{
+    (void)way;
+    return host_copy(queue, 0, dst, src, size, err);
+}
+
 static int host_submit(struct bi_queue *queue, int slot, const struct bi_program *program,
                        const struct bi_counts *counts, struct bioinfer_error *err)
 {
@@ -178,7 +185,8 @@ static int host_wait(struct bi_queue *queue, int slot, struct bioinfer_error *er
     .free = host_free, .host_alloc = host_host_alloc, .host_free = host_host_free,                 \
     .weight_size = host_weight_size, .weight_write = host_weight_write, .module = host_module,     \
     .queue_new = host_queue_new, .queue_free = host_queue_free, .prepare = host_prepare,           \
-    .upload = host_copy, .submit = host_submit, .download = host_copy, .wait = host_wait
+    .upload = host_copy, .submit = host_submit, .download = host_copy, .wait = host_wait,          \
+    .copy = host_copy_kept
 
 const struct bi_backend_ops bi_backend_reference = {
     .name = "reference", .open = reference_open, HOST_OPS};

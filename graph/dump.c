@@ -72,9 +72,9 @@ static int number(const struct bi_graph *g, int32_t *numbers, int32_t *next, bi_
         return numbers[id] - 1;
     numbers[id] = ++*next;
     if (v->kind != BI_VALUE_NODE)
-        bi_buf_printf(out, "%%%d = %s \"%s\" %s %s\n", numbers[id] - 1,
+        bi_buf_printf(out, "%%%d = %s \"%s\" %s %s%s\n", numbers[id] - 1,
                       v->kind == BI_VALUE_INPUT ? "input" : "weight", v->name,
-                      bi_dtype_name(v->dtype), bi_shape_text(v).text);
+                      bi_dtype_name(v->dtype), bi_shape_text(v).text, v->kept ? " kept" : "");
     return numbers[id] - 1;
 }
 
@@ -118,8 +118,8 @@ void bi_graph_dump(const struct bi_graph *g, struct bi_buf *out)
         bi_buf_putc(out, '\n');
     }
     for (size_t i = 0; i < g->n_outputs; i++)
-        bi_buf_printf(out, "output %%%d \"%s\" layer %d\n",
+        bi_buf_printf(out, "output %%%d \"%s\" layer %d%s\n",
                       number(g, numbers, &next, g->outputs[i].value, out), g->outputs[i].name,
-                      g->outputs[i].layer);
+                      g->outputs[i].layer, g->outputs[i].kept ? " kept" : "");
     bi_free(g->arena.env, numbers);
 }

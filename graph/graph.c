@@ -151,6 +151,15 @@ bi_value_id bi_input_matrix(struct bi_graph *g, const char *name, enum bi_dtype 
     return id;
 }
 
+bi_value_id bi_input_kept(struct bi_graph *g, const char *name, enum bi_axis axis, int64_t n,
+                          int64_t width)
+{
+    const bi_value_id id = bi_input_rows(g, name, axis, n, width);
+    if (id != BI_NONE)
+        g->values[id].kept = true;
+    return id;
+}
+
 void bi_loop_begin(struct bi_graph *g)
 {
     if (g->phase & 1)
@@ -298,7 +307,15 @@ void bi_output(struct bi_graph *g, bi_value_id value, int kind, int layer, const
         bi_graph_fail(g, BIOINFER_NOMEM, "graph: outputs");
         return;
     }
-    g->outputs[g->n_outputs++] = (struct bi_output){value, kind, layer, keep(g, name)};
+    g->outputs[g->n_outputs++] = (struct bi_output){
+        .value = value, .kind = kind, .layer = layer, .name = keep(g, name)};
+}
+
+void bi_output_kept(struct bi_graph *g, bi_value_id value, const char *name)
+{
+    bi_output(g, value, 0, -1, name);
+    if (!g->status)
+        g->outputs[g->n_outputs - 1].kept = true;
 }
 
 /* Enters a node's inputs into the lists of uses; false = no memory. */

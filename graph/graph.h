@@ -51,6 +51,7 @@ struct bi_value {
     int32_t same_weight; /* WEIGHT: the value before this one of the same first part; BI_NONE */
     bool wide;           /* stays float32 when the graph is lowered */
     bool exact;          /* products of it are near float32 then */
+    bool kept;           /* INPUT: an earlier program left it on the device */
 };
 
 /* Attributes: struct bi_<stem>_attr of each op that has some (ops.inc). Their fields are of 4 bytes,
@@ -118,6 +119,7 @@ struct bi_output {
     int kind; /* the model's: enum bi_output_kind of models/model.h */
     int layer;
     const char *name; /* for the dump */
+    bool kept;        /* it stays on the device, for other programs */
 };
 
 struct bi_graph {
@@ -155,6 +157,9 @@ bi_value_id bi_input_rows(struct bi_graph *g, const char *name, enum bi_axis axi
 /* An input of rows of any type. */
 bi_value_id bi_input_matrix(struct bi_graph *g, const char *name, enum bi_dtype dtype,
                             enum bi_axis axis, int64_t n, int64_t width);
+/* A kept value: float32 rows that an earlier program left on the device. */
+bi_value_id bi_input_kept(struct bi_graph *g, const char *name, enum bi_axis axis, int64_t n,
+                          int64_t width);
 /* A weight of the model by its index, rank 1 or 2. */
 bi_value_id bi_weight(struct bi_graph *g, int32_t index, const char *name, int rank,
                       const int64_t *shape);
@@ -165,6 +170,8 @@ bi_value_id bi_weight_rows(struct bi_graph *g, bi_value_id w, const int32_t *row
 /* A weight of rank 2 with its rows and columns exchanged. It is no stack. */
 bi_value_id bi_weight_transposed(struct bi_graph *g, bi_value_id w);
 void bi_output(struct bi_graph *g, bi_value_id value, int kind, int layer, const char *name);
+/* An output that stays on the device, as a kept value for other programs. */
+void bi_output_kept(struct bi_graph *g, bi_value_id value, const char *name);
 
 /* Nodes added between these two run bi_counts.n_steps times, in order. Values made before the loop
  * and changed in it by ops that write in place (PUT_ROWS) are carried from one trip to the next and

@@ -39,10 +39,64 @@ static int64_t row_length(const struct bi_value *v)
     return v->rank >= 2 ? bi_value_elements(v) / (v->shape[0] ? v->shape[0] : 1) : 1;
 }
 
+/* Gives inputs their places: behind the counts, and kept ones behind those that are uploaded. */
+static void place_inputs(struct bi_memory_plan *plan, const struct bi_graph *g)
+{
+    uint64_t at = BI_ALIGN; /* struct bi_counts opens the input block */
+    _Static_assert(sizeof(struct bi_counts) <= BI_ALIGN, "counts fit the first line");
+    for (int kept = 0; kept < 2; kept++) {
+        for (size_t i = 0; i < g->n_values; i++) {
+            struct bi_slot *s = &plan->slots[i];
+            if (s->place != BI_PLACE_INPUT || s->base != (bi_value_id)i ||
+                g->values[i].kept != (kept != 0))
+                continue;
+            s->offset = at;
+            at += s->size;
+        }
+        *(kept ? &plan->input_size : &plan->upload_size) = at;
+    }
+}
+
+/* Gives one output its place, at `*at`. */
+static int place_output(struct bi_memory_plan *plan, const struct bi_graph *g,
+                        const struct bi_output *o, uint64_t *at, struct bioinfer_error *err)
+{
+    struct bi_slot *s = &plan->slots[o->value];
+    bool own = s->base == o->value;
+    if (is_changed(g, o->value)) { /* the changed value lies where the first did */
+        s = &plan->slots[s->base];
+        own = true;
+    }
+    if (!own || s->place == BI_PLACE_WEIGHT || s->place == BI_PLACE_INPUT)
+        return bi_fail(err, BIOINFER_INTERNAL, "plan: output %s is not a value of its own",
+                       o->name);
+    if (s->place == BI_PLACE_OUTPUT)
+        return 0;
+    s->place = BI_PLACE_OUTPUT;
+    s->offset = *at;
+    *at += s->size;
+    return 0;
+}
+
+/* Kept outputs lie behind those that are downloaded. */
+static int place_outputs(struct bi_memory_plan *plan, const struct bi_graph *g,
+                         struct bioinfer_error *err)
+{
+    uint64_t at = 0;
+    int st = 0;
+    for (int kept = 0; kept < 2; kept++) {
+        for (size_t i = 0; !st && i < g->n_outputs; i++)
+            if (g->outputs[i].kept == (kept != 0))
+                st = place_output(plan, g, &g->outputs[i], &at, err);
+        *(kept ? &plan->output_size : &plan->download_size) = at;
+    }
+    return st;
+}
+
 static int place(struct bi_memory_plan *plan, const struct bi_graph *g, struct bioinfer_error *err)
 {
-    uint64_t input = BI_ALIGN, output = 0, size; /* struct bi_counts opens the input block */
-    _Static_assert(sizeof(struct bi_counts) <= BI_ALIGN, "counts fit the first line");
+    uint64_t size;
+    int st;
     for (size_t i = 0; i < g->n_values; i++) {
         const struct bi_value *v = &g->values[i];
         struct bi_slot *s = &plan->slots[i];
@@ -59,28 +113,12 @@ static int place(struct bi_memory_plan *plan, const struct bi_graph *g, struct b
             s->place = BI_PLACE_WEIGHT;
         } else if (v->kind == BI_VALUE_INPUT) {
             s->place = BI_PLACE_INPUT;
-            s->offset = input;
-            input += s->size;
         } else {
             s->place = BI_PLACE_ACTIVATION;
         }
     }
-    for (size_t i = 0; i < g->n_outputs; i++) {
-        struct bi_slot *s = &plan->slots[g->outputs[i].value];
-        bool own = s->base == g->outputs[i].value;
-        if (is_changed(g, g->outputs[i].value)) { /* the changed value lies where the first did */
-            s = &plan->slots[s->base];
-            own = true;
-        }
-        if (!own || s->place == BI_PLACE_WEIGHT || s->place == BI_PLACE_INPUT)
-            return bi_fail(err, BIOINFER_INTERNAL, "plan: output %s is not a value of its own",
-                           g->outputs[i].name);
-        if (s->place == BI_PLACE_OUTPUT)
-            continue;
-        s->place = BI_PLACE_OUTPUT;
-        s->offset = output;
-        output += s->size;
-    }
+    if ((st = place_outputs(plan, g, err)))
+        return st;
     for (size_t i = 0; i < g->n_values; i++) {
         enum bi_place at = plan->slots[plan->slots[i].base].place;
         if (plan->slots[i].place != BI_PLACE_NONE && is_changed(g, (bi_value_id)i) &&
@@ -88,8 +126,7 @@ static int place(struct bi_memory_plan *plan, const struct bi_graph *g, struct b
             return bi_fail(err, BIOINFER_INTERNAL, "plan: value %zu changes an input or a weight",
                            i);
     }
-    plan->input_size = input;
-    plan->output_size = output;
+    place_inputs(plan, g);
     return 0;
 }
 

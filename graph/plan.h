@@ -29,6 +29,8 @@ struct bi_memory_plan {
     const struct bi_env *env;
     struct bi_slot *slots; /* by value id */
     uint64_t input_size, activation_size, output_size;
+    /* Bytes of inputs and outputs that cross: kept values lie behind those. */
+    uint64_t upload_size, download_size;
     uint64_t unshared_size; /* of the activations, were nothing reused */
 };
 

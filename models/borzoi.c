@@ -301,10 +301,10 @@ static void borzoi_build(const struct bi_model *m, struct bi_graph *g,
         u = convolutions(m, g, shape->n_tokens);
     for (int i = 0; i < 2; i++)
         if (shape->part == BI_TRACKS_REST)
-            u.of[i] = bi_input_rows(g, f[i].name, BI_AXIS_FIXED, shape->n_tokens * f[i].rows,
+            u.of[i] = bi_input_kept(g, f[i].name, BI_AXIS_FIXED, shape->n_tokens * f[i].rows,
                                     f[i].width);
         else if (shape->part == BI_TRACKS_CONVOLUTIONS)
-            bi_output(g, u.of[i], 0, -1, f[i].name);
+            bi_output_kept(g, u.of[i], f[i].name);
         else
             bi_graph_keep_wide(g, u.of[i]); /* the same bits as where the parts are cut */
     if (shape->part != BI_TRACKS_CONVOLUTIONS)

@@ -405,7 +405,7 @@ static bi_value_id changed(const struct bi_model *m, struct bi_graph *g,
 {
     const struct bi_tracks *t = &m->tracks;
     const struct bi_feature *tokens = &t->features[0];
-    bi_value_id x = bi_input_rows(g, tokens->name, BI_AXIS_FIXED, t->n_tokens, tokens->width);
+    bi_value_id x = bi_input_kept(g, tokens->name, BI_AXIS_FIXED, t->n_tokens, tokens->width);
     return patched(m, g, x, "from", shape->n_windows * t->n_tokens, "bases", "row",
                    shape->n_windows * shape->n_tokens);
 }
@@ -449,7 +449,7 @@ static bi_value_id features(const struct bi_model *m, struct bi_graph *g,
     const struct bi_feature *tokens = &m->tracks.features[0];
     switch (shape->part) {
     case BI_TRACKS_REST:
-        return bi_input_rows(g, tokens->name, BI_AXIS_FIXED, shape->n_tokens, tokens->width);
+        return bi_input_kept(g, tokens->name, BI_AXIS_FIXED, shape->n_tokens, tokens->width);
     case BI_TRACKS_CHANGED:
         return changed(m, g, shape);
     case BI_TRACKS_PAIRS:
@@ -464,7 +464,7 @@ static void enformer_build(const struct bi_model *m, struct bi_graph *g,
 {
     bi_value_id x = features(m, g, shape);
     if (shape->part == BI_TRACKS_CONVOLUTIONS)
-        bi_output(g, x, 0, -1, m->tracks.features[0].name);
+        bi_output_kept(g, x, m->tracks.features[0].name);
     else
         rest(m, g, x, shape);
 }

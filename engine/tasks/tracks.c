@@ -43,12 +43,12 @@ int64_t bi_tracks_feature_width(const struct bi_tracks_task *s, int feature)
     return s->t->features[feature].rows * s->t->features[feature].width;
 }
 
-int64_t bi_tracks_features_of(const struct bi_tracks_task *s, int64_t n_tokens)
+uint64_t bi_tracks_features_size(const struct bi_tracks_task *s, int64_t n_tokens)
 {
     int64_t n = 0;
     for (int i = 0; i < s->h->n_features; i++)
         n += n_tokens * bi_tracks_feature_width(s, i);
-    return n;
+    return (uint64_t)n * sizeof(float);
 }
 
 /* ---- life ---- */
@@ -191,7 +191,6 @@ static void take_sizes(struct bi_tracks_task *s)
     s->piece = most < LEAST_PIECE ? LEAST_PIECE : most > MOST_PIECE ? MOST_PIECE : most;
     s->piece -= s->piece % s->most_changed;
     pool_size(&s->values, bi_tracks_values_of(s));
-    pool_size(&s->features, bi_tracks_features_of(s, s->t->n_tokens));
 }
 
 /* Lists the inputs that programs of this model have. */
@@ -205,8 +204,6 @@ static void list_inputs(struct bi_tracks_task *s)
         snprintf(s->names[n++], sizeof *s->names, "bases%d", i);
         snprintf(s->names[n++], sizeof *s->names, "row%d", i);
     }
-    for (int i = 0; i < s->t->n_features; i++)
-        snprintf(s->names[n++], sizeof *s->names, "%s", s->t->features[i].name);
     for (int i = 0; i < n; i++)
         s->made[i] = s->names[i];
     s->def.made = s->made;
@@ -258,7 +255,6 @@ static void tracks_free(struct bioinfer_task *t)
 {
     struct bi_tracks_task *s = (struct bi_tracks_task *)t;
     pool_free(t->env, &s->values);
-    pool_free(t->env, &s->features);
     bi_free(t->env, s->tracks);
     bi_free(t->env, s->pairs);
     bi_free(t->env, s->no_rules);
@@ -272,7 +268,7 @@ static int make_room(struct bi_tracks_task *s, struct bi_window_unit *w, size_t 
 {
     const size_t all = n + 2;
     for (size_t i = 0; i < w->n_work; i++)
-        bi_free(s->task.env, w->work[i].patch);
+        bi_kept_free(s->task.exec, &w->work[i].patch.kept);
     bi_free(s->task.env, w->work);
     bi_free(s->task.env, w->unit.items);
     w->unit.n_items = w->n_work = 0;
@@ -298,7 +294,7 @@ static enum bi_tracks_part part_of(const struct bi_tracks_task *s, const struct 
                                    size_t change, int view, struct bi_cut *cut)
 {
     *cut = (struct bi_cut){0};
-    if (w->kept && !w->kept[view].features)
+    if (w->kept && !w->kept[view].there)
         return BI_TRACKS_WHOLE;
     if (!bi_find_cut(s, w->sequence, &w->changes[change], view, cut))
         return BI_TRACKS_REST;
@@ -407,7 +403,7 @@ static int make_piece(struct bi_tracks_task *s, struct bi_window_unit *w,
         (st = make_room(s, w, (w->n + 1) * (size_t)s->n_views, err)))
         return st;
     for (int v = 0; !w->first && v < s->n_views; v++)
-        if (w->kept[v].features)
+        if (w->kept[v].there)
             add_item(s, w, BI_TRACKS_REST, -1, v, (struct bi_cut){0});
     add_changes(s, w);
     end_piece(w);
@@ -424,7 +420,7 @@ static int make_patched(struct bi_tracks_task *s, struct bi_window_unit *w,
     size_t n = 0;
     int st;
     for (size_t i = 0; i < w->n_work; i++)
-        if (of[i].patch)
+        if (of[i].patch.there)
             of[n++] = of[i];
     if (!n) {
         for (size_t i = 0; i < w->unit.n_items; i++)
@@ -438,7 +434,7 @@ static int make_patched(struct bi_tracks_task *s, struct bi_window_unit *w,
     w->n_work = 0;
     if ((st = make_room(s, w, n, err)))
         while (n)
-            bi_free(s->task.env, of[--n].patch);
+            bi_kept_free(s->task.exec, &of[--n].patch.kept);
     for (size_t i = 0; i < n; i++)
         bi_tracks_item(s, w, (int32_t)i, BI_TRACKS_REST, of[i]);
     w->unit.n_items = n;
@@ -548,7 +544,8 @@ static int tracks_read(struct bioinfer_task *t, struct bi_unit *u, struct bioinf
     u->items[0].size.n_seqs += u->is_over ? 0 : (int32_t)n;
     n = w->n_changes < (size_t)s->piece ? w->n_changes : (size_t)s->piece;
     u->result_size = (n + 1) * s->values.size + (size_t)s->t->window +
-                     (w->kept ? (size_t)s->n_views * s->features.size : 0);
+                     (w->kept ? (size_t)s->n_views * bi_tracks_features_size(s, s->t->n_tokens)
+                              : 0);
     for (size_t i = 0; i < w->n_changes; i++)
         u->result_size += sizeof *w->changes + (uint64_t)(w->changes[i].end - w->changes[i].first);
     return 1;
@@ -622,9 +619,9 @@ static void tracks_drop(struct bioinfer_task *t, struct bi_unit *u)
     drop_piece(s, w);
     pool_give(&s->values, w->values);
     for (int v = 0; w->kept && v < s->n_views; v++)
-        pool_give(&s->features, w->kept[v].features);
+        bi_kept_free(t->exec, &w->kept[v].kept);
     for (size_t i = 0; i < w->n_work; i++)
-        bi_free(t->env, w->work[i].patch);
+        bi_kept_free(t->exec, &w->work[i].patch.kept);
     bi_free(t->env, w->kept);
     bi_free(t->env, w->added);
     bi_free(t->env, w->work);

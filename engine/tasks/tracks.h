@@ -10,11 +10,10 @@
 
 enum {
     BI_TRACKS_SHIFTS = 64,
-    BI_TRACKS_TOGETHER = 8,                   /* whole windows in a program, a power of two */
-    BI_TRACKS_SITES = 4,                      /* classes of splice sites */
-    BI_TRACKS_COMPANY = 16,                   /* changed windows in a program, the same */
-    BI_TRACKS_MADE = 2 * BI_TRACKS_TOGETHER + /* inputs of all programs: "bases1", "row1" ... */
-                     BI_TRACKS_FEATURES + 6
+    BI_TRACKS_TOGETHER = 8,                     /* whole windows in a program, a power of two */
+    BI_TRACKS_SITES = 4,                        /* classes of splice sites */
+    BI_TRACKS_COMPANY = 16,                     /* changed windows in a program, the same */
+    BI_TRACKS_MADE = 2 * BI_TRACKS_TOGETHER + 6 /* inputs of all programs: "bases1", "row1" ... */
 };
 
 /* The tokens that see a base that differs, and the tokens to compute so that the edges of the cut,
@@ -30,18 +29,19 @@ struct bi_change {
     const char *bases;
 };
 
-/* The features of a window in one view, which those of its changed windows begin with. */
-struct bi_kept {
-    float *features; /* one kind behind the other; NULL = none are kept, or not yet */
-    uint64_t serial; /* tells them from all others of the task; never 0 */
+/* The features of a window in one view, which those of its changed windows begin with, or of the
+ * tokens of a change. */
+struct bi_features {
+    struct bi_kept *kept; /* float32, one kind behind the other; NULL = no room is taken for them */
+    bool there;           /* they are computed */
 };
 
 /* An item: what it computes. */
 struct bi_tracks_work {
     int32_t change; /* -1: the window itself; of a pair, the change beside it */
     int32_t view;
-    struct bi_cut cut; /* for CONVOLUTIONS, CHANGED, PAIRS; for REST, the place of `patch` */
-    float *patch;      /* features of cut.n_tokens tokens, one kind behind the other; NULL = none */
+    struct bi_cut cut;        /* for CONVOLUTIONS, CHANGED, PAIRS; for REST, the place of `patch` */
+    struct bi_features patch; /* the features of the cut.n_tokens tokens that change */
 };
 
 /* Values that views are added to, in their order. */
@@ -69,7 +69,7 @@ struct bi_window_unit {
     char *sequence;            /* [window] */
     struct bi_change *changes; /* their bases lie behind them */
     size_t n_changes;
-    struct bi_kept *kept; /* [n_views], NULL = no features are kept */
+    struct bi_features *kept; /* [n_views], NULL = no features are kept */
     struct bi_tracks_work *work;
     size_t n_work; /* items, and two more: `instead` */
     struct bi_item *instead[2];
@@ -96,10 +96,10 @@ struct bi_tracks_graph {
     struct bi_tracks_shape shape;
 };
 
-/* A slot's input block holds kept features, and what goes with them, for a plan. */
+/* A slot's input block holds what is the same for all batches of a plan. */
 struct bi_tracks_held {
     struct bi_plan_key key;
-    uint64_t generation, serial; /* serial 0: it does not */
+    uint64_t generation; /* 0: it does not */
 };
 
 struct bi_tracks_task {
@@ -125,8 +125,7 @@ struct bi_tracks_task {
     int most, most_pairs, most_changed;
     struct bi_tracks_graph graph; /* the last recipe points to it */
     struct bi_tracks_held held[BI_SLOTS];
-    uint64_t n_kept; /* features kept so far */
-    struct bi_block_pool values, features;
+    struct bi_block_pool values;
     uint64_t n_whole, n_cut, cut_tokens;
 };
 
@@ -137,9 +136,9 @@ int64_t bi_tracks_rows(const struct bi_tracks_task *s);
 int64_t bi_tracks_values_of(const struct bi_tracks_task *s); /* rows x tracks */
 /* n of pairs n n. */
 int64_t bi_tracks_side(const struct bi_tracks_task *s);
-/* Elements of one kind of features per token, and of all kinds for n tokens. */
+/* Elements of one kind of features per token, and bytes of all kinds for n tokens. */
 int64_t bi_tracks_feature_width(const struct bi_tracks_task *s, int feature);
-int64_t bi_tracks_features_of(const struct bi_tracks_task *s, int64_t n_tokens);
+uint64_t bi_tracks_features_size(const struct bi_tracks_task *s, int64_t n_tokens);
 /* A block of the pool's size; its bytes are anything. NULL = no memory. */
 void *bi_pool_take(const struct bi_env *env, struct bi_block_pool *pool);
 

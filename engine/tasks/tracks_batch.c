@@ -24,9 +24,16 @@ static const struct bi_tracks_work *work_of(const struct bi_item *item)
     return &((const struct bi_window_unit *)item->unit)->work[item->number];
 }
 
-static struct bi_kept *kept_of(const struct bi_item *item)
+static struct bi_features *kept_of(const struct bi_item *item)
 {
     return &((struct bi_window_unit *)item->unit)->kept[work_of(item)->view];
+}
+
+/* The features that an item of CONVOLUTIONS gives. */
+static struct bi_features *features_of(const struct bi_item *item)
+{
+    struct bi_tracks_work *work = &((struct bi_window_unit *)item->unit)->work[item->number];
+    return work->change < 0 ? kept_of(item) : &work->patch;
 }
 
 /* The number of items that has a plan: n, filled up. */
@@ -102,6 +109,8 @@ size_t bi_tracks_too_large(struct bioinfer_task *t, const struct bi_item *item, 
         s->most_pairs = fewer;
     if (part == BI_TRACKS_WHOLE || n > 1)
         return 0;
+    if (part == BI_TRACKS_CONVOLUTIONS) /* nobody will read them */
+        bi_kept_free(s->task.exec, &features_of(item)->kept);
     for (int k = 0; k < n_instead; k++) { /* both windows of a pair, else the one */
         const int32_t change = n_instead == 2 && !k ? -1 : work->change;
         bi_tracks_item(s, w, spare + k, BI_TRACKS_WHOLE,
@@ -129,6 +138,17 @@ static const int32_t *tracks_of(const struct bi_tracks_task *s, bool other)
     return other ? s->pairs : s->tracks;
 }
 
+/* Takes room for the features that an item of CONVOLUTIONS is to give. */
+static int take_room(struct bi_tracks_task *s, const struct bi_item *item,
+                     struct bioinfer_error *err)
+{
+    const struct bi_tracks_work *work = work_of(item);
+    const int64_t n_tokens = work->change < 0 ? s->t->n_tokens : work->cut.n_tokens;
+    struct bi_features *f = features_of(item);
+    return f->kept ? 0
+                   : bi_kept_new(&f->kept, s->task.exec, bi_tracks_features_size(s, n_tokens), err);
+}
+
 int bi_tracks_recipe(struct bioinfer_task *t, const struct bi_batch *b, struct bi_recipe *recipe,
                      struct bioinfer_error *err)
 {
@@ -137,7 +157,9 @@ int bi_tracks_recipe(struct bioinfer_task *t, const struct bi_batch *b, struct b
     const enum bi_tracks_part part = item ? bi_item_part(item) : BI_TRACKS_WHOLE;
     const bool other = item && (item->program & 1);
     struct bi_tracks_shape *shape = &s->graph.shape;
-    (void)err;
+    int st;
+    if (item && part == BI_TRACKS_CONVOLUTIONS && (st = take_room(s, item, err)))
+        return st;
     s->graph.model = &t->model->base;
     *shape = (struct bi_tracks_shape){.part = part,
                                       .n_tokens = item ? tokens_of(s, part, &work_of(item)->cut)
@@ -248,39 +270,59 @@ static void fill_cuts(const struct bi_tracks_task *s, const struct bi_item *item
     }
 }
 
-/* Fills what all changed windows of a plan and a reference have, unless the slot has it. */
+/* Takes the features of the window, and fills what all changed windows of a plan have, unless the
+ * slot has it. */
 static void fill_held(struct bi_tracks_task *s, const struct bi_item *item,
                       const struct bi_batch_place *place)
 {
     const struct bi_tracks *t = s->t;
-    const struct bi_kept *kept = kept_of(item);
     struct bi_tracks_held *h = &s->held[place->slot->index];
     const int64_t all = filled_up(place->n_items);
-    if (h->serial == kept->serial && h->generation == place->slot->generation)
+    bi_kept_take(place->slot, t->features[0].name, 0, kept_of(item)->kept, 0,
+                 bi_tracks_features_size(s, t->n_tokens));
+    if (h->generation == place->slot->generation)
         return;
-    h->serial = kept->serial;
     h->generation = place->slot->generation;
-    memcpy(bi_batch_input(place, t->features[0].name), kept->features,
-           (size_t)bi_tracks_features_of(s, t->n_tokens) * sizeof(float));
     fill_from(place, "from", t->n_tokens, all, 1);
     fill_kept(s, place, all);
 }
 
-/* The features of a window, or of a change: the window's but for those of a few tokens. */
-static void fill_features(const struct bi_tracks_task *s, const struct bi_item *item,
+/* Takes the features of a window, or of a change: the window's but for those of a few tokens. */
+static void take_features(const struct bi_tracks_task *s, const struct bi_item *item,
                           const struct bi_batch_place *place)
 {
     const struct bi_tracks_work *work = work_of(item);
-    const float *from = kept_of(item)->features, *patch = work->patch;
+    struct bi_kept *whole = kept_of(item)->kept, *patch = work->patch.kept;
+    uint64_t at = 0, at_patch = 0;
     for (int i = 0; i < s->h->n_features; i++) {
-        const int64_t width = bi_tracks_feature_width(s, i), n = s->t->n_tokens * width;
-        const int64_t n_patch = work->cut.n_tokens * width;
-        float *to = bi_batch_input(place, s->t->features[i].name);
-        memcpy(to, from, (size_t)n * sizeof *to);
+        const char *name = s->t->features[i].name;
+        const uint64_t token = (uint64_t)bi_tracks_feature_width(s, i) * sizeof(float);
+        const uint64_t size = (uint64_t)s->t->n_tokens * token;
+        const uint64_t n_patch = (uint64_t)work->cut.n_tokens * token;
+        bi_kept_take(place->slot, name, 0, whole, at, size);
         if (patch)
-            memcpy(to + work->cut.token * width, patch, (size_t)n_patch * sizeof *to);
-        from += n;
-        patch = patch ? patch + n_patch : NULL;
+            bi_kept_take(place->slot, name, (uint64_t)work->cut.token * token, patch, at_patch,
+                         n_patch);
+        at += size;
+        at_patch += n_patch;
+    }
+}
+
+/* Gives the features of a window, or of the tokens that change, to their kept value. */
+static void give_features(const struct bi_tracks_task *s, const struct bi_item *item,
+                          const struct bi_batch_place *place)
+{
+    const struct bi_tracks_work *work = work_of(item);
+    const struct bi_cut *c = &work->cut;
+    const bool changed = work->change >= 0;
+    const int64_t skip = changed ? c->token - c->first : 0;
+    const int64_t count = changed ? c->n_tokens : s->t->n_tokens;
+    uint64_t at = 0;
+    for (int i = 0; i < s->h->n_features; i++) {
+        const uint64_t token = (uint64_t)bi_tracks_feature_width(s, i) * sizeof(float);
+        bi_kept_give(place->slot, &place->slot->plan->graph->outputs[i], (uint64_t)skip * token,
+                     features_of(item)->kept, at, (uint64_t)count * token);
+        at += (uint64_t)count * token;
     }
 }
 
@@ -304,9 +346,10 @@ void bi_tracks_fill(const struct bioinfer_task *t, const struct bi_item *item,
         fill_bases(s, item, true, work->cut.first * s->t->token_size,
                    (work->cut.first + work->cut.n) * s->t->token_size,
                    bi_batch_input(place, "bases"));
+        give_features(s, item, place);
         break;
     case BI_TRACKS_REST:
-        fill_features(s, item, place);
+        take_features(s, item, place);
         break;
     case BI_TRACKS_CHANGED:
         if (!place->index)
@@ -514,42 +557,6 @@ static int add_view(struct bi_tracks_task *s, const struct bi_item *item, int32_
     return finite ? 0 : failed(s, w, change, &to);
 }
 
-/* Copies the features of `count` tokens from row `skip` of the batch on. */
-static void copy_features(const struct bi_tracks_task *s, const struct bi_batch_place *place,
-                          int64_t skip, int64_t count, float *to)
-{
-    for (int i = 0; i < s->h->n_features; i++) {
-        const int64_t width = bi_tracks_feature_width(s, i);
-        int64_t ld;
-        const float *from = bi_batch_output(place, &place->slot->plan->graph->outputs[i], &ld);
-        memcpy(to, from + skip * width, (size_t)(count * width) * sizeof *to);
-        to += count * width;
-    }
-}
-
-/* Features that the rest of the window, or of a change, begins with. */
-static int collect_features(struct bi_tracks_task *s, const struct bi_item *item,
-                            const struct bi_batch_place *place, struct bioinfer_error *err)
-{
-    struct bi_window_unit *w = (struct bi_window_unit *)item->unit;
-    struct bi_tracks_work *work = &w->work[item->number];
-    const struct bi_cut *c = &work->cut;
-    struct bi_kept *kept = kept_of(item);
-    if (work->change < 0) {
-        if (!kept->features && !(kept->features = bi_pool_take(s->task.env, &s->features)))
-            return bi_fail(err, BIOINFER_NOMEM, "features of a window");
-        kept->serial = ++s->n_kept;
-        copy_features(s, place, 0, s->t->n_tokens, kept->features);
-        return 0;
-    }
-    if (!work->patch &&
-        !(work->patch = bi_calloc(s->task.env, (size_t)bi_tracks_features_of(s, c->n_tokens),
-                                  sizeof *work->patch)))
-        return bi_fail(err, BIOINFER_NOMEM, "features of a changed window");
-    copy_features(s, place, c->token - c->first, c->n_tokens, work->patch);
-    return 0;
-}
-
 /* Keeps where the sites of a window are, as floats, which have every place exactly. */
 static int collect_sites(struct bi_tracks_task *s, const struct bi_item *item,
                          const struct bi_batch_place *place, struct bioinfer_error *err)
@@ -573,11 +580,11 @@ int bi_tracks_collect(struct bioinfer_task *t, struct bi_item *item,
     const struct bi_tracks_work *work = work_of(item);
     const bool cut = part == BI_TRACKS_CHANGED || part == BI_TRACKS_PAIRS ||
                      (part == BI_TRACKS_CONVOLUTIONS && work->change >= 0);
-    int st;
+    int st = 0;
     if (item->state == BI_ITEM_DONE)
         return 0; /* it is counted; then memory did not do for another item of the batch */
     if (part == BI_TRACKS_CONVOLUTIONS)
-        st = collect_features(s, item, place, err);
+        features_of(item)->there = true;
     else
         st = add_view(s, item, part == BI_TRACKS_PAIRS ? -1 : work->change, place, place->index,
                       err);

@@ -354,10 +354,10 @@ static void alphagenome_build(const struct bi_model *m, struct bi_graph *g,
         e = encode(m, g, shape->n_tokens);
     for (int i = 0; i < n; i++)
         if (shape->part == BI_TRACKS_REST)
-            e.of[i] = bi_input_rows(g, f[i].name, BI_AXIS_FIXED, shape->n_tokens * f[i].rows,
+            e.of[i] = bi_input_kept(g, f[i].name, BI_AXIS_FIXED, shape->n_tokens * f[i].rows,
                                     f[i].width);
         else if (shape->part == BI_TRACKS_CONVOLUTIONS)
-            bi_output(g, e.of[i], 0, -1, f[i].name);
+            bi_output_kept(g, e.of[i], f[i].name);
         else
             bi_graph_keep_wide(g, e.of[i]); /* the same bits as where the parts are cut */
     if (shape->part != BI_TRACKS_CONVOLUTIONS)

@@ -138,6 +138,7 @@ static int emu_copy_in(bi_gpu_handle gpu, bi_gpu_handle stream, void *dst, const
     (void)gpu;
     (void)stream;
     emu_counts.copies_in++;
+    emu_counts.bytes_in += size;
     memcpy(dst, src, (size_t)size);
     return 0;
 }
@@ -148,6 +149,17 @@ static int emu_copy_out(bi_gpu_handle gpu, bi_gpu_handle stream, void *dst, cons
     (void)gpu;
     (void)stream;
     emu_counts.copies_out++;
+    emu_counts.bytes_out += size;
+    memcpy(dst, src, (size_t)size);
+    return 0;
+}
+
+static int emu_copy_within(bi_gpu_handle gpu, bi_gpu_handle stream, void *dst, const void *src,
+                           uint64_t size)
+{
+    (void)gpu;
+    (void)stream;
+    emu_counts.copies_within++;
     memcpy(dst, src, (size_t)size);
     return 0;
 }
@@ -217,6 +229,7 @@ static int emu_describe(int code, char *text, size_t size)
                                                               .stream_free = emu_stream_free,      \
                                                               .copy_in = emu_copy_in,              \
                                                               .copy_out = emu_copy_out,            \
+                                                              .copy_within = emu_copy_within,      \
                                                               .launch = emu_launch,                \
                                                               .wait = emu_wait,                    \
                                                               .event_new = emu_event_new,          \

@@ -6,7 +6,7 @@
  *   emu_tracks WEIGHTS WINDOW.fasta [POSITIONS] */
 #include <math.h>
 
-#include "../../engine/engine.h"
+#include "../../engine/tasks/task.h"
 #include "../test.h"
 #include "../windows.h"
 #include "emu_backend.h"
@@ -30,18 +30,52 @@ static float *run(bioinfer_task *t, const char *s, const char *const *others, si
     return y;
 }
 
-/* The same once more, every call of the driver counted: programs that run. */
-static void check_calls(bioinfer_task *t, const char *s, const char *const *others, size_t n,
-                        const struct got *g, int programs)
+static uint64_t rounded(int64_t n_words)
 {
+    return ((uint64_t)n_words * 4 + BI_ALIGN - 1) / BI_ALIGN * BI_ALIGN;
+}
+
+/* Bytes that cross where features stay on the device: counts, bases, and for changed windows in
+ * company (`all` of them, filled up; 0 = there are none) lists of tokens; and values. */
+static void check_bytes(const struct bioinfer_tracks_info *info, int64_t cut, int64_t all,
+                        int programs, int n_values)
+{
+    const int64_t token = info->window / info->n_tokens;
+    uint64_t in = (uint64_t)programs * BI_ALIGN + rounded(info->window);
+    uint64_t out = (uint64_t)n_values * rounded(info->n_bins * info->n_tracks);
+    if (all) {
+        in += rounded(all * cut * token) + rounded(all * info->n_tokens) + rounded(all * cut) +
+              rounded(all * info->n_bins);
+        out += rounded(all * info->n_bins * info->n_tracks);
+    } else {
+        in += rounded(cut * token);
+    }
+    CHECK_EQ(emu_counts.bytes_in, in);
+    CHECK_EQ(emu_counts.bytes_out, out);
+}
+
+/* The same once more, every call of the driver counted: programs that run, `kept` of which leave
+ * what they give on the device. */
+static void check_calls(bioinfer_task *t, const char *s, const char *const *others, size_t n,
+                        const struct got *g, int programs, int kept)
+{
+    struct bioinfer_tracks_info before = {.struct_size = sizeof before}, after = before;
     for (int twice = 0; twice < 2; twice++) {
+        bioinfer_tracks_get_info(t, &before);
         emu_counts = (struct emu_counts){0};
         free(run(t, s, others, n, g));
     }
     CHECK_EQ(emu_counts.copies_in, programs);
-    CHECK_EQ(emu_counts.copies_out, programs);
+    CHECK_EQ(emu_counts.copies_out, programs - kept);
     CHECK_EQ(emu_counts.waits, programs);
     CHECK_EQ(emu_counts.allocations, 0);
+    CHECK(!kept == !emu_counts.copies_within);
+    bioinfer_tracks_get_info(t, &after);
+    if (kept) {
+        const int64_t cut = (int64_t)(after.cut_tokens - before.cut_tokens);
+        const int64_t all = kept > 1 ? 0 : n == 3 ? 4 : (int64_t)n;
+        check_bytes(&after, cut / (int64_t)n, all, programs, kept > 1 ? 2 : 1);
+    }
 }
 
 /* Three changed windows in company and each alone: the same bits. counted: two programs of the
@@ -61,7 +95,7 @@ static void check_company(bioinfer_task *t, const char *s, const struct got *g, 
     }
     all = run(t, s, (const char *const *)changed, N, g);
     if (counted)
-        check_calls(t, s, (const char *const *)changed, N, g, company ? 3 : 1 + N);
+        check_calls(t, s, (const char *const *)changed, N, g, company ? 3 : 1 + N, company);
     for (int i = 0; i < N; i++) {
         float *alone = run(t, changed[i], NULL, 0, g);
         CHECK(!memcmp(alone, all + (1 + i) * g->n, (size_t)g->n * sizeof *alone));
@@ -332,6 +366,58 @@ static void check_together(struct bioinfer_model *model, const char *s, bool tog
         check_kind(model, s, together, (enum kind)kind, fewer, 1);
 }
 
+/* Bytes of the largest plan that a task has. */
+static uint64_t largest_plan(const bioinfer_task *t)
+{
+    uint64_t most = 0;
+    for (int i = 0; i < BI_PLAN_CACHE; i++) {
+        const struct bi_plan *p = t->exec->plans[i];
+        const struct bi_memory_plan *m = p ? &p->memory : NULL;
+        const uint64_t size = !m ? 0
+                                 : m->activation_size + m->input_size + m->output_size +
+                                       m->upload_size + m->download_size;
+        most = size > most ? size : most;
+    }
+    return most;
+}
+
+/* Features of a window whose middle base is each of the three others, where the memory limit does
+ * for every program alone: they go into host memory, and the bits are the same. */
+static void check_spilled(struct bioinfer_model *model, const char *s, const struct got *g)
+{
+    enum { N = 3 };
+    const size_t window = (size_t)g->info.window;
+    struct bioinfer_tracks_params tp = {.struct_size = sizeof tp};
+    char *changed[N];
+    float *want, *limited;
+    bioinfer_task *t = NULL;
+    for (int i = 0, base = 0; i < N; base++) {
+        if ("ACGT"[base] == s[window / 2])
+            continue;
+        changed[i] = malloc(window);
+        memcpy(changed[i], s, window);
+        changed[i++][window / 2] = "ACGT"[base];
+    }
+    CHECK_EQ(bioinfer_tracks_open(&t, model, &tp, NULL), 0);
+    want = run(t, s, (const char *const *)changed, N, g);
+    CHECK(t->exec->kept_size > 0);
+    tp.memory_limit = (int64_t)largest_plan(t);
+    bioinfer_task_close(&t);
+    CHECK_EQ(bioinfer_tracks_open(&t, model, &tp, NULL), 0);
+    for (int twice = 0; twice < 2; twice++) {
+        emu_counts = (struct emu_counts){0};
+        limited = run(t, s, (const char *const *)changed, N, g);
+        CHECK(!memcmp(limited, want, (1 + N) * (size_t)g->n * sizeof *want));
+        CHECK_EQ(t->exec->kept_size, 0);
+        free(limited);
+    }
+    CHECK_EQ(emu_counts.copies_within, 0);
+    bioinfer_task_close(&t);
+    for (int i = 0; i < N; i++)
+        free(changed[i]);
+    free(want);
+}
+
 /* A base that is a quarter of each becomes one that is no number. */
 static void break_quarter(struct bioinfer_model *model)
 {
@@ -387,8 +473,8 @@ static void run_all(bioinfer_context *ctx, const char *weights, const char *fast
     g->changed = run(t, s, (const char *const *)&other, 1, g);
     g->again = run(t, other, NULL, 0, g);
     if (ops) {
-        check_calls(t, s, NULL, 0, g, 1);
-        check_calls(t, s, (const char *const *)&other, 1, g, company ? 1 : 4);
+        check_calls(t, s, NULL, 0, g, 1, 0);
+        check_calls(t, s, (const char *const *)&other, 1, g, company ? 1 : 4, company ? 0 : 2);
     }
     check_company(t, other, g, company, ops != NULL);
     if (ops)
@@ -398,6 +484,8 @@ static void run_all(bioinfer_context *ctx, const char *weights, const char *fast
         check_pairs(model, s, company, ops == &emu_nvidia);
     if (ops)
         check_sums(model, s);
+    if (ops)
+        check_spilled(model, s, g);
     free(s);
     free(other);
     bioinfer_reader_close(&reader);

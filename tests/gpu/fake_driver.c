@@ -245,11 +245,19 @@ static int put(void *stream, const struct op *op)
     return end(code);
 }
 
-static int copy(void *dst, const void *src, size_t size, int in, void *stream)
+/* As HIP numbers them. */
+enum way { IN = 1, OUT, WITHIN };
+
+static int copy(void *dst, const void *src, size_t size, int way, void *stream)
 {
+    struct fake_counts *c = &fake_driver.counts;
     int code = put(stream, &(struct op){.what = COPY, .dst = dst, .src = src, .size = size});
-    *(in ? &fake_driver.counts.copies_in : &fake_driver.counts.copies_out) += !code;
-    return code;
+    if (code)
+        return code;
+    ++*(way == IN ? &c->copies_in : way == OUT ? &c->copies_out : &c->copies_within);
+    if (way != WITHIN)
+        *(way == IN ? &c->bytes_in : &c->bytes_out) += (long)size;
+    return 0;
 }
 
 static int function(void **out, void *module, const char *name)
@@ -455,11 +463,15 @@ API cuMemHostAlloc(void **p, size_t n, unsigned f) { (void)f; return allocate(p,
 API cuMemFreeHost(void *p) { return drop(p); }
 API cuMemcpyHtoDAsync_v2(ptr d, const void *s, size_t n, void *q)
 {
-    return copy((void *)(uintptr_t)d, s, n, 1, q);
+    return copy((void *)(uintptr_t)d, s, n, IN, q);
 }
 API cuMemcpyDtoHAsync_v2(void *d, ptr s, size_t n, void *q)
 {
-    return copy(d, (const void *)(uintptr_t)s, n, 0, q);
+    return copy(d, (const void *)(uintptr_t)s, n, OUT, q);
+}
+API cuMemcpyDtoDAsync_v2(ptr d, ptr s, size_t n, void *q)
+{
+    return copy((void *)(uintptr_t)d, (const void *)(uintptr_t)s, n, WITHIN, q);
 }
 API cuModuleLoadData(void **m, const void *image) { (void)image; return make(m, 64, 1); }
 API cuModuleUnload(void *m) { return drop(m); }
@@ -535,7 +547,7 @@ API hipHostMalloc(void **p, size_t n, unsigned f) { (void)f; return allocate(p, 
 API hipHostFree(void *p) { return drop(p); }
 API hipMemcpyAsync(void *d, const void *s, size_t n, int kind, void *q)
 {
-    return copy(d, s, n, kind == 1, q);
+    return copy(d, s, n, kind, q);
 }
 struct module {
     const void *image;

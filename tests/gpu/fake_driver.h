@@ -4,9 +4,10 @@
 
 struct fake_counts {
     long calls; /* that can fail */
-    long copies_in, copies_out, launches, graphs, allocations, waits;
-    long live;        /* objects made and not freed */
-    long sets, depth; /* device current: pushed and not popped */
+    long copies_in, copies_out, copies_within, launches, graphs, allocations, waits;
+    long bytes_in, bytes_out; /* from and to the host */
+    long live;                /* objects made and not freed */
+    long sets, depth;         /* device current: pushed and not popped */
 };
 
 struct fake {

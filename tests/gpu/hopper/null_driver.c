@@ -147,6 +147,12 @@ API cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t size, void *stream)
     return stream == NULL;
 }
 
+API cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t size, void *stream)
+{
+    (void)size;
+    return stream == NULL || !to || !from;
+}
+
 /* ---- streams, events, graphs ---- */
 
 /* clang-format off */
