@@ -11,6 +11,7 @@ from typing import Any, Dict, List, NamedTuple
 
 from . import _core
 from ._align import Alignment, align
+from ._atoms import Energy
 from ._errors import (BadFormat, DeviceError, Error, Forked, InvalidArgument, Misuse, NotFound,
                       OutOfMemory, RecordError, Status, Unsupported)
 from ._model import Model, new_context
@@ -62,7 +63,7 @@ def _all(get: Any) -> List[Any]:
 
 
 __all__ = ["Affinity", "Alignment", "BadFormat", "Design", "Device", "DeviceError", "Embedding",
-           "Error", "Forked", "InvalidArgument", "Misuse", "Model", "NotFound",
+           "Energy", "Error", "Forked", "InvalidArgument", "Misuse", "Model", "NotFound",
            "OutOfMemory", "RecordError", "Result", "Results", "Score", "Status",
            "Tracks", "Unsupported", "align", "devices", "families", "info", "matrices",
            "open", "read_fasta"]

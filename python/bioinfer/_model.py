@@ -9,6 +9,7 @@ from typing import (Any, Callable, Dict, Iterable, Iterator, List, Mapping, Opti
 import numpy as np
 
 from . import _core
+from ._atoms import Energy, frames
 from ._errors import InvalidArgument, Misuse, Status, Unsupported
 from ._results import (Affinity, Design, Embedding, Progress, Result, Results, Score, Tracks,
                        task_key)
@@ -339,6 +340,28 @@ class Model:
         return Results(self, "affinity", params,
                        _Lazy(lambda what: ligands(self._context, what), source), Affinity, True,
                        progress, 1 << 28, 1 << 18)
+
+    def energy(self, source: Any, forces: bool = True, stress: bool = False, *,
+               charge: Optional[float] = None, pbc: Optional[bool] = None,
+               atoms_at_once: Optional[int] = None, memory_limit: Optional[int] = None,
+               progress: Optional[Progress] = None,
+               max_bytes: int = 1 << 28) -> "Results[Energy]":
+        """Energies of atoms in their places, forces on them, and the stress of their cell.
+
+        `source` is an Atoms of ASE, a dict of arrays ("numbers" [N], "positions" [N, 3], and
+        perhaps "cell" [3, 3], "pbc", "charge", "id"), the path of a file of frames or of a folder
+        of such (extended XYZ, XYZ, POSCAR, PDB), or an iterable of these and of pairs (id, atoms).
+        `charge` is for frames that have none of their own; `pbc` is True or False for all frames,
+        instead of what each says. `progress(frames, atoms)` is called now and then.
+        """
+        params = chosen(energy_only=int(not (forces or stress)), charge=charge,
+                        has_charge=int(charge is not None), ignore_cell=int(pbc is False),
+                        repeat_all=int(pbc is True), atoms_at_once=atoms_at_once,
+                        memory_limit=memory_limit)
+        want = bool(forces), bool(stress)
+        return Results(self, "energy", params,
+                       _Lazy(lambda what: frames(self._context, what), source),
+                       lambda raw: Energy(raw, want), True, progress, max_bytes, 1 << 10)
 
 
 class _Lazy:

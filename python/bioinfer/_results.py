@@ -9,6 +9,7 @@ from ._errors import InvalidArgument, Status, error_of
 from ._sources import Pace, Sequences, blocks
 
 F32 = np.dtype(np.float32)
+F64 = np.dtype(np.float64)
 I32 = np.dtype(np.int32)
 CODES = np.frombuffer(b"ACDEFGHIKLMNPQRSTVWYX", dtype="S1")
 Key = Union[str, Tuple[str, int]]
@@ -43,7 +44,7 @@ class Result(collections.abc.Mapping):
 
     def __init__(self, raw: Tuple[Any, ...]):
         (self.ordinal, self.id, self.length, self.status, self.message, self.description,
-         self.labels, _, _, arrays, self.texts, self.sequence, _, _, n_layers, _, _) = raw
+         self.labels, _, _, arrays, self.texts, self.sequence, _, _, n_layers, _, _, _) = raw
         self._raw = raw
         self.arrays: Dict[Key, "np.ndarray"] = {}
         for kind, layer, values, shape in arrays:
@@ -288,6 +289,8 @@ class Results(Generic[R]):
                 n_residues += raw[2]
                 for array in raw[9]:
                     n_bytes += len(array[2])
+                if raw[17]:
+                    n_bytes += 64 * raw[2]  # places, forces and numbers of atoms
             pace.done(n_residues, n_bytes)
             records, residues = records + n, residues + n_residues
             if self._progress is not None:

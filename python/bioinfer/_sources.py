@@ -27,6 +27,12 @@ def record_of(item: Any, ordinal: int) -> Tuple[Any, Any]:
                     f"not {type(item).__name__}")
 
 
+def size_of(record: Any) -> int:
+    """Residues of a record, or its atoms."""
+    atoms = record[2].get("atoms") if len(record) > 2 else None
+    return len(record[1]) if atoms is None else len(atoms[0]) // 4
+
+
 class Pace:
     """How much is computed in one call: enough to keep the machine busy, little enough for results
     to come at once and to fit into memory. It grows while calls are short."""
@@ -78,12 +84,13 @@ def blocks(context: "_core.Context", source: Sequences, raw: bool, pace: Pace,
     residues = 0
     for item in items:
         record = record_of(item, ordinal + len(waiting))
-        if waiting and residues + len(record[1]) > pace.residues:
+        size = size_of(record)
+        if waiting and residues + size > pace.residues:
             yield _core.Records(context, waiting, ordinal, raw), 0, len(waiting)
             ordinal += len(waiting)
             waiting, residues = [], 0
         waiting.append(record)
-        residues += len(record[1])
+        residues += size
     if waiting:
         yield _core.Records(context, waiting, ordinal, raw), 0, len(waiting)
 

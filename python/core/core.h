@@ -53,6 +53,7 @@ PyObject *core_task_make(void);
 PyObject *core_records_make(void);
 PyObject *core_reader_make(void);
 PyObject *core_ligands_make(void);
+PyObject *core_frames_make(void);
 
 /* Makes an object of zeros of a type of this module; NULL with an exception set. */
 void *core_alloc(PyTypeObject *type);
@@ -118,7 +119,22 @@ struct core_task_def {
 /* NULL with an exception set: there is no such task. */
 const struct core_task_def *core_task_find(const char *name);
 
+/* ---- atoms.c ---- */
+
+/* Gives memory of zeros for n elements that lives as long as the list `keep`. NULL with an
+ * exception set. */
+void *core_kept(PyObject *keep, Py_ssize_t n, size_t size);
+/* Fills a record with the atoms of a tuple: (numbers, positions, cell or None, periodic, charge or
+ * None), of which the first three are bytes of int32 [n], float64 [n, 3] and float64 [3, 3], which
+ * the list `keep` holds, and `periodic` has a bit for each vector of the cell. */
+bool core_atoms_set(struct bioinfer_record *r, PyObject *tuple, PyObject *keep);
+/* Gives atoms as such a tuple, of bytearrays; None for NULL. */
+PyObject *core_atoms_tuple(const struct bioinfer_atoms *atoms);
+
 /* ---- results.c ---- */
+
+/* Gives n values of `size` bytes as a bytearray, for numpy.frombuffer(); None for NULL. */
+PyObject *core_values(const void *values, size_t n, size_t size);
 
 /* Gives a result as a tuple; the layout is in python/bioinfer/_results.py. */
 PyObject *core_result(const struct bioinfer_result *result);

@@ -74,6 +74,14 @@ static const struct core_field affinity_fields[] = {
 #undef F
 };
 
+static const struct core_field energy_fields[] = {
+#define F(name, kind) FIELD(bioinfer_energy_params, name, kind)
+    F(energy_only, CORE_INT), F(charge, CORE_DOUBLE), F(has_charge, CORE_INT),
+    F(ignore_cell, CORE_INT), F(repeat_all, CORE_INT), F(as_text, CORE_INT),
+    F(atoms_at_once, CORE_INT64), F(memory_limit, CORE_INT64), F(no_rules, CORE_TEXT), END
+#undef F
+};
+
 static const struct core_field align_fields[] = {
 #define F(name, kind) FIELD(bioinfer_align_params, name, kind)
     F(matrix, CORE_TEXT), F(match, CORE_INT), F(mismatch, CORE_INT), F(gap_open, CORE_INT),
@@ -109,6 +117,7 @@ OPEN(score)
 OPEN(tracks)
 OPEN(design)
 OPEN(affinity)
+OPEN(energy)
 
 static int open_align(bioinfer_task **out, bioinfer_context *context, const bioinfer_model *model,
                       const void *params, struct bioinfer_error *err)
@@ -118,8 +127,13 @@ static int open_align(bioinfer_task **out, bioinfer_context *context, const bioi
 }
 
 static const struct core_task_def tasks[] = {
-    TASK(embed),  TASK(score),    TASK(tracks),
-    TASK(design), TASK(affinity), {PARAMS(align), 0, 0, true, open_align},
+    TASK(embed),
+    TASK(score),
+    TASK(tracks),
+    TASK(design),
+    TASK(affinity),
+    TASK(energy),
+    {PARAMS(align), 0, 0, true, open_align},
 };
 
 const struct core_task_def *core_task_find(const char *name)

@@ -88,24 +88,11 @@ static bool set_texts(struct bioinfer_record *r, char **text, PyObject *id, PyOb
     return ok;
 }
 
-/* Gives memory for n elements that lives as long as the list `keep`. */
-static void *kept(PyObject *keep, Py_ssize_t n, size_t size)
-{
-    PyObject *memory = PyByteArray_FromStringAndSize(NULL, n * (Py_ssize_t)size);
-    void *bytes = NULL;
-    if (memory && !PyList_Append(keep, memory)) {
-        bytes = PyByteArray_AsString(memory);
-        memset(bytes, 0, (size_t)n * size);
-    }
-    Py_XDECREF(memory);
-    return bytes;
-}
-
 /* Fills the positions of a record from a sequence of int. */
 static bool set_positions(struct bioinfer_record *r, PyObject *values, PyObject *keep)
 {
     Py_ssize_t n = PySequence_Size(values);
-    int64_t *positions = n < 0 ? NULL : kept(keep, n, sizeof *positions);
+    int64_t *positions = n < 0 ? NULL : core_kept(keep, n, sizeof *positions);
     if (!positions)
         return false;
     for (Py_ssize_t i = 0; i < n && !PyErr_Occurred(); i++) {
@@ -122,7 +109,7 @@ static bool set_positions(struct bioinfer_record *r, PyObject *values, PyObject 
 static bool set_changes(struct bioinfer_record *r, PyObject *values, PyObject *keep)
 {
     Py_ssize_t n = PySequence_Size(values);
-    struct bioinfer_change *changes = n < 0 ? NULL : kept(keep, n, sizeof *changes);
+    struct bioinfer_change *changes = n < 0 ? NULL : core_kept(keep, n, sizeof *changes);
     if (!changes)
         return false;
     for (Py_ssize_t i = 0; i < n; i++) {
@@ -162,6 +149,14 @@ static bool keep_text(const char **to, size_t *length, PyObject *value, PyObject
     return ok;
 }
 
+/* Says of a record that it cannot be used, by (status, message). */
+static bool set_failed(struct bioinfer_record *r, PyObject *value, PyObject *keep)
+{
+    PyObject *message;
+    return PyArg_ParseTuple(value, "iO", &r->status, &message) &&
+           keep_text(&r->message, NULL, message, keep);
+}
+
 /* Sets what some task takes besides a sequence. */
 static bool set_extra(struct bioinfer_record *r, const char *name, PyObject *value, PyObject *keep)
 {
@@ -169,6 +164,10 @@ static bool set_extra(struct bioinfer_record *r, const char *name, PyObject *val
         return set_positions(r, value, keep);
     if (!strcmp(name, "changes"))
         return set_changes(r, value, keep);
+    if (!strcmp(name, "atoms"))
+        return core_atoms_set(r, value, keep);
+    if (!strcmp(name, "failed"))
+        return set_failed(r, value, keep);
     if (!strcmp(name, "skip"))
         return (r->skip = PyObject_IsTrue(value)) >= 0;
     if (!strcmp(name, "target"))
@@ -274,7 +273,8 @@ static PyObject *records_take(PyObject *object, PyObject *args)
     if (!PyArg_ParseTuple(args, "KK", &first, &residues))
         return NULL;
     for (; first + n < self->n; n++) {
-        sum += self->records[first + n].length;
+        const struct bioinfer_record *r = &self->records[first + n];
+        sum += r->atoms ? r->atoms->n : r->length;
         if (n && sum > residues)
             break;
     }

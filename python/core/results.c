@@ -3,8 +3,7 @@
 
 #include <stdio.h>
 
-/* Gives n values of `size` bytes as a bytearray, for numpy.frombuffer(); None for NULL. */
-static PyObject *values_of(const void *values, size_t n, size_t size)
+PyObject *core_values(const void *values, size_t n, size_t size)
 {
     if (!values)
         Py_RETURN_NONE;
@@ -28,7 +27,7 @@ static PyObject *array_tuple(const struct bioinfer_array *a)
     }
     if (!shape)
         return NULL;
-    if (!(values = values_of(a->data, n, sizeof *a->data))) {
+    if (!(values = core_values(a->data, n, sizeof *a->data))) {
         Py_DECREF(shape);
         return NULL;
     }
@@ -73,8 +72,8 @@ static PyObject *changed_tuple(const struct bioinfer_result *r)
     for (int i = 0; r->n_arrays && i < r->arrays[0].n_dims; i++)
         size *= (size_t)r->arrays[0].shape[i];
     return Py_BuildValue("(nNN)", (Py_ssize_t)c->first,
-                         values_of(c->statuses, c->n, sizeof *c->statuses),
-                         values_of(c->values, c->n * size, sizeof *c->values));
+                         core_values(c->statuses, c->n, sizeof *c->statuses),
+                         core_values(c->values, c->n * size, sizeof *c->values));
 }
 
 static PyObject *design_tuple(const struct bioinfer_result *r)
@@ -86,9 +85,9 @@ static PyObject *design_tuple(const struct bioinfer_result *r)
     return Py_BuildValue("(NNNidfffNNNN)", core_text(d->header), core_text(d->sequence_id),
                          PyBool_FromLong(d->is_native), d->sample, d->temperature, (double)d->score,
                          (double)d->global_score, (double)d->recovery, core_text(d->chain_order),
-                         values_of(d->codes, n, sizeof *d->codes),
-                         values_of(d->mask, n, sizeof *d->mask),
-                         values_of(d->design_mask, n, sizeof *d->design_mask));
+                         core_values(d->codes, n, sizeof *d->codes),
+                         core_values(d->mask, n, sizeof *d->mask),
+                         core_values(d->design_mask, n, sizeof *d->design_mask));
 }
 
 /* Gives a CIGAR as text: "12=1X3=". */
@@ -135,6 +134,16 @@ static PyObject *affinity_tuple(const struct bioinfer_affinity *a)
                          (long long)a->n_pocket_residues, a->distance);
 }
 
+/* Gives (energy, network, largest, forces or None, stress or None, atoms), or None. */
+static PyObject *energy_tuple(const struct bioinfer_energy *e)
+{
+    if (!e)
+        Py_RETURN_NONE;
+    return Py_BuildValue("(dddNNN)", e->energy, e->network, e->largest,
+                         core_values(e->forces, 3 * e->n_atoms, sizeof *e->forces),
+                         core_values(e->stress, 9, sizeof *e->stress), core_atoms_tuple(e->atoms));
+}
+
 PyObject *core_result(const struct bioinfer_result *r)
 {
     PyObject *sequence = Py_None;
@@ -144,10 +153,10 @@ PyObject *core_result(const struct bioinfer_result *r)
         sequence = PyUnicode_DecodeUTF8(r->sequence, (Py_ssize_t)r->length, "surrogateescape");
     else
         Py_INCREF(sequence);
-    return Py_BuildValue("(KNLiNNNIiNNNNNiNN)", (unsigned long long)r->ordinal, core_text(r->id),
+    return Py_BuildValue("(KNLiNNNIiNNNNNiNNN)", (unsigned long long)r->ordinal, core_text(r->id),
                          (long long)r->length, r->status, core_text(r->message),
                          core_text(r->description), core_text(r->labels), r->piece, r->more,
                          array_tuples(r), texts_dict(r), sequence, changed_tuple(r),
                          design_tuple(r), r->n_layers_kept, alignment_tuple(r->alignment),
-                         affinity_tuple(r->affinity));
+                         affinity_tuple(r->affinity), energy_tuple(r->energy));
 }

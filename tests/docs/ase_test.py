@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""ase_test.py LIBRARY BIOINFER SOURCE_ROOT - examples/ase_calculator.py, and frames that ASE reads.
+"""ase_test.py FOLDER BIOINFER SOURCE_ROOT - the calculator of ASE, and frames that ASE reads.
 
 Exit 77 where ASE is not installed (PyPI: ase).
 """
@@ -19,10 +19,11 @@ except ImportError as error:
     print("skipped:", error)
     sys.exit(77)
 
-LIBRARY, EXE, ROOT = map(os.path.abspath, sys.argv[1:4])
-sys.path.insert(0, os.path.join(ROOT, "examples"))
+FOLDER, EXE, ROOT = map(os.path.abspath, sys.argv[1:4])
+sys.path.insert(0, FOLDER)
 sys.dont_write_bytecode = True
-from ase_calculator import Bioinfer  # noqa: E402
+import bioinfer  # noqa: E402
+from bioinfer.ase import Calculator  # noqa: E402
 
 
 def run(*args):
@@ -71,7 +72,7 @@ def check_derivatives(atoms):
 def main():
     tool = os.path.join(ROOT, "tools", "tensornet_weights.py")
     subprocess.run([sys.executable, tool, "model"], check=True)
-    calculator = Bioinfer(LIBRARY, "model")
+    calculator = Calculator("model", device="cpu")
     for name, atoms in (("water", water()), ("crystal", crystal())):
         atoms.calc = calculator
         check_derivatives(atoms)
@@ -108,9 +109,17 @@ def main():
     try:
         atoms.get_potential_energy()
         raise AssertionError("gold has an energy")
-    except RuntimeError as error:
+    except bioinfer.RecordError as error:
         assert "Au" in str(error), error
     calculator.close()
+    # the example tells the energy that the command comes to
+    example = os.path.join(ROOT, "examples", "ase_calculator.py")
+    done = subprocess.run([sys.executable, example, "model", "water.extxyz"], check=True,
+                          stdout=subprocess.PIPE, text=True,
+                          env=dict(os.environ, PYTHONPATH=FOLDER))
+    last = done.stdout.splitlines()[-1].split()
+    assert last[0] == "energy" and last[2] == "eV", last
+    assert abs(float(last[1]) - relaxed.get_potential_energy()) < 0.1
 
 
 with tempfile.TemporaryDirectory(prefix="bioinfer-ase-") as folder:

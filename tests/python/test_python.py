@@ -220,7 +220,7 @@ def test_alignments(command, tmp_path):
     assert "BLOSUM62" in bioinfer.matrices()
 
 
-def test_energies_are_those_of_the_command(tmp_path, monkeypatch, command):
+def test_affinities_are_those_of_the_command(tmp_path, monkeypatch, command):
     monkeypatch.syspath_prepend(os.path.join(ROOT, "tools"))
     weights = pytest.importorskip("dualbind_weights")
     path, golden = tmp_path / "w.safetensors", os.path.join(ROOT, "tests", "golden", "dualbind")

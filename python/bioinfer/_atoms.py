@@ -1,0 +1,173 @@
+"""Atoms in their places: what users have, as records, and the results of the task energy."""
+import collections.abc
+import os
+from typing import Any, Dict, Iterator, Optional, Tuple, Union
+
+import numpy as np
+
+from . import _core
+from ._errors import InvalidArgument, Status
+from ._results import F64, I32, Result
+
+NAMES = ("numbers", "positions", "cell", "pbc", "charge", "id")
+
+
+def _refuse(what: str) -> InvalidArgument:
+    return InvalidArgument(f"atoms: {what}", Status.INVALID_ARGUMENT)
+
+
+def _reals(name: str, values: Any, shape: Tuple[int, ...]) -> "np.ndarray":
+    array = np.ascontiguousarray(values, F64)
+    if array.shape != shape:
+        raise _refuse(f"{name}: shape {list(array.shape)}, expected {list(shape)}")
+    return array
+
+
+def _packed(numbers: Any, positions: Any, cell: Any, pbc: Any, charge: Any) -> Tuple[Any, ...]:
+    """Atoms as the extension module takes them."""
+    kinds = np.asarray(numbers)
+    if kinds.ndim != 1 or (kinds.size and kinds.dtype.kind not in "iu"):
+        raise _refuse(f"numbers: {kinds.ndim} dimensions of {kinds.dtype}, expected one of "
+                      "integers")
+    if kinds.size and not (0 <= int(kinds.min()) and int(kinds.max()) < 1 << 15):
+        raise _refuse("numbers: not those of elements")
+    places = _reals("positions", np.reshape(positions, (0, 3)) if not kinds.size else positions,
+                    (kinds.size, 3))
+    vectors = None
+    if cell is not None:
+        given = np.asarray(cell, F64)
+        vectors = _reals("cell", np.diag(given) if given.shape == (3,) else given, (3, 3))
+        vectors = vectors if vectors.any() else None
+    periodic = np.broadcast_to(np.asarray(False if pbc is None else pbc, bool), (3,))
+    return (kinds.astype(I32).tobytes(), places.tobytes(),
+            None if vectors is None else vectors.tobytes(),
+            sum(int(on) << k for k, on in enumerate(periodic)),
+            None if charge is None else float(charge))
+
+
+def is_atoms(value: Any) -> bool:
+    """One frame: an Atoms of ASE or what looks like it, or a dict of arrays."""
+    if isinstance(value, collections.abc.Mapping):
+        return "positions" in value
+    return hasattr(value, "numbers") and hasattr(value, "positions")
+
+
+def packed_atoms(value: Any) -> Tuple[Any, ...]:
+    """Atoms of ASE, or a dict of arrays, as the extension module takes them."""
+    if isinstance(value, collections.abc.Mapping):
+        strange = [name for name in value if name not in NAMES]
+        if strange:
+            raise _refuse(f"no array is called '{strange[0]}'; there are {', '.join(NAMES)}")
+        if "numbers" not in value:
+            raise _refuse("a dict without 'numbers'")
+        return _packed(value["numbers"], value["positions"], value.get("cell"), value.get("pbc"),
+                       value.get("charge"))
+    cell = getattr(value, "cell", None)
+    return _packed(value.numbers, value.positions, getattr(cell, "array", cell),
+                   getattr(value, "pbc", None), getattr(value, "info", {}).get("charge"))
+
+
+def _record(name: str, value: Any) -> Tuple[str, bytes, Dict[str, Any]]:
+    if not is_atoms(value):
+        raise TypeError("a frame is an Atoms of ASE, a dict of arrays, or a path, not "
+                        f"{type(value).__name__}")
+    if isinstance(value, collections.abc.Mapping):
+        name = str(value.get("id", name))
+    return name, b"", {"atoms": packed_atoms(value)}
+
+
+def _file(context: "_core.Context", path: Union[str, "os.PathLike[str]"]) -> Iterator[Any]:
+    reader = _core.Frames(context, os.fspath(path))
+    record = reader.next()
+    while record is not None:
+        yield record
+        record = reader.next()
+
+
+def frames(context: "_core.Context", source: Any) -> Iterator[Any]:
+    """Records of one frame, of a path, or of an iterable of frames, paths and pairs (id, frame)."""
+    if isinstance(source, (str, os.PathLike)):
+        yield from _file(context, source)
+        return
+    if is_atoms(source):
+        yield _record("0", source)
+        return
+    items: Any = source.items() if isinstance(source, collections.abc.Mapping) else source
+    ordinal = 0
+    for item in items:
+        if isinstance(item, (str, os.PathLike)):
+            for record in _file(context, item):
+                yield record
+                ordinal += 1
+            continue
+        name, value = item if isinstance(item, tuple) else (str(ordinal), item)
+        yield _record(str(name), value)
+        ordinal += 1
+
+
+class Energy(Result):
+    """Energy of a frame in eV, forces in eV/angstrom, stress of its cell in eV/angstrom^3.
+
+    `energy` has the references of the elements in it, `network` has not; `largest` is the length
+    of the largest force. `forces` is [N, 3] and `stress`, the derivative of the energy by the
+    strain over the volume, is [3, 3]; each is None where it was not asked for, and `stress` also
+    where no axis is periodic. Both are arrays of the result by these names, too. Numbers are
+    float64. `numbers`, `positions`, `cell`, `pbc` and `charge` are those of the frame.
+    """
+
+    __slots__ = ("energy", "network", "largest", "forces", "stress", "numbers", "positions",
+                 "cell", "pbc", "charge")
+
+    energy: float
+    network: float
+    largest: float
+    forces: Optional["np.ndarray"]
+    stress: Optional["np.ndarray"]
+    numbers: "np.ndarray"
+    positions: "np.ndarray"
+    cell: Optional["np.ndarray"]
+    pbc: "np.ndarray"
+    charge: Optional[float]
+
+    def __init__(self, raw: Tuple[Any, ...], want: Tuple[bool, bool]):
+        super().__init__(raw)
+        nan = float("nan")
+        self.energy, self.network, self.largest, forces, stress, atoms = raw[17] or (
+            nan, nan, nan, None, None, (b"", b"", None, 0, None))
+        numbers, positions, cell, periodic, self.charge = atoms
+        self.numbers = np.frombuffer(numbers, I32)
+        self.positions = np.frombuffer(positions, F64).reshape(-1, 3)
+        self.cell = None if cell is None else np.frombuffer(cell, F64).reshape(3, 3)
+        self.pbc = np.array([bool(periodic >> k & 1) for k in range(3)])
+        self.forces = self.stress = None
+        if want[0] and forces is not None:
+            self.forces = self.arrays["forces"] = np.frombuffer(forces, F64).reshape(-1, 3)
+        else:
+            self.largest = nan
+        if want[1] and stress is not None:
+            self.stress = self.arrays["stress"] = np.frombuffer(stress, F64).reshape(3, 3)
+
+    def row(self) -> Dict[str, Any]:
+        row = super().row()
+        row.update(energy=self.energy, network=self.network, largest=self.largest)
+        return row
+
+    def to_ase(self) -> Any:
+        """The frame as ase.Atoms, whose calculator has these numbers."""
+        from ase import Atoms
+        from ase.calculators.singlepoint import SinglePointCalculator
+        self.check()
+        atoms = Atoms(self.numbers, self.positions, cell=self.cell, pbc=self.pbc)
+        if self.charge is not None:
+            atoms.info["charge"] = self.charge
+        stress = self.stress
+        atoms.calc = SinglePointCalculator(
+            atoms, energy=self.energy, forces=self.forces,
+            stress=None if stress is None else voigt(stress))
+        return atoms
+
+
+def voigt(stress: "np.ndarray") -> "np.ndarray":
+    """xx, yy, zz, yz, xz, xy of the symmetric part, as ASE orders them."""
+    even = (stress + stress.T) / 2
+    return np.array([even[0, 0], even[1, 1], even[2, 2], even[1, 2], even[0, 2], even[0, 1]])
