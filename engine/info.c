@@ -9,6 +9,7 @@
 #include "../loaders/npy.h"
 #include "../loaders/reader.h"
 #include "../loaders/zip.h"
+#include "../models/energy.h"
 #include "../models/head.h"
 #include "../report/report.h"
 #include "../writers/hdf5_read.h"
@@ -329,6 +330,8 @@ static int model_info(const struct info *i)
     bi_buf_printf(i->out, "model: %s (%s)\n", m.name, m.def->name);
     if (m.rope_used)
         bi_buf_printf(i->out, "rotary frequencies: %s\n", m.rope_used);
+    if (m.def->energy && m.def->energy->facts(&m)->note)
+        bi_buf_printf(i->out, "note: %s\n", m.def->energy->facts(&m)->note);
     if (m.classifier)
         print_classifier(m.classifier, i->out);
     if ((head = bi_model_task_head(&m, &n)))

@@ -17,6 +17,7 @@ struct bi_energy_facts {
     double by_charge;                     /* ... by 1 + by_charge times it */
     int16_t code[BI_ENERGY_ELEMENTS];     /* by atomic number; -1: the model does not know it */
     double reference[BI_ENERGY_ELEMENTS]; /* by atomic number */
+    const char *note; /* one line that users of these weights should know; NULL = there is none */
 };
 
 /* Sizes of a batch; at least 1 each. */

@@ -4,9 +4,10 @@
     golden_tensornet.py OUT [NAME=FOLDER ...]
 
 NAME=FOLDER are trained weights (model.json and state.pt, version 1); without any, the weights by a
-formula of tensornet_weights.py are taken alone. Needs matgl 2.0.4, its torch-geometric backend, and
-ASE. Energies are told with and without the references of the elements; stress is that of ASE, per
-axis that is periodic.
+formula of tensornet_weights.py are taken alone. Needs matgl, its torch-geometric backend, and ASE:
+2.0.4 gives the numbers of version 1, "formula"; 3.0.5 those of version 2, "formula-2". What the
+file has of other models stays. Energies are told with and without the references of the
+elements; stress is that of ASE, per axis that is periodic.
 """
 import json
 import os
@@ -34,6 +35,8 @@ from torch_geometric.data import Data  # noqa: E402
 
 import tensornet_weights  # noqa: E402
 
+VERSION = TensorNet.__version__
+
 
 class Model:
     def __init__(self, folder):
@@ -42,7 +45,8 @@ class Model:
         args = dict(kwargs.get('init_args', kwargs))
         args.pop('dtype', None)
         self.elements = args['element_types']
-        self.net = TensorNet(dtype=torch.float64, **args)
+        more = {'use_warp': False} if VERSION > 1 else {}
+        self.net = TensorNet(dtype=torch.float64, **more, **args)
         self.state = torch.load(os.path.join(folder, 'state.pt'), map_location='cpu',
                                 weights_only=True)
         own = {k[6:]: v.double() for k, v in self.state.items() if k.startswith('model.')}
@@ -106,21 +110,30 @@ def frames():
 def main():
     out, models = sys.argv[1], dict(word.split('=') for word in sys.argv[2:])
     os.makedirs(out, exist_ok=True)
+    path = os.path.join(out, 'golden.json')
+    kept = {'frames': {}, 'golden': {}}
+    if os.path.exists(path):
+        with open(path, encoding='utf-8') as file:
+            kept = json.load(file)
     with tempfile.TemporaryDirectory() as folder:
-        tensornet_weights.write_matgl(folder)
-        models['formula'] = folder
+        tensornet_weights.write_matgl(folder, VERSION)
+        models['formula' if VERSION == 1 else 'formula-%d' % VERSION] = folder
         known = frames()
         peptide = os.environ.get('PEPTIDE')
         if peptide:
             known['peptide'] = read(peptide)
-        golden = {}
-        for name, path in models.items():
-            model = Model(path)
+        elif 'peptide' in kept['frames']:
+            of = kept['frames']['peptide']
+            known['peptide'] = Atoms(of['symbols'], of['positions'])
+        golden = kept['golden']
+        for name, weights in models.items():
+            model = Model(weights)
             golden[name] = {k: model(a) for k, a in known.items() if model.knows(a)}
-    told = {k: {'symbols': a.get_chemical_symbols(), 'positions': a.positions.tolist(),
-                'cell': a.cell.array.tolist() if a.pbc.any() else None,
-                'pbc': a.pbc.tolist()} for k, a in known.items()}
-    with open(os.path.join(out, 'golden.json'), 'w', encoding='utf-8') as file:
+    told = kept['frames']
+    told.update({k: {'symbols': a.get_chemical_symbols(), 'positions': a.positions.tolist(),
+                     'cell': a.cell.array.tolist() if a.pbc.any() else None,
+                     'pbc': a.pbc.tolist()} for k, a in known.items()})
+    with open(path, 'w', encoding='utf-8') as file:
         json.dump({'frames': told, 'golden': golden}, file, separators=(',', ':'))
         file.write('\n')
 

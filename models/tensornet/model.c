@@ -503,6 +503,10 @@ static void set_facts(struct tensornet *t)
     memcpy(f->code, t->s.row, sizeof f->code);
     for (int z = 0; t->s.has_references && z < BI_ENERGY_ELEMENTS; z++)
         f->reference[z] = t->s.reference[z];
+    if (t->s.kind == BI_TENSORNET_MATGL_1)
+        f->note =
+            "version 1 of MatGL's TensorNet, which its authors withdrew with MatGL 3 (\"no longer "
+            "numerically valid\" there); numbers are those of MatGL 1 and 2";
 }
 
 static int open_all(struct opening *o, struct bioinfer_error *err)

@@ -27,6 +27,7 @@ def setUpModule():
     FOLDER = tempfile.TemporaryDirectory()
     unittest.addModuleCleanup(FOLDER.cleanup)
     tensornet_weights.write_matgl(path("formula"))
+    tensornet_weights.write_matgl(path("formula-2"), 2)
     tensornet_weights.write_torchmd(path("o3.ckpt"))
     tensornet_weights.write_torchmd(path("so3.ckpt"), True)
     with open(os.path.join(ROOT, "tests", "golden", "tensornet", "golden.json")) as file:
@@ -90,6 +91,12 @@ class Energies(unittest.TestCase):
 
     def test_formula(self):
         self.compare("formula", list(GOLDEN["golden"]["formula"]), 5e-6, 2e-5)
+
+    def test_formula_of_version_2(self):
+        """MatGL 3 sums the embedding at the source and joins the two elements the other way."""
+        first, second = (GOLDEN["golden"][model] for model in ("formula", "formula-2"))
+        self.assertGreater(abs(first["water"]["network"] - second["water"]["network"]), 0.01)
+        self.compare("formula-2", list(second), 5e-6, 2e-5)
 
     def trained(self, model, file):
         data = os.path.join(os.environ.get("BIOINFER_DATA", ""), "tensornet")
@@ -220,6 +227,14 @@ class Command(unittest.TestCase):
         self.assertIn("H C N O", table[3]["message"])
         self.assertEqual(table[0]["energy"], table[6]["energy"])
         self.assertIn("4 of 7 frames", err)
+
+    def test_info_says_what_was_withdrawn(self):
+        for model, told in (("formula", True), ("formula-2", False), ("o3.ckpt", False)):
+            out, _ = run("info", path(model))
+            self.assertIn("model: tensornet", out)
+            notes = [line for line in out.splitlines() if line.startswith("note: ")]
+            self.assertEqual(len(notes), int(told), model)
+            self.assertTrue(not told or "withdrew" in notes[0])
 
     def test_resume_shards_and_workers(self):
         text = "".join(xyz(GOLDEN["frames"][n]) for n in GOLDEN["golden"]["formula"]) * 5
