@@ -411,6 +411,7 @@ static int put_text(struct energy *e, const struct energy_unit *u, bool stress,
                                     .name = u->base.id};
     e->text.env = e->task.env;
     e->text.size = 0;
+    e->text.failed = false; /* that an earlier frame had no memory */
     bi_put_extxyz(&e->text, &frame);
     return bi_buf_text(&e->text) ? 0 : bi_fail(err, BIOINFER_NOMEM, "a frame of %zu atoms", a->n);
 }

@@ -67,6 +67,7 @@ static int write_text(bioinfer_frames *f, struct bioinfer_error *err)
 {
     const struct bioinfer_atoms *a = &f->atoms;
     f->text.size = 0;
+    f->text.failed = false;
     bi_buf_printf(&f->text, "%zu\n", a->n);
     for (int k = 0; a->cell && k < 9; k++)
         bi_buf_printf(&f->text, "%s%.17g%s", k ? " " : "Lattice=\"", a->cell[k],

@@ -11,6 +11,7 @@
 #include "../../graph/plan.h"
 #include "../../graph/rules.h"
 #include "../../models/affinity.h"
+#include "../../models/energy.h"
 #include "../../models/head.h"
 #include "../../models/model.h"
 #include "fuzz.h"
@@ -99,6 +100,7 @@ static void plan(const struct bi_model *model, bool half)
                                                 .n_atoms = 9,
                                                 .n_bonds = 16,
                                                 .degree = 4};
+    const struct bi_energy_shape frames = {.n_atoms = 11, .n_edges = 30, .gradient = true};
     const struct bi_target target = {.traits = half ? BI_TARGET_MATRIX : 0,
                                      .operands = half ? BI_F16 : BI_F32};
     struct bi_memory_plan memory = {0};
@@ -115,7 +117,11 @@ static void plan(const struct bi_model *model, bool half)
         model->def->build(model, g, &shape, &wants);
     else if (model->def->build_tracks)
         model->def->build_tracks(model, g, &window);
-    else {
+    else if (model->def->energy) {
+        g->n_tokens = g->longest = frames.n_atoms;
+        g->n_seqs = g->n_rows = 1;
+        model->def->energy->build(model, g, &frames);
+    } else {
         g->n_tokens = BI_FRAMES_OF_TOKEN * complexes.n_tokens;
         g->n_seqs = BI_FRAMES_OF_TOKEN * complexes.n_complexes;
         g->n_rows = complexes.n_rows;
@@ -176,7 +182,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     if (!st && model.def->build)
         open_head(&model, head);
-    if (!st && (model.def->build || model.def->build_tracks || model.def->affinity))
+    if (!st &&
+        (model.def->build || model.def->build_tracks || model.def->affinity || model.def->energy))
         plan(&model, choice & 4);
     bi_model_close(&model);
     free(weights);

@@ -501,7 +501,48 @@ class Pairs(Screen):
         return ["dualbind", self.input, "--weights", self.weights]
 
 
-TASKS = {"screen": Screen, "pairs": Pairs,
+class Energies(Task):
+    """A file of frames, periodic ones among them; one has an element that the model lacks."""
+    code, poisoned = 1, "in:6"
+    options = ("--stress",)
+
+    def make(self, large):
+        sys.path.insert(0, os.path.join(ROOT, "tools"))
+        sys.dont_write_bytecode = True
+        import tensornet_weights
+        self.weights = os.path.join(self.folder, "model")
+        tensornet_weights.write_matgl(self.weights)
+        if large:
+            self.options = (*self.options, "--batch-tokens", "64")
+        path = os.path.join(self.folder, "in.xyz")
+        with open(path, "w", encoding="ascii") as f:
+            f.writelines(self.frame(i, 24 if large else 3) for i in range(150 if large else 9))
+        return path
+
+    @staticmethod
+    def frame(i, n):
+        rng = random.Random(i)
+        cell = 'Lattice="9 0 0 1 8 0 0 -1 30" pbc="T T F" ' if i % 3 == 1 else ""
+        atoms = [f"{'Au' if i == 3 else rng.choice('HCNO')} {1.3 * k + rng.random() / 5:.4f} "
+                 f"{rng.random():.4f} {rng.random():.4f}\n" for k in range(n + i % 4)]
+        return f"{len(atoms)}\n{cell}Properties=species:S:1:pos:R:3\n" + "".join(atoms)
+
+    def change(self):
+        with open(self.input, "a", encoding="ascii") as f:
+            f.write(self.frame(5, 3))
+        return "the size of the frames"
+
+    @property
+    def words(self):
+        return ["tensornet", self.input, "--weights", self.weights]
+
+
+class Frames(Energies):
+    """Frames with forces: one that has no energy leaves nothing in the output."""
+    output, options = "out.extxyz", ()
+
+
+TASKS = {"screen": Screen, "pairs": Pairs, "energies": Energies, "frames": Frames,
          "align": Align, "alignall": AlignAll, "alignscores": AlignScores,
          "alignneedle": AlignNeedle,
          "windows": Windows, "intervals": Intervals, "bigwig": BigWig,
