@@ -1,15 +1,18 @@
 /* align.c - `bioinfer align A [B]`: pairs of records in order, one against all, all against all.
  *
- * Pairs in order are read ahead by threads, aligned and written in a stream; the other
- * pairings, and SAM, whose header names every target, read both files first. Output is in the order
- * of the pairs. With --resume or --shard blocks of pairs go through a journal (align_job.c), and
- * workers are sent blocks.
+ * Pairs are read ahead by threads, aligned and written in a stream, in the order of the pairs.
+ * Targets that several queries meet stay in memory up to --db-memory, and a larger file is read
+ * again for each query. SAM, whose header names every target, reads both files first. With --resume
+ * or --shard blocks of pairs go through a journal (align_job.c), and workers are sent blocks. With
+ * --top a pass over the targets finds which pairs are worth an alignment (align_best.c).
  *
  * Sections: letters, options, files, pairs, workers, the command. */
 #include "align.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum {
     LOOK = 200,           /* records of each file that decide what letters these are; */
@@ -24,6 +27,7 @@ struct run {
     bioinfer_reader *reader[2];
     struct cli_pairs pairs;
     struct cli_align_job job;
+    struct cli_best best;      /* for --top */
     struct cli_aligning *task; /* which is cli->task */
     struct cli_pool *pool;     /* NULL: this process aligns */
     struct bioinfer_job_stats stats;
@@ -159,6 +163,8 @@ static void describe_options(const struct run *run, char *text, size_t size)
         w->extend, w->scale, (unsigned long long)longest_record(o), gpu ? "gpu" : "cpu",
         gpu ? (long long)cli_align_memory(o) : 0LL, p->free_ends, o->min_score ? o->min_score : "",
         o->min_identity ? o->min_identity : "");
+    if (o->top && n >= 0 && (size_t)n < size)
+        n += snprintf(text + n, size - (size_t)n, " top=%lld", (long long)o->top);
     if (w->both_strands && n >= 0 && (size_t)n < size)
         n += snprintf(text + n, size - (size_t)n, " strand=both");
     if (w->stats.lambda > 0 && n >= 0 && (size_t)n < size)
@@ -180,18 +186,43 @@ static int open_job(struct run *run)
 
 /* ---- files ---- */
 
-static int open_input(struct run *run, int k, const char *path)
+static int open_reader(const struct run *run, const char *path, bioinfer_reader **reader,
+                       struct bioinfer_error *err)
 {
     const int threads = bioinfer_context_threads(run->cli->ctx);
-    struct bioinfer_reader_params params = BIOINFER_PARAMS(
+    const struct bioinfer_reader_params params = BIOINFER_PARAMS(
         struct bioinfer_reader_params, .residues = BIOINFER_RESIDUES_STOPS,
         .max_length = longest_record(run->cli->options),
         .n_threads = (threads + 1) / 2); /* for each of two files */
+
+    return bioinfer_reader_open(reader, run->cli->ctx, path, &params, err);
+}
+
+static int open_input(struct run *run, int k, const char *path)
+{
     struct bioinfer_error err = {0};
-    int st = bioinfer_reader_open(&run->reader[k], run->cli->ctx, path, &params, &err);
+    const int st = open_reader(run, path, &run->reader[k], &err);
 
     run->name[k] = strcmp(path, "-") ? path : "standard input";
     return st ? cli_fail(run->cli, CLI_AT_INPUT, st, &err) : CLI_EXIT_OK;
+}
+
+/* A cli_reopen. */
+static int open_again(void *user, int k, bioinfer_reader **reader, struct bioinfer_error *err)
+{
+    const struct run *run = user;
+    const struct cli_options *o = run->cli->options;
+    const char *path = k ? o->second : o->input;
+    struct stat st;
+
+    if (strcmp(path, "-") && !stat(path, &st) && S_ISREG(st.st_mode))
+        return open_reader(run, path, reader, err);
+    *err = (struct bioinfer_error){.status = BIOINFER_LIMIT};
+    snprintf(err->text, sizeof err->text,
+             "%s: its records take more than --db-memory, %" PRIu64 " MiB, and would be read again "
+             "for other queries, which takes a plain file",
+             run->name[k], run->pairs.most_kept >> 20);
+    return BIOINFER_LIMIT;
 }
 
 /* ---- pairs ---- */
@@ -202,35 +233,95 @@ static int no_records(struct run *run, int side)
     return CLI_EXIT_DATA;
 }
 
-static int open_pairs(struct run *run)
+static enum cli_pairing pairing_of(const struct cli_options *o)
 {
-    const struct cli_options *o = run->cli->options;
-    const enum cli_pairing pairing = !o->all_vs_all && !o->one_vs_all ? CLI_IN_ORDER
-                                     : run->reader[1]                 ? CLI_ALL_PAIRS
-                                                                      : CLI_EACH_ONCE;
-    const struct cli_side *a = &run->pairs.side[0], *b = &run->pairs.side[1];
-    struct bioinfer_error err = {0};
-    const int st = cli_pairs_open(&run->pairs, pairing, !strcmp(run->format, "sam"), run->reader,
-                                  &err);
+    if (!o->all_vs_all && !o->one_vs_all)
+        return CLI_IN_ORDER;
+    if (o->top)
+        return CLI_GROUPS;
+    return o->second ? CLI_ALL_PAIRS : CLI_EACH_ONCE;
+}
 
-    if (st)
+/* Opens the pairs and finds the first ones: *any is whether there are some. */
+static int open_pairs(struct run *run, bool *any)
+{
+    enum { DB_MEMORY = 1024 };
+    const struct cli_options *o = run->cli->options;
+    struct cli_pairs *p = &run->pairs;
+    struct bioinfer_error err = {0};
+    struct cli_span first;
+    int st;
+
+    *p = (struct cli_pairs){.pairing = pairing_of(o),
+                            .reader = {run->reader[0], run->reader[1]},
+                            .reopen = open_again,
+                            .user = run,
+                            .all_names = !strcmp(run->format, "sam"),
+                            .one_query = o->one_vs_all,
+                            .most_kept = (uint64_t)(o->db_memory ? o->db_memory : DB_MEMORY) << 20};
+    if (o->top && (st = cli_best_open(&run->best, p, &run->job.blocks, (uint64_t)o->top,
+                                      (uint64_t)o->block_pairs)))
+        return cli_fail(run->cli, CLI_AT_SETUP, st, NULL);
+    if ((st = cli_pairs_open(p, &err)))
         return cli_fail(run->cli, CLI_AT_READ, st, &err);
-    if (pairing == CLI_IN_ORDER)
-        return CLI_EXIT_OK;
-    if (!a->n || (pairing == CLI_ALL_PAIRS && !b->n))
-        return no_records(run, a->n ? 1 : 0);
-    if (o->one_vs_all && a->n != 1) {
-        cli_say(run->cli, "%s: %zu records, --one-vs-all takes one", run->name[0], a->n);
+    if (o->one_vs_all && p->side[0].n > 1) {
+        cli_say(run->cli, "%s: %zu records, --one-vs-all takes one", run->name[0], p->side[0].n);
         return CLI_EXIT_DATA;
     }
+    if ((o->top && (st = cli_best_read(&run->best, &err)) < 0) ||
+        (st = cli_pairs_next(p, &first, &err)) < 0)
+        return cli_fail(run->cli, CLI_AT_READ, st, &err);
+    *any = st;
+    if (st)
+        return CLI_EXIT_OK;
+    if (p->pairing == CLI_IN_ORDER)
+        return no_records(run, cli_pairs_longer(p) == 0);
+    if (o->second || !p->passed)
+        return no_records(run, p->passed);
     return CLI_EXIT_OK;
+}
+
+/* A cli_tick: the pass over the targets tells how far the run is. */
+static int no_tick(void *user, uint64_t records, uint64_t residues)
+{
+    (void)user;
+    (void)records;
+    (void)residues;
+    return 0;
+}
+
+/* Opens the pass that finds scores. Thresholds of identity ask it for alignments. */
+static int open_best(struct run *run)
+{
+    const struct cli_options *o = run->cli->options;
+    struct cli_aligning *task = run->task;
+    struct cli_align_run *scores = &run->best.scores;
+    struct bioinfer_align_params params = task->params;
+    struct bioinfer_error err = {0};
+    int st;
+
+    *scores = (struct cli_align_run){.cli = run->cli,
+                                     .best = &run->best,
+                                     .align = task->run.align,
+                                     .writer = &task->writer,
+                                     .pairs = &run->pairs,
+                                     .tick = task->run.tick};
+    task->run.tick = no_tick;
+    run->job.best = &run->best;
+    if (params.traceback && !o->min_identity) {
+        params.traceback = 0;
+        if ((st = bioinfer_align_open(&run->best.own, run->cli->ctx, &params, &err)))
+            return cli_fail(run->cli, CLI_AT_CONFIG, st, &err);
+        scores->align = run->best.own;
+    }
+    return cli_align_start(scores);
 }
 
 /* Opens the task, here or in workers, now that some records of both files are known. */
 static int open_task(struct run *run)
 {
     const struct cli_side *a = &run->pairs.side[0];
-    const struct cli_side *b = &run->pairs.side[run->pairs.pairing != CLI_EACH_ONCE];
+    const struct cli_side *b = &run->pairs.side[run->reader[1] != NULL];
     const struct cli_options *o = run->cli->options;
     int code;
 
@@ -240,6 +331,8 @@ static int open_task(struct run *run)
         (code = cli_task_open(run->cli, &cli_align_task, &run->pool)))
         return code;
     run->task->writer.out = &run->out;
+    if (o->top && !o->dry_run && (code = open_best(run)))
+        return code;
     return cli_job_wanted(o) && !o->dry_run ? open_job(run) : CLI_EXIT_OK;
 }
 
@@ -248,7 +341,7 @@ static int open_task(struct run *run)
 static int begin(struct run *run)
 {
     const struct cli_pairs *p = &run->pairs;
-    const struct cli_side *a = &p->side[0], *b = &p->side[p->pairing != CLI_EACH_ONCE];
+    const struct cli_side *a = &p->side[0], *b = &p->side[run->reader[1] != NULL];
     const size_t both = a->n < b->n ? a->n : b->n;
     const size_t n[2] = {p->pairing == CLI_IN_ORDER ? both : a->n,
                          p->pairing == CLI_IN_ORDER ? both : b->n};
@@ -262,8 +355,12 @@ static int begin(struct run *run)
         return code;
     if (!run->job.job && !run->cli->options->dry_run)
         cli_align_head(&run->task->writer, b->items, n[1]);
-    align->pairs = &run->pairs;
-    align->blocks = run->job.job ? &run->job.blocks : NULL;
+    align->pairs = run->best.most ? NULL : &run->pairs;
+    align->blocks = run->job.job || run->best.most ? &run->job.blocks : NULL;
+    if (run->best.most && !run->job.job) {
+        run->job.blocks.next = cli_align_job_give;
+        run->job.blocks.user = &run->job;
+    }
     align->targets = b->items;
     align->n_targets = n[1];
     return CLI_EXIT_OK;
@@ -309,6 +406,32 @@ static int align_here(struct run *run)
     run->n_residues = align->n_residues;
     run->cells = align->cells;
     return st ? fail(run, st, st == align->source_failed, align->sink_failed, &err) : CLI_EXIT_OK;
+}
+
+/* Finds the best targets of each group of queries and aligns them with these. */
+static int align_best(struct run *run)
+{
+    struct cli_align_run *align = &run->task->run, *scores = &run->best.scores;
+    struct bioinfer_error err = {0};
+    bool sink_failed = false;
+    int st, source_failed = 0;
+
+    while ((st = source_failed = cli_align_job_next(&run->job, &err)) > 0) {
+        if ((st = cli_best_find(&run->best, &err))) {
+            source_failed = scores->source_failed;
+            break;
+        }
+        if ((st = cli_align_pairs(align, &err))) {
+            source_failed = 0;
+            sink_failed = align->sink_failed;
+            break;
+        }
+    }
+    run->n_done = scores->n_done;
+    run->n_failed = scores->n_failed;
+    run->n_residues = scores->n_residues;
+    run->cells = scores->cells;
+    return st ? fail(run, st, st == source_failed, sink_failed, &err) : CLI_EXIT_OK;
 }
 
 /* ---- workers ---- */
@@ -416,15 +539,15 @@ static int pending(void *user)
     return bioinfer_job_pending(run->job.job);
 }
 
-/* Gives how much input there is, in what the task weighs: pairs, or about as many bytes. */
+/* Gives how much input there is, in what the task weighs: about as many cells, or bytes. */
 static uint64_t input_size(const struct run *run)
 {
     const struct cli_options *o = run->cli->options;
-    const uint64_t a = run->pairs.side[0].n, b = run->pairs.side[1].n;
+    const double a = (double)cli_plain_size(o->input);
+    const double b = o->second ? (double)cli_plain_size(o->second) : a / 2;
+    const double size = run->pairs.pairing == CLI_IN_ORDER ? a + b : a * b;
 
-    if (run->pairs.pairing == CLI_IN_ORDER)
-        return cli_plain_size(o->input) + cli_plain_size(o->second);
-    return run->pairs.pairing == CLI_ALL_PAIRS ? a * b : a * (a - 1) / 2;
+    return size < 0x1p63 ? (uint64_t)size : UINT64_MAX / 2;
 }
 
 static int align_in_workers(struct run *run)
@@ -454,7 +577,12 @@ static int next_pair(void *user, struct bioinfer_record *record, struct bioinfer
         cli_pairs_take(&run->pairs, run->span.n);
         cli_pairs_drop(&run->pairs);
         run->at_pair = run->span.n = 0;
-        if ((st = cli_pairs_next(&run->pairs, &run->span, err)) <= 0)
+        while (!(st = cli_pairs_next(&run->pairs, &run->span, err)) && run->best.most) {
+            run->best.is_read = false;
+            if ((st = cli_best_read(&run->best, err)) <= 0)
+                return st;
+        }
+        if (st <= 0)
             return st;
     }
     *record = run->span.query[run->at_pair * run->span.step];
@@ -497,20 +625,15 @@ static int dry_run(struct run *run)
 static int run_pairs(struct run *run)
 {
     const struct cli_align_job *job = &run->job;
-    struct bioinfer_error err = {0};
-    struct cli_span first;
-    int st, code = open_pairs(run);
+    bool any;
+    int code;
 
-    if (code)
-        return code;
-    if ((st = cli_pairs_next(&run->pairs, &first, &err)) < 0)
-        return cli_fail(run->cli, CLI_AT_READ, st, &err);
-    if (!st && run->pairs.pairing == CLI_IN_ORDER)
-        return no_records(run, cli_pairs_longer(&run->pairs) == 0);
-    if ((code = begin(run)))
+    if ((code = open_pairs(run, &any)) || (code = begin(run)))
         return code;
     if (run->cli->options->dry_run)
         return dry_run(run);
+    if (run->best.most)
+        return align_best(run);
     code = run->pool ? align_in_workers(run) : align_here(run);
     if (!code && (!job->job || job->ended)) /* of a complete journal nothing is read */
         code = check_ends(run);
@@ -529,6 +652,13 @@ static bool check_options(const struct cli_options *o, const char *format)
         cli_say(NULL, "--all-vs-all and --one-vs-all exclude each other");
     else if (!o->second && !o->all_vs_all)
         cli_say(NULL, "something is missing: a second file, or --all-vs-all");
+    else if (o->top && !o->all_vs_all && !o->one_vs_all)
+        cli_say(NULL, "--top is for queries that meet many: say --all-vs-all or --one-vs-all");
+    else if (o->top && !strcmp(format, "sam"))
+        cli_say(NULL, "--top: the head of sam names all targets: use tsv, paf or blast");
+    else if (o->top &&
+             (o->workers || (o->device && (strchr(o->device, ',') || !strcmp(o->device, "all")))))
+        cli_say(NULL, "--top computes in one process, on one device");
     else if (o->matrix && (o->match || o->mismatch))
         cli_say(NULL, "--matrix and --match or --mismatch exclude each other");
     else if ((o->match == NULL) != (o->mismatch == NULL))
@@ -630,6 +760,7 @@ int cli_align(struct cli *cli)
         goto out;
     cli_progress_start(cli);
     code = run_pairs(&run);
+    cli_align_end(&run.best.scores);
     cli_align_end(&run.task->run); /* before the job, the records and the output, which it uses */
     cli_progress_end(cli);
     if (code || o->dry_run) {
@@ -644,6 +775,7 @@ int cli_align(struct cli *cli)
     code = say_failed(&run);
 out:
     cli_pool_close(&run.pool);
+    cli_best_close(&run.best);
     cli_align_task.end(cli);
     cli_align_job_close(&run.job);
     cli_pairs_close(&run.pairs);

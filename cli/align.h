@@ -4,6 +4,7 @@
  *   align_task.c   the task: costs, the aligner, and blocks that a worker computes
  *   align_feed.c   records of a file, read ahead or all at once
  *   align_pairs.c  which record meets which
+ *   align_best.c   the best targets of each query
  *   align_batch.c  batches of pairs on their way through the task
  *   align_block.c  blocks of pairs: what they give, and as bytes for a worker
  *   align_job.c    blocks of the input, which a journal keeps
@@ -39,6 +40,8 @@ bool cli_feed_open(struct cli_feed *feed, bioinfer_reader *reader);
 /* 1: the next block, the caller's now; 0 behind the last one; < 0: a status. */
 int cli_feed_next(struct cli_feed *feed, struct bioinfer_records **block,
                   struct bioinfer_error *err);
+/* Waits for the next block: whether there is none. */
+bool cli_feed_is_over(struct cli_feed *feed);
 void cli_feed_close(struct cli_feed *feed); /* accepts a zeroed one */
 
 /* All records of a file. */
@@ -48,7 +51,9 @@ struct cli_whole {
     struct bioinfer_records **blocks;
     size_t n_blocks, blocks_cap;
 };
-int cli_whole_read(struct cli_whole *whole, bioinfer_reader *reader, struct bioinfer_error *err);
+/* 0: all are read; 1: they take more than `most` bytes, and some are read; < 0: a status. */
+int cli_whole_read(struct cli_whole *whole, bioinfer_reader *reader, uint64_t most,
+                   struct bioinfer_error *err);
 void cli_whole_free(struct cli_whole *whole); /* accepts a zeroed one */
 
 /* ---- align_pairs.c: which record meets which ---- */
@@ -57,6 +62,7 @@ void cli_whole_free(struct cli_whole *whole); /* accepts a zeroed one */
 struct cli_span {
     const struct bioinfer_record *query, *target;
     size_t step, n; /* step: 1, or 0 = one query for all */
+    bool scattered; /* the targets of other spans lie elsewhere */
 };
 
 /* Records of one file that are in memory: those before `at` have met all they meet. */
@@ -69,24 +75,50 @@ struct cli_side {
 enum cli_pairing {
     CLI_IN_ORDER,  /* record k of one file and record k of the other */
     CLI_ALL_PAIRS, /* every record of one file and every one of the other */
-    CLI_EACH_ONCE  /* every two records of the one file */
+    CLI_EACH_ONCE, /* every two records of the one file */
+    CLI_GROUPS     /* queries a group at a time: one pass over the targets for each group */
 };
 
+/* Opens file k, 0 or 1, once more: a status. */
+typedef int (*cli_reopen)(void *user, int k, bioinfer_reader **reader, struct bioinfer_error *err);
+
+/* A target meets a query when a pass over the targets comes to it. Targets that fit in memory stay
+ * there; others are read again for each pass. */
 struct cli_pairs {
     enum cli_pairing pairing;
-    struct cli_side side[2]; /* CLI_EACH_ONCE has one */
+    bioinfer_reader *reader[2]; /* the second is NULL where there is one file */
+    cli_reopen reopen;
+    void *user;         /* has reopen() */
+    bool all_names;     /* the head of the output needs the names of all targets: read them all */
+    bool one_query;     /* file 0 has one record */
+    uint64_t most_kept; /* bytes of targets that stay in memory */
+    uint64_t most_queries, most_residues; /* a group has no more */
+    struct cli_side side[2];              /* one file may be both sides */
     struct cli_feed feed[2];
     struct cli_whole whole[2];
-    size_t first; /* all pairs: the target that the query at hand meets next */
+    bioinfer_reader *again[2];           /* opened by reopen() */
+    bool kept;                           /* all targets are in memory */
+    bool in_pass, passed;                /* a pass has begun; one was ended */
+    size_t skip;                         /* targets of the pass that the query does not meet */
+    uint64_t n_queries;                  /* that have met all they meet */
+    const struct bioinfer_record *group; /* the n_group queries of the pass, from query */
+    size_t n_group, query;               /* n_queries on; query: the one that is next to meet */
+    size_t first;                        /* the target of the block that it meets first */
+    uint64_t n_before;                   /* targets in front of the block */
     uint64_t n_taken;
     struct bioinfer_records **used; /* blocks that no pair behind the last span points into */
     size_t n_used, cap_used;
     const struct bioinfer_records *held[2]; /* see cli_pairs_hold() */
 };
 
-/* Reads the files whole, which all pairings but CLI_IN_ORDER need, or begins to read them ahead. */
-int cli_pairs_open(struct cli_pairs *p, enum cli_pairing pairing, bool whole,
-                   bioinfer_reader *const reader[2], struct bioinfer_error *err);
+/* Begins to read the files of *p, of which the fields down to most_residues are set. */
+int cli_pairs_open(struct cli_pairs *p, struct bioinfer_error *err);
+/* Gives the next query that no group has had: 1; 0 = there is none; < 0 = a status. */
+int cli_pairs_query(struct cli_pairs *p, const struct bioinfer_record **query,
+                    struct bioinfer_error *err);
+/* Makes n queries, the first of them query `first` of its file, meet all targets: a status. */
+int cli_pairs_meet(struct cli_pairs *p, const struct bioinfer_record *queries, size_t n,
+                   uint64_t first, struct bioinfer_error *err);
 /* Gives the pairs behind those that were taken: 1; 0 = there are none; < 0 = a status. */
 int cli_pairs_next(struct cli_pairs *p, struct cli_span *span, struct bioinfer_error *err);
 /* Takes the first n pairs of the span given last. */
@@ -180,7 +212,7 @@ struct cli_block_result {
 struct cli_blocks {
     /* Fills in the next block and its pairs: 1; 0 = there is none; < 0 = a status. */
     int (*next)(void *user, struct bioinfer_error *err);
-    bioinfer_sink sink; /* on another thread than next() */
+    bioinfer_sink sink; /* on another thread than next(); NULL: the writer's output is all */
     void *user;         /* the source and the sink have it */
     bool is_headed;     /* the text of block 0 begins with a head */
     struct cli_block block;
@@ -195,6 +227,8 @@ struct cli_batch;
 
 /* Adds a span to the block at hand. */
 int cli_blocks_add(struct cli_blocks *b, const struct cli_span *span, struct bioinfer_error *err);
+/* Names the pairs of a batch that have no result in the message of the block at hand. */
+void cli_blocks_add_failed(struct cli_blocks *b, const struct cli_batch *batch);
 /* Takes a batch whose text is in *text: its failures, and at the end of its block the text. */
 int cli_blocks_put(struct cli_blocks *b, const struct cli_batch *batch, struct cli_output *text,
                    struct bioinfer_error *err);
@@ -210,15 +244,19 @@ struct cli_block cli_block_peek(const char *bytes);
 
 /* ---- align_job.c: blocks of the input, which a journal keeps ---- */
 
+struct cli_best;
+
 struct cli_align_job {
     struct cli *cli;
-    bioinfer_job *job;    /* NULL: the run keeps no journal */
-    pthread_mutex_t lock; /* guards the job; valid while that is not NULL */
+    struct cli_best *best; /* a block is a group of its queries; NULL: a block is some pairs */
+    bioinfer_job *job;     /* NULL: the run keeps no journal */
+    pthread_mutex_t lock;  /* guards the job; valid while that is not NULL */
     struct cli_pairs *pairs;
     uint64_t most_pairs; /* that a block may have */
     uint64_t n_read;     /* blocks */
     struct cli_blocks blocks;
-    uint64_t hash, digest; /* digest: of both files, where they were read whole */
+    uint64_t hash, digest; /* digest: of all targets, where pairs are not in order */
+    bool given;            /* the block at hand has begun to be computed, */
     bool read, ended;      /* the block was read and not handed to the job; the input has no more */
     int failed;            /* why reading failed */
     char text[17];         /* hash as text */
@@ -232,6 +270,8 @@ int cli_align_job_open(struct cli_align_job *j, const struct cli_align_out *w, c
 /* Finds the next block that the job wants computed; without a job every block is: 1; 0 = there is
  * none; < 0 = a status. */
 int cli_align_job_next(struct cli_align_job *j, struct bioinfer_error *err);
+/* A cli_blocks.next that gives the block at hand once; user: the job. */
+int cli_align_job_give(void *job, struct bioinfer_error *err);
 void cli_align_job_close(struct cli_align_job *j); /* accepts a zeroed one */
 
 /* ---- align_strand.c: both strands of nucleotides ---- */
@@ -280,8 +320,11 @@ struct cli_batch {
     size_t n_used, used_cap;
 };
 
+struct cli_best;
+
 struct cli_align_run {
     struct cli *cli;
+    struct cli_best *best; /* takes all results; NULL: they are written */
     bioinfer_task *align;
     struct cli_align_out *writer;
     struct cli_pairs *pairs;               /* NULL: all pairs come in blocks */
@@ -303,6 +346,39 @@ int cli_align_start(struct cli_align_run *run); /* takes memory; an exit code */
 /* Aligns and writes all pairs, or those of all blocks; a status. */
 int cli_align_pairs(struct cli_align_run *run, struct bioinfer_error *err);
 void cli_align_end(struct cli_align_run *run); /* accepts a zeroed one */
+
+/* ---- align_best.c: the best targets of each query ---- */
+
+struct cli_hit;
+
+/* A group of queries, and what one pass over the targets found for them. */
+struct cli_best {
+    size_t most; /* hits of a query */
+    struct cli_pairs *pairs;
+    struct cli_blocks *blocks;       /* the block at hand gets the pairs that are to be aligned */
+    struct cli_align_run scores;     /* the pass */
+    bioinfer_task *own;              /* the task of the pass, where the run has another */
+    struct bioinfer_record *queries; /* n of them; their ordinals count from `first` on */
+    size_t n;
+    uint64_t first, residues;
+    bool is_read; /* the group was read, and nobody asked for it yet */
+    size_t *n_hits;
+    struct cli_hit **hits; /* [k most]: those of query k, a heap, and sorted behind the pass */
+    struct bioinfer_record *targets; /* the same as records */
+    struct bioinfer_records **used;  /* blocks that the queries lie in */
+    size_t n_used, cap_used;
+};
+
+/* Takes memory: 0, or NOMEM. most_queries: of a group; 0 = as many as do. */
+int cli_best_open(struct cli_best *best, struct cli_pairs *pairs, struct cli_blocks *blocks,
+                  uint64_t most, uint64_t most_queries);
+/* Reads the next group and makes it meet the targets: 1; 0 = there is none; < 0 = a status. */
+int cli_best_read(struct cli_best *best, struct bioinfer_error *err);
+/* Finds the pairs of the block at hand, whose group was read: a status. */
+int cli_best_find(struct cli_best *best, struct bioinfer_error *err);
+/* Takes the results of a batch of the pass: 0, or NOMEM. */
+int cli_best_take(struct cli_best *best, const struct cli_batch *b);
+void cli_best_close(struct cli_best *best); /* accepts a zeroed one */
 
 /* ---- align_task.c: the task ---- */
 

@@ -196,8 +196,11 @@ static int take_batch(void *user, const struct bioinfer_pairs *pairs,
     if (run->writer->both_strands)
         cli_align_strands_pick(b, results);
     tally(run, b);
-    st = run->cli->options->score_only ? write_scores(run, b) : write_alignments(run, b);
-    if (!st && run->blocks)
+    if (run->best)
+        st = cli_best_take(run->best, b);
+    else
+        st = run->cli->options->score_only ? write_scores(run, b) : write_alignments(run, b);
+    if (!st && run->blocks && run->blocks->sink)
         st = cli_blocks_put(run->blocks, b, run->writer->out, err);
     run->sink_failed = st != 0;
     empty(b);

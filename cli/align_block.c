@@ -44,8 +44,10 @@ void cli_blocks_close(struct cli_blocks *b)
 
 /* ---- results ---- */
 
-static void add_failed(struct cli_block_result *r, const struct cli_batch *b)
+void cli_blocks_add_failed(struct cli_blocks *blocks, const struct cli_batch *b)
 {
+    struct cli_block_result *r = &blocks->result;
+
     for (size_t i = 0; i < b->n; i++) {
         const struct bioinfer_record *q = b->sides[2 * i], *t = b->sides[2 * i + 1];
         const int status = q->status ? q->status : t->status ? t->status : b->results[i].status;
@@ -145,7 +147,7 @@ int cli_blocks_put(struct cli_blocks *b, const struct cli_batch *batch, struct c
     r->n_residues += batch->n_residues;
     r->cells += batch->n_cells;
     if (batch->any_failed)
-        add_failed(r, batch);
+        cli_blocks_add_failed(b, batch);
     if (!batch->ends_block && text->n_text < piece_size) /* also a batch without pairs */
         return 0;
     if (!batch->ends_block)
@@ -197,7 +199,7 @@ static bool find_shared(const struct cli_blocks *b, const struct bioinfer_record
 
     for (size_t i = 0; i < b->n_spans; i++) {
         const struct cli_span *s = &b->spans[i];
-        if (s->step)
+        if (s->step || s->scattered)
             return false;
         low = !low || s->target < low ? s->target : low;
         high = !high || s->target + s->n > high ? s->target + s->n : high;

@@ -70,6 +70,18 @@ int cli_feed_next(struct cli_feed *f, struct bioinfer_records **block, struct bi
     return st;
 }
 
+bool cli_feed_is_over(struct cli_feed *f)
+{
+    bool over;
+
+    pthread_mutex_lock(&f->lock);
+    while (!f->n && !f->end)
+        pthread_cond_wait(&f->changed, &f->lock);
+    over = !f->n;
+    pthread_mutex_unlock(&f->lock);
+    return over;
+}
+
 void cli_feed_close(struct cli_feed *f)
 {
     if (!f->open)
@@ -112,17 +124,23 @@ static bool keep(struct cli_whole *w, struct bioinfer_records *block)
     return true;
 }
 
-int cli_whole_read(struct cli_whole *w, bioinfer_reader *reader, struct bioinfer_error *err)
+int cli_whole_read(struct cli_whole *w, bioinfer_reader *reader, uint64_t most,
+                   struct bioinfer_error *err)
 {
     struct bioinfer_records *block;
+    uint64_t bytes = 0;
     int st;
 
-    while ((st = bioinfer_reader_next_many(reader, &block, err)) > 0)
+    while ((st = bioinfer_reader_next_many(reader, &block, err)) > 0) {
+        bytes += size_of(block);
         if (!keep(w, block)) {
             bioinfer_records_free(&block);
             *err = (struct bioinfer_error){.status = BIOINFER_NOMEM};
             return BIOINFER_NOMEM;
         }
+        if (bytes > most)
+            return 1;
+    }
     return st;
 }
 

@@ -40,15 +40,14 @@ static uint64_t mix_record(uint64_t h, const struct bioinfer_record *r)
     return r->length ? mix_text(h, r->sequence, r->length) : h;
 }
 
-/* A hash of files that were read whole: with the numbers of its pairs it tells a block. */
-static uint64_t mix_files(const struct cli_pairs *p)
+/* A hash of targets that are in memory; of others the job knows the file. */
+static uint64_t mix_targets(const struct cli_pairs *p)
 {
-    uint64_t h = p->pairing;
+    uint64_t h = mix(p->pairing, p->kept);
 
-    for (int k = 0; k < 2; k++)
-        for (size_t i = 0; i < p->side[k].n; i++)
-            h = mix_record(h, &p->side[k].items[i]);
-    return mix(h, p->side[0].n);
+    for (size_t i = 0; p->kept && i < p->side[1].n; i++)
+        h = mix_record(h, &p->side[1].items[i]);
+    return h;
 }
 
 /* ---- blocks of the input ---- */
@@ -59,6 +58,8 @@ static bool take_span(struct cli_align_job *j, struct cli_span *span)
     struct cli_block *b = &j->blocks.block;
     size_t n = 0;
 
+    if (!span->step && j->job)
+        j->hash = mix_record(j->hash, span->query);
     while (n < span->n && b->n_pairs < j->most_pairs && b->cells < most_cells) {
         const struct bioinfer_record *q = &span->query[n * span->step], *t = &span->target[n];
         b->cells += (double)q->length * (double)t->length;
@@ -72,6 +73,42 @@ static bool take_span(struct cli_align_job *j, struct cli_span *span)
     return b->n_pairs < j->most_pairs && b->cells < most_cells;
 }
 
+/* The same where a block is a group of queries, whose pairs follow from its pass. */
+static int read_group(struct cli_align_job *j, struct bioinfer_error *err)
+{
+    const struct cli_best *best = j->best;
+    struct cli_block *b = &j->blocks.block;
+    const int st = cli_best_read(j->best, err);
+
+    j->best->is_read = false;
+    if (st < 0)
+        return j->failed = st;
+    *b = (struct cli_block){.ordinal = j->n_read, .residues = best->residues};
+    j->blocks.n_spans = 0;
+    j->given = false;
+    j->ended = !st;
+    if (!st)
+        return 0;
+    j->n_read++;
+    if (j->job && !j->digest)
+        j->digest = mix_targets(j->pairs);
+    j->hash = j->digest;
+    for (size_t k = 0; j->job && k < best->n; k++)
+        j->hash = mix_record(j->hash, &best->queries[k]);
+    snprintf(b->id, sizeof b->id, "%" PRIu64 "-%" PRIu64, best->first, best->first + best->n - 1);
+    return 1;
+}
+
+int cli_align_job_give(void *job, struct bioinfer_error *err)
+{
+    struct cli_align_job *j = job;
+    const bool given = j->given;
+
+    (void)err;
+    j->given = true;
+    return !given;
+}
+
 int cli_block_read(struct cli_align_job *j, struct bioinfer_error *err)
 {
     const bool whole = j->pairs->pairing != CLI_IN_ORDER;
@@ -80,6 +117,8 @@ int cli_block_read(struct cli_align_job *j, struct bioinfer_error *err)
     bool more = true, first;
     int st;
 
+    if (j->best)
+        return read_group(j, err);
     *b = (struct cli_block){.ordinal = j->n_read, .first = b->first + b->n_pairs};
     j->blocks.n_spans = 0;
     j->hash = 0;
@@ -95,8 +134,8 @@ int cli_block_read(struct cli_align_job *j, struct bioinfer_error *err)
     j->n_read += b->n_pairs || first;
     j->ended = !b->n_pairs && !first;
     if (whole && j->job && !j->digest)
-        j->digest = mix_files(j->pairs);
-    j->hash = mix(whole ? j->digest : j->hash, b->n_pairs);
+        j->digest = mix_targets(j->pairs);
+    j->hash = mix(mix(j->digest, j->hash), b->n_pairs);
     if (b->n_pairs)
         snprintf(b->id, sizeof b->id, "%" PRIu64 "-%" PRIu64, b->first, b->first + b->n_pairs - 1);
     else
@@ -158,6 +197,8 @@ int cli_align_job_open(struct cli_align_job *j, const struct cli_align_out *w, c
     struct bioinfer_job_input inputs[2];
     int st;
 
+    if (!o->second && !j->pairs->kept)
+        inputs[params.n_inputs++] = (struct bioinfer_job_input){"target", o->input};
     if (o->second)
         inputs[params.n_inputs++] = (struct bioinfer_job_input){"target", o->second};
     if (w->matrix_file)
@@ -172,7 +213,7 @@ int cli_align_job_open(struct cli_align_job *j, const struct cli_align_out *w, c
         return st;
     pthread_mutex_init(&j->lock, NULL);
     bioinfer_job_set_source(j->job, next_block, j);
-    j->blocks.next = next_wanted;
+    j->blocks.next = j->best ? cli_align_job_give : next_wanted;
     j->blocks.sink = keep_text;
     j->blocks.is_headed = cli_align_has_head(w);
     j->blocks.user = j;

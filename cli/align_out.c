@@ -618,8 +618,8 @@ bool cli_align_keeps(const struct cli_align_out *w, const struct bioinfer_record
                      const struct bioinfer_record *target, const struct bioinfer_alignment *a)
 {
     if (w->format[0] == 'b' &&
-        (!a->n_cigar || cli_align_evalue(&w->stats, (double)a->score / w->scale, query->length,
-                                         target->length) > w->stats.most))
+        (a->score <= 0 || cli_align_evalue(&w->stats, (double)a->score / w->scale, query->length,
+                                           target->length) > w->stats.most))
         return false;
     if (w->has_least && (double)a->score < w->least * w->scale)
         return false;

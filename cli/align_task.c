@@ -359,7 +359,7 @@ static struct cli_weight weigh(const struct cli *cli, const struct bioinfer_reco
     const bool whole = cli->options->all_vs_all || cli->options->one_vs_all;
 
     return (struct cli_weight){.work = LEAST + (by_cells > by_bytes ? by_cells : by_bytes),
-                               .bytes = whole ? block.n_pairs : block.residues};
+                               .bytes = whole ? (uint64_t)block.cells : block.residues};
 }
 
 const struct cli_task cli_align_task = {.begin = begin,

@@ -153,7 +153,7 @@ struct cli_options {
     const char *lambda, *karlin_k, *max_evalue, *strand;
     int64_t db_size;
     bool all_vs_all, one_vs_all, score_only, local;
-    int64_t memory_limit, /* MiB */
+    int64_t memory_limit, db_memory, /* MiB */
         block_pairs;
     const char *genome, *head, *targets, *tracks, *stats, *shifts, *positions, *rope_frequencies,
         *adapter;

@@ -128,8 +128,7 @@ static const struct cli_option table[] = {
      "residues of the receptor nearest to the ligand that count (default: 50)"},
     {"drop-unknown", 0, FLAG, NULL, FIELD(drop_unknown), CLI_AFFINITY, NULL,
      "residues with names of no amino acid take no place in the pocket"},
-    {"top", 0, COUNT, "N", FIELD(top), CLI_AFFINITY, NULL,
-     "also write the N ligands of least energy to FILE.top.tsv, best first"},
+    {"top", 0, COUNT, "N", FIELD(top), CLI_AFFINITY | CLI_ALIGN, NULL, NULL},
     {"forces", 0, FLAG, NULL, FIELD(forces), CLI_ENERGY, NULL,
      "the force on each atom, in jsonl (extxyz always has them)"},
     {"stress", 0, FLAG, NULL, FIELD(stress), CLI_ENERGY, NULL,
@@ -254,6 +253,9 @@ static const struct cli_option table[] = {
      "every record of A with every one of B; without B, each pair in A once"},
     {"one-vs-all", 0, FLAG, NULL, FIELD(one_vs_all), CLI_ALIGN, NULL,
      "the one record of A with every one of B"},
+    {"db-memory", 0, COUNT, "MIB", FIELD(db_memory), CLI_ALIGN, NULL,
+     "of targets that several queries meet (default 1024): more of them are read again\n"
+     "for every query, or group of queries of --top"},
     {"score-only", 0, FLAG, NULL, FIELD(score_only), CLI_ALIGN | CLI_DESIGN, NULL, NULL},
     {"ties", 0, CHOICE, "NAME", FIELD(ties), CLI_ALIGN, "parasail|emboss|wfa",
      "which of equally good alignments: parasail's (default), emboss's, wfa's"},
@@ -314,6 +316,10 @@ static const struct {
     {"format", CLI_ALIGN,
      "tsv, paf, sam, needle, blast (the columns of -outfmt 6; of --local), or fasta: both\n"
      "records with their gaps; default: by the suffix of FILE, else tsv"},
+    {"top", CLI_AFFINITY, "also write the N ligands of least energy to FILE.top.tsv, best first"},
+    {"top", CLI_ALIGN,
+     "of each query the N targets of the highest scores, best first; of equal ones the\n"
+     "first; with --all-vs-all or --one-vs-all"},
     {"include", CLI_EMBED,
      "what to compute, with commas: mean, per-residue, bos, logits, contacts, attentions,\n"
      "head, class-logits (of a fine-tuned classifier)"},
@@ -404,10 +410,11 @@ static const struct cli_subcommand commands[] = {
      "bioinfer md in.xyz --weights FOLDER --thermostat nve -o traj.extxyz\n"},
     {"align", CLI_ALIGN, "bioinfer align A.fasta [B.fasta] [--matrix NAME] [options]",
      "Needleman-Wunsch alignments of pairs, in order or all against all",
-     "output format all-vs-all one-vs-all matrix gap-open gap-extend mode score-only device",
+     "output format all-vs-all one-vs-all top matrix gap-open gap-extend mode score-only device",
      "bioinfer align a.fasta b.fasta                      # record by record\n"
      "bioinfer align a.fasta --all-vs-all -o pairs.tsv    # each pair in it once\n"
-     "bioinfer align query.fasta db.fasta --one-vs-all --format paf\n"},
+     "bioinfer align query.fasta db.fasta --one-vs-all --format paf\n"
+     "bioinfer align queries.fasta db.fasta --all-vs-all --local --top 10\n"},
     {"merge", CLI_MERGE, "bioinfer merge FILE [PART ...] [options]",
      "one output from the shards of a run, FILE.part-I-of-N unless named",
      "format dup-ids check",

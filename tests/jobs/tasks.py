@@ -371,6 +371,14 @@ class AlignAll(Align):
         return "the content of the target"
 
 
+class AlignTop(AlignAll):
+    """The best targets of each query: a block is a group of queries."""
+    output = "out.tsv"
+    options = (*Align.options[2:], "--block-pairs", "3", "--all-vs-all", "--matrix", "BLOSUM62",
+               "--top", "4")
+    poisoned = "0-2"
+
+
 class AlignNeedle(Align):
     """As needle writes them: the file's name above the first, and lines below the last one."""
     output = "out.needle"
@@ -544,6 +552,7 @@ class Frames(Energies):
 
 TASKS = {"screen": Screen, "pairs": Pairs, "energies": Energies, "frames": Frames,
          "align": Align, "alignall": AlignAll, "alignscores": AlignScores,
+         "aligntop": AlignTop,
          "alignneedle": AlignNeedle,
          "windows": Windows, "intervals": Intervals, "bigwig": BigWig,
          "bedgraph": BedGraph, "mutagenesis": Mutagenesis,
