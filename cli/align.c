@@ -27,7 +27,8 @@ struct run {
     bioinfer_reader *reader[2];
     struct cli_pairs pairs;
     struct cli_align_job job;
-    struct cli_best best;      /* for --top */
+    struct cli_best best;      /* for --top, */
+    struct cli_square square;  /* for --values */
     struct cli_aligning *task; /* which is cli->task */
     struct cli_pool *pool;     /* NULL: this process aligns */
     struct bioinfer_job_stats stats;
@@ -235,7 +236,7 @@ static int no_records(struct run *run, int side)
 
 static enum cli_pairing pairing_of(const struct cli_options *o)
 {
-    if (!o->all_vs_all && !o->one_vs_all)
+    if (!o->all_vs_all && !o->one_vs_all && !o->values)
         return CLI_IN_ORDER;
     if (o->top)
         return CLI_GROUPS;
@@ -256,7 +257,8 @@ static int open_pairs(struct run *run, bool *any)
                             .reader = {run->reader[0], run->reader[1]},
                             .reopen = open_again,
                             .user = run,
-                            .all_names = !strcmp(run->format, "sam"),
+                            .all_names = !strcmp(run->format, "sam") || o->values,
+                            .with_self = o->values != NULL,
                             .one_query = o->one_vs_all,
                             .most_kept = (uint64_t)(o->db_memory ? o->db_memory : DB_MEMORY) << 20};
     if (o->top && (st = cli_best_open(&run->best, p, &run->job.blocks, (uint64_t)o->top,
@@ -353,7 +355,12 @@ static int begin(struct run *run)
         return code;
     if ((code = open_task(run)))
         return code;
-    if (!run->job.job && !run->cli->options->dry_run)
+    if (run->cli->options->values && !run->cli->options->dry_run) {
+        if ((code = cli_square_open(&run->square, run->cli, &run->task->writer, a,
+                                    run->reader[1] ? b : NULL)))
+            return code;
+        align->square = &run->square;
+    } else if (!run->job.job && !run->cli->options->dry_run)
         cli_align_head(&run->task->writer, b->items, n[1]);
     align->pairs = run->best.most ? NULL : &run->pairs;
     align->blocks = run->job.job || run->best.most ? &run->job.blocks : NULL;
@@ -650,14 +657,13 @@ static bool check_options(const struct cli_options *o, const char *format)
         cli_say(NULL, "--min-identity needs the alignment, which --score-only does not make");
     else if (o->all_vs_all && o->one_vs_all)
         cli_say(NULL, "--all-vs-all and --one-vs-all exclude each other");
-    else if (!o->second && !o->all_vs_all)
+    else if (!o->second && !o->all_vs_all && !o->values)
         cli_say(NULL, "something is missing: a second file, or --all-vs-all");
     else if (o->top && !o->all_vs_all && !o->one_vs_all)
         cli_say(NULL, "--top is for queries that meet many: say --all-vs-all or --one-vs-all");
     else if (o->top && !strcmp(format, "sam"))
         cli_say(NULL, "--top: the head of sam names all targets: use tsv, paf or blast");
-    else if (o->top &&
-             (o->workers || (o->device && (strchr(o->device, ',') || !strcmp(o->device, "all")))))
+    else if (o->top && cli_align_several(o))
         cli_say(NULL, "--top computes in one process, on one device");
     else if (o->matrix && (o->match || o->mismatch))
         cli_say(NULL, "--matrix and --match or --mismatch exclude each other");
@@ -666,7 +672,7 @@ static bool check_options(const struct cli_options *o, const char *format)
     else if (o->second && !strcmp(o->second, "-") && !strcmp(o->input, "-"))
         cli_say(NULL, "only one of the files can be standard input");
     else
-        return true;
+        return cli_square_check(o, format);
     return false;
 }
 
@@ -688,7 +694,7 @@ static int open_output(struct run *run)
 {
     const struct cli_options *o = run->cli->options;
     struct bioinfer_error err = {0};
-    const bool none = cli_job_wanted(o) || o->dry_run;
+    const bool none = cli_job_wanted(o) || o->dry_run || !strcmp(run->format, "npz");
     const int st = none ? 0 : cli_output_open(&run->out, o->output, &err);
 
     return st ? cli_fail(run->cli, CLI_AT_CREATE, st, &err) : CLI_EXIT_OK;
@@ -701,6 +707,10 @@ static int finish(struct run *run)
 
     if (run->job.job)
         return cli_job_finish(run->cli, run->job.job, &run->stats);
+    if (!strcmp(run->format, "npz"))
+        return cli_square_write(&run->square, run->cli);
+    if (run->square.cells)
+        cli_square_put(&run->square, &run->out);
     cli_output_printf(&run->out, "%s", cli_align_tail(&run->task->writer));
     st = cli_output_finish(&run->out, &err);
     return st ? cli_fail(run->cli, CLI_AT_WRITE, st, &err) : CLI_EXIT_OK;
@@ -776,6 +786,7 @@ int cli_align(struct cli *cli)
 out:
     cli_pool_close(&run.pool);
     cli_best_close(&run.best);
+    cli_square_close(&run.square);
     cli_align_task.end(cli);
     cli_align_job_close(&run.job);
     cli_pairs_close(&run.pairs);

@@ -11,6 +11,7 @@
  *   align_out.c    alignments as text
  *   align_stats.c  bit scores and E-values
  *   align_strand.c reverse complements of queries
+ *   align_square.c a matrix of all pairs
  *
  * One process aligns pairs where they were read. With workers the command reads blocks and sends
  * their records, and a worker gives their text. */
@@ -91,6 +92,7 @@ struct cli_pairs {
     void *user;         /* has reopen() */
     bool all_names;     /* the head of the output needs the names of all targets: read them all */
     bool one_query;     /* file 0 has one record */
+    bool with_self;     /* records of one file meet themselves, too */
     uint64_t most_kept; /* bytes of targets that stay in memory */
     uint64_t most_queries, most_residues; /* a group has no more */
     struct cli_side side[2];              /* one file may be both sides */
@@ -174,6 +176,11 @@ const char *cli_align_tail(const struct cli_align_out *w);
 /* Whether the pair is to be written. */
 bool cli_align_keeps(const struct cli_align_out *w, const struct bioinfer_record *query,
                      const struct bioinfer_record *target, const struct bioinfer_alignment *a);
+/* All columns, and those that free ends leave out. */
+int64_t cli_align_columns(const struct cli_align_out *w, const struct bioinfer_record *query,
+                          const struct bioinfer_record *target, const struct bioinfer_alignment *a);
+/* Writes a score in points, with the decimals that it has. */
+void cli_align_put_score(const struct cli_align_out *w, int64_t score);
 void cli_align_put(const struct cli_align_out *w, const struct bioinfer_record *query,
                    const struct bioinfer_record *target, const struct bioinfer_alignment *a);
 
@@ -321,10 +328,12 @@ struct cli_batch {
 };
 
 struct cli_best;
+struct cli_square;
 
 struct cli_align_run {
     struct cli *cli;
-    struct cli_best *best; /* takes all results; NULL: they are written */
+    struct cli_best *best;     /* takes all results, ... */
+    struct cli_square *square; /* ... or this does; both NULL: they are written */
     bioinfer_task *align;
     struct cli_align_out *writer;
     struct cli_pairs *pairs;               /* NULL: all pairs come in blocks */
@@ -380,6 +389,28 @@ int cli_best_find(struct cli_best *best, struct bioinfer_error *err);
 int cli_best_take(struct cli_best *best, const struct cli_batch *b);
 void cli_best_close(struct cli_best *best); /* accepts a zeroed one */
 
+/* ---- align_square.c: a matrix of all pairs ---- */
+
+struct cli_square {
+    const struct cli_align_out *writer;
+    struct cli_side rows, columns; /* all records of both files; of one_file the same */
+    bool one_file;
+    const char *kind; /* "identity", "distance", "score" */
+    bool shorter;     /* identity is a share of the shorter sequence, not of the columns */
+    bool strict, lower;
+    double *cells; /* [row][column], of one file from the diagonal on; raw scores */
+};
+
+/* Whether options and format allow what is wanted; says why not. */
+bool cli_square_check(const struct cli_options *o, const char *format);
+/* columns: NULL = there is one file. An exit code. */
+int cli_square_open(struct cli_square *s, struct cli *cli, const struct cli_align_out *w,
+                    const struct cli_side *rows, const struct cli_side *columns);
+void cli_square_take(struct cli_square *s, const struct cli_batch *b);
+void cli_square_put(const struct cli_square *s, struct cli_output *out); /* as text */
+int cli_square_write(const struct cli_square *s, struct cli *cli);       /* as npz; an exit code */
+void cli_square_close(struct cli_square *s);                             /* accepts a zeroed one */
+
 /* ---- align_task.c: the task ---- */
 
 /* The state of the task. */
@@ -403,6 +434,8 @@ struct cli_aligning {
 
 /* Sets costs and writer, now that cli->told names the matrix where no option does; an exit code. */
 int cli_align_settle(struct cli_aligning *t);
+/* Whether the options ask for several processes. */
+bool cli_align_several(const struct cli_options *o);
 /* MiB of one traceback. */
 int64_t cli_align_memory(const struct cli_options *o);
 

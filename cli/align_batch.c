@@ -188,7 +188,7 @@ static int take_batch(void *user, const struct bioinfer_pairs *pairs,
 {
     struct cli_align_run *run = user;
     struct cli_batch *b = pairs->user;
-    int st;
+    int st = 0;
 
     if (cli_stop_signal())
         return BIOINFER_CANCELLED;
@@ -198,6 +198,8 @@ static int take_batch(void *user, const struct bioinfer_pairs *pairs,
     tally(run, b);
     if (run->best)
         st = cli_best_take(run->best, b);
+    else if (run->square)
+        cli_square_take(run->square, b);
     else
         st = run->cli->options->score_only ? write_scores(run, b) : write_alignments(run, b);
     if (!st && run->blocks && run->blocks->sink)

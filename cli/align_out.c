@@ -47,7 +47,7 @@ static void put_tab_number(const struct cli_align_out *w, int64_t x)
 }
 
 /* Points, with as many decimals as they have, at most three: scale divides 1000. As "%.10g". */
-static void put_score(const struct cli_align_out *w, int64_t score)
+void cli_align_put_score(const struct cli_align_out *w, int64_t score)
 {
     const int64_t scale = (int64_t)w->scale, most = 9999999;
     int64_t rest = (score < 0 ? -(score % scale) : score % scale) * (1000 / scale);
@@ -162,6 +162,12 @@ static int64_t left_out(const struct cli_align_out *w, const struct bioinfer_rec
            ((int64_t)t->length - a->target_end);
 }
 
+int64_t cli_align_columns(const struct cli_align_out *w, const struct bioinfer_record *query,
+                          const struct bioinfer_record *target, const struct bioinfer_alignment *a)
+{
+    return a->columns + left_out(w, query, target, a);
+}
+
 /* Where the query's piece lies on its own letters, which may have been aligned as their reverse
  * complement; from 0, the end not included. */
 static void query_range(const struct cli_align_out *w, const struct bioinfer_record *q,
@@ -178,7 +184,7 @@ static void put_tsv(const struct cli_align_out *w, const struct bioinfer_record 
     cli_output_write(w->out, "\t", 1);
     put_id(w->out, t->id);
     cli_output_write(w->out, "\t", 1);
-    put_score(w, a->score);
+    cli_align_put_score(w, a->score);
     if (!w->score_only) {
         const int64_t columns = a->columns + left_out(w, q, t, a);
         put_text(w, "\t");
@@ -208,7 +214,7 @@ static void put_tsv(const struct cli_align_out *w, const struct bioinfer_record 
 static void put_score_tag(const struct cli_align_out *w, int64_t score)
 {
     put_text(w, score % (int64_t)w->scale ? "\tas:f:" : "\tAS:i:");
-    put_score(w, score);
+    cli_align_put_score(w, score);
 }
 
 /* The columns of PAF: 0-based, ends not included; matches, columns, 255 = no quality. */
@@ -542,7 +548,7 @@ void cli_align_put_json(const struct cli_align_out *w, const struct bioinfer_rec
                         const struct bioinfer_record *target, const struct bioinfer_alignment *a)
 {
     put_text(w, ",\"score\":");
-    put_score(w, a->score);
+    cli_align_put_score(w, a->score);
     if (w->score_only)
         return;
     put_text(w, ",\"query_begin\":");

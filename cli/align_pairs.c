@@ -195,7 +195,8 @@ static int span_of_query(struct cli_pairs *p, struct cli_span *span, struct bioi
         if (queries->at == queries->n)
             return 0;
         if (!p->in_pass &&
-            (st = begin_pass(p, p->pairing == CLI_EACH_ONCE ? p->n_queries + 1 : 0, err)))
+            (st = begin_pass(p, p->pairing == CLI_EACH_ONCE ? p->n_queries + !p->with_self : 0,
+                             err)))
             return st;
         if ((st = next_targets(p, err)))
             return st;

@@ -166,6 +166,11 @@ static bool is_built_in(const char *matrix)
     return false;
 }
 
+bool cli_align_several(const struct cli_options *o)
+{
+    return o->workers || (o->device && (strchr(o->device, ',') || !strcmp(o->device, "all")));
+}
+
 int64_t cli_align_memory(const struct cli_options *o)
 {
     return o->memory_limit ? o->memory_limit : 1024;
@@ -189,7 +194,8 @@ int cli_align_settle(struct cli_aligning *t)
                                         .gap_extend = (int)(c.extend * scale / 1000),
                                         .free_gaps = !c.open,
                                         .scale = scale,
-                                        .traceback = !o->score_only,
+                                        .traceback = !o->score_only &&
+                                                     !(o->values && !strcmp(o->values, "score")),
                                         .device = o->device,
                                         .memory_limit = (uint64_t)o->memory_limit << 20};
     if (simple) { /* these are whole in 1/scale: the matrix itself has fractions then */

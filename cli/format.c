@@ -13,7 +13,7 @@ static const struct format {
     bool folder; /* one file per track or record in it */
     bool arrays; /* holds arrays in binary: float16, too, and matrices of all records */
 } formats[] = {
-    {"npz", NULL, {".npz"}, ARRAYS, false, true},
+    {"npz", NULL, {".npz"}, ARRAYS | CLI_ALIGN, false, true},
     {"npy", NULL, {".npy"}, ARRAYS, false, true},
     {"safetensors", NULL, {".safetensors"}, ARRAYS, false, true},
     {"h5", "hdf5", {".h5", ".hdf5"}, ARRAYS, false, true},
@@ -26,6 +26,7 @@ static const struct format {
     {"paf", NULL, {".paf"}, CLI_ALIGN, false, false},
     {"sam", NULL, {".sam"}, CLI_ALIGN, false, false},
     {"needle", "srspair", {".needle", ".srspair"}, CLI_ALIGN, false, false},
+    {"phylip", NULL, {".phy", ".phylip"}, CLI_ALIGN, false, false},
     {"blast", "m8", {".blast", ".m8"}, CLI_ALIGN, false, false},
 };
 

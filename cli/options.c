@@ -253,6 +253,15 @@ static const struct cli_option table[] = {
      "every record of A with every one of B; without B, each pair in A once"},
     {"one-vs-all", 0, FLAG, NULL, FIELD(one_vs_all), CLI_ALIGN, NULL,
      "the one record of A with every one of B"},
+    {"values", 0, CHOICE, "KIND", FIELD(values), CLI_ALIGN, "identity|distance|score",
+     "a matrix of all pairs of A, or of A and B, as tsv, phylip (distances) or npz; distance\n"
+     "is 1 - identity"},
+    {"identity-of", 0, CHOICE, "WHAT", FIELD(identity_of), CLI_ALIGN, "columns|shorter",
+     "equal columns are a share of all columns (default), or of the shorter sequence"},
+    {"shape", 0, CHOICE, "NAME", FIELD(shape), CLI_ALIGN, "square|lower",
+     "of the matrix of one file: square (default), or below the diagonal"},
+    {"names", 0, CHOICE, "KIND", FIELD(names), CLI_ALIGN, "relaxed|strict",
+     "in phylip: as they are (default), or of ten columns"},
     {"db-memory", 0, COUNT, "MIB", FIELD(db_memory), CLI_ALIGN, NULL,
      "of targets that several queries meet (default 1024): more of them are read again\n"
      "for every query, or group of queries of --top"},
@@ -315,7 +324,8 @@ static const struct {
     {"format", CLI_ENERGY, "tsv (default), extxyz or jsonl; default: by the suffix of FILE"},
     {"format", CLI_ALIGN,
      "tsv, paf, sam, needle, blast (the columns of -outfmt 6; of --local), or fasta: both\n"
-     "records with their gaps; default: by the suffix of FILE, else tsv"},
+     "records with their gaps; with --values tsv, phylip or npz; default: by the suffix of\n"
+     "FILE, else tsv"},
     {"top", CLI_AFFINITY, "also write the N ligands of least energy to FILE.top.tsv, best first"},
     {"top", CLI_ALIGN,
      "of each query the N targets of the highest scores, best first; of equal ones the\n"

@@ -630,6 +630,7 @@ struct bioinfer_writer_params {
                          * the bases of a bin, with tabs between. Where windows overlap, on one grid
                          * of bins, a file has their mean; LIMIT at the end where they do not fit */
     const char *compression; /* "none" (NULL), or "gzip": h5 alone, in chunks of about a MiB */
+    const char *matrix_name; /* names the array of the layout "matrix"; NULL = embeddings */
 };
 
 /* path "-" is standard output (jsonl, tsv). Files get their names when finish() succeeds. */

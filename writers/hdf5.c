@@ -391,8 +391,9 @@ static int make_datasets(struct bioinfer_writer *w, struct bioinfer_error *err)
     const int64_t chunk = s->n_waiting ? s->n_waiting : 1;
     int st = 0;
     bi_hdf5_enter(&s->h5);
-    s->rows = make_growing(s, BI_ROWS_VALUES, w->half ? s->half_type : *s->h5.H5T_IEEE_F32LE_g_,
-                           chunk, 2, s->width < 0 ? 0 : s->width, w->gzip);
+    s->rows = make_growing(s, w->params.matrix_name,
+                           w->half ? s->half_type : *s->h5.H5T_IEEE_F32LE_g_, chunk, 2,
+                           s->width < 0 ? 0 : s->width, w->gzip);
     s->ids = make_growing(s, BI_ROWS_IDS, s->text_type, chunk, 1, 0, false);
     if (s->rows < 0 || s->ids < 0)
         st = fail(w, "creating the datasets", err);

@@ -147,9 +147,12 @@ static int begin_rows(struct bioinfer_writer *w, struct bioinfer_error *err)
 {
     struct npz *s = w->state;
     int st = make_header(w, bi_npy_type(w), 2, bi_rows_width(&s->matrix), err);
-    return st ? st
-              : bi_zip_out_begin(&s->zip, BI_ROWS_VALUES ".npy", s->header.data, s->header.size,
-                                 err);
+    char name[64];
+
+    if (snprintf(name, sizeof name, "%s.npy", w->params.matrix_name) >= (int)sizeof name)
+        return bi_fail(err, BIOINFER_INVALID, "%s: the name of a matrix has at most 59 characters",
+                       w->path);
+    return st ? st : bi_zip_out_begin(&s->zip, name, s->header.data, s->header.size, err);
 }
 
 static int matrix_put(struct bioinfer_writer *w, const struct bioinfer_result *r, const char *name,

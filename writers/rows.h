@@ -9,7 +9,7 @@
 
 #include "writer.h"
 
-/* The names of the two arrays. */
+/* The names of the two arrays: that of values unless the writer has another one, and of ids. */
 #define BI_ROWS_VALUES "embeddings"
 #define BI_ROWS_IDS "ids"
 

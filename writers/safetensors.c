@@ -295,9 +295,10 @@ static int matrix_finish(struct bioinfer_writer *w, struct bioinfer_error *err)
     struct bi_out out = BI_OUT_NONE;
     int st;
     bi_buf_printf(&s->header,
-                  ",\"" BI_ROWS_VALUES "\":{\"dtype\":\"%s\",\"shape\":[%llu,%lld],"
+                  ",\"%s\":{\"dtype\":\"%s\",\"shape\":[%llu,%lld],"
                   "\"data_offsets\":[0,%llu]}",
-                  w->half ? "F16" : "F32", n, (long long)bi_rows_width(&s->matrix), rows);
+                  w->params.matrix_name, w->half ? "F16" : "F32", n,
+                  (long long)bi_rows_width(&s->matrix), rows);
     bi_buf_printf(&s->header,
                   ",\"" BI_ROWS_IDS "\":{\"dtype\":\"U8\",\"shape\":[%llu,%zu],"
                   "\"data_offsets\":[%llu,%llu]}",

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "rows.h"
 #include "text.h"
 
 #if defined __BYTE_ORDER__ && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
@@ -349,7 +350,8 @@ static int make(struct bioinfer_writer **out, const struct bi_env *env, const ch
     if (params)
         w->params = *params;
     if (!(w->path = bi_strdup(env, path)) || !copy_text(&w->arena, &w->params.model) ||
-        !copy_text(&w->arena, &w->params.fingerprint) || !copy_text(&w->arena, &w->params.tracks)) {
+        !copy_text(&w->arena, &w->params.fingerprint) || !copy_text(&w->arena, &w->params.tracks) ||
+        !copy_text(&w->arena, &w->params.matrix_name)) {
         st = bi_fail(err, BIOINFER_NOMEM, "%s: writer", path);
         bi_writer_close(&w);
         return st;
@@ -358,6 +360,7 @@ static int make(struct bioinfer_writer **out, const struct bi_env *env, const ch
     w->params.dtype = half ? "f16" : "f32";
     w->params.layout = ops == ops->matrix ? "matrix" : "records";
     w->params.compression = gzip ? "gzip" : "none";
+    w->params.matrix_name = w->params.matrix_name ? w->params.matrix_name : BI_ROWS_VALUES;
     *out = w;
     return 0;
 }

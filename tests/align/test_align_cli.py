@@ -220,10 +220,10 @@ class Align(unittest.TestCase):
             with open(out, encoding="ascii") as f:
                 self.assertTrue(f.read().startswith(first), suffix)
         out = os.path.join(self.folder.name, "out.bam")
-        self.assertIn("out.bam: no --format is given, and the suffix is '.bam', expected one of tsv, fasta, paf, sam, needle", self.run_it(self.a, self.b, "-o", out, code=64).stderr)
+        self.assertIn("out.bam: no --format is given, and the suffix is '.bam', expected one of npz, tsv, fasta, paf, sam, needle", self.run_it(self.a, self.b, "-o", out, code=64).stderr)
         self.run_it(self.a, self.b, "-o", out, "--format", "sam")
         self.assertIn("the name says paf, --format says sam", self.run_it(self.a, self.b, "-o", "x.paf", "--format", "sam", code=64).stderr)
-        self.assertIn("the name says 'npz', expected one of tsv, fasta, paf, sam, needle", self.run_it(self.a, self.b, "-o", "x.npz", code=64).stderr)
+        self.assertIn("the name says 'npy', expected one of npz, tsv, fasta, paf, sam, needle", self.run_it(self.a, self.b, "-o", "x.npy", code=64).stderr)
         self.assertIn("has no alignment to write as paf", self.run_it(self.a, self.b, "-o", "x.paf", "--score-only", code=64).stderr)
 
     def test_nucleotides_or_proteins(self):
