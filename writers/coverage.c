@@ -1,9 +1,10 @@
 /* coverage.c - windows as coverage along contigs: a folder with a bedGraph or BigWig file of each
  * track. Where windows overlap on one grid of bins, a file has their mean.
  *
- * A result has one array [bins, tracks], and a text "window" that says where its bins lie: contig,
- * its length, the place of the first bin (it may be negative) and the bases of a bin, with tabs
- * between. Bins beyond either end of the contig are left out.
+ * A result has an array [bins, tracks] for each output, the same of every result, and a text
+ * "window" that has a line for each of them, which says where its bins lie: contig, its length,
+ * the place of the first bin (it may be negative) and the bases of a bin, with tabs between. Bins
+ * beyond either end of the contig are left out.
  *
  * Windows come in any order. Their values lie in a temporary file until finish(), turned to
  * [tracks, bins], so that each track is made by reading one row of every window; memory holds 24
@@ -28,9 +29,18 @@ struct window {
     uint32_t contig, n_bins;
 };
 
+/* Tracks [first, first + n_tracks) of one output, and their windows. */
+struct layer {
+    struct window *windows;
+    size_t n_windows, cap_windows;
+    int first, n_tracks;
+    int64_t bin_size;
+};
+
 /* The file of a track, and bins that it does not have yet. */
 struct track {
-    int number;
+    const struct layer *of;
+    int number; /* in it */
     const char *path;
     struct bioinfer_bigwig *wig;
     struct bi_out bedgraph;
@@ -48,11 +58,11 @@ struct coverage {
     struct bi_out values;
     struct bi_map by_name;
     struct contig *contigs;
-    struct window *windows;
-    size_t n_contigs, cap_contigs, n_windows, cap_windows;
+    size_t n_contigs, cap_contigs;
+    struct layer *layers; /* none: there is no window yet */
+    size_t n_layers, cap_layers;
     const char **tracks;
-    int n_tracks;
-    int64_t bin_size; /* 0 = there is no window yet */
+    int n_tracks; /* in all layers */
     uint64_t n_values;
     float *turned, *row, *sums;
     int *counts;
@@ -134,7 +144,9 @@ static void coverage_close(struct bioinfer_writer *w)
     bi_out_close(&c->values);
     bi_map_free(&c->by_name);
     bi_free(w->env, c->contigs);
-    bi_free(w->env, c->windows);
+    for (size_t i = 0; i < c->n_layers; i++)
+        bi_free(w->env, c->layers[i].windows);
+    bi_free(w->env, c->layers);
     bi_free(w->env, c->turned);
     bi_free(w->env, c->row);
     bi_free(w->env, c->sums);
@@ -166,16 +178,26 @@ static bool read_number(const char **at, const char *end, long long *value)
     return !*stop;
 }
 
-/* Where the text "window" says that a result lies. */
-static bool read_place(const struct bioinfer_result *r, struct place *p)
+/* Where line `number` of the text "window" says that an array of a result lies; *last: no line
+ * follows. */
+static bool read_place(const struct bioinfer_result *r, int number, struct place *p, bool *last)
 {
     const struct bioinfer_text *text = r->n_texts ? &r->texts[0] : NULL;
     const int64_t far = INT64_MAX / 4;
-    const char *at, *end;
-    if (!text || strcmp(text->name, "window") || !(at = memchr(text->text, '\t', text->length)))
+    const char *from, *at, *end, *all;
+    if (!text || strcmp(text->name, "window"))
         return false;
-    end = text->text + text->length;
-    *p = (struct place){.contig = text->text, .n_contig = (size_t)(at - text->text)};
+    from = text->text;
+    all = text->text + text->length;
+    for (; number; number--, from++)
+        if (!(from = memchr(from, '\n', (size_t)(all - from))))
+            return false;
+    end = memchr(from, '\n', (size_t)(all - from));
+    *last = !end;
+    end = end ? end : all;
+    if (!(at = memchr(from, '\t', (size_t)(end - from))))
+        return false;
+    *p = (struct place){.contig = from, .n_contig = (size_t)(at - from)};
     at++;
     return !memchr(p->contig, '\0', p->n_contig) && read_number(&at, end, &p->length) &&
            read_number(&at, end, &p->start) && read_number(&at, end, &p->bin_size) && at == end &&
@@ -186,15 +208,23 @@ static bool read_place(const struct bioinfer_result *r, struct place *p)
 static int coverage_check(const struct bioinfer_writer *w, const struct bioinfer_result *r,
                           struct bioinfer_error *err)
 {
-    const struct bioinfer_array *a = r->arrays;
     const int n_tracks = count_tracks(w);
+    int64_t sum = 0;
     struct place p;
-    if (r->n_arrays != 1 || a->n_dims != 2 || a->shape[0] < 0 || a->shape[0] > INT32_MAX ||
-        a->shape[1] != n_tracks)
+    bool last = false, placed = true;
+    for (int i = 0; i < r->n_arrays; i++) {
+        const struct bioinfer_array *a = &r->arrays[i];
+        const bool fits = a->n_dims == 2 && a->shape[0] >= 0 && a->shape[0] <= INT32_MAX &&
+                          a->shape[1] > 0 && a->shape[1] <= n_tracks;
+        sum += fits ? a->shape[1] : INT32_MAX;
+        placed = placed && read_place(r, i, &p, &last);
+    }
+    if (!r->n_arrays || sum != n_tracks)
         return bi_fail(err, BIOINFER_INVALID,
-                       "%s: record '%.60s': %s takes one array [bins, %d] of each record", w->path,
-                       r->id, w->ops->name, n_tracks);
-    if (!read_place(r, &p))
+                       "%s: record '%.60s': %s takes arrays [bins, tracks] of each record, of %d "
+                       "tracks in all",
+                       w->path, r->id, w->ops->name, n_tracks);
+    if (!placed || !last)
         return bi_fail(err, BIOINFER_INVALID,
                        "%s: record '%.60s' does not say where its window lies, as results of a run "
                        "that was begun with --format bedgraph or bigwig do",
@@ -225,11 +255,11 @@ static int find_contig(struct bioinfer_writer *w, const struct place *p, uint32_
 }
 
 /* Writes bins [0, n) of `values`, [n, tracks], as [tracks, n]. */
-static int keep_values(struct bioinfer_writer *w, const float *values, int64_t n,
+static int keep_values(struct bioinfer_writer *w, const float *values, int64_t n, int n_tracks,
                        struct bioinfer_error *err)
 {
     struct coverage *c = w->state;
-    const size_t n_values = (size_t)n * (size_t)c->n_tracks;
+    const size_t n_values = (size_t)n * (size_t)n_tracks;
     int st;
     if (c->values.fd < 0) {
         c->path.size = 0;
@@ -243,41 +273,82 @@ static int keep_values(struct bioinfer_writer *w, const float *values, int64_t n
     if (!bi_grow(w->env, &c->turned, &c->cap_turned, n_values, sizeof *c->turned))
         return bi_fail(err, BIOINFER_NOMEM, "%s: values of a window", w->path);
     for (int64_t b = 0; b < n; b++)
-        for (int k = 0; k < c->n_tracks; k++)
-            c->turned[k * n + b] = values[b * c->n_tracks + k];
+        for (int k = 0; k < n_tracks; k++)
+            c->turned[k * n + b] = values[b * n_tracks + k];
     return bi_out_write(&c->values, c->turned, n_values * sizeof *c->turned, err);
+}
+
+/* Makes the layers, which every result has like the first one. */
+static int make_layers(struct bioinfer_writer *w, const struct bioinfer_result *r,
+                       struct bioinfer_error *err)
+{
+    struct coverage *c = w->state;
+    struct place p = {0};
+    bool last;
+    int first = 0;
+    if (!bi_grow(w->env, &c->layers, &c->cap_layers, (size_t)r->n_arrays, sizeof *c->layers))
+        return bi_fail(err, BIOINFER_NOMEM, "%s: outputs", w->path);
+    for (int i = 0; i < r->n_arrays; i++) {
+        const int n = (int)r->arrays[i].shape[1];
+        read_place(r, i, &p, &last); /* checked before */
+        c->layers[i] = (struct layer){.first = first, .n_tracks = n, .bin_size = p.bin_size};
+        first += n;
+    }
+    c->n_layers = (size_t)r->n_arrays;
+    return 0;
+}
+
+/* Adds a window to a layer. */
+static int put_window(struct bioinfer_writer *w, struct layer *l, const struct place *p,
+                      const struct bioinfer_array *a, struct bioinfer_error *err)
+{
+    struct coverage *c = w->state;
+    struct window v = {.at = c->n_values};
+    const int64_t skip = p->start < 0 ? (-p->start + p->bin_size - 1) / p->bin_size : 0;
+    const int64_t there = p->start < p->length
+                              ? (p->length - p->start + p->bin_size - 1) / p->bin_size
+                              : 0;
+    const int64_t n = (a->shape[0] < there ? a->shape[0] : there) - skip;
+    int st;
+    if (n <= 0)
+        return 0;
+    if (!bi_grow(w->env, &l->windows, &l->cap_windows, l->n_windows + 1, sizeof *l->windows))
+        return bi_fail(err, BIOINFER_NOMEM, "%s: windows", w->path);
+    if ((st = find_contig(w, p, &v.contig, err)) ||
+        (st = keep_values(w, a->data + skip * l->n_tracks, n, l->n_tracks, err)))
+        return st;
+    v.start = p->start + skip * p->bin_size;
+    v.n_bins = (uint32_t)n;
+    l->windows[l->n_windows++] = v;
+    c->n_values += (uint64_t)n * (uint64_t)l->n_tracks;
+    return 0;
 }
 
 static int coverage_put(struct bioinfer_writer *w, const struct bioinfer_result *r,
                         const char *name, struct bioinfer_error *err)
 {
     struct coverage *c = w->state;
-    struct window v = {.at = c->n_values};
-    struct place p;
-    int64_t skip, there, n;
-    int st;
+    int st = c->n_layers ? 0 : make_layers(w, r, err);
     (void)name;
-    read_place(r, &p); /* checked before */
-    if (c->bin_size && c->bin_size != p.bin_size)
-        return bi_fail(err, BIOINFER_INVALID,
-                       "%s: record '%.60s': bins of %lld bases, expected %lld", w->path, r->id,
-                       p.bin_size, (long long)c->bin_size);
-    skip = p.start < 0 ? (-p.start + p.bin_size - 1) / p.bin_size : 0;
-    there = p.start < p.length ? (p.length - p.start + p.bin_size - 1) / p.bin_size : 0;
-    n = (r->arrays[0].shape[0] < there ? r->arrays[0].shape[0] : there) - skip;
-    c->bin_size = p.bin_size;
-    if (n <= 0)
-        return 0;
-    if (!bi_grow(w->env, &c->windows, &c->cap_windows, c->n_windows + 1, sizeof *c->windows))
-        return bi_fail(err, BIOINFER_NOMEM, "%s: windows", w->path);
-    if ((st = find_contig(w, &p, &v.contig, err)) ||
-        (st = keep_values(w, r->arrays[0].data + skip * c->n_tracks, n, err)))
-        return st;
-    v.start = p.start + skip * p.bin_size;
-    v.n_bins = (uint32_t)n;
-    c->windows[c->n_windows++] = v;
-    c->n_values += (uint64_t)n * (uint64_t)c->n_tracks;
-    return 0;
+    if (!st && (size_t)r->n_arrays != c->n_layers)
+        st = bi_fail(err, BIOINFER_INVALID, "%s: record '%.60s': %d arrays, expected %zu", w->path,
+                     r->id, r->n_arrays, c->n_layers);
+    for (int i = 0; i < r->n_arrays && !st; i++) {
+        struct layer *l = &c->layers[i];
+        struct place p;
+        bool last;
+        read_place(r, i, &p, &last); /* checked before */
+        if (p.bin_size != l->bin_size)
+            st = bi_fail(err, BIOINFER_INVALID,
+                         "%s: record '%.60s': bins of %lld bases, expected %lld", w->path, r->id,
+                         p.bin_size, (long long)l->bin_size);
+        else if (r->arrays[i].shape[1] != l->n_tracks)
+            st = bi_fail(err, BIOINFER_INVALID, "%s: record '%.60s': %lld tracks, expected %d",
+                         w->path, r->id, (long long)r->arrays[i].shape[1], l->n_tracks);
+        else
+            st = put_window(w, l, &p, &r->arrays[i], err);
+    }
+    return st;
 }
 
 /* ---- one track ---- */
@@ -314,12 +385,12 @@ static int put_bins(struct coverage *c, struct track *t, int64_t n, struct bioin
         if (c->counts[b] > 1)
             c->sums[b] /= (float)c->counts[b];
         if (!c->bigwig)
-            put_bin(t, t->start + b * c->bin_size, c->sums[b]);
+            put_bin(t, t->start + b * t->of->bin_size, c->sums[b]);
     }
     if (n && c->bigwig)
         st = t->open ? bi_bigwig_extend(t->wig, c->sums, n, err)
                      : bi_bigwig_put(t->wig, t->contig->name, t->contig->length, t->start,
-                                     c->bin_size, c->sums, n, err);
+                                     t->of->bin_size, c->sums, n, err);
     if (!c->bigwig && t->lines.failed)
         st = bi_fail(err, BIOINFER_NOMEM, "%s: lines", t->path);
     else if (!c->bigwig)
@@ -327,7 +398,7 @@ static int put_bins(struct coverage *c, struct track *t, int64_t n, struct bioin
     t->lines.size = 0;
     t->open |= n > 0;
     t->n -= n;
-    t->start += n * c->bin_size;
+    t->start += n * t->of->bin_size;
     memmove(c->sums, c->sums + n, (size_t)t->n * sizeof *c->sums);
     memmove(c->counts, c->counts + n, (size_t)t->n * sizeof *c->counts);
     return st;
@@ -351,13 +422,13 @@ static int add_window(const struct bioinfer_writer *w, struct track *t, const st
     const size_t size = v->n_bins * sizeof *c->row;
     int64_t n = v->n_bins;
     int st;
-    if (contig != t->contig || v->start >= t->start + t->n * c->bin_size) {
+    if (contig != t->contig || v->start >= t->start + t->n * t->of->bin_size) {
         if ((st = end_group(c, t, err)))
             return st;
         t->contig = contig;
         t->start = v->start;
         t->open = false;
-    } else if ((st = put_bins(c, t, (v->start - t->start) / c->bin_size, err))) {
+    } else if ((st = put_bins(c, t, (v->start - t->start) / t->of->bin_size, err))) {
         return st;
     }
     if (!bi_grow(w->env, &c->row, &c->cap_row, v->n_bins, sizeof *c->row) ||
@@ -379,20 +450,22 @@ static int add_window(const struct bioinfer_writer *w, struct track *t, const st
 }
 
 /* The file of a track, from windows in their order. */
-static int write_track(struct bioinfer_writer *w, int number, struct bioinfer_error *err)
+static int write_track(struct bioinfer_writer *w, const struct layer *l, int number,
+                       struct bioinfer_error *err)
 {
     struct coverage *c = w->state;
-    struct track t = {.number = number, .bedgraph = BI_OUT_NONE, .lines.env = w->env};
+    struct track t = {.of = l, .number = number, .bedgraph = BI_OUT_NONE, .lines.env = w->env};
     int st;
     c->path.size = 0;
-    bi_buf_printf(&c->path, "%s/%s.%s", w->path, c->tracks[number], c->bigwig ? "bw" : "bedgraph");
+    bi_buf_printf(&c->path, "%s/%s.%s", w->path, c->tracks[l->first + number],
+                  c->bigwig ? "bw" : "bedgraph");
     if (!bi_buf_text(&c->path))
         return bi_writer_check(w, &c->path, err);
     t.path = c->path.data;
     st = c->bigwig ? bi_bigwig_open(&t.wig, w->env, t.path, err)
                    : bi_out_open(&t.bedgraph, w->env, t.path, err);
-    for (size_t i = 0; i < c->n_windows && !st; i++)
-        st = add_window(w, &t, &c->windows[i], err);
+    for (size_t i = 0; i < l->n_windows && !st; i++)
+        st = add_window(w, &t, &l->windows[i], err);
     if (!st && !(st = end_group(c, &t, err)) && !c->bigwig)
         st = bi_out_write(&t.bedgraph, t.lines.data, t.lines.size, err);
     if (!st)
@@ -436,36 +509,41 @@ static int sort_windows(struct bioinfer_writer *w, struct bioinfer_error *err)
     qsort(order, c->n_contigs, sizeof *order, by_name);
     for (size_t i = 0; i < c->n_contigs; i++)
         order[i]->rank = (uint32_t)i;
-    for (size_t i = 0; i < c->n_windows; i++)
-        c->windows[i].contig = c->contigs[c->windows[i].contig].rank;
+    for (size_t k = 0; k < c->n_layers; k++)
+        for (size_t i = 0; i < c->layers[k].n_windows; i++) {
+            struct window *v = &c->layers[k].windows[i];
+            v->contig = c->contigs[v->contig].rank;
+        }
     for (size_t i = 0; i < c->n_contigs; i++)
         sorted[i] = *order[i];
     bi_free(w->env, order);
     bi_free(w->env, c->contigs);
     c->contigs = sorted;
-    if (c->n_windows) /* without a window there is no array either */
-        qsort(c->windows, c->n_windows, sizeof *c->windows, by_place);
+    for (size_t k = 0; k < c->n_layers; k++)
+        if (c->layers[k].n_windows) /* without a window there is no array either */
+            qsort(c->layers[k].windows, c->layers[k].n_windows, sizeof(struct window), by_place);
     return 0;
 }
 
 /* Windows that overlap are on one grid. */
-static int check_grid(const struct bioinfer_writer *w, struct bioinfer_error *err)
+static int check_grid(const struct bioinfer_writer *w, const struct layer *l,
+                      struct bioinfer_error *err)
 {
     const struct coverage *c = w->state;
-    const struct window *first = c->windows;
+    const struct window *first = l->windows;
     int64_t last = 0;
-    for (size_t i = 0; i < c->n_windows; i++) {
-        const struct window *v = &c->windows[i];
-        const int64_t end = v->start + v->n_bins * c->bin_size;
+    for (size_t i = 0; i < l->n_windows; i++) {
+        const struct window *v = &l->windows[i];
+        const int64_t end = v->start + v->n_bins * l->bin_size;
         if (!i || v->contig != first->contig || v->start >= last) {
             first = v;
             last = end;
-        } else if ((v->start - first->start) % c->bin_size) {
+        } else if ((v->start - first->start) % l->bin_size) {
             return bi_fail(err, BIOINFER_LIMIT,
                            "%s from %lld on: windows overlap, and not by whole bins of %lld bases: "
                            "their values do not fit one file",
                            c->contigs[first->contig].name, (long long)first->start,
-                           (long long)c->bin_size);
+                           (long long)l->bin_size);
         }
         last = end > last ? end : last;
     }
@@ -475,11 +553,16 @@ static int check_grid(const struct bioinfer_writer *w, struct bioinfer_error *er
 static int coverage_finish(struct bioinfer_writer *w, struct bioinfer_error *err)
 {
     struct coverage *c = w->state;
-    int st;
-    if ((st = sort_windows(w, err)) || (st = check_grid(w, err)))
-        return st;
-    for (int k = 0; k < c->n_tracks && !st; k++)
-        st = write_track(w, k, err);
+    const struct layer none = {.n_tracks = c->n_tracks}; /* files without a value */
+    const size_t n = c->n_layers ? c->n_layers : 1;
+    int st = sort_windows(w, err);
+    for (size_t i = 0; i < c->n_layers && !st; i++)
+        st = check_grid(w, &c->layers[i], err);
+    for (size_t i = 0; i < n && !st; i++) {
+        const struct layer *l = c->n_layers ? &c->layers[i] : &none;
+        for (int k = 0; k < l->n_tracks && !st; k++)
+            st = write_track(w, l, k, err);
+    }
     bi_out_close(&c->values); /* the folder may be renamed now */
     return st;
 }

@@ -162,7 +162,7 @@ static void refuses(void)
     }
     CHECK_EQ(open_as(&w, &env, "bigwig", "one\n", &err), 0);
     CHECK_EQ(put_all(w, &err), BIOINFER_INVALID);
-    CHECK_HAS(err.text, "takes one array [bins, 1] of each record");
+    CHECK_HAS(err.text, "takes arrays [bins, tracks] of each record, of 1 tracks in all");
     bi_writer_close(&w);
     CHECK_EQ(open_as(&w, &env, "bigwig", "one\na\none\n", &err), BIOINFER_INVALID);
     CHECK_HAS(err.text, "two tracks of the name 'one'");
