@@ -5,9 +5,9 @@
 
 METADATA: OutputMetadataResponse_ORGANISM_*.textproto of google-deepmind/alphagenome_research
 (Apache-2.0). A row is a track of an output, in the order of the head: the column `head` names the
-output, `strand_pair` is the track of the other strand, the k-th of + for the k-th of -, and
-`description` has what the sample is. Junctions have their tissues twice, + before -, and splice
-sites a fifth class, none.
+output, `strand_pair` is the track of the other strand, the k-th of + for the k-th of -,
+`description` has what the sample is, `ontology` the term of it, such as UBERON:0001157. Junctions
+have their tissues twice, + before -, and splice sites a fifth class, none.
 """
 import gzip
 import re
@@ -61,6 +61,11 @@ def words(track):
     return '; '.join(p for p in parts if p)
 
 
+def term(track):
+    kind, number = (track.get('ontology_term.' + n) for n in ('ontology_type', 'id'))
+    return '%s:%07d' % (kind.replace('ONTOLOGY_TYPE_', ''), int(number)) if kind else ''
+
+
 def main(path):
     with gzip.open(path, 'rt') if path.endswith('.gz') else open(path, encoding='utf-8') as f:
         found = list(blocks(f.read()))
@@ -69,23 +74,23 @@ def main(path):
         if track['name'].lower() == 'padding': # columns of the weights that mean nothing
             continue
         strand = STRANDS.get(track.get('strand'), '.')
-        outputs.setdefault(output, []).append((track['name'], strand, words(track)))
+        outputs.setdefault(output, []).append((track['name'], strand, words(track), term(track)))
     if 'splice_junctions' in outputs:
         tissues = outputs['splice_junctions']
-        outputs['splice_junctions'] = [(n, s, w) for s in '+-' for n, _, w in tissues]
+        outputs['splice_junctions'] = [(n, s, w, t) for s in '+-' for n, _, w, t in tissues]
     if 'splice_sites' in outputs:
-        outputs['splice_sites'].append(('none', '.', ''))
+        outputs['splice_sites'].append(('none', '.', '', ''))
     print('# Tracks of AlphaGenome: made by tools/alphagenome_tracks.py from the metadata of\n'
           '# google-deepmind/alphagenome_research, by Google DeepMind, licensed under the\n'
           '# Apache License, Version 2.0 (http://www.apache.org/licenses/LICENSE-2.0).')
-    print('head\tidentifier\tstrand_pair\tdescription')
+    print('head\tidentifier\tstrand_pair\tdescription\tontology')
     for output, tracks in outputs.items():
-        other = pairs([s for _, s, _ in tracks])
-        for i, (name, strand, text) in enumerate(tracks):
+        other = pairs([track[1] for track in tracks])
+        for i, (name, strand, text, ontology) in enumerate(tracks):
             if '\t' in name + text:
                 sys.exit('alphagenome_tracks.py: a name with a tab: %s' % name)
             name += ' ' + strand if strand != '.' else ''
-            print('%s\t%s\t%d\t%s' % (output, name, other[i], text))
+            print('%s\t%s\t%d\t%s\t%s' % (output, name, other[i], text, ontology))
         print('%s: %d' % (output, len(tracks)), file=sys.stderr)
 
 
