@@ -4,7 +4,20 @@
 
 #include "../base/base.h"
 
-enum { BI_NEIGHBOURS_BRUTE = 256 }; /* below as many atoms no cells are made */
+enum {
+    BI_NEIGHBOURS_BRUTE = 256, /* below as many atoms no bins are made */
+    BI_NEIGHBOURS_BINS = 4     /* bins for each atom, at most */
+};
+
+/* How the neighbours of a frame's atoms are looked for: along each axis in `reach` bins to either
+ * side of an atom's own. Axes without a vector have one of length 1 here. */
+struct bi_neighbour_grid {
+    double cell[9], inverse[9]; /* rows are vectors; columns turn a position into fractions */
+    double low[3], width[3];    /* fractions where the bins begin, and that one takes */
+    double cutoff2, nearly2;    /* squares of the cutoff, and of it and more than rounding */
+    int n_bins[3], reach[3];
+    bool periodic[3];
+};
 
 /* Edges as compressed rows: edge e of atom i, row_start[i] <= e < row_start[i + 1], leads to the
  * image of atom col[e] at position[col[e]] + shift[e] x cell. Both directions of a pair are there,
@@ -33,6 +46,11 @@ int bi_neighbours_find(struct bi_neighbours *out, uint32_t n, const double *posi
 int bi_neighbours_plain(struct bi_neighbours *out, uint32_t n, const double *position,
                         const double cell[9], const bool periodic[3], double cutoff,
                         uint64_t max_edges, struct bioinfer_error *err);
+/* The grid alone, for those who look for themselves (kernels/atom_edges.h). Statuses as above, but
+ * for those of pairs. Without bins there is one, and width is 0. */
+int bi_neighbours_grid(struct bi_neighbour_grid *out, uint32_t n, const double *position,
+                       const double cell[9], const bool periodic[3], double cutoff,
+                       struct bioinfer_error *err);
 void bi_neighbours_free(struct bi_neighbours *neighbours); /* NULL-safe */
 
 #endif
