@@ -209,6 +209,12 @@ struct bi_edge_values {
     bi_value_id start, col, reverse; /* [N + 1], [E], [E] int32 */
 };
 
+/* Atoms in frames, by cells, as kernels/atom_edges.h says. */
+struct bi_atom_values {
+    bi_value_id position, frame;     /* [N, 3] float64, [S, words] int32 */
+    bi_value_id place, order, first; /* that atom_cells makes */
+};
+
 /* In place: step + 1. row, token, alive [S]: what each sample decodes now, -1 = nothing. */
 struct bi_step_values {
     bi_value_id row, token, alive;

@@ -34,4 +34,11 @@ struct bi_tensornet_curve {
 int bi_tensornet_table(struct bi_arena *arena, const struct bi_tensornet_curve *curve,
                        float **table, int *knots, struct bioinfer_error *err);
 
+/* ---- ops/atom_edges.c ---- */
+
+/* Finds the edges of atoms from inputs "position" and "frame" (models/energy.h), with room for
+ * n_edges; returns the report. */
+bi_value_id bi_tensornet_edges(struct bi_graph *g, int64_t n_atoms, int64_t n_frames,
+                               int64_t n_edges, struct bi_edge_values *edges);
+
 #endif

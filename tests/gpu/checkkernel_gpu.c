@@ -739,6 +739,21 @@ void ck_check(struct ck *ck, const struct ck_case *c)
     ck->dice.random = random + 1;
 }
 
+/* Runs an entry on an emulated target; NULL, or what is wrong. */
+static const char *run_fixed(struct ck *ck, size_t entry, int target, void *params,
+                             const struct bi_counts *counts)
+{
+    const struct bi_gpu_entry *e = &bi_gpu_entries[entry];
+    struct bi_emu_launch launch = {.run = find_kernel(targets[target], e->name),
+                                   .params = params,
+                                   .wave = targets[target]->wave,
+                                   .block = e->threads,
+                                   .shared_size = e->shared,
+                                   .seed = ck_next(&ck->dice.random)};
+    e->grid(params, counts, launch.grid);
+    return bi_emu_run(&launch);
+}
+
 /* Entries are <entry>_f32: all numbers of graphs are. */
 void ck_check_fixed(struct ck *ck, const struct ck_fixed *c)
 {
@@ -746,7 +761,6 @@ void ck_check_fixed(struct ck *ck, const struct ck_fixed *c)
     _Alignas(16) unsigned char params[BI_PARAMS_SIZE];
     void *want[CK_FIXED_ARRAYS], *have[CK_FIXED_ARRAYS];
     char name[64], text[200];
-    struct bi_counts bucket;
     const struct bi_counts *counts;
     if (ck->at++ % ck->every ||
         ck->device) /* also of --bench: their arrays are not where a device reads */
@@ -754,24 +768,19 @@ void ck_check_fixed(struct ck *ck, const struct ck_fixed *c)
     ck->cases++;
     snprintf(name, sizeof name, "%s_f32", c->entry);
     memcpy(&counts, c->params, sizeof counts);
-    bucket = *counts;
     ck_fixed_copies(c, want, params);
     c->reference(params);
     for (size_t e = 0; e < BI_GPU_N_ENTRIES; e++)
         for (int t = 0; t < N_TARGETS && !strcmp(bi_gpu_entries[e].name, name); t++) {
             if (targets[t]->flushes || (ck->target && strcmp(targets[t]->name, ck->target)))
                 continue;
-            struct bi_emu_launch launch = {.run = find_kernel(targets[t], bi_gpu_entries[e].name),
-                                           .params = params,
-                                           .wave = targets[t]->wave,
-                                           .block = bi_gpu_entries[e].threads,
-                                           .shared_size = bi_gpu_entries[e].shared,
-                                           .seed = ck_next(&ck->dice.random)};
-            const char *error;
+            const int parts = bi_gpu_parts(&bi_gpu_entries[e]);
             ck_fixed_copies(c, have, params);
-            bi_gpu_entries[e].grid(params, &bucket, launch.grid);
-            if ((error = bi_emu_run(&launch)))
-                fail(ck, &named, e, t, error);
+            for (size_t part = e; part < e + (size_t)parts; part++) {
+                const char *error = run_fixed(ck, part, t, params, counts);
+                if (error)
+                    fail(ck, &named, e, t, error);
+            }
             ck_fixed_compare(c, want, have, 2 * c->absolute, 2 * c->relative, text);
             if (*text)
                 fail(ck, &named, e, t, text);

@@ -1,0 +1,50 @@
+/* atom_edges.c - what ops that find the edges of atoms have in common (kernels/atom_edges.h). */
+#include "../tensornet.h"
+#include "atoms.h"
+
+int bi_expect_ints(const struct bi_graph *g, const struct bi_node *node, int i, int64_t n,
+                   int64_t width, struct bioinfer_error *err)
+{
+    const struct bi_value *v = bi_in(g, node, i);
+    if (v && v->dtype == BI_I32 && v->rank == (width ? 2 : 1) && v->shape[0] == n &&
+        (!width || v->shape[1] == width))
+        return 0;
+    return bi_fail(err, BIOINFER_INTERNAL, "%s: input %d %s, expected int32 [%lld, %lld]",
+                   bi_ops[node->op]->name, i, v ? bi_shape_text(v).text : "is missing",
+                   (long long)n, (long long)width);
+}
+
+int bi_expect_atoms(const struct bi_graph *g, const struct bi_node *node,
+                    struct bioinfer_error *err)
+{
+    const struct bi_value *x = bi_in(g, node, 0);
+    const int64_t n = x->shape[0];
+    int st = 0;
+    if (x->dtype != BI_F64 || x->rank != 2 || x->shape[1] != 3)
+        st = bi_fail(err, BIOINFER_INTERNAL, "%s: positions %s", bi_ops[node->op]->name,
+                     bi_shape_text(x).text);
+    if (!st)
+        st = bi_expect_ints(g, node, 1, bi_in(g, node, 1)->shape[0], BI_FRAME_WORDS, err);
+    if (!st)
+        st = bi_expect_ints(g, node, 2, n, BI_PLACE_WORDS, err);
+    if (!st)
+        st = bi_expect_ints(g, node, 3, n, 0, err);
+    return st ? st : bi_expect_ints(g, node, 4, bi_atom_bins(n), 0, err);
+}
+
+bi_value_id bi_tensornet_edges(struct bi_graph *g, int64_t n_atoms, int64_t n_frames,
+                               int64_t n_edges, struct bi_edge_values *edges)
+{
+    const bi_value_id position = bi_input_matrix(g, "position", BI_F64, BI_AXIS_TOKENS, n_atoms, 3);
+    const bi_value_id frame = bi_input_matrix(g, "frame", BI_I32, BI_AXIS_SEQS, n_frames,
+                                              BI_FRAME_WORDS);
+    const bi_value_id none = bi_fill(g, BI_I32, BI_AXIS_FIXED, BI_REPORT_WORDS, 0, 0);
+    struct bi_atom_values atoms;
+    bi_value_id found, degree, report, key;
+    bi_atom_cells(g, position, frame, &atoms);
+    found = bi_edge_count(g, &atoms, &degree);
+    report = bi_edge_start(g, none, degree, n_edges, &edges->start);
+    key = bi_edge_list(g, &atoms, found, n_edges, edges);
+    edges->reverse = bi_edge_reverse(g, edges->start, edges->col, key);
+    return report;
+}

@@ -1,0 +1,18 @@
+/* edge_count.c - cases of this kernel. */
+#include "atoms.h"
+
+static void cases(struct ck *ck)
+{
+    typedef struct bi_atom_edges_params T;
+    for (int i = 0; i < CK_FRAMES_CASES && !ck_bench(ck); i++) {
+        struct ck_frames f;
+        ck_frames_new(&f, ck, i, 1);
+        const struct ck_fixed_array arrays[] = {
+            {offsetof(T, found), 4 * BI_EDGE_SHARES * (size_t)f.counts.n_tokens, CK_FIXED_I32},
+            {offsetof(T, degree), 4 * (size_t)f.counts.n_tokens, CK_FIXED_I32}};
+        ck_frames_check(ck, &f, 1, arrays, (int)(sizeof arrays / sizeof *arrays));
+        ck_frames_free(&f);
+    }
+}
+
+const struct ck_op ck_edge_count = {.stem = "edge_count", .cases = cases};
