@@ -15,7 +15,8 @@
 enum {
     WINDOW_BATCHES = 16, /* batches read ahead */
     WINDOW_UNITS = 16384,
-    GPU_BATCH_TOKENS = 16384
+    GPU_BATCH_TOKENS = 16384,
+    AGAIN = 2
 };
 static const uint64_t WINDOW_RESULTS = 256u << 20; /* bytes of results kept back */
 
@@ -384,12 +385,15 @@ static void settle(struct bi_item *item)
     item->state = BI_ITEM_DONE;
 }
 
-/* Gives the outputs of a batch to its items. */
+/* Gives the outputs of a batch to its items. AGAIN: it must be computed again. */
 static int collect(struct run *r, const struct bi_exec_slot *slot, struct bi_item **order, size_t n,
                    struct bioinfer_error *err)
 {
     struct bioinfer_task *t = r->t;
     struct bi_batch_place place = {.slot = slot, .n_items = (int64_t)n};
+    int again = t->def->again ? t->def->again(t, order, &place, err) : 0;
+    if (again)
+        return again < 0 ? again : AGAIN;
     for (size_t i = 0; i < n; add_item(&place.at, before(order, i), order[i]), i++) {
         struct bi_item *item = order[i];
         struct bioinfer_error why = {0};
@@ -432,7 +436,7 @@ static int land(struct run *r, struct flight *flight, struct bioinfer_error *err
         return 0;
     if (!(st = bi_exec_wait(r->t->exec, f.slot, &why)))
         st = collect(r, f.slot, f.order, f.n, &why);
-    if (is_memory(st))
+    if (is_memory(st) || st == AGAIN)
         return run_halves(r, f.order, f.n, err);
     return st ? bi_fail(err, st, "%s", why.text) : run_wide(r, f.order, f.n, err);
 }
@@ -456,7 +460,8 @@ static int run_instead(struct run *r, struct bi_item **order, const struct bioin
     return n ? run_halves(r, instead, n, err) : 0;
 }
 
-/* Runs order[0, n) with nothing beside it; halves the batch when memory does not do. */
+/* Runs order[0, n) with nothing beside it; halves the batch when memory does not do, and runs it
+ * again where the task asks for it. */
 static int run_halves(struct run *r, struct bi_item **order, size_t n, struct bioinfer_error *err)
 {
     size_t done = 0, step = n;
@@ -474,6 +479,8 @@ static int run_halves(struct run *r, struct bi_item **order, size_t n, struct bi
             st = collect(r, slot, order + done, count, &why);
         if (!st) {
             done += count;
+        } else if (st == AGAIN) { /* the items have other sizes now */
+            st = 0;
         } else if (!is_memory(st)) {
             bi_fail(err, st, "%s", why.text);
         } else if (count > 1) {

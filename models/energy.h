@@ -1,7 +1,7 @@
 /* energy.h - families that give the energy of atoms in their places, and its derivatives.
  *
- * The task energy (engine/tasks/energy.c) finds the pairs of atoms, packs frames into batches and
- * runs the graph; a family writes it. */
+ * The task energy (engine/tasks/energy.c) packs frames into batches and runs the graph; a family
+ * writes it, from the pairs of atoms on (kernels/atom_edges.h). */
 #ifndef BI_ENERGY_H
 #define BI_ENERGY_H
 
@@ -22,19 +22,20 @@ struct bi_energy_facts {
 
 /* Sizes of a batch; at least 1 each. */
 struct bi_energy_shape {
-    int64_t n_atoms, n_edges;
+    int64_t n_atoms, n_frames, n_edges;
     bool gradient; /* forces and virials, too */
 };
 
-/* Kinds of the graph's outputs, float32: [n_atoms, 1], and [n_atoms, 12]: the force on each atom
- * and its share of the sum over edges of vector_a dE/dvector_b. */
-enum { BI_ENERGY_ATOMS = 1, BI_ENERGY_FORCES };
+/* Kinds of the graph's outputs: float32 [n_atoms, 1]; float32 [n_atoms, 12], the force on each atom
+ * and its share of the sum over edges of vector_a dE/dvector_b; int32 [BI_REPORT_WORDS], whether
+ * there was room for the edges. */
+enum { BI_ENERGY_ATOMS = 1, BI_ENERGY_FORCES, BI_ENERGY_REPORT };
 
 struct bi_energy_def {
     const struct bi_energy_facts *(*facts)(const struct bi_model *model);
-    /* Inputs: int32 "code" [n_atoms], "start" [n_atoms + 1], "col" and "reverse" [n_edges], float32
-     * "vector" [n_edges, 3] as kernels/tensor_edges.h has them, and where the model takes charges
-     * "by_charge" [n_atoms]: 1 + by_charge times that of the frame of each atom. */
+    /* Inputs: int32 "code" [n_atoms], float64 "position" [n_atoms, 3], int32 "frame" [n_frames,
+     * words], rows of struct bi_atom_frame, and where the model takes charges float32 "by_charge"
+     * [n_atoms]: 1 + by_charge times that of the frame of each atom. */
     void (*build)(const struct bi_model *model, struct bi_graph *g,
                   const struct bi_energy_shape *shape);
 };

@@ -1,20 +1,29 @@
 /* energy.c - the task energy: energies, forces and stress of frames of atoms.
  *
- * A record is a frame; its unit has one item, whose tokens are atoms. The pairs of atoms within the
- * cutoff are found when a frame is read, and their vectors are uploaded: float32 of differences in
- * double, so places far from the origin lose nothing. What atoms give is added up here in double.
+ * A record is a frame; its unit has one item, whose tokens are atoms. Their positions are uploaded
+ * in double, and the pairs within the cutoff are found by the graph (kernels/atom_edges.h), which
+ * has room for as many as were guessed: a batch with more is computed again, with room for them.
+ * What atoms give is added up here in double.
  *
  * Sections: frames, edges, units, batches, results, life. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "../../kernels/atom_edges.h"
 #include "../../loaders/chem/molecule.h"
 #include "../../loaders/neighbours.h"
 #include "../../models/energy.h"
 #include "../../writers/extxyz.h"
 #include "frames.h"
 #include "task.h"
+
+enum {
+    EDGES_GUESSED = 40,  /* an atom has so many, before any are counted */
+    MOST_GUESSED = 4096, /* so that those of a batch have 32 bits */
+    MOST_EDGES = INT32_MAX / 4,
+    KEY_EDGES = 1 /* the word of a plan's key that says for how many there is room */
+};
 
 struct energy_unit {
     struct bi_unit base;
@@ -25,9 +34,7 @@ struct energy_unit {
     double cell[9];
     void *memory;
     double *forces;
-    /* Edges of its atoms (kernels/tensor_edges.h). */
-    int32_t *start, *col, *reverse;
-    float (*vector)[3];
+    struct bi_atom_frame frame; /* as if it were the first of a batch */
     double energy, network, virial[9], stress[9], largest;
 };
 
@@ -44,8 +51,8 @@ struct energy {
     struct bioinfer_energy_params p;
     char *no_rules;
     struct bi_frame frame; /* that of a record that is a text */
-    struct bi_neighbours near;
-    struct bi_buf text; /* the result at hand */
+    double edges_per_atom; /* the most that a batch had; 0 = there was none yet */
+    struct bi_buf text;    /* the result at hand */
     struct graph graph;
 };
 
@@ -147,86 +154,70 @@ static int take_atoms(const struct energy *e, struct energy_unit *u, const struc
 
 /* ---- edges ---- */
 
-/* The edge of the list from col[e] back to atom i. */
-static int64_t find_reverse(const struct bi_neighbours *l, uint32_t i, uint64_t e)
+/* How many edges a frame may have: as many for each atom as other frames had, and, of a crystal,
+ * as its density makes. A wrong guess costs time alone. */
+static int32_t guess_edges(const struct energy *e, const struct energy_unit *u)
 {
-    const int32_t want[4] = {(int32_t)i, -l->shift[e][0], -l->shift[e][1], -l->shift[e][2]};
-    uint64_t first = l->row_start[l->col[e]], end = l->row_start[l->col[e] + 1];
-    while (first < end) {
-        const uint64_t m = first + (end - first) / 2;
-        const int32_t have[4] = {(int32_t)l->col[m], l->shift[m][0], l->shift[m][1],
-                                 l->shift[m][2]};
-        int k = 0;
-        while (k < 3 && have[k] == want[k])
-            k++;
-        if (have[k] == want[k])
-            return (int64_t)m;
-        if (have[k] < want[k])
-            first = m + 1;
-        else
-            end = m;
-    }
-    return -1;
+    const double n = (double)u->atoms.n, r = e->facts->cutoff;
+    const double volume = fabs(bi_cell_volume(u->cell));
+    double each = e->edges_per_atom > 0 ? e->edges_per_atom : EDGES_GUESSED;
+    if (u->frame.periodic == 7 && volume > 0)
+        each = fmax(each, 4.2 * r * r * r * n / volume);
+    return (int32_t)fmin(n * fmin(each, MOST_GUESSED) + 1, MOST_EDGES);
 }
 
-static void set_vector(const struct energy_unit *u, const struct bi_neighbours *l, uint32_t i,
-                       uint64_t e, float v[3])
+/* Says how the neighbours of a frame's atoms are to be looked for. */
+static int set_frame(struct energy *e, struct energy_unit *u, struct bioinfer_error *err)
 {
-    const double *x = u->atoms.positions + 3 * (size_t)i;
-    const double *y = u->atoms.positions + 3 * (size_t)l->col[e];
-    for (int k = 0; k < 3; k++) {
-        double image = 0;
-        for (int s = 0; s < 3; s++)
-            image += l->shift[e][s] * u->cell[3 * s + k];
-        v[k] = (float)(x[k] - y[k] - image);
-    }
-}
-
-static int find_edges(struct energy *e, struct energy_unit *u, struct bioinfer_error *err)
-{
-    const struct bi_env *env = e->task.env;
+    struct bi_atom_frame *f = &u->frame;
+    struct bi_neighbour_grid grid;
     const bool periodic[3] = {u->atoms.periodic[0] != 0, u->atoms.periodic[1] != 0,
                               u->atoms.periodic[2] != 0};
-    struct bi_neighbours *l = &e->near;
-    const size_t n = u->atoms.n;
-    int st = bi_neighbours_find(l, (uint32_t)n, u->atoms.positions, u->cell, periodic,
-                                e->facts->cutoff, INT32_MAX / 4, err);
+    int st = bi_neighbours_grid(&grid, (uint32_t)u->atoms.n, u->atoms.positions, u->cell, periodic,
+                                e->facts->cutoff, err);
     if (st)
         return st;
-    u->start = bi_calloc(env, n + 1 + 2 * l->n_edges, sizeof *u->start);
-    u->vector = bi_calloc(env, l->n_edges + 1, sizeof *u->vector);
-    if (!u->start || !u->vector)
-        return bi_fail(err, BIOINFER_NOMEM, "%llu pairs of atoms", (unsigned long long)l->n_edges);
-    u->col = u->start + n + 1;
-    u->reverse = u->col + l->n_edges;
-    for (size_t i = 0; i <= n; i++)
-        u->start[i] = (int32_t)l->row_start[i];
-    for (uint32_t i = 0; i < n; i++)
-        for (uint64_t k = l->row_start[i]; k < l->row_start[i + 1]; k++) {
-            const int64_t back = find_reverse(l, i, k);
-            if (back < 0)
-                return bi_fail(err, BIOINFER_INTERNAL, "atoms %u and %u are neighbours one way",
-                               i + 1, l->col[k] + 1);
-            u->col[k] = (int32_t)l->col[k];
-            u->reverse[k] = (int32_t)back;
-            set_vector(u, l, i, k, u->vector[k]);
-        }
+    _Static_assert((int)BI_NEIGHBOURS_BINS == (int)BI_BINS_PER_ATOM, "there is room for the bins");
+    memcpy(f->cell, grid.cell, sizeof f->cell);
+    memcpy(f->inverse, grid.inverse, sizeof f->inverse);
+    memcpy(f->low, grid.low, sizeof f->low);
+    memcpy(f->width, grid.width, sizeof f->width);
+    memcpy(f->n_bins, grid.n_bins, sizeof f->n_bins);
+    memcpy(f->reach, grid.reach, sizeof f->reach);
+    f->cutoff2 = grid.cutoff2;
+    f->nearly2 = grid.nearly2;
+    f->n_atoms = (int32_t)u->atoms.n;
+    for (int k = 0; k < 3; k++)
+        f->periodic |= (int32_t)periodic[k] << k;
     return 0;
+}
+
+/* Finds the pairs of a frame on the host, where the device says that atoms lie on each other: to
+ * name them, where they are of this frame. */
+static int name_touches(const struct energy *e, struct energy_unit *u, struct bioinfer_error *err)
+{
+    struct bi_neighbours near = {.env = e->task.env};
+    const bool periodic[3] = {u->atoms.periodic[0] != 0, u->atoms.periodic[1] != 0,
+                              u->atoms.periodic[2] != 0};
+    int st = bi_neighbours_find(&near, (uint32_t)u->atoms.n, u->atoms.positions, u->cell, periodic,
+                                e->facts->cutoff, MOST_EDGES, err);
+    bi_neighbours_free(&near);
+    return st;
 }
 
 /* ---- units ---- */
 
-static void make_item(struct energy_unit *u)
+static void make_item(const struct energy *e, struct energy_unit *u)
 {
     const int32_t n = (int32_t)u->atoms.n;
     u->item = (struct bi_item){
         .unit = &u->base,
-        .size = {.n_tokens = n, .n_seqs = 1, .longest = n, .n_edges = u->start[n]},
+        .size = {.n_tokens = n, .n_seqs = 1, .longest = n, .n_edges = guess_edges(e, u)},
         .weight = n};
     u->base.items = &u->item;
     u->base.n_items = 1;
     u->base.is_over = true;
-    u->base.result_size = sizeof *u + (uint64_t)n * 64 + (uint64_t)u->start[n] * 20;
+    u->base.result_size = sizeof *u + (uint64_t)n * 64;
 }
 
 /* Parses the text of a record, which is one frame. */
@@ -268,13 +259,13 @@ static int energy_read(struct bioinfer_task *t, struct bi_unit *unit, struct bio
     }
     st = r.atoms ? 0 : parse(e, &r, &atoms, &why);
     if (!st && !(st = take_atoms(e, u, r.atoms ? r.atoms : &atoms, &why)))
-        st = find_edges(e, u, &why);
+        st = set_frame(e, u, &why);
     if (st == BIOINFER_NOMEM)
         return bi_fail(err, st, "%s", why.text);
     if (st)
         bi_unit_fail(t->env, unit, st, why.text);
     else
-        make_item(u);
+        make_item(e, u);
     return 1;
 }
 
@@ -285,7 +276,8 @@ static int build_graph(void *user, struct bi_graph *g, struct bioinfer_error *er
     const struct graph *of = user;
     (void)err;
     g->n_tokens = of->shape.n_atoms;
-    g->n_seqs = g->n_rows = 1;
+    g->n_seqs = of->shape.n_frames;
+    g->n_rows = 1;
     g->longest = of->shape.n_atoms;
     of->model->def->energy->build(of->model, g, &of->shape);
     return 0;
@@ -299,11 +291,13 @@ static int energy_recipe(struct bioinfer_task *t, const struct bi_batch *b,
     (void)err;
     e->graph.model = &t->model->base;
     *s = (struct bi_energy_shape){.n_atoms = b->capacity.n_tokens,
+                                  .n_frames = b->capacity.n_seqs,
                                   .n_edges = b->capacity.n_edges > 0 ? b->capacity.n_edges : 1,
                                   .gradient = !e->p.energy_only};
     /* float32 throughout: energies are differences of large numbers */
     *recipe = (struct bi_recipe){
-        .key = {{(uint64_t)s->n_atoms, (uint64_t)s->n_edges, s->gradient}, .n_sizes = 2},
+        .key = {{(uint64_t)s->n_atoms, (uint64_t)s->n_edges, (uint64_t)s->n_frames, s->gradient},
+                .n_sizes = 3},
         .build = build_graph,
         .user = &e->graph,
         .wide = true,
@@ -311,33 +305,35 @@ static int energy_recipe(struct bioinfer_task *t, const struct bi_batch *b,
     return 0;
 }
 
+static int32_t n_bins(const struct bi_atom_frame *f)
+{
+    return f->n_bins[0] * f->n_bins[1] * f->n_bins[2];
+}
+
 static void energy_fill(const struct bioinfer_task *t, const struct bi_item *item,
                         const struct bi_batch_place *place)
 {
     const struct energy *e = (const struct energy *)t;
     const struct energy_unit *u = (const struct energy_unit *)item->unit;
-    const int32_t n = (int32_t)u->atoms.n, edges = u->start[n];
-    const int32_t atom = place->at.n_tokens, edge = place->at.n_edges;
-    int32_t *code = bi_batch_input(place, "code"), *start = bi_batch_input(place, "start");
-    int32_t *col = bi_batch_input(place, "col"), *reverse = bi_batch_input(place, "reverse");
+    const int32_t n = (int32_t)u->atoms.n, atom = place->at.n_tokens;
+    int32_t *code = bi_batch_input(place, "code");
     float *by_charge = bi_batch_input(place, "by_charge");
-    float(*vector)[3] = bi_batch_input(place, "vector");
+    double *position = bi_batch_input(place, "position");
+    struct bi_atom_frame *frame = bi_batch_input(place, "frame");
+    frame += place->index;
+    *frame = u->frame;
+    frame->first_atom = atom;
+    if (place->index)
+        frame->first_bin = frame[-1].first_bin + n_bins(frame - 1);
+    memcpy(position + 3 * (size_t)atom, u->atoms.positions, 3 * (size_t)n * sizeof *position);
     for (int32_t i = 0; i < n; i++) {
         code[atom + i] = e->facts->code[u->atoms.numbers[i]];
-        start[atom + i] = edge + u->start[i];
         if (by_charge)
             by_charge[atom + i] = (float)(1 + e->facts->by_charge * u->atoms.charge);
     }
-    start[atom + n] = edge + edges; /* the next frame writes the same number */
-    for (int32_t k = 0; k < edges; k++) {
-        col[edge + k] = atom + u->col[k];
-        if (reverse)
-            reverse[edge + k] = edge + u->reverse[k];
-    }
-    memcpy(vector + edge, u->vector, (size_t)edges * sizeof *vector);
 }
 
-static const char *const energy_made[] = {"code", "start", "col", "reverse", "vector", "by_charge"};
+static const char *const energy_made[] = {"code", "position", "frame", "by_charge"};
 
 /* ---- results ---- */
 
@@ -369,18 +365,54 @@ static bool take_outputs(const struct energy *e, struct energy_unit *u, const fl
     return isfinite(u->network);
 }
 
+/* The output of a kind; NULL: the graph has none. */
+static const void *output_of(const struct bi_batch_place *place, int kind, int64_t *ld)
+{
+    const struct bi_graph *g = place->slot->plan->graph;
+    for (size_t i = 0; i < g->n_outputs; i++)
+        if (g->outputs[i].kind == kind)
+            return bi_batch_output(place, &g->outputs[i], ld);
+    return NULL;
+}
+
+/* Had the graph no room for the edges of a batch? Then its items are given room. */
+static int energy_again(struct bioinfer_task *t, struct bi_item *const *items,
+                        const struct bi_batch_place *place, struct bioinfer_error *err)
+{
+    struct energy *e = (struct energy *)t;
+    int64_t ld, atoms = 0, guessed = 0;
+    const int32_t *report = output_of(place, BI_ENERGY_REPORT, &ld);
+    const double edges = report[BI_REPORT_EDGES];
+    for (int64_t i = 0; i < place->n_items; i++) {
+        atoms += items[i]->size.n_tokens;
+        guessed += items[i]->size.n_edges;
+    }
+    e->edges_per_atom = fmax(e->edges_per_atom, edges / (double)atoms);
+    if (report[BI_REPORT_EDGES] > MOST_EDGES)
+        return bi_fail(err, BIOINFER_TOO_LONG, "more than %d pairs of atoms within the cutoff",
+                       MOST_EDGES);
+    if (edges <= (double)place->slot->plan->key.word[KEY_EDGES])
+        return 0;
+    for (int64_t i = 0; i < place->n_items; i++)
+        items[i]->size.n_edges = (int32_t)(items[i]->size.n_edges * (edges / (double)guessed)) + 1;
+    return 1;
+}
+
 static int energy_collect(struct bioinfer_task *t, struct bi_item *item,
                           const struct bi_batch_place *place, struct bioinfer_error *err)
 {
     struct energy_unit *u = (struct energy_unit *)item->unit;
-    const struct bi_graph *g = place->slot->plan->graph;
-    const float *y = NULL, *f = NULL;
     int64_t ldy = 0, ldf = 0;
-    for (size_t i = 0; i < g->n_outputs; i++) {
-        if (g->outputs[i].kind == BI_ENERGY_ATOMS)
-            y = bi_batch_output(place, &g->outputs[i], &ldy);
-        else
-            f = bi_batch_output(place, &g->outputs[i], &ldf);
+    const int32_t *report = output_of(place, BI_ENERGY_REPORT, &ldy);
+    const float *f = output_of(place, BI_ENERGY_FORCES, &ldf);
+    const float *y = output_of(place, BI_ENERGY_ATOMS, &ldy);
+    struct bioinfer_error why = {0};
+    int st;
+    if (report[BI_REPORT_TOUCHES] && (st = name_touches((struct energy *)t, u, &why))) {
+        if (st == BIOINFER_NOMEM)
+            return bi_fail(err, st, "%s", why.text);
+        bi_unit_fail(t->env, &u->base, st, why.text);
+        return 0;
     }
     y += place->at.n_tokens * ldy;
     if (f)
@@ -457,8 +489,6 @@ static void energy_drop(struct bioinfer_task *t, struct bi_unit *unit)
 {
     struct energy_unit *u = (struct energy_unit *)unit;
     bi_free(t->env, u->memory);
-    bi_free(t->env, u->start);
-    bi_free(t->env, u->vector);
 }
 
 static struct bi_counts energy_one(const struct bioinfer_task *t, int64_t n_residues)
@@ -476,8 +506,6 @@ static void energy_free(struct bioinfer_task *t)
         bi_buf_free(&e->text);
     if (e->frame.env)
         bi_frame_free(&e->frame);
-    if (e->near.env)
-        bi_neighbours_free(&e->near);
 }
 
 static const struct bi_task_def energy_def = {
@@ -490,6 +518,7 @@ static const struct bi_task_def energy_def = {
     .read = energy_read,
     .recipe = energy_recipe,
     .fill = energy_fill,
+    .again = energy_again,
     .collect = energy_collect,
     .result = energy_result,
     .drop = energy_drop,
@@ -514,7 +543,6 @@ static int open_energy(struct energy *e, const struct bioinfer_energy_params *pa
         return bi_fail(err, BIOINFER_INVALID,
                        "energy: ignore_cell and repeat_all exclude each other");
     e->facts = e->def->facts(&model->base);
-    e->near.env = e->task.env;
     if (e->p.no_rules && !(e->no_rules = bi_strdup(e->task.env, e->p.no_rules)))
         return bi_fail(err, BIOINFER_NOMEM, "energy");
     /* an atom takes about 150 kB of activations with forces and 128 channels */

@@ -112,6 +112,11 @@ struct bi_task_def {
                  const struct bi_batch_place *place);
     const char *const *made;
     int n_made;
+    /* 1: the batch had more than its graph has room for; the sizes of its items are set anew, and
+     * it is computed again. NULL = there is room for all that is packed. TOO_LONG: it is computed
+     * in halves; any other status ends the run. */
+    int (*again)(struct bioinfer_task *t, struct bi_item *const *items,
+                 const struct bi_batch_place *place, struct bioinfer_error *err);
     /* Copies the outputs of an item; also a second time, when its batch is run again. NONFINITE: a
      * value is not finite; NOMEM; any other status ends the run. */
     int (*collect)(struct bioinfer_task *t, struct bi_item *item,

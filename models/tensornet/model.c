@@ -652,12 +652,9 @@ static void tensornet_build(const struct bi_model *model, struct bi_graph *g,
 {
     const struct tensornet *t = model->config;
     struct builder b = {.model = model, .t = t, .g = g, .by_charge = BI_NONE};
-    bi_value_id x[3], e;
+    bi_value_id x[3], e, report;
     b.code = bi_input(g, "code", BI_I32, BI_AXIS_TOKENS, shape->n_atoms);
-    b.edges.start = bi_input(g, "start", BI_I32, BI_AXIS_TOKENS, shape->n_atoms + 1);
-    b.edges.col = bi_input(g, "col", BI_I32, BI_AXIS_EDGES, shape->n_edges);
-    b.edges.reverse = bi_input(g, "reverse", BI_I32, BI_AXIS_EDGES, shape->n_edges);
-    b.edges.vector = bi_input_rows(g, "vector", BI_AXIS_EDGES, shape->n_edges, 3);
+    report = bi_tensornet_edges(g, shape->n_atoms, shape->n_frames, shape->n_edges, &b.edges);
     if (t->s.takes_charge)
         b.by_charge = bi_input(g, "by_charge", BI_F32, BI_AXIS_TOKENS, shape->n_atoms);
     embed(&b, x);
@@ -668,6 +665,7 @@ static void tensornet_build(const struct bi_model *model, struct bi_graph *g,
     if (shape->gradient)
         bi_output(g, bi_edge_forces(g, bi_graph_gradient(g, e, b.edges.vector), &b.edges),
                   BI_ENERGY_FORCES, -1, "forces");
+    bi_output(g, report, BI_ENERGY_REPORT, -1, "report");
 }
 
 static const struct bi_energy_facts *tensornet_facts(const struct bi_model *model)
