@@ -233,7 +233,8 @@ bi_value_id bi_layernorm_groups(struct bi_graph *g, bi_value_id x, bi_value_id w
 
 /* Appends the nodes that compute the derivative of the sum of all of y by x, from the gradients of
  * the ops between them (bi_op.grad), and gives that derivative: float32 of the shape of x. Both are
- * float32 of rank 2; y follows from x through plain ops, none of them in place or in a loop. */
+ * float32 of rank 2; y follows from x through plain ops, none of them in place or in a loop that
+ * has ended: in a loop, all of it is of one trip. */
 bi_value_id bi_graph_gradient(struct bi_graph *g, bi_value_id y, bi_value_id x);
 
 void bi_graph_count_uses(struct bi_graph *g);
