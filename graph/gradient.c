@@ -48,9 +48,10 @@ static void visit(struct sweep *s, size_t at)
     }
     if (!any || !wanted || g->status)
         return;
-    if (!op->grad || op->in_place || node.phase & 1) {
+    const bool carried = node.phase & 1 && node.phase != g->phase;
+    if (!op->grad || op->in_place || carried) {
         bi_graph_fail(g, BIOINFER_INTERNAL, "gradient: %s has none%s", op->name,
-                      node.phase & 1 ? " in a loop" : "");
+                      carried ? " behind the loop" : "");
         return;
     }
     op->grad(g, &node, dy, wanted, dx);

@@ -1252,7 +1252,7 @@ struct bioinfer_md_params {
     double dt, friction;         /* femtoseconds, 0 = 0.5; Langevin's, 1 / ps, 0 = 1 */
     double temperature; /* kelvin: the thermostat's, and that of momenta which the frame lacks */
     int nve, resume;    /* non-zero: velocity Verlet alone; go on with the trajectory where it is */
-    int (*progress)(void *user, const struct bioinfer_md_state *state); /* after each step */
+    int (*progress)(void *user, const struct bioinfer_md_state *state); /* after some steps */
     void *progress_user;
 };
 

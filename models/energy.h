@@ -24,12 +24,16 @@ struct bi_energy_facts {
 struct bi_energy_shape {
     int64_t n_atoms, n_frames, n_edges;
     bool gradient; /* forces and virials, too */
+    /* A loop makes steps of molecular dynamics of the atoms (kernels/motion.h): there are inputs
+     * float64 "atoms" [n_atoms, 12] and int32 "facts" [1, words] instead of "position", and an
+     * output, the atoms behind the last step; the others are of that step. With gradient. */
+    bool moves;
 };
 
 /* Kinds of the graph's outputs: float32 [n_atoms, 1]; float32 [n_atoms, 12], the force on each atom
  * and its share of the sum over edges of vector_a dE/dvector_b; int32 [BI_REPORT_WORDS], whether
- * there was room for the edges. */
-enum { BI_ENERGY_ATOMS = 1, BI_ENERGY_FORCES, BI_ENERGY_REPORT };
+ * there was room for the edges; float64 [n_atoms, 12], the atoms that move. */
+enum { BI_ENERGY_ATOMS = 1, BI_ENERGY_FORCES, BI_ENERGY_REPORT, BI_ENERGY_MOTION };
 
 struct bi_energy_def {
     const struct bi_energy_facts *(*facts)(const struct bi_model *model);

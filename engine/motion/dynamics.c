@@ -2,17 +2,15 @@
  *
  *   B  p += dt/2 f        A  x += dt/2 p/m        O  p = c p + sqrt((1 - c^2) m k T) z
  *
- * Without friction O does nothing, and B A A B is velocity Verlet.
+ * Without friction O does nothing, and B A A B is velocity Verlet. kernels/motion.h makes the same
+ * steps on a device, with the same bits.
  * Source: Leimkuhler and Matthews, Appl. Math. Res. Express 2013, 34. */
 #include <math.h>
 
+#include "../../kernels/motion.h"
 #include "motion.h"
 
-/* An atom that goes farther in one step has left all chemistry, in angstrom. */
-static const double farthest = 1;
-
-/* Streams of the generator, by what numbers are for. Steps beyond 2^32 take the next stream. */
-enum { STREAM_START = 1, STREAM_STEPS = 256 };
+enum { STREAM_START = 1 }; /* draws have it; steps have those of BI_MOTION_STREAM */
 
 void bi_dynamics_start(const struct bi_dynamics *d, struct bi_motion *m)
 {
@@ -44,18 +42,35 @@ static void drift(struct bi_motion *m, double dt)
             m->position[k] += dt * m->momentum[k] / m->mass[i];
 }
 
+static double keep_of(const struct bi_dynamics *d)
+{
+    return exp(-d->friction * d->dt);
+}
+
+static double heat_of(const struct bi_dynamics *d)
+{
+    const double keep = keep_of(d);
+    return (1 - keep * keep) * BI_BOLTZMANN * d->temperature;
+}
+
 static void jostle(const struct bi_dynamics *d, struct bi_motion *m, uint64_t step)
 {
-    const double keep = exp(-d->friction * d->dt);
-    const double heat = (1 - keep * keep) * BI_BOLTZMANN * d->temperature;
-    const uint32_t stream = STREAM_STEPS + (uint32_t)(step >> 32), sample = (uint32_t)step;
+    const double keep = keep_of(d), heat = heat_of(d);
     for (uint32_t i = 0; i < m->n; i++) {
         const double width = sqrt(heat * m->mass[i]);
         for (uint32_t k = 0; k < 3; k++) {
             double *p = &m->momentum[3 * (size_t)i + k];
-            *p = keep * *p + width * bi_random_normal_at(&d->random, stream, sample, 3 * i + k);
+            *p = keep * *p + width * bi_motion_normal(d->random.seed, step, 3 * i + k);
         }
     }
+}
+
+void bi_dynamics_facts(const struct bi_dynamics *d, struct bi_motion_facts *facts)
+{
+    *facts = (struct bi_motion_facts){.dt = d->dt,
+                                      .keep = d->friction > 0 ? keep_of(d) : 1,
+                                      .heat = d->friction > 0 ? heat_of(d) : 0,
+                                      .seed = d->random.seed};
 }
 
 /* Do all atoms move like atoms? Looks at momenta before they are followed. */
@@ -64,12 +79,12 @@ static int check(const struct bi_dynamics *d, const struct bi_motion *m, uint64_
 {
     for (size_t i = 0; i < m->n; i++) {
         const double *p = m->momentum + 3 * i;
-        const double way = d->dt * sqrt(p[0] * p[0] + p[1] * p[1] + p[2] * p[2]) / m->mass[i];
-        if (!(way <= farthest))
+        if (bi_motion_flies(d->dt, p, m->mass[i]))
             return bi_fail(err, BIOINFER_NONFINITE,
                            "step %llu: atom %zu would move %g angstrom in one step: the atoms fly "
                            "apart",
-                           (unsigned long long)step, i + 1, way);
+                           (unsigned long long)step, i + 1,
+                           d->dt * sqrt(p[0] * p[0] + p[1] * p[1] + p[2] * p[2]) / m->mass[i]);
     }
     return 0;
 }

@@ -62,6 +62,9 @@ void bi_dynamics_start(const struct bi_dynamics *d, struct bi_motion *m);
  * NONFINITE: the atoms fly apart, said with the step; statuses of the forces. */
 int bi_dynamics_step(const struct bi_dynamics *d, struct bi_motion *m, uint64_t step,
                      const struct bi_forces *forces, struct bioinfer_error *err);
+/* The same for kernels that make steps (kernels/motion.h), but for the unit of their forces. */
+struct bi_motion_facts;
+void bi_dynamics_facts(const struct bi_dynamics *d, struct bi_motion_facts *facts);
 
 /* ---- trajectory.c ---- */
 
@@ -78,7 +81,14 @@ struct bi_run {
     const struct bi_dynamics *dynamics;
     const struct bi_forces *forces;
     uint64_t steps, every; /* in all; from frame to frame */
-    bool draw;             /* momenta are drawn */
+    /* Makes n steps behind `step` at once; *made: whether all could be made. Else the atoms are as
+     * they were, and the steps are made one by one, which tells why. NULL: they always are. */
+    int (*leap)(void *user, struct bi_motion *m, uint64_t step, uint32_t n, bool *made,
+                struct bioinfer_error *err);
+    uint32_t most; /* steps of a leap */
+    bool draw;     /* momenta are drawn */
+    /* Is called behind each leap, and each step that is made alone: the first one, and those before
+     * one that fails. */
     int (*each)(void *user, const struct bi_motion *m, uint64_t step, struct bioinfer_error *err);
     void *user;
 };

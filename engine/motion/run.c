@@ -4,13 +4,14 @@
 #include <string.h>
 
 #include "../../base/number.h"
-#include "../tasks/task.h"
+#include "../tasks/energy.h"
 #include "motion.h"
 
 /* ---- forces ---- */
 
 struct computed {
     struct bi_motion *m;
+    const struct bi_chunk *chunk; /* NULL: forces alone */
     int status;
     char message[sizeof(((struct bioinfer_error *)0)->text)];
 };
@@ -28,7 +29,7 @@ static int take_energy(void *user, const struct bioinfer_result *r, struct bioin
     (void)err;
     c->status = r->status;
     snprintf(c->message, sizeof c->message, "%s", r->message);
-    if (r->status)
+    if (r->status || (c->chunk && c->chunk->failed))
         return 0;
     if (!e || !e->forces)
         return bi_fail(err, BIOINFER_INVALID, "motion: the task gives no forces");
@@ -40,9 +41,10 @@ static int take_energy(void *user, const struct bioinfer_result *r, struct bioin
     return 0;
 }
 
-static int compute_forces(void *user, struct bi_motion *m, struct bioinfer_error *err)
+/* Computes the frame of c->m. */
+static int compute(const struct source *s, struct computed *c, struct bioinfer_error *err)
 {
-    const struct source *s = user;
+    const struct bi_motion *m = c->m;
     const struct bioinfer_atoms atoms = {
         .n = m->n,
         .numbers = m->number,
@@ -53,8 +55,13 @@ static int compute_forces(void *user, struct bi_motion *m, struct bioinfer_error
         .has_charge = m->has_charge};
     const struct bioinfer_record record = {
         .id = s->id, .description = "", .sequence = "", .atoms = &atoms};
+    return bioinfer_task_compute(s->task, &record, 1, take_energy, c, err);
+}
+
+static int compute_forces(void *user, struct bi_motion *m, struct bioinfer_error *err)
+{
     struct computed c = {.m = m, .status = BIOINFER_INTERNAL};
-    int st = bioinfer_task_compute(s->task, &record, 1, take_energy, &c, err);
+    int st = compute(user, &c, err);
     return st || !c.status ? st : bi_fail(err, c.status, "%s", c.message);
 }
 
@@ -125,10 +132,53 @@ static int describe(bioinfer_task *task, const struct bioinfer_md_params *p, cha
     return 0;
 }
 
+/* A run of steps by the graph of the task. */
+struct steps {
+    struct source *source;
+    const struct bioinfer_md_params *p;
+    const struct bi_dynamics *dynamics;
+    struct bi_motion_atom *atoms; /* [n] */
+};
+
+/* Steps of a leap: some tenths of a second of a large system, and a caller that wants to end the
+ * run need not wait for long. */
+static uint32_t most_steps(uint32_t n_atoms)
+{
+    const uint32_t n = 100000 / n_atoms;
+    return n < 1 ? 1 : n < 100 ? n : 100;
+}
+
+/* Makes steps on the device (struct bi_run). */
+static int leap(void *user, struct bi_motion *m, uint64_t step, uint32_t n, bool *made,
+                struct bioinfer_error *err)
+{
+    const struct steps *s = user;
+    struct bi_chunk chunk = {.steps = (int32_t)n, .atoms = s->atoms};
+    struct computed c = {.m = m, .chunk = &chunk, .status = BIOINFER_INTERNAL};
+    int st;
+    bi_dynamics_facts(s->dynamics, &chunk.facts);
+    for (size_t i = 0; i < m->n; i++) {
+        struct bi_motion_atom *a = &s->atoms[i];
+        *a = (struct bi_motion_atom){.mass = m->mass[i], .step = (double)step};
+        memcpy(a->x, m->position + 3 * i, sizeof a->x);
+        memcpy(a->p, m->momentum + 3 * i, sizeof a->p);
+        memcpy(a->f, m->force + 3 * i, sizeof a->f);
+    }
+    bi_energy_move(s->source->task, &chunk);
+    st = compute(s->source, &c, err);
+    bi_energy_move(s->source->task, NULL);
+    *made = !st && !c.status && !chunk.failed;
+    for (size_t i = 0; i < m->n && *made; i++) {
+        memcpy(m->position + 3 * i, s->atoms[i].x, sizeof s->atoms[i].x);
+        memcpy(m->momentum + 3 * i, s->atoms[i].p, sizeof s->atoms[i].p);
+    }
+    return st;
+}
+
 /* Tells the caller how the run stands. */
 static int show(void *user, const struct bi_motion *m, uint64_t step, struct bioinfer_error *err)
 {
-    const struct bioinfer_md_params *p = user;
+    const struct bioinfer_md_params *p = ((const struct steps *)user)->p;
     const struct bioinfer_md_state state = {.step = step,
                                             .time = (double)step * p->dt,
                                             .energy = m->energy,
@@ -145,24 +195,29 @@ static int run_md(struct source *s, const struct bioinfer_md_params *p, const ch
     struct bi_dynamics d = {.dt = p->dt * BI_FEMTOSECOND,
                             .temperature = p->temperature,
                             .friction = p->friction / (1000 * BI_FEMTOSECOND)};
-    struct bioinfer_md_params *user = (struct bioinfer_md_params *)(uintptr_t)p;
+    struct steps steps = {.source = s, .p = p, .dynamics = &d};
     const struct bi_run run = {.dynamics = &d,
                                .forces = &forces,
                                .steps = p->steps,
                                .every = p->every,
                                .draw = !frame->has_momenta,
+                               .leap = leap,
+                               .most = most_steps(frame->n),
                                .each = show,
-                               .user = user};
+                               .user = &steps};
     struct bi_trajectory t = {.file = BI_APPEND_NONE, .dt = p->dt};
     struct bi_motion m = {0};
     char words[600];
     int st = describe(s->task, p, words, sizeof words, err);
     t.run = words;
     bi_random_start(&d.random, BI_RNG_NATIVE, p->seed, 0);
+    if (!st && !(steps.atoms = bi_calloc(s->task->env, frame->n, sizeof *steps.atoms)))
+        st = bi_fail(err, BIOINFER_NOMEM, "%u atoms", frame->n);
     if (!st && !(st = bi_motion_open(&m, s->task->env, frame, err)))
         st = bi_trajectory_run(&t, path, p->resume != 0, &run, &m, err);
     bi_trajectory_close(&t);
     bi_motion_close(&m);
+    bi_free(s->task->env, steps.atoms);
     return st;
 }
 

@@ -138,14 +138,46 @@ static int put_frame(struct bi_trajectory *t, const struct bi_motion *m, uint64_
     return bi_append_sync(&t->file, err);
 }
 
+/* Makes n steps behind `step` one by one. */
+static int run_single(const struct bi_run *run, struct bi_motion *m, uint64_t step, uint64_t n,
+                      struct bioinfer_error *err)
+{
+    int st = 0;
+    for (uint64_t end = step + n; !st && step < end;) {
+        st = bi_dynamics_step(run->dynamics, m, ++step, run->forces, err);
+        if (!st && run->each && step < end)
+            st = run->each(run->user, m, step, err);
+    }
+    return st;
+}
+
+/* How many steps behind `step` are made at once: up to the next frame. The first one is made alone,
+ * so that the caller hears soon. */
+static uint64_t steps_at_once(const struct bi_run *run, uint64_t step, bool first)
+{
+    uint64_t n = run->every - step % run->every;
+    if (n > run->steps - step)
+        n = run->steps - step;
+    if (run->leap && n > run->most)
+        n = run->most;
+    return first || !run->leap || n < 1 ? 1 : n;
+}
+
 /* Makes the steps behind `step`, whose forces are there. */
 static int run_steps(struct bi_trajectory *t, const struct bi_run *run, struct bi_motion *m,
                      uint64_t step, struct bioinfer_error *err)
 {
+    const uint64_t begin = step;
     int st = 0;
     while (!st && step < run->steps) {
-        if (!(st = bi_dynamics_step(run->dynamics, m, ++step, run->forces, err)) &&
-            (step % run->every == 0 || step == run->steps))
+        const uint64_t n = steps_at_once(run, step, step == begin);
+        bool made = false;
+        if (run->leap)
+            st = run->leap(run->user, m, step, (uint32_t)n, &made, err);
+        if (!st && !made)
+            st = run_single(run, m, step, n, err);
+        step += n;
+        if (!st && (step % run->every == 0 || step == run->steps))
             st = put_frame(t, m, step, err);
         if (!st && run->each)
             st = run->each(run->user, m, step, err);

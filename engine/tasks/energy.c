@@ -15,8 +15,8 @@
 #include "../../loaders/neighbours.h"
 #include "../../models/energy.h"
 #include "../../writers/extxyz.h"
+#include "energy.h"
 #include "frames.h"
-#include "task.h"
 
 enum {
     EDGES_GUESSED = 40,  /* an atom has so many, before any are counted */
@@ -36,6 +36,7 @@ struct energy_unit {
     double *forces;
     struct bi_atom_frame frame; /* as if it were the first of a batch */
     double energy, network, virial[9], stress[9], largest;
+    struct bi_chunk *chunk; /* steps that the atoms make; NULL = none */
 };
 
 /* The graph of a recipe is made from these. */
@@ -50,9 +51,10 @@ struct energy {
     const struct bi_energy_facts *facts;
     struct bioinfer_energy_params p;
     char *no_rules;
-    struct bi_frame frame; /* that of a record that is a text */
-    double edges_per_atom; /* the most that a batch had; 0 = there was none yet */
-    struct bi_buf text;    /* the result at hand */
+    struct bi_frame frame;  /* that of a record that is a text */
+    struct bi_chunk *chunk; /* the frames to come make it */
+    double edges_per_atom;  /* the most that a batch had; 0 = there was none yet */
+    struct bi_buf text;     /* the result at hand */
     struct graph graph;
 };
 
@@ -214,6 +216,8 @@ static void make_item(const struct energy *e, struct energy_unit *u)
         .unit = &u->base,
         .size = {.n_tokens = n, .n_seqs = 1, .longest = n, .n_edges = guess_edges(e, u)},
         .weight = n};
+    u->chunk = e->chunk;
+    u->item.size.n_steps = e->chunk ? e->chunk->steps : 0;
     u->base.items = &u->item;
     u->base.n_items = 1;
     u->base.is_over = true;
@@ -293,15 +297,16 @@ static int energy_recipe(struct bioinfer_task *t, const struct bi_batch *b,
     *s = (struct bi_energy_shape){.n_atoms = b->capacity.n_tokens,
                                   .n_frames = b->capacity.n_seqs,
                                   .n_edges = b->capacity.n_edges > 0 ? b->capacity.n_edges : 1,
-                                  .gradient = !e->p.energy_only};
+                                  .gradient = !e->p.energy_only,
+                                  .moves = e->chunk != NULL};
     /* float32 throughout: energies are differences of large numbers */
-    *recipe = (struct bi_recipe){
-        .key = {{(uint64_t)s->n_atoms, (uint64_t)s->n_edges, (uint64_t)s->n_frames, s->gradient},
-                .n_sizes = 3},
-        .build = build_graph,
-        .user = &e->graph,
-        .wide = true,
-        .no_rules = e->no_rules};
+    *recipe = (struct bi_recipe){.key = {{(uint64_t)s->n_atoms, (uint64_t)s->n_edges,
+                                          (uint64_t)s->n_frames, s->gradient, s->moves},
+                                         .n_sizes = 3},
+                                 .build = build_graph,
+                                 .user = &e->graph,
+                                 .wide = true,
+                                 .no_rules = e->no_rules};
     return 0;
 }
 
@@ -320,12 +325,20 @@ static void energy_fill(const struct bioinfer_task *t, const struct bi_item *ite
     float *by_charge = bi_batch_input(place, "by_charge");
     double *position = bi_batch_input(place, "position");
     struct bi_atom_frame *frame = bi_batch_input(place, "frame");
+    struct bi_motion_atom *moving = bi_batch_input(place, "atoms");
+    struct bi_motion_facts *motion = bi_batch_input(place, "facts");
     frame += place->index;
     *frame = u->frame;
     frame->first_atom = atom;
     if (place->index)
         frame->first_bin = frame[-1].first_bin + n_bins(frame - 1);
-    memcpy(position + 3 * (size_t)atom, u->atoms.positions, 3 * (size_t)n * sizeof *position);
+    if (u->chunk) {
+        memcpy(moving + atom, u->chunk->atoms, (size_t)n * sizeof *moving);
+        *motion = u->chunk->facts;
+        motion->std = e->facts->std;
+    } else {
+        memcpy(position + 3 * (size_t)atom, u->atoms.positions, 3 * (size_t)n * sizeof *position);
+    }
     for (int32_t i = 0; i < n; i++) {
         code[atom + i] = e->facts->code[u->atoms.numbers[i]];
         if (by_charge)
@@ -333,7 +346,8 @@ static void energy_fill(const struct bioinfer_task *t, const struct bi_item *ite
     }
 }
 
-static const char *const energy_made[] = {"code", "position", "frame", "by_charge"};
+static const char *const energy_made[] = {"code",      "position", "frame",
+                                          "by_charge", "atoms",    "facts"};
 
 /* ---- results ---- */
 
@@ -398,6 +412,20 @@ static int energy_again(struct bioinfer_task *t, struct bi_item *const *items,
     return 1;
 }
 
+/* Takes the atoms behind the steps of a chunk, which were made where `good`. */
+static void take_chunk(struct energy_unit *u, const struct bi_batch_place *place, bool good)
+{
+    int64_t ld;
+    const struct bi_motion_atom *from = output_of(place, BI_ENERGY_MOTION, &ld);
+    const size_t n = u->atoms.n;
+    from += place->at.n_tokens;
+    for (size_t i = 0; i < n; i++)
+        good = good && from[i].bad == 0;
+    u->chunk->failed = !good;
+    if (good)
+        memcpy(u->chunk->atoms, from, n * sizeof *from);
+}
+
 static int energy_collect(struct bioinfer_task *t, struct bi_item *item,
                           const struct bi_batch_place *place, struct bioinfer_error *err)
 {
@@ -408,6 +436,13 @@ static int energy_collect(struct bioinfer_task *t, struct bi_item *item,
     const float *y = output_of(place, BI_ENERGY_ATOMS, &ldy);
     struct bioinfer_error why = {0};
     int st;
+    if (u->chunk) {
+        take_chunk(u, place,
+                   take_outputs((struct energy *)t, u, y + place->at.n_tokens * ldy, ldy,
+                                f + place->at.n_tokens * ldf, ldf) &&
+                       !report[BI_REPORT_TOUCHES]);
+        return 0;
+    }
     if (report[BI_REPORT_TOUCHES] && (st = name_touches((struct energy *)t, u, &why))) {
         if (st == BIOINFER_NOMEM)
             return bi_fail(err, st, "%s", why.text);
@@ -525,6 +560,11 @@ static const struct bi_task_def energy_def = {
     .free = energy_free};
 
 /* ---- life ---- */
+
+void bi_energy_move(bioinfer_task *energy, struct bi_chunk *chunk)
+{
+    ((struct energy *)energy)->chunk = chunk;
+}
 
 static int open_energy(struct energy *e, const struct bioinfer_energy_params *params,
                        struct bioinfer_error *err)

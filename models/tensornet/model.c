@@ -652,20 +652,32 @@ static void tensornet_build(const struct bi_model *model, struct bi_graph *g,
 {
     const struct tensornet *t = model->config;
     struct builder b = {.model = model, .t = t, .g = g, .by_charge = BI_NONE};
-    bi_value_id x[3], e, report;
+    struct bi_tensornet_places places;
+    bi_value_id x[3], e, forces = BI_NONE;
     b.code = bi_input(g, "code", BI_I32, BI_AXIS_TOKENS, shape->n_atoms);
-    report = bi_tensornet_edges(g, shape->n_atoms, shape->n_frames, shape->n_edges, &b.edges);
     if (t->s.takes_charge)
         b.by_charge = bi_input(g, "by_charge", BI_F32, BI_AXIS_TOKENS, shape->n_atoms);
+    bi_tensornet_inputs(g, shape, &places);
+    if (shape->moves) {
+        bi_loop_begin(g);
+        places.atoms = bi_motion_move(g, places.atoms, places.motion, &places.position);
+    }
+    bi_tensornet_edges(g, &places, shape->n_edges, &b.edges);
     embed(&b, x);
     for (int l = 0; l < model->n_layers; l++)
         interact(&b, &t->layers[l], x);
     e = energies(&b, x);
+    if (shape->gradient)
+        forces = bi_edge_forces(g, bi_graph_gradient(g, e, b.edges.vector), &b.edges);
+    if (shape->moves) {
+        places.atoms = bi_motion_kick(g, places.atoms, places.motion, forces);
+        bi_loop_end(g);
+        bi_output(g, places.atoms, BI_ENERGY_MOTION, -1, "atoms");
+    }
     bi_output(g, e, BI_ENERGY_ATOMS, -1, "energy");
     if (shape->gradient)
-        bi_output(g, bi_edge_forces(g, bi_graph_gradient(g, e, b.edges.vector), &b.edges),
-                  BI_ENERGY_FORCES, -1, "forces");
-    bi_output(g, report, BI_ENERGY_REPORT, -1, "report");
+        bi_output(g, forces, BI_ENERGY_FORCES, -1, "forces");
+    bi_output(g, places.report, BI_ENERGY_REPORT, -1, "report");
 }
 
 static const struct bi_energy_facts *tensornet_facts(const struct bi_model *model)

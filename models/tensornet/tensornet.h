@@ -36,9 +36,16 @@ int bi_tensornet_table(struct bi_arena *arena, const struct bi_tensornet_curve *
 
 /* ---- ops/atom_edges.c ---- */
 
-/* Finds the edges of atoms from inputs "position" and "frame" (models/energy.h), with room for
- * n_edges; returns the report. */
-bi_value_id bi_tensornet_edges(struct bi_graph *g, int64_t n_atoms, int64_t n_frames,
-                               int64_t n_edges, struct bi_edge_values *edges);
+/* The inputs of models/energy.h that edges are found from, and the report, of zeros yet. */
+struct bi_tensornet_places {
+    bi_value_id position, frame, report;
+    bi_value_id atoms, motion; /* where they move; BI_NONE */
+};
+
+void bi_tensornet_inputs(struct bi_graph *g, const struct bi_energy_shape *shape,
+                         struct bi_tensornet_places *places);
+/* Finds the edges, with room for n_edges. */
+void bi_tensornet_edges(struct bi_graph *g, struct bi_tensornet_places *places, int64_t n_edges,
+                        struct bi_edge_values *edges);
 
 #endif

@@ -115,6 +115,28 @@ class Motion(unittest.TestCase):
         self.assertRegex(err, r"step \d+: atom \d+ would move .* fly apart")
         self.assertIn(b" step=0 ", read("boom.extxyz"))
 
+    def test_leaps(self):
+        """Steps that one submission makes are those that are made one by one, to the bit, up to one
+        that fails among them."""
+        for more in (), ("--thermostat", "nve"):
+            frames = set()
+            for every in 1, 5, 20:
+                run("md", "water.xyz", "--weights", "model", "--steps", 20, "--dt", 0.4, "--every",
+                    every, "-o", "leap.extxyz", *more)
+                last = read("leap.extxyz").split(b" step=20 ")[1]
+                frames.add(re.sub(rb" every=\d+", b"", last))
+                os.remove("leap.extxyz")
+            self.assertEqual(len(frames), 1, more)
+        errors = set()
+        for every in 1, 100:
+            err = run("md", "water.xyz", "--weights", "model", "--steps", 100, "--dt", 6,
+                      "--temperature", 1500, "--friction", 5, "--every", every, "-o",
+                      "leap.extxyz", code=65)[1]
+            errors.add(re.search(r"step (\d+): atom \d+ would move .* apart", err).group(0))
+            os.remove("leap.extxyz")
+        self.assertEqual(len(errors), 1)
+        self.assertGreater(int(re.search(r"step (\d+)", errors.pop()).group(1)), 2)
+
     def test_conserves(self):
         """Constant energy stays constant, far better than the energies that it is made of."""
         out, err = self.md("--steps", 100, "--thermostat", "nve", "--dt", 0.1, "-o", "nve.extxyz")

@@ -1,4 +1,5 @@
 /* motion_test.c - molecular dynamics and relaxation over Lennard-Jones forces. */
+#include "../../kernels/motion.h"
 #include "../test.h"
 #include "lennard_jones.h"
 
@@ -254,6 +255,23 @@ static void relaxes_a_cell(void)
     bi_neighbours_free(&lj.near);
 }
 
+/* Steps draw the numbers of base/random.h, but for the last bits of a logarithm and a cosine. */
+static void draws_as_the_host(void)
+{
+    struct bi_random r;
+    double worst = 0;
+    bi_random_start(&r, BI_RNG_NATIVE, 0x123456789abcdefull, 0);
+    for (uint64_t step = 4294967000; step < 4294967600; step++)
+        for (uint32_t i = 0; i < 40; i++) {
+            const double want = bi_random_normal_at(&r, 256 + (uint32_t)(step >> 32),
+                                                    (uint32_t)step, i);
+            worst = fmax(worst, fabs(bi_motion_normal(r.seed, step, i) - want));
+        }
+    CHECK(worst < 4e-15);
+    CHECK(bi_motion_cos(0) == 1 && bi_motion_cos(0.5) == -1 && bi_motion_cos(0.25) == 0);
+    CHECK(bi_motion_log(1) == 0 && fabs(bi_motion_log(0x1p-53) + 53 * log(2)) < 1e-14);
+}
+
 int main(void)
 {
     TEST(forces_are_derivatives);
@@ -263,5 +281,6 @@ int main(void)
     TEST(says_when_it_explodes);
     TEST(relaxes_a_cluster);
     TEST(relaxes_a_cell);
+    TEST(draws_as_the_host);
     return test_report();
 }

@@ -1,7 +1,11 @@
 /* emu_energy.c - energies and forces of atoms through the GPU path on the host: against the CPU
  * backend, and alone and in company.
  *
- *   emu_energy WEIGHTS FRAMES */
+ *   emu_energy WEIGHTS FRAMES
+ *
+ * Steps of molecular dynamics that one submission makes are also made one by one: to the bit. */
+#include <unistd.h>
+
 #include "../../engine/engine.h"
 #include "../test.h"
 #include "emu_backend.h"
@@ -90,6 +94,56 @@ static double compare(const struct energies *a, const struct energies *b)
     return worst;
 }
 
+/* The last frame of so many steps with a frame after every `every` of them; `submits`: of the
+ * device. */
+static void move(const bioinfer_model *model, uint64_t every, char *frame, size_t size,
+                 uint64_t *submits)
+{
+    static const char crystal[] =
+        "4\nLattice=\"4 0 0 0.3 4.1 0 0 0.2 4.2\" pbc=\"T T F\" Properties=species:S:1:pos:R:3 "
+        "charge=1\nC 0 0 0\nC 1.6 0.1 0\nC 0.2 1.7 0.3\nC 2.2 2.1 1.9\n";
+    struct bioinfer_md_params p = BIOINFER_PARAMS(struct bioinfer_md_params, .steps = 12,
+                                                  .every = every, .dt = 0.5, .temperature = 300);
+    struct bioinfer_profile profile = {.struct_size = sizeof profile};
+    bioinfer_task *task = NULL;
+    struct bioinfer_error err = {0};
+    char input[80], path[80], text[20000], *at = text;
+    FILE *file = NULL;
+    snprintf(input, sizeof input, "emu_energy_%ld.xyz", (long)getpid());
+    snprintf(path, sizeof path, "emu_energy_%ld.extxyz", (long)getpid());
+    *frame = 0;
+    if (!CHECK((file = fopen(input, "w")) && fputs(crystal, file) >= 0 && !fclose(file)))
+        return;
+    if (!CHECK(!bioinfer_energy_open(&task, model, NULL, &err)) ||
+        !CHECK(!bioinfer_md(task, input, path, &p, &err)) ||
+        !CHECK(!bioinfer_task_get_profile(task, &profile)))
+        fprintf(stderr, "    %s\n", err.text);
+    *submits = profile.submits;
+    bioinfer_task_close(&task);
+    remove(input);
+    if (!CHECK((file = fopen(path, "r")) != NULL))
+        return;
+    text[fread(text, 1, sizeof text - 1, file)] = 0;
+    fclose(file);
+    remove(path);
+    for (char *next = text; (next = strstr(next, "Properties="));)
+        at = next++;
+    at = strchr(at, '\n');
+    if (CHECK(at && strlen(at) < size))
+        snprintf(frame, size, "%s", at);
+}
+
+static void leaps(const bioinfer_model *model)
+{
+    char one[4000], many[4000];
+    uint64_t submits[2];
+    move(model, 1, one, sizeof one, &submits[0]);
+    move(model, 12, many, sizeof many, &submits[1]);
+    CHECK(*one && !strcmp(one, many));
+    CHECK_EQ(submits[0], 13); /* the forces of the first frame, and each step */
+    CHECK_EQ(submits[1], 3);  /* the first step, and all others */
+}
+
 static void on_all_chips(void)
 {
     static const struct bi_backend_ops *const chips[] = {&emu_nvidia, &emu_cdna, &emu_cdna2,
@@ -112,6 +166,7 @@ static void on_all_chips(void)
         CHECK(worst < 1e-5);
         compute(model, 1, &alone); /* the bytes do not depend on company */
         CHECK(!memcmp(&alone, &got, sizeof got));
+        leaps(model);
         bioinfer_model_close(&model);
     }
     bioinfer_model_close(&cpu);

@@ -1,4 +1,5 @@
 /* atom_edges.c - what ops that find the edges of atoms have in common (kernels/atom_edges.h). */
+#include "../../../kernels/motion.h"
 #include "../tensornet.h"
 #include "atoms.h"
 
@@ -32,19 +33,32 @@ int bi_expect_atoms(const struct bi_graph *g, const struct bi_node *node,
     return st ? st : bi_expect_ints(g, node, 4, bi_atom_bins(n), 0, err);
 }
 
-bi_value_id bi_tensornet_edges(struct bi_graph *g, int64_t n_atoms, int64_t n_frames,
-                               int64_t n_edges, struct bi_edge_values *edges)
+void bi_tensornet_inputs(struct bi_graph *g, const struct bi_energy_shape *shape,
+                         struct bi_tensornet_places *places)
 {
-    const bi_value_id position = bi_input_matrix(g, "position", BI_F64, BI_AXIS_TOKENS, n_atoms, 3);
-    const bi_value_id frame = bi_input_matrix(g, "frame", BI_I32, BI_AXIS_SEQS, n_frames,
-                                              BI_FRAME_WORDS);
-    const bi_value_id none = bi_fill(g, BI_I32, BI_AXIS_FIXED, BI_REPORT_WORDS, 0, 0);
+    const int64_t n = shape->n_atoms;
+    *places = (struct bi_tensornet_places){
+        .position = BI_NONE, .atoms = BI_NONE, .motion = BI_NONE};
+    places->frame = bi_input_matrix(g, "frame", BI_I32, BI_AXIS_SEQS, shape->n_frames,
+                                    BI_FRAME_WORDS);
+    places->report = bi_fill(g, BI_I32, BI_AXIS_FIXED, BI_REPORT_WORDS, 0, 0);
+    if (!shape->moves) {
+        places->position = bi_input_matrix(g, "position", BI_F64, BI_AXIS_TOKENS, n, 3);
+        return;
+    }
+    places->motion = bi_input_matrix(g, "facts", BI_I32, BI_AXIS_FIXED, 1, BI_MOTION_WORDS);
+    places->atoms = bi_motion_start(
+        g, bi_input_matrix(g, "atoms", BI_F64, BI_AXIS_TOKENS, n, BI_MOTION_NUMBERS));
+}
+
+void bi_tensornet_edges(struct bi_graph *g, struct bi_tensornet_places *places, int64_t n_edges,
+                        struct bi_edge_values *edges)
+{
     struct bi_atom_values atoms;
-    bi_value_id found, degree, report, key;
-    bi_atom_cells(g, position, frame, &atoms);
+    bi_value_id found, degree, key;
+    bi_atom_cells(g, places->position, places->frame, &atoms);
     found = bi_edge_count(g, &atoms, &degree);
-    report = bi_edge_start(g, none, degree, n_edges, &edges->start);
+    places->report = bi_edge_start(g, places->report, degree, n_edges, &edges->start);
     key = bi_edge_list(g, &atoms, found, n_edges, edges);
     edges->reverse = bi_edge_reverse(g, edges->start, edges->col, key);
-    return report;
 }
