@@ -44,7 +44,7 @@ struct bi_store_entry {
     int64_t width; /* columns taken */
     int32_t *rows; /* [n_rows] those taken; NULL = all */
     int64_t n_rows;
-    bool transposed;
+    int32_t transposed;
     enum bi_layout layout;
     int32_t gate_block; /* gates and values in blocks of so many rows, 0 = as they are */
     struct bi_buffer buffer;

@@ -122,21 +122,24 @@ static int read_list(struct bioinfer_model *model, const struct bi_value *value,
     return !st && model->check_weights ? check_finite(model, w->name, dst, n * k, err) : st;
 }
 
-/* Rows [first, first + n) of a transposed weight: columns of it. */
+/* Rows [first, first + n) of a transposed weight: columns of it, of each of its taps. */
 static int read_transposed(struct bioinfer_model *model, const struct bi_value *value,
                            int64_t first, int64_t n, float *dst, struct bioinfer_error *err)
 {
     const struct bi_weight *w = &model->base.weights[value->parts[0]];
-    const int64_t height = w->shape[0], width = w->shape[1];
-    float *row = bi_calloc(model->base.env, (size_t)width, sizeof *row);
+    const int64_t taps = value->transposed, width = w->shape[1] / taps;
+    const int64_t height = value->shape[1] / taps;
+    float *row = bi_calloc(model->base.env, (size_t)w->shape[1], sizeof *row);
     int st = row ? 0 : bi_fail(err, BIOINFER_NOMEM, "%s: a row of %s", model->path, w->name);
     for (int64_t r = 0; !st && r < height; r++) {
-        st = bi_weight_read(&model->base, w, r, 1, row, err);
-        for (int64_t c = 0; !st && c < n; c++)
-            dst[c * height + r] = row[first + c];
+        st = bi_weight_read(&model->base, w, value->rows ? value->rows[r] : r, 1, row, err);
+        for (int64_t i = 0; !st && i < taps; i++)
+            for (int64_t c = 0; c < n; c++)
+                dst[(c * taps + i) * height + r] = row[(taps - 1 - i) * width + first + c];
     }
     bi_free(model->base.env, row);
-    return !st && model->check_weights ? check_finite(model, w->name, dst, n * height, err) : st;
+    return !st && model->check_weights ? check_finite(model, w->name, dst, n * taps * height, err)
+                                       : st;
 }
 
 /* Rows [first, first + n) of weights stacked on each other. Bit i of `sums`: part i is summed. */
@@ -144,10 +147,10 @@ static int read_rows(struct bioinfer_model *model, const struct bi_value *value,
                      int64_t first, int64_t n, int64_t k, float *dst, struct bioinfer_error *err)
 {
     int st = 0;
-    if (value->rows)
-        return read_list(model, value, first, n, k, dst, err);
     if (value->transposed)
         return read_transposed(model, value, first, n, dst, err);
+    if (value->rows)
+        return read_list(model, value, first, n, k, dst, err);
     for (int i = 0; !st && n && i < value->n_parts; i++) {
         const struct bi_weight *w = &model->base.weights[value->parts[i]];
         int64_t rows = w->shape[0] - first;
@@ -297,11 +300,17 @@ static int load_pieces(struct bioinfer_model *model, const struct piece *pieces,
     return l.worst ? bi_fail(err, l.worst, "%s", l.why.text) : 0;
 }
 
+/* The length of a value's list of rows. */
+static int64_t rows_taken(const struct bi_value *v)
+{
+    return v->transposed ? v->shape[1] / v->transposed : v->shape[0];
+}
+
 static bool same_rows(const struct bi_store_entry *e, const struct bi_value *v)
 {
     if (!e->rows || !v->rows)
         return !e->rows && !v->rows;
-    return e->n_rows == v->shape[0] &&
+    return e->n_rows == rows_taken(v) &&
            !memcmp(e->rows, v->rows, (size_t)e->n_rows * sizeof *e->rows);
 }
 
@@ -340,7 +349,7 @@ static int add_entries(struct bioinfer_model *model, const struct bi_weight_need
         if (!bi_grow(model->base.env, &s->entries, &s->cap, s->n + 1, sizeof *s->entries))
             return bi_fail(err, BIOINFER_NOMEM, "%s: table of weights", model->path);
         if (v->rows) {
-            e.n_rows = v->shape[0];
+            e.n_rows = rows_taken(v);
             if (!(e.rows = bi_calloc(model->base.env, (size_t)e.n_rows, sizeof *e.rows)))
                 return bi_fail(err, BIOINFER_NOMEM, "%s: rows of %s", model->path, v->name);
             memcpy(e.rows, v->rows, (size_t)e.n_rows * sizeof *e.rows);

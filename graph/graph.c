@@ -282,19 +282,36 @@ bi_value_id bi_weight_transposed(struct bi_graph *g, bi_value_id w)
     if (g->status)
         return BI_NONE;
     v = g->values[w];
-    if (v.kind != BI_VALUE_WEIGHT || v.rank != 2 || v.n_parts != 1 || v.rows || v.columns[0] ||
-        v.transposed)
+    if (v.kind != BI_VALUE_WEIGHT || v.rank != 2 || v.n_parts != 1 || v.columns[0] || v.transposed)
         return bi_graph_fail(g, BIOINFER_INTERNAL, "graph: %s cannot be transposed",
                              v.name ? v.name : "a value");
     for (bi_value_id i = g->of_weight[v.parts[0]]; i != BI_NONE; i = g->values[i].same_weight)
-        if (g->values[i].transposed)
+        if (g->values[i].transposed == 1 && g->values[i].rows == v.rows)
             return i;
     v.shape[0] = g->values[w].shape[1];
     v.shape[1] = g->values[w].shape[0];
-    v.transposed = true;
+    v.transposed = 1;
     v.name = bi_arena_printf(&g->arena, "%s transposed", g->values[w].name);
     if (!v.name)
         return bi_graph_fail(g, BIOINFER_NOMEM, "graph: a transposed weight");
+    return weight_add(g, &v);
+}
+
+bi_value_id bi_weight_flipped(struct bi_graph *g, bi_value_id w, int32_t taps)
+{
+    struct bi_value v;
+    if (g->status)
+        return BI_NONE;
+    v = g->values[w];
+    if (v.kind != BI_VALUE_WEIGHT || v.transposed != 1 || taps < 1 || v.shape[0] % taps)
+        return bi_graph_fail(g, BIOINFER_INTERNAL, "graph: %s is no convolution of %d taps",
+                             v.name ? v.name : "a value", (int)taps);
+    v.shape[0] /= taps;
+    v.shape[1] *= taps;
+    v.transposed = taps;
+    v.name = bi_arena_printf(&g->arena, "%s in %d taps", g->values[w].name, (int)taps);
+    if (!v.name)
+        return bi_graph_fail(g, BIOINFER_NOMEM, "graph: a convolution turned round");
     return weight_add(g, &v);
 }
 

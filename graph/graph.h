@@ -46,7 +46,9 @@ struct bi_value {
     int32_t n_parts, parts[BI_WEIGHT_PARTS];
     int32_t columns[BI_WEIGHT_PARTS]; /* first column taken of each part */
     const int32_t *rows; /* [shape[0]] those taken of the one part; NULL = all of all parts */
-    bool transposed;     /* rows are the columns of the one part, all of them */
+    /* Not 0: the one part, or those of its rows, [N, transposed C] becomes [C, transposed N], the
+     * last of its blocks of C columns first. 1 is a transposed matrix. rows: [N] then. */
+    int32_t transposed;
     int32_t n_uses;      /* by live nodes and outputs; kept by bi_graph_count_uses */
     int32_t same_weight; /* WEIGHT: the value before this one of the same first part; BI_NONE */
     bool wide;           /* stays float32 when the graph is lowered */
@@ -167,8 +169,10 @@ bi_value_id bi_weight(struct bi_graph *g, int32_t index, const char *name, int r
 bi_value_id bi_weight_columns(struct bi_graph *g, bi_value_id w, int64_t first, int64_t n);
 /* Rows (rank 1: elements) of a weight that is no stack, in the order given; the list is copied. */
 bi_value_id bi_weight_rows(struct bi_graph *g, bi_value_id w, const int32_t *rows, int64_t n);
-/* A weight of rank 2 with its rows and columns exchanged. It is no stack. */
+/* A weight of rank 2, or those of its rows, with rows and columns exchanged. It is no stack. */
 bi_value_id bi_weight_transposed(struct bi_graph *g, bi_value_id w);
+/* Makes a transposed weight [taps C, N] a convolution [C, taps N] with the taps in reverse. */
+bi_value_id bi_weight_flipped(struct bi_graph *g, bi_value_id w, int32_t taps);
 void bi_output(struct bi_graph *g, bi_value_id value, int kind, int layer, const char *name);
 /* An output that stays on the device, as a kept value for other programs. */
 void bi_output_kept(struct bi_graph *g, bi_value_id value, const char *name);

@@ -3,7 +3,10 @@
 #include <string.h>
 
 #include "../kernels/depthwise.h"
+#include "../kernels/norm_act.h"
 #include "shared.h"
+
+enum { MOST_TAPS = 64 }; /* that have a gradient */
 
 static int depthwise_infer(struct bi_graph *g, struct bi_node *node, struct bioinfer_error *err)
 {
@@ -55,12 +58,29 @@ bi_value_id bi_depthwise(struct bi_graph *g, bi_value_id x, bi_value_id w)
     return bi_node_add(g, BI_OP_DEPTHWISE, BI_IN(x, w), NULL);
 }
 
+static void depthwise_grad(struct bi_graph *g, const struct bi_node *node, const bi_value_id *dy,
+                           unsigned wanted, bi_value_id *dx)
+{
+    const int64_t taps = g->values[node->in[1]].shape[0];
+    int32_t turned[MOST_TAPS];
+    if (wanted != 1 || taps > MOST_TAPS) {
+        bi_graph_fail(g, BIOINFER_INTERNAL, "gradient: depthwise has none by %lld taps",
+                      (long long)taps);
+        return;
+    }
+    for (int32_t i = 0; i < taps; i++)
+        turned[i] = (int32_t)taps - 1 - i;
+    dx[0] = bi_norm_act(g, dy[0], BI_NONE, BI_NONE, BI_NORM_ACT_NONE, (int32_t)taps - 1);
+    dx[0] = bi_depthwise(g, dx[0], bi_weight_rows(g, node->in[1], turned, taps));
+}
+
 const struct bi_op bi_op_depthwise = {
     .name = "depthwise",
     .infer = depthwise_infer,
     .launch = depthwise_launch,
     .reference = depthwise_reference,
     .cost = depthwise_cost,
+    .grad = depthwise_grad,
     .required = 3,
     .half = {.out = 1},
 };

@@ -83,12 +83,26 @@ bi_value_id bi_norm_act(struct bi_graph *g, bi_value_id x, bi_value_id scale, bi
                        BI_ATTRS(norm_act, .act = act, .pad = pad));
 }
 
+static void norm_act_grad(struct bi_graph *g, const struct bi_node *node, const bi_value_id *dy,
+                          unsigned wanted, bi_value_id *dx)
+{
+    const bi_value_id in[] = {node->in[0], node->in[1], node->in[2], dy[0]};
+    const int32_t act = BI_ATTR(node, norm_act)->act, pad = BI_ATTR(node, norm_act)->pad;
+    if (wanted != 1)
+        bi_graph_fail(g, BIOINFER_INTERNAL, "gradient: norm_act has none by its scale or shift");
+    else if (act == BI_NORM_ACT_NONE && node->in[1] == BI_NONE)
+        dx[0] = pad ? bi_windows(g, dy[0], pad, g->values[node->in[0]].shape[0], 1) : dy[0];
+    else
+        dx[0] = bi_norm_act_grad(g, in, act, pad);
+}
+
 const struct bi_op bi_op_norm_act = {
     .name = "norm_act",
     .infer = norm_act_infer,
     .launch = norm_act_launch,
     .reference = norm_act_reference,
     .cost = bi_cost_bytes,
+    .grad = norm_act_grad,
     .required = 1,
     .half = {.out = 1, .in = 1, .if_out = 1},
 };

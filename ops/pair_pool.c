@@ -67,12 +67,20 @@ bi_value_id bi_pair_pool(struct bi_graph *g, bi_value_id x, bi_value_id logits)
     return bi_node_add(g, BI_OP_PAIR_POOL, BI_IN(x, logits), NULL);
 }
 
+static void pair_pool_grad(struct bi_graph *g, const struct bi_node *node, const bi_value_id *dy,
+                           unsigned wanted, bi_value_id *dx)
+{
+    (void)wanted;
+    dx[0] = bi_pair_pool_grad(g, node->in[0], node->in[1], dy[0], &dx[1]);
+}
+
 const struct bi_op bi_op_pair_pool = {
     .name = "pair_pool",
     .infer = pair_pool_infer,
     .launch = pair_pool_launch,
     .reference = pair_pool_reference,
     .cost = bi_cost_bytes,
+    .grad = pair_pool_grad,
     .required = 1,
     /* logits are float32: the larger they are the more a digit counts */
     .half = {.out = 1, .in = 1, .for_out = 1},

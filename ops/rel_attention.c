@@ -125,12 +125,28 @@ bi_value_id bi_rel_attention(struct bi_graph *g, const bi_value_id in[6], int32_
                                 .windows = n_windows > 1 ? n_windows : 0, .scale = scale));
 }
 
+static void rel_attention_grad(struct bi_graph *g, const struct bi_node *node,
+                               const bi_value_id *dy, unsigned wanted, bi_value_id *dx)
+{
+    bi_value_id in[8];
+    if (wanted & ~7u) {
+        bi_graph_fail(g, BIOINFER_INTERNAL, "gradient: rel_attention has none by its positions");
+        return;
+    }
+    memcpy(in, node->in, 6 * sizeof *in);
+    in[6] = dy[0];
+    dx[0] = bi_rel_attention_grad(g, in, node, &in[7]);
+    if (wanted & 6)
+        dx[1] = bi_rel_attention_grad_keys(g, in, node, &dx[2]);
+}
+
 const struct bi_op bi_op_rel_attention = {
     .name = "rel_attention",
     .infer = rel_attention_infer,
     .launch = rel_attention_launch,
     .reference = rel_attention_reference,
     .cost = rel_attention_cost,
+    .grad = rel_attention_grad,
     .required = 63,
     .half = {.out = 1, .in = 15, .all = 15},
 };

@@ -59,6 +59,13 @@ void bi_node_outputs(const struct bi_graph *g, bi_value_id id, bi_value_id *out,
     (const bi_value_id[]){__VA_ARGS__},                                                            \
         (int)(sizeof((bi_value_id[]){__VA_ARGS__}) / sizeof(bi_value_id))
 
+/* rel_attention_grad_keys.c: checks inputs q, k, v, r, u, w and dy of both derivatives, and what
+ * they cost. */
+int bi_expect_rel_attention_grad(const struct bi_graph *g, const struct bi_node *node,
+                                 const struct bi_rel_attention_attr *a, struct bioinfer_error *err);
+void bi_cost_rel_attention_grad(const struct bi_graph *g, const struct bi_node *node, double *flops,
+                                double *bytes);
+
 /* Copies a parameter struct into the launch. */
 #define BI_LAUNCH(launch, entry_name, type, ...)                                                   \
     do {                                                                                           \

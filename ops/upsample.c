@@ -42,11 +42,21 @@ bi_value_id bi_upsample(struct bi_graph *g, bi_value_id x, bi_value_id skip)
     return bi_node_add(g, BI_OP_UPSAMPLE, BI_IN(x, skip), NULL);
 }
 
+static void upsample_grad(struct bi_graph *g, const struct bi_node *node, const bi_value_id *dy,
+                          unsigned wanted, bi_value_id *dx)
+{
+    const int64_t times = g->values[node->in[1]].shape[0] / g->values[node->in[0]].shape[0];
+    if (wanted & 1)
+        dx[0] = bi_scale(g, bi_mean_rows(g, dy[0], (int32_t)times), (float)times);
+    dx[1] = dy[0];
+}
+
 const struct bi_op bi_op_upsample = {
     .name = "upsample",
     .infer = upsample_infer,
     .launch = upsample_launch,
     .reference = upsample_reference,
     .cost = bi_cost_bytes,
+    .grad = upsample_grad,
     .required = 3,
 };

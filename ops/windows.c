@@ -4,6 +4,7 @@
  * because neighbouring rows overlap. taps 1 is a crop. */
 #include <string.h>
 
+#include "../kernels/norm_act.h"
 #include "shared.h"
 
 static int windows_infer(struct bi_graph *g, struct bi_node *node, struct bioinfer_error *err)
@@ -42,12 +43,38 @@ bi_value_id bi_windows(struct bi_graph *g, bi_value_id x, int32_t first, int64_t
                        BI_ATTRS(windows, .first = first, .n = (int32_t)n, .taps = taps));
 }
 
+/* A convolution is a product of windows. The derivative by its rows is one of the derivatives of
+ * its products, with the taps in reverse. */
+static void windows_grad(struct bi_graph *g, const struct bi_node *node, const bi_value_id *dy,
+                         unsigned wanted, bi_value_id *dx)
+{
+    const struct bi_windows_attr *a = BI_ATTR(node, windows);
+    const int64_t rows = g->values[node->in[0]].shape[0];
+    const struct bi_value *d = &g->values[dy[0]];
+    const struct bi_node *product = d->kind == BI_VALUE_NODE ? &g->nodes[d->node] : NULL;
+    bi_value_id x, w;
+    (void)wanted;
+    if (a->taps == 1) {
+        dx[0] = bi_pad_rows(g, dy[0], a->first, rows);
+        return;
+    }
+    if (!product || product->op != BI_OP_MATMUL || a->first || a->n + a->taps - 1 != rows) {
+        bi_graph_fail(g, BIOINFER_INTERNAL, "gradient: windows of %d taps have none", a->taps);
+        return;
+    }
+    x = product->in[0];
+    w = bi_weight_flipped(g, product->in[1], a->taps);
+    x = bi_norm_act(g, x, BI_NONE, BI_NONE, BI_NORM_ACT_NONE, a->taps - 1);
+    dx[0] = bi_matmul(g, bi_windows(g, x, 0, rows, a->taps), w);
+}
+
 const struct bi_op bi_op_windows = {
     .name = "windows",
     .infer = windows_infer,
     .cost = windows_cost,
     .first = windows_first,
     .view = BI_VIEW_ROWS,
+    .grad = windows_grad,
     .required = 1,
     .half = {.out = 1, .in = 1, .all = 1},
 };

@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "../../kernels/layernorm_grad.h"
+#include "../../kernels/norm_act.h"
 #include "../../kernels/tensor_edges.h"
 #include "../unit/graph_fix.h"
 
@@ -285,6 +286,122 @@ static void graphs_have_gradients(void)
     }
 }
 
+/* ---- windows of DNA ---- */
+
+enum { ROWS = 9, COLUMNS = 6, INNER = 10, HEADS = 2, KEY = 3 };
+
+static bi_value_id times(struct fix *f, bi_value_id x, int64_t n, int64_t k)
+{
+    return bi_matmul(f->g, x, weight(f, 2, n, k, 0));
+}
+
+/* act(scale x + shift) under a convolution of three rows. */
+static bi_value_id convolve(struct fix *f, bi_value_id x, int64_t k, int act)
+{
+    struct bi_graph *g = f->g;
+    x = bi_norm_act(g, x, weight(f, 1, k, 1, 1), weight(f, 1, k, 1, 0), act, 1);
+    x = bi_windows(g, x, 0, ROWS - 1, 3);
+    return bi_add(g, times(f, x, INNER, 3 * k), weight(f, 1, INNER, 1, 0));
+}
+
+static bi_value_id attend(struct fix *f, bi_value_id x, int64_t n)
+{
+    bi_value_id in[6];
+    in[0] = times(f, bi_windows(f->g, x, 1, n - 1, 1), HEADS * KEY, INNER);
+    in[1] = times(f, x, HEADS * KEY, INNER);
+    in[2] = times(f, x, INNER, INNER);
+    in[3] = weight(f, 2, 2 * n - 1, HEADS * KEY, 0);
+    in[4] = weight(f, 1, HEADS * KEY, 1, 0);
+    in[5] = weight(f, 1, HEADS * KEY, 1, 0);
+    return bi_rel_attention(f->g, in, 1, HEADS, 1, 0.6f);
+}
+
+/* All that stands in models of tracks, from x = rows of a table times the input scale. */
+static bi_value_id build_tracks(struct fix *f, bi_value_id *x, bi_value_id *rows)
+{
+    static const int32_t chosen[] = {2, 0};
+    struct bi_graph *g = f->g;
+    const int64_t n = (ROWS - 1) / 2;
+    bi_value_id fine, y, z;
+    *rows = bi_embedding(g, weight(f, 2, V, COLUMNS, 0),
+                         bi_input(g, "bases", BI_I32, BI_AXIS_FIXED, ROWS));
+    *x = bi_scale_rows(g, *rows, bi_input(g, "scale", BI_F32, BI_AXIS_FIXED, ROWS));
+    fine = convolve(f, bi_windows(g, *x, 1, ROWS - 1, 1), COLUMNS, BI_NORM_ACT_QUICK_GELU);
+    fine = bi_scale(g, bi_add(g, fine, convolve(f, fine, INNER, BI_NORM_ACT_TANH_GELU)), 3);
+    y = bi_pair_pool(g, fine, times(f, fine, INNER, INNER));
+    z = bi_pair_pool(g, fine, BI_NONE);
+    y = bi_add(g, y, bi_norm_act(g, z, BI_NONE, BI_NONE, BI_NORM_ACT_TANH, 0));
+    z = bi_layernorm(g, y, weight(f, 1, INNER, 1, 1), weight(f, 1, INNER, 1, 0), 1e-3f);
+    z = bi_add(g, bi_windows(g, y, 1, n - 1, 1), attend(f, z, n));
+    z = bi_upsample(g, z, bi_windows(g, fine, 2, ROWS - 3, 1));
+    z = bi_norm_act(g, z, BI_NONE, BI_NONE, BI_NORM_ACT_NONE, 1);
+    z = bi_scale(g, bi_depthwise(g, z, weight(f, 2, 3, INNER, 0)), 6);
+    z = bi_norm_act(g, z, BI_NONE, BI_NONE, BI_NORM_ACT_RELU, 0);
+    z = bi_matmul(g, z, bi_weight_rows(g, weight(f, 2, 3, INNER, 0), chosen, 2));
+    z = bi_norm_act(g, z, BI_NONE, BI_NONE, BI_NORM_ACT_SOFTPLUS, 0);
+    return bi_scale(g, bi_windows(g, z, 1, 4, 1), 8);
+}
+
+/* The sum of y, and where wanted its derivative by each scale. */
+static double sum_of_tracks(const float scale[ROWS], double *by_scale)
+{
+    struct fix f;
+    struct bi_memory_plan plan = {0};
+    bi_value_id x, rows, y, d = BI_NONE;
+    double sum = 0;
+    fix_open(&f);
+    memcpy(f.x.scale, scale, ROWS * sizeof *scale);
+    y = build_tracks(&f, &x, &rows);
+    output(&f, y);
+    if (by_scale) {
+        d = bi_scale(f.g, bi_graph_gradient(f.g, y, x), 1);
+        output(&f, d);
+        output(&f, rows);
+    }
+    finish(&f);
+    unsigned char *out = exec_run(&f.x, f.g, &plan);
+    if (CHECK(out != NULL)) {
+        const float *at = (const float *)(const void *)(out + plan.slots[y].offset);
+        for (int i = 0; i < 4 * 2; i++)
+            sum += (double)at[i];
+        for (int i = 0; by_scale && i < ROWS; i++) {
+            const float *dx = (const float *)(const void *)(out + plan.slots[d].offset);
+            const float *row = (const float *)(const void *)(out + plan.slots[rows].offset);
+            by_scale[i] = 0;
+            for (int c = COLUMNS * i; c < COLUMNS * (i + 1); c++)
+                by_scale[i] += (double)dx[c] * (double)row[c];
+        }
+    }
+    free(out);
+    bi_memory_plan_free(&plan);
+    bi_graph_free(&f.g);
+    return sum;
+}
+
+static void tracks_have_gradients(void)
+{
+    float scale[ROWS];
+    double have[ROWS], largest = 0;
+    for (int i = 0; i < ROWS; i++)
+        scale[i] = 1 + 0.2f * (float)i;
+    sum_of_tracks(scale, have);
+    for (int i = 0; i < ROWS; i++) {
+        const float at = scale[i], h = 0.015625f;
+        double y[4], want;
+        for (int k = 0; k < 4; k++) {
+            scale[i] = at + h * (float)(k < 2 ? k - 2 : k - 1);
+            y[k] = sum_of_tracks(scale, NULL);
+        }
+        scale[i] = at;
+        want = (8 * (y[2] - y[1]) - (y[3] - y[0])) / (12 * (double)h);
+        largest = fmax(largest, fabs(want));
+        if (!CHECK(fabs(want - have[i]) <= 1e-4 * (1 + fabs(want))))
+            fprintf(stderr, "    row %d: %g, not %g\n", i, have[i], want);
+    }
+    if (!CHECK(largest > 0.1))
+        fprintf(stderr, "    the largest is %g\n", largest);
+}
+
 static void what_has_none_is_named(void)
 {
     struct bioinfer_error err = {0};
@@ -311,6 +428,7 @@ int main(void)
     TEST(matrices_have_their_derivatives);
     TEST(edges_have_derivatives);
     TEST(graphs_have_gradients);
+    TEST(tracks_have_gradients);
     TEST(what_has_none_is_named);
     return test_report();
 }

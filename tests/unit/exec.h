@@ -54,11 +54,15 @@ static inline float *exec_weight_values(const struct exec *x, const struct bi_va
     int64_t at = 0;
     for (int i = 0; i < v->n_parts; i++) {
         int32_t index = v->parts[i];
-        int64_t cols = x->weight_cols[index], n = x->weight_rows[index] * cols;
-        for (int64_t k = 0; k < n; k++, at++)
-            data[v->transposed ? k % cols * (n / cols) + k / cols : at] =
+        int64_t cols = x->weight_cols[index], taps = v->transposed,
+                width = taps ? cols / taps : cols;
+        int64_t rows = !v->rows ? x->weight_rows[index] : taps ? v->shape[1] / taps : v->shape[0];
+        for (int64_t k = 0; k < rows * cols; k++, at++) {
+            int64_t of = (v->rows ? v->rows[k / cols] : k / cols) * cols + k % cols;
+            data[taps ? (k % width * taps + taps - 1 - k % cols / width) * rows + k / cols : at] =
                 x->weight_offset[index] +
-                exec_number((uint64_t)index << 32 | (uint64_t)k) / sqrtf((float)cols);
+                exec_number((uint64_t)index << 32 | (uint64_t)of) / sqrtf((float)cols);
+        }
     }
     CHECK_EQ(at, bi_value_elements(v));
     return data;
