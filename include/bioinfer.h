@@ -850,6 +850,33 @@ struct bioinfer_tracks_info {
 BIOINFER_API int bioinfer_tracks_get_info(const bioinfer_task *task,
                                           struct bioinfer_tracks_info *info);
 
+/* Which bases of a window the values of some tracks in some bins come from. */
+struct bioinfer_contributions_params {
+    size_t struct_size;
+    const char *head;  /* as in bioinfer_tracks_params, and so are ... */
+    const int *tracks; /* ... these */
+    int n_tracks;      /* 0 = all */
+    int64_t first_bin; /* bins first_bin ... first_bin + n_bins - 1 of those that are given, ... */
+    int64_t n_bins;    /* ... from 0; 0 bins = those of the 256 bases in the middle of them */
+    int64_t memory_limit; /* bytes of activations; 0 = from the free memory */
+    const char *no_rules; /* as in bioinfer_embed_params */
+    int (*progress)(void *user, uint64_t windows, uint64_t bases); /* the same */
+    void *progress_user;
+};
+
+/* Opens the task that gives each record, a window as for bioinfer_tracks_open(), three arrays:
+ * "contributions" [window], "gradient" [window, 4] and "value" [1]. The value is the mean of the
+ * tracks over the bins; the gradient is its derivative by the one-hot input (columns A, C, G, T),
+ * by backward propagation through the whole model in float32; the contribution of a base is the
+ * gradient times the input: its own column, 0 where the window has no base. params may be NULL.
+ * UNSUPPORTED: the head or the model has no derivative. */
+BIOINFER_API int bioinfer_contributions_open(bioinfer_task **out, const bioinfer_model *model,
+                                             const struct bioinfer_contributions_params *params,
+                                             struct bioinfer_error *err);
+/* Tells of the tracks: first_bin and n_bins are those explained, n_rows is the window. */
+BIOINFER_API int bioinfer_contributions_get_info(const bioinfer_task *task,
+                                                 struct bioinfer_tracks_info *info);
+
 /* Values of windows that differ from their record's. Many come in pieces, of which each has the
  * array of the window, too. */
 struct bioinfer_changed {

@@ -438,3 +438,33 @@ void bi_tracks_head(const struct bi_model *m, struct bi_graph *g, bi_value_id x,
         x = bi_bin_sums(g, x, m->tracks.heads[shape->head].n_bins, shape->sums > 1);
     bi_output(g, x, 0, -1, "tracks");
 }
+
+/* The rows that the one node which reads an input makes of it; BI_NONE = there is no such node. */
+static bi_value_id rows_of_input(const struct bi_graph *g, const char *name)
+{
+    bi_value_id found = BI_NONE;
+    for (size_t i = 0; i < g->n_nodes; i++)
+        for (int k = 0; k < BI_NODE_IN; k++) {
+            const bi_value_id id = g->nodes[i].in[k];
+            if (id != BI_NONE && g->values[id].kind == BI_VALUE_INPUT &&
+                !strcmp(g->values[id].name, name))
+                found = g->nodes[i].out[0];
+        }
+    return found;
+}
+
+void bi_tracks_explain(struct bi_graph *g, int64_t first, int64_t n)
+{
+    bi_value_id y, dx;
+    float each;
+    if (g->status)
+        return;
+    y = bi_tracks_crop(g, g->outputs[0].value, first, n);
+    g->n_outputs = 0;
+    dx = bi_graph_gradient(g, y, rows_of_input(g, "bases"));
+    if (g->status)
+        return;
+    each = 1 / (float)(n * g->values[y].shape[1]);
+    bi_output(g, bi_scale(g, y, each), 0, -1, "explained");
+    bi_output(g, bi_scale(g, dx, each), 0, -1, "gradient");
+}

@@ -103,6 +103,10 @@ bi_value_id bi_tracks_transformer(const struct bi_model *m, struct bi_graph *g, 
 /* softplus(x w^T + b) of the tracks that the shape asks for, as output "tracks". */
 void bi_tracks_head(const struct bi_model *m, struct bi_graph *g, bi_value_id x, int w, int b,
                     const struct bi_tracks_shape *shape);
+/* Turns a graph of the tracks of one window, as a family writes it, into that of their explanation:
+ * output 0 becomes the values in bins first ... first + n - 1 divided by their number, [n, tracks],
+ * output 1 the derivative of their sum by the rows that the graph makes of input "bases". */
+void bi_tracks_explain(struct bi_graph *g, int64_t first, int64_t n);
 /* Rows first ... first + kept - 1; x itself when that is all. */
 bi_value_id bi_tracks_crop(struct bi_graph *g, bi_value_id x, int64_t first, int64_t kept);
 

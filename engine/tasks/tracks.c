@@ -156,7 +156,7 @@ static int take_views(struct bi_tracks_task *s, const struct bioinfer_tracks_par
         return bi_fail(err, BIOINFER_UNSUPPORTED,
                        "precision fp16: %s is computed in fp32, as its sites are chosen by rank",
                        s->h->name);
-    bi_tracks_codes(s, p->quarter != 0);
+    bi_tracks_codes(s->codes, p->quarter != 0);
     s->sums = p->sums;
     if (p->sums < BIOINFER_NO_SUMS || p->sums > BIOINFER_SUMS_AND_LOGS)
         return bi_fail(err, BIOINFER_INVALID, "tracks: sums %d, expected up to %d", p->sums,

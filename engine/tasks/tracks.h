@@ -149,8 +149,9 @@ static inline bool bi_view_reversed(const struct bi_tracks_task *s, int view)
     return view >= s->n_shifts;
 }
 
-/* Fills s->codes; quarter: '.' is a quarter of each base. */
-void bi_tracks_codes(struct bi_tracks_task *s, bool quarter);
+/* Fills the codes of all letters, and of their complements; quarter: '.' is a quarter of each
+ * base. */
+void bi_tracks_codes(int32_t codes[2][256], bool quarter);
 /* Writes bases [from, to) of a view of the window, or of a change of it (NULL = none), to bases[0].
  * What moves in at the end of a shifted window is no base. */
 void bi_view_bases(const struct bi_tracks_task *s, const char *sequence,

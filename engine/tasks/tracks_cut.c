@@ -15,11 +15,11 @@ static int64_t clamp(int64_t x, int64_t low, int64_t high)
 
 /* ---- bases ---- */
 
-void bi_tracks_codes(struct bi_tracks_task *s, bool quarter)
+void bi_tracks_codes(int32_t all[2][256], bool quarter)
 {
     static const char letters[] = "ACGT";
     for (int complement = 0; complement < 2; complement++) {
-        int32_t *codes = s->codes[complement];
+        int32_t *codes = all[complement];
         for (int i = 0; i < 256; i++)
             codes[i] = BI_BASE_NONE;
         for (int32_t b = 0; b < 4; b++)
