@@ -159,7 +159,8 @@ struct cli_options {
     const char *genome, *head, *targets, *tracks, *stats, *shifts, *positions, *rope_frequencies,
         *adapter;
     int64_t cluster, window;
-    bool ism, rc;
+    const char *bins;
+    bool ism, rc, contributions;
     /* designs */
     const char **inputs; /* all of them; freed with the process */
     int n_inputs;

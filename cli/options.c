@@ -77,6 +77,10 @@ static const struct cli_option table[] = {
      "of variants: SAD (default), SAR, REF, ALT"},
     {"ism", 0, FLAG, NULL, FIELD(ism), CLI_TRACKS, NULL,
      "every substitution in the intervals of a BED instead of their tracks"},
+    {"contributions", 0, FLAG, NULL, FIELD(contributions), CLI_TRACKS, NULL,
+     "gradient times input: which bases the mean of the tracks in --bins comes from"},
+    {"bins", 0, TEXT, "FIRST-LAST", FIELD(bins), CLI_TRACKS, NULL,
+     "bins that are explained, from 0; default: those of the 256 bases in the middle"},
     {"rc", 0, FLAG, NULL, FIELD(rc), CLI_TRACKS, NULL,
      "mean over both strands"},
     {"shifts", 0, TEXT, "LIST", FIELD(shifts), CLI_TRACKS, NULL,
@@ -379,7 +383,8 @@ static const struct cli_subcommand commands[] = {
      "bioinfer MODEL windows.fasta -o out.npz\n"
      "bioinfer MODEL peaks.bed --genome hg38.fa -o out.h5\n"
      "bioinfer MODEL variants.vcf --genome hg38.fa -o scores.tsv\n"
-     "bioinfer MODEL peaks.bed --genome hg38.fa --ism -o ism.npz\n"},
+     "bioinfer MODEL peaks.bed --genome hg38.fa --ism -o ism.npz\n"
+     "bioinfer MODEL peaks.bed --genome hg38.fa --contributions --tracks 41 -o c.npz\n"},
     {"score", CLI_SCORE,
      "bioinfer score MODEL INPUT... [--method NAME] [--mutations FILE] ...",
      "zero-shot scores of mutations, or pseudo-perplexity",

@@ -35,6 +35,32 @@ static bool is(const char *format, const char *name)
     return format && !strcmp(format, name);
 }
 
+/* Says why contributions cannot be had; false: they cannot. */
+static bool may_explain(const struct run *run)
+{
+    const struct cli_options *o = run->cli->options;
+    const char *why = run->tracker->kind == &variants_kind ? "of variants: give it intervals, a BED"
+                      : o->ism                             ? "beside --ism: ask for one of them"
+                      : o->rc     ? "with --rc: they are those of one strand"
+                      : o->shifts ? "with --shifts: they are those of a window as it is"
+                      : is(o->precision, "fp16") ? "in fp16: they are computed in float32"
+                                                 : NULL;
+
+    if (o->bins && !o->contributions) {
+        cli_say(run->cli, "--bins says which bins --contributions explains");
+        return false;
+    }
+    if (o->contributions && why) {
+        cli_say(run->cli, "--contributions cannot be had %s", why);
+        return false;
+    }
+    if (o->contributions && !o->tracks) {
+        cli_say(run->cli, "--contributions explains the mean of tracks: say which by --tracks");
+        return false;
+    }
+    return true;
+}
+
 /* Refuses what the options cannot ask for together. */
 static int check_options(struct run *run)
 {
@@ -66,6 +92,8 @@ static int check_options(struct run *run)
                 name, holds, o->format);
         return CLI_EXIT_USAGE;
     }
+    if (!may_explain(run))
+        return CLI_EXIT_USAGE;
     if (!cli_job_needs_file(run->cli, o->output))
         return CLI_EXIT_USAGE;
     if (!run->tracker->to_table && !o->output && !o->dry_run) {
@@ -116,6 +144,9 @@ static void describe_options(const struct tracker *t, struct cli_output *text)
     cli_output_printf(text, " stats=");
     for (int i = 0; t->kind == &variants_kind && i < t->n_stats; i++)
         cli_output_printf(text, "%s%s", i ? "," : "", stat_names[t->stats_of[i]]);
+    if (o->contributions)
+        cli_output_printf(text, " contributions=%lld-%lld", (long long)t->first_bin,
+                          (long long)t->n_bins);
     cli_output_printf(text, " no-rule=%s tracks=", o->no_rules);
     for (int i = 0; i < t->chosen.n; i++)
         cli_output_printf(text, "%s%d", i ? "," : "", t->chosen.of[i]);
@@ -180,7 +211,9 @@ static int name_files(struct run *run)
     const struct tracker *t = run->tracker;
     char name[200];
 
-    for (int i = 0; i < t->chosen.n; i++) {
+    if (run->cli->options->contributions)
+        cli_output_printf(&run->names, "contributions\n");
+    for (int i = 0; i < t->chosen.n && !run->cli->options->contributions; i++) {
         track_name(name, sizeof name, &t->targets, t->chosen.of[i]);
         for (char *p = name; *p; p++)
             *p = *p == '\n' ? '_' : *p;

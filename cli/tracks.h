@@ -158,6 +158,7 @@ struct tracker {
     char head[64]; /* the name of the head */
     struct targets targets;
     struct selection chosen;
+    int64_t first_bin, n_bins; /* bins to explain; n_bins 0 = the usual */
     int shifts[MAX_SHIFTS], n_shifts;
     enum track_stat stats_of[N_STATS];
     int n_stats;

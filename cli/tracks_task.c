@@ -32,6 +32,23 @@ static int read_shifts(struct tracker *t, const char *list)
     return CLI_EXIT_OK;
 }
 
+static int read_bins(struct tracker *t, const char *text)
+{
+    long long first, last;
+    int end = 0;
+
+    if (!text)
+        return CLI_EXIT_OK;
+    if (sscanf(text, "%8lld-%8lld%n", &first, &last, &end) != 2 || text[end] || first < 0 ||
+        last < first) {
+        cli_say(NULL, "--bins: '%s': expected FIRST-LAST, as in 447-448", text);
+        return CLI_EXIT_USAGE;
+    }
+    t->first_bin = first;
+    t->n_bins = last - first + 1;
+    return CLI_EXIT_OK;
+}
+
 static int read_stats(struct tracker *t, const char *list)
 {
     if (!list)
@@ -141,11 +158,33 @@ static int begin(struct cli *cli)
     t->cli = cli;
     t->info.struct_size = sizeof t->info;
     if ((code = read_shifts(t, cli->options->shifts)) ||
-        (code = read_stats(t, cli->options->stats)))
+        (code = read_stats(t, cli->options->stats)) || (code = read_bins(t, cli->options->bins)))
         return code;
     if (cli->told) /* this is a worker */
         tracker_set_kind(t);
     return CLI_EXIT_OK;
+}
+
+/* Refreshes what the task says of itself. */
+static void learn(struct tracker *t)
+{
+    t->info.struct_size = sizeof t->info;
+    if (t->cli->options->contributions)
+        bioinfer_contributions_get_info(t->tracks, &t->info);
+    else
+        bioinfer_tracks_get_info(t->tracks, &t->info);
+}
+
+/* Opens the task that explains the tracks that p asks for. */
+static int open_contributions(struct tracker *t, const struct bioinfer_tracks_params *p,
+                              struct bioinfer_error *err)
+{
+    const struct bioinfer_contributions_params q = BIOINFER_PARAMS(
+        struct bioinfer_contributions_params, .head = p->head, .tracks = p->tracks,
+        .n_tracks = p->n_tracks, .first_bin = t->first_bin, .n_bins = t->n_bins,
+        .no_rules = p->no_rules, .progress = tick, .progress_user = t);
+
+    return bioinfer_contributions_open(&t->tracks, t->cli->model, &q, err);
 }
 
 static int open_task(struct cli *cli, cli_tick show)
@@ -170,11 +209,13 @@ static int open_task(struct cli *cli, cli_tick show)
     p.tracks = t->chosen.of;
     p.n_tracks = t->chosen.n;
     p.strand_pairs = t->targets.has_pairs ? t->targets.pairs : NULL;
-    if ((st = bioinfer_tracks_open(&t->tracks, cli->model, &p, &err)))
+    st = o->contributions ? open_contributions(t, &p, &err)
+                          : bioinfer_tracks_open(&t->tracks, cli->model, &p, &err);
+    if (st)
         return cli_fail(cli, CLI_AT_CONFIG, st, &err);
     if (o->profile)
         bioinfer_task_set_profile(t->tracks, 1);
-    bioinfer_tracks_get_info(t->tracks, &t->info);
+    learn(t);
     snprintf(t->head, sizeof t->head, "%s", t->info.head);
     t->n_values = t->info.n_rows * t->info.n_tracks;
     if (o->cluster && t->kind == &variants_kind && o->cluster >= t->info.window / 2) {
@@ -287,7 +328,7 @@ static size_t put_counts(struct tracker *t, char *text, size_t size)
     int n;
 
     if (t->tracks)
-        bioinfer_tracks_get_info(t->tracks, &t->info);
+        learn(t);
     now[0] = t->info.n_whole;
     now[1] = t->info.n_cut;
     now[2] = t->info.cut_tokens;

@@ -38,17 +38,32 @@ static int ask_interval(struct tracker *t, struct unit *u, struct window *w,
     return 0;
 }
 
+/* Contributions as one track of single bases. */
+static int put_bases(struct tracker *t, const struct unit *u, const struct bioinfer_result *r,
+                     struct bioinfer_error *err)
+{
+    struct bioinfer_array a = r->arrays[0];
+
+    a.kind = "tracks";
+    a.n_dims = 2;
+    a.shape[1] = 1;
+    return put_result(t, u, 0, 0, "", &a, 1, err);
+}
+
 static int take_window(struct tracker *t, struct flight *f, const struct bioinfer_result *r,
                        struct bioinfer_error *err)
 {
     const struct unit *u = f->unit;
+    const bool bases = t->cli->options->contributions;
+    const int64_t size = bases ? 1 : t->info.bin_size, first = bases ? 0 : t->info.first_bin;
     int64_t length = 0;
 
     if (t->to_coverage && !r->status) {
         bioinfer_genome_length(t->genome, u->of[0].chrom, &length); /* an interval lies on it */
         cli_output_printf(&t->row, "%s\t%lld\t%lld\t%lld", u->of[0].chrom, (long long)length,
-                          (long long)(u->start + t->info.first_bin * t->info.bin_size),
-                          (long long)t->info.bin_size);
+                          (long long)(u->start + first * size), (long long)size);
+        if (bases)
+            return put_bases(t, u, r, err);
     }
     return put_result(t, u, 0, r->status, r->message, r->arrays, r->n_arrays, err);
 }

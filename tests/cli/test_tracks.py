@@ -312,6 +312,73 @@ class Tracks(unittest.TestCase):
         shared = self.run_it('v.vcf', '--genome', 'g.fa', '--cluster', '100', code=1)
         self.assertIn('1 whole windows', shared.stderr.replace('3 whole', '1 whole'))
 
+    def test_contributions(self):
+        """Three arrays of each window that agree, the same from jobs and shards, and coverage."""
+        self.write('i.bed', 'chrA\t9990\t10010\tmid\nchrB\t2\t3\tedge\n')
+        ask = ['i.bed', '--genome', 'g.fa', '--contributions', '--tracks', '2,5', '-q']
+        self.run_it(*ask, '-o', 'c.npz')
+        got = npz(self.path('c.npz'))
+        self.assertEqual(sorted(got), sorted('%s/%s' % (a, b) for a in ('mid', 'edge')
+                                             for b in ('contributions', 'gradient', 'value')))
+        tracks = self.of_windows(mid=self.window(self.a, 10000 - 2560),
+                                 edge=self.window(self.b, 2 - 2560))
+        for name, start, s in (('mid', 10000 - 2560, self.a), ('edge', 2 - 2560, self.b)):
+            shape, gradient = got[name + '/gradient']
+            self.assertEqual(shape, (WINDOW, 4))
+            window = self.window(s, start).upper()
+            want = tuple(gradient[4 * i + 'ACGT'.index(c)] if c in 'ACGT' else 0
+                         for i, c in enumerate(window))
+            self.assertEqual(got[name + '/contributions'], ((WINDOW,), want))
+            mean = sum(tracks[name][1][b * TRACKS + t] for b in (7, 8) for t in (2, 5)) / 4
+            self.assertLess(abs(got[name + '/value'][1][0] - mean), 1e-5 * mean)
+            self.assertGreater(max(map(abs, gradient)), 1e-3)
+        # bins of one's own choice; here those of the default
+        self.run_it(*ask, '--bins', '7-8', '-o', 'same.npz')
+        self.assertEqual(npz(self.path('same.npz')), got)
+        self.run_it(*ask, '--bins', '0-0', '-o', 'other.npz')
+        self.assertNotEqual(npz(self.path('other.npz')), got)
+        # a job gives the same bytes, and so do shards
+        self.run_it(*ask, '--resume', '-o', 'job.npz')
+        self.assertEqual(npz(self.path('job.npz')), got)
+        for i in ('1/2', '2/2'):
+            subprocess.run([EXE, 'enformer', '--weights', self.model, '--positions', 'formula-pt'] +
+                           ask + ['--shard', i, '-o', 's.npz'], cwd=self.folder, check=True)
+        subprocess.run([EXE, 'merge', 's.npz', '-q'], cwd=self.folder, check=True)
+        self.assertEqual(npz(self.path('s.npz')), got)
+        for i in ('1', '2'):
+            shutil.rmtree(self.path('s.npz.part-%s-of-2' % i), ignore_errors=True)
+            if os.path.exists(self.path('s.npz.part-%s-of-2' % i)):
+                os.remove(self.path('s.npz.part-%s-of-2' % i))
+        # coverage of single bases
+        self.run_it(*ask, '--format', 'bedgraph', '-o', 'bed')
+        self.assertEqual(os.listdir(self.path('bed')), ['contributions.bedgraph'])
+        at = {}
+        for line in read(self.path('bed/contributions.bedgraph')).decode().splitlines():
+            chrom, first, end, value = line.split('\t')
+            for i in range(int(first), int(end)):
+                at[chrom, i] = float(value)
+        values = got['mid/contributions'][1]
+        for i, v in enumerate(values):
+            self.assertLess(abs(at['chrA', 10000 - 2560 + i] - v), 1e-6 * abs(v) + 1e-12)
+
+    def test_contributions_that_cannot_be(self):
+        self.write('i.bed', 'chrA\t9990\t10010\tmid\n')
+        self.write('v.vcf', '##fileformat=VCFv4.2\nchrA\t10001\tv\t%s\tA\n' % self.a[10000])
+        ask = ['--genome', 'g.fa', '-o', 'x.npz']
+        one = ['--contributions', '--tracks', '1']
+        for more, code, part in ((['v.vcf'] + one, 64, 'of variants'),
+                                 (['i.bed', '--contributions'], 64, '--tracks'),
+                                 (['i.bed', '--bins', '1-2'], 64, '--contributions'),
+                                 (['i.bed'] + one + ['--ism'], 64, '--ism'),
+                                 (['i.bed'] + one + ['--rc'], 64, '--rc'),
+                                 (['i.bed'] + one + ['--shifts', '0,1'], 64, '--shifts'),
+                                 (['i.bed'] + one + ['--bins', '3-1'], 64, 'FIRST-LAST'),
+                                 (['i.bed'] + one + ['--bins', '1-2x'], 64, 'FIRST-LAST'),
+                                 (['i.bed'] + one + ['--bins', '0-16'], 64, 'bins 0 to 15')):
+            r = self.run_it(*(more + ask), code=code)
+            self.assertIn(part, r.stderr)
+            self.assertFalse(os.path.exists(self.path('x.npz')))
+
     def test_mutagenesis(self):
         self.write('i.bed', 'chrA\t10000\t10002\tism\n')
         r = self.run_it('i.bed', '--genome', 'g.fa', '--ism', '-o', 'ism.npz')
