@@ -1,8 +1,8 @@
 /* multiquery.cu - attention of which all heads share keys and values, f16 on matrix units.
  *
- * Heads are rows like others: row r of a run is head r % n_heads of query r / n_heads. A block takes
- * 128 rows, which stay in registers. Keys and values come to shared memory 64 (AMD: 32) at a time,
- * where two such tiles have room: one is read while the other arrives.
+ * Heads are rows like others: row r of a run is head r % n_heads of query r / n_heads. A block
+ * takes 128 rows, which stay in registers. Keys and values come to shared memory 64 (AMD: 32) at
+ * a time, where two such tiles have room: one is read while the other arrives.
  *
  * A capped logit needs no maximum: e^z of |z| <= cap is a number of f16. Others have the largest of
  * their row taken away as it grows. Sums are f32, of exponentials that are not rounded.
@@ -41,15 +41,15 @@ template <int E> struct mq_tiles {
     };
 };
 
-/* What a wave holds of its rows. */
+/* The rows of a wave. */
 template <int E> struct mq_rows {
     frag q[MQ_MT][MQ_KT];
     acc o[MQ_MT][E / 16];
     float max[MQ_MT][ACC_ROWS], sum[MQ_MT][ACC_ROWS];
-    const float *bias[MQ_MT][ACC_ROWS]; /* of the first keys; NULL = none */
+    const float *bias[MQ_MT][ACC_ROWS]; /* the first keys' for each row; NULL = there is none */
 };
 
-/* Row r of the run and head width columns of it, to shared memory; zero where there is nothing. */
+/* Copies rows of q from `first` of the run on to shared memory; zero where there is nothing. */
 DEV void mq_read_queries(const struct bi_multiquery_params &p, int64_t start, int first, f16 *to)
 {
     const f16 *q = (const f16 *)p.q;

@@ -1,8 +1,8 @@
 /* rotate.c - queries and keys come to attention rotated.
  *
- * rotate_early: the norm that makes them rotates them, in float32 before they are rounded. Attention that copies
- * tiles straight into matrix units (BI_TARGET_ROTATES) has no place to rotate them; there the
- * linear that makes them does it too, or else a rope of their own.
+ * rotate_early: the norm that makes them rotates them, in float32 before they are rounded.
+ * Attention that copies tiles straight into matrix units (BI_TARGET_ROTATES) has no place to rotate
+ * them; there the linear that makes them does it too, or else a rope of their own.
  * multiquery_rope: ropes of their own, as every block of queries would rotate all keys anew. */
 #include "../../kernels/linear.h"
 #include "rule.h"

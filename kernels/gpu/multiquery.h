@@ -31,16 +31,16 @@ static inline void bi_gpu_grid_multiquery(const void *params, const struct bi_co
 #define BI_GPU_MULTIQUERY_CAP 10.0f
 BI_GPU_TAKES_OF(multiquery_f16, multiquery,
                 (call->half_in & 1) && !p->table && (!p->bias || p->pool % 16 == 0))
-BI_GPU_TAKES_OF(multiquery_capped, multiquery,
+BI_GPU_TAKES_OF(mq_capped, multiquery,
                 bi_gpu_takes_multiquery_f16(call) && p->cap > 0 &&
                     p->cap <= BI_GPU_MULTIQUERY_CAP && p->e <= 192)
-BI_GPU_TAKES_OF(multiquery_plain, multiquery,
+BI_GPU_TAKES_OF(mq_plain, multiquery,
                 bi_gpu_takes_multiquery_f16(call) && p->cap <= 0 && p->e <= 128)
 
 /* clang-format off */
 #define BI_GPU_ENTRIES_multiquery(E) \
-    E(multiquery_capped_f16_f16, multiquery, multiquery, 256, 86016, multiquery, multiquery_capped) \
-    E(multiquery_f16_f32, multiquery, multiquery, 256, 69632, multiquery, multiquery_plain)         \
+    E(multiquery_capped_f16_f16, multiquery, multiquery, 256, 86016, multiquery, mq_capped) \
+    E(multiquery_f16_f32, multiquery, multiquery, 256, 69632, multiquery, mq_plain)         \
     E(multiquery_f32, multiquery_f32, multiquery, 256, 45184, multiquery_f32, f32)
 /* clang-format on */
 
