@@ -3,15 +3,18 @@
 
     bench/alphagenome.py BIOINFER PORT [--size full|eighth|small] [--windows 16384,131072]
                          [--heads human.dnase.128,human.rna_seq.1] [--device cpu] [--repeat 3]
+                         [--precision fp32,fp16]
 
 PORT: the folder of the package alphagenome_pytorch, as of tools/golden_alphagenome.py, which also
 makes the random weights. A table: milliseconds a window of either, and the ratio. The command's
-time is that of a file of 1 + N windows less that of one, so that opening is in neither; the port's
-is the median of N calls of the same head, float32, and on a GPU bfloat16 by autocast and compiled,
-too. Needs torch, safetensors; a few minutes on one GPU.
+time is that of a file of 1 + N windows less that of one, so that opening is in neither, and has the
+writing of results in it; beside it stands the sum over its kernels (--profile), which the ratios are
+of. The port's is the median of N calls of the same head, float32, and on a GPU bfloat16 by autocast
+and compiled, too; its results stay on the device. Needs torch, safetensors; a few minutes on one GPU.
 """
 import argparse
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -28,21 +31,27 @@ import golden_alphagenome as golden
 from golden_tracks import one_hot, sequence
 
 
-def ours(args, folder, head, window):
-    """Seconds a window."""
-    took = []
-    for n in (1, 1 + args.repeat):
-        path = os.path.join(folder, '%d.fa' % n)
-        with open(path, 'w', encoding='ascii') as f:
-            for i in range(n):
-                f.write('>w%d\n%s\n' % (i, sequence(window, i).upper()))
-        start = time.perf_counter()
-        subprocess.run([args.bioinfer, 'alphagenome', path, '--weights', folder, '--head', head,
-                        '--window', str(window), '--device', args.device, '-o',
-                        os.path.join(folder, 'out.npz'), '--progress', 'off', '--quiet'],
-                       check=True)
-        took.append(time.perf_counter() - start)
-    return (took[1] - took[0]) / args.repeat
+def run(args, folder, head, window, precision, n, *more):
+    """Computes n windows: seconds, and what is said."""
+    path = os.path.join(folder, '%d.fa' % n)
+    with open(path, 'w', encoding='ascii') as f:
+        for i in range(n):
+            f.write('>w%d\n%s\n' % (i, sequence(window, i).upper()))
+    start = time.perf_counter()
+    done = subprocess.run([args.bioinfer, 'alphagenome', path, '--weights', folder, '--head', head,
+                           '--window', str(window), '--device', args.device, '--precision',
+                           precision, '-o', os.path.join(folder, 'out.npz'), '--progress', 'off',
+                           '--quiet', *more], check=True, stderr=subprocess.PIPE, text=True)
+    return time.perf_counter() - start, done.stderr
+
+
+def ours(args, *what):
+    """Seconds a window, and those in kernels."""
+    one, many = (run(args, *what, n)[0] for n in (1, 1 + args.repeat))
+    rows = run(args, *what, 2, '--profile')[1].splitlines()
+    kernels = sum(float(row.split()[2]) for row in rows
+                  if re.match(r'\w+ +\d+( +[\d.]+){4}$', row)) / 1e3
+    return (many - one) / args.repeat, kernels / 2
 
 
 def theirs(args, model, head, window, half):
@@ -81,6 +90,7 @@ def main():
     p.add_argument('--heads', default='human.dnase.128,human.rna_seq.1')
     p.add_argument('--device', default='cpu')
     p.add_argument('--repeat', type=int, default=3)
+    p.add_argument('--precision', default='fp32')
     args = p.parse_args()
     args.bioinfer = os.path.abspath(args.bioinfer)
     with tempfile.TemporaryDirectory() as folder:
@@ -92,14 +102,17 @@ def main():
         if args.device != 'cpu':
             model.cuda()
             kinds += [('bfloat16', True, model), ('compiled', True, torch.compile(model))]
-        print('%-28s %8s %10s' % ('head', 'window', 'bioinfer') +
+        print('%-24s %8s %-5s %10s %10s' % ('head', 'window', '', 'bioinfer', 'kernels') +
               ''.join(' %17s' % ('port ' + k) for k, _, _ in kinds))
         for head in args.heads.split(','):
             for window in map(int, args.windows.split(',')):
                 port = [theirs(args, m, head, window, half) for _, half, m in kinds]
-                own = ours(args, folder, head, window)
-                print('%-28s %8d %7.1f ms' % (head, window, 1e3 * own) +
-                      ''.join(' %7.1f ms %5.2fx' % (1e3 * t, t / own) for t in port), flush=True)
+                for precision in args.precision.split(','):
+                    own, kernels = ours(args, folder, head, window, precision)
+                    print('%-24s %8d %-5s %7.1f ms %7.1f ms' %
+                          (head, window, precision, 1e3 * own, 1e3 * kernels) +
+                          ''.join(' %7.1f ms %5.2fx' % (1e3 * t, t / kernels) for t in port),
+                          flush=True)
 
 
 if __name__ == '__main__':
