@@ -170,8 +170,8 @@ static void describe_options(const struct run *run, char *text, size_t size)
         n += snprintf(text + n, size - (size_t)n, " strand=both");
     if (w->stats.lambda > 0 && n >= 0 && (size_t)n < size)
         snprintf(text + n, size - (size_t)n,
-                 " lambda=%.10g karlin-k=%.10g db-size=%.0f max-evalue=%.10g", w->stats.lambda,
-                 w->stats.k, w->stats.residues, w->stats.most);
+                 " lambda=%.10g karlin-k=%.10g db-size=%.0f db-records=%.0f max-evalue=%.10g",
+                 w->stats.lambda, w->stats.k, w->stats.residues, w->stats.records, w->stats.most);
 }
 
 static int open_job(struct run *run)

@@ -138,9 +138,10 @@ void cli_pairs_close(struct cli_pairs *p); /* accepts a zeroed one */
 /* Statistics of local scores, where the format has them. */
 struct cli_align_stats {
     double lambda, k;
-    bool even;       /* scores are rounded down to even ones */
-    double residues; /* to be searched; 0 = those of the target */
-    double most;     /* E-value of a pair that is written */
+    double alpha, beta, spread, covariance, gap; /* lengths of alignments; 0 = not known */
+    bool even;                                   /* scores are rounded down to even ones */
+    double residues, records;                    /* to be searched; 0 residues: the target's */
+    double most;                                 /* E-value of a pair that is written */
 };
 
 struct cli_align_out {

@@ -355,12 +355,12 @@ static void put_blast(const struct cli_align_out *w, const struct bioinfer_recor
     put_tab_number(w, w->reverse ? a->target_end : a->target_begin + 1);
     put_tab_number(w, w->reverse ? a->target_begin + 1 : a->target_end);
     cli_output_printf(w->out,
-                      e < 1e-180  ? "\t0.0"
-                      : e < 0.001 ? "\t%.2e"
-                      : e < 0.1   ? "\t%.3f"
-                      : e < 1     ? "\t%.2f"
-                      : e < 10    ? "\t%.1f"
-                                  : "\t%.0f",
+                      e < 1e-180   ? "\t0.0"
+                      : e < 0.0009 ? "\t%.2e"
+                      : e < 0.1    ? "\t%.3f"
+                      : e < 1      ? "\t%.2f"
+                      : e < 10     ? "\t%.1f"
+                                   : "\t%.0f",
                       e);
     cli_output_printf(w->out,
                       bits > 9999   ? "\t%.3e\n"

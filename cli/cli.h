@@ -152,7 +152,7 @@ struct cli_options {
     const char *mode, *ties, *cigar, *free_ends, *min_score, *min_identity;
     const char *lambda, *karlin_k, *max_evalue, *strand;
     const char *values, *identity_of, *names, *shape; /* matrices of all pairs */
-    int64_t db_size;
+    int64_t db_size, db_records;
     bool all_vs_all, one_vs_all, score_only, local;
     int64_t memory_limit, db_memory, /* MiB */
         block_pairs;

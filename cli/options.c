@@ -247,6 +247,8 @@ static const struct cli_option table[] = {
      "write no pair with a smaller share of equal columns, 0 to 1"},
     {"db-size", 0, COUNT, "N", FIELD(db_size), CLI_ALIGN, NULL,
      "residues to be searched, for E-values (default: the target's)"},
+    {"db-records", 0, COUNT, "N", FIELD(db_records), CLI_ALIGN, NULL,
+     "sequences that they are of, for E-values of nucleotides (default: 1)"},
     {"max-evalue", 0, TEXT, "X", FIELD(max_evalue), CLI_ALIGN, NULL,
      "write no pair with a larger E-value; with --format blast"},
     {"lambda", 0, TEXT, "X", FIELD(lambda), CLI_ALIGN, NULL,
