@@ -1,0 +1,223 @@
+/* kept_test.c - kept values: programs give and take them, whole and in part; where memory of the
+ * device does not do they lie on the host, and the numbers are the same.
+ *
+ *   kept_test MODEL */
+#include <string.h>
+
+#include "../../engine/engine.h"
+#include "../test.h"
+
+enum { ROWS = 24, WIDTH = 8, N = ROWS * WIDTH, SIZE = N * (int)sizeof(float) };
+
+/* y = 2 x stays on the device, z = 3 x does not. */
+static int build_giver(void *user, struct bi_graph *g, struct bioinfer_error *err)
+{
+    bi_value_id x, z;
+    (void)user;
+    (void)err;
+    g->n_tokens = g->longest = ROWS;
+    g->n_seqs = 1;
+    x = bi_input_rows(g, "x", BI_AXIS_FIXED, ROWS, WIDTH);
+    z = bi_scale(g, x, 3);
+    bi_output_kept(g, bi_scale(g, x, 2), "y");
+    bi_output(g, z, 0, -1, "z");
+    return 0;
+}
+
+/* y + b */
+static int build_taker(void *user, struct bi_graph *g, struct bioinfer_error *err)
+{
+    bi_value_id y;
+    (void)user;
+    (void)err;
+    g->n_tokens = g->longest = ROWS;
+    g->n_seqs = 1;
+    y = bi_input_kept(g, "y", BI_AXIS_FIXED, ROWS, WIDTH);
+    bi_output(g, bi_add(g, y, bi_input_rows(g, "b", BI_AXIS_FIXED, ROWS, WIDTH)), 0, -1, "sum");
+    return 0;
+}
+
+static const struct bi_recipe giver = {.key = {{1}}, .build = build_giver};
+static const struct bi_recipe taker = {.key = {{2}}, .build = build_taker};
+
+static struct bi_exec_slot *begin(struct bi_exec *x, const struct bi_recipe *recipe)
+{
+    const struct bi_exec_batch batch = {.recipe = recipe,
+                                        .counts = {.n_tokens = ROWS, .n_seqs = 1, .longest = ROWS}};
+    struct bioinfer_error err = {0};
+    struct bi_exec_slot *slot = NULL;
+    if (!CHECK_EQ(bi_exec_begin(x, &batch, &slot, &err), 0))
+        fprintf(stderr, "    %s\n", err.text);
+    return slot;
+}
+
+static const float *finish(struct bi_exec *x, struct bi_exec_slot *s, int output)
+{
+    int64_t ld;
+    CHECK_EQ(bi_exec_submit(x, s, NULL), 0);
+    CHECK_EQ(bi_exec_wait(x, s, NULL), 0);
+    return bi_exec_output(s, &s->plan->graph->outputs[output], &ld);
+}
+
+/* Gives rows of y, which are 2 (first + i), to the beginning of a kept value. */
+static void give(struct bi_exec *x, struct bi_kept *kept, float first, int row, int n_rows)
+{
+    struct bi_exec_slot *s = begin(x, &giver);
+    const uint64_t row_size = WIDTH * sizeof(float);
+    const float *z;
+    float *in = bi_exec_input(s, "x");
+    for (int i = 0; i < N; i++)
+        in[i] = first + (float)i;
+    bi_kept_give(s, &s->plan->graph->outputs[0], (uint64_t)row * row_size, kept, 0,
+                 (uint64_t)n_rows * row_size);
+    z = finish(x, s, 1);
+    CHECK(s->plan->memory.download_size < s->plan->memory.output_size);
+    for (int i = 0; i < N; i++)
+        CHECK_EQ((long)z[i], (long)(3 * (first + (float)i)));
+}
+
+/* Takes a whole kept value and, in place of rows [row, row + n_rows), those of a patch; adds 1. */
+static void take(struct bi_exec *x, struct bi_kept *kept, struct bi_kept *patch, int row,
+                 int n_rows, float got[N])
+{
+    struct bi_exec_slot *s = begin(x, &taker);
+    const uint64_t row_size = WIDTH * sizeof(float);
+    float *in = bi_exec_input(s, "b");
+    CHECK(s->plan->memory.upload_size < s->plan->memory.input_size);
+    CHECK(!bi_exec_input(s, "y"));
+    for (int i = 0; i < N; i++)
+        in[i] = 1;
+    bi_kept_take(s, "y", 0, kept, 0, SIZE);
+    bi_kept_take(s, "none", 0, kept, 0, SIZE); /* is passed over */
+    if (patch)
+        bi_kept_take(s, "y", (uint64_t)row * row_size, patch, 0, (uint64_t)n_rows * row_size);
+    memcpy(got, finish(x, s, 0), SIZE);
+}
+
+/* Whole and patched, as often as asked for: the numbers that must come. */
+static void check(struct bi_exec *x, struct bi_kept *kept, struct bi_kept *patch)
+{
+    float got[N];
+    take(x, kept, NULL, 0, 0, got);
+    for (int i = 0; i < N; i++)
+        CHECK_EQ((long)got[i], 2 * i + 1);
+    take(x, kept, patch, 4, 3, got);
+    for (int i = 0; i < N; i++) {
+        const bool patched = i / WIDTH >= 4 && i / WIDTH < 7;
+        /* the patch is rows 5 to 7 of the numbers from 1,000 on */
+        CHECK_EQ((long)got[i], patched ? 2 * (1000 + i + WIDTH) + 1 : 2 * i + 1);
+    }
+}
+
+static void make_both(struct bi_exec *x, struct bi_kept **kept, struct bi_kept **patch)
+{
+    CHECK_EQ(bi_kept_new(kept, x, SIZE, NULL), 0);
+    CHECK_EQ(bi_kept_new(patch, x, SIZE / 8, NULL), 0);
+    give(x, *kept, 0, 0, ROWS);
+    give(x, *patch, 1000, 5, 3);
+}
+
+/* The bytes that the larger of both programs takes alone. */
+static int64_t alone(const struct bi_exec *x)
+{
+    uint64_t most = 0;
+    for (int i = 0; i < BI_PLAN_CACHE; i++) {
+        const struct bi_memory_plan *m = x->plans[i] ? &x->plans[i]->memory : NULL;
+        const uint64_t size = !m ? 0
+                                 : m->activation_size + m->input_size + m->output_size +
+                                       m->upload_size + m->download_size;
+        most = size > most ? size : most;
+    }
+    return (int64_t)most;
+}
+
+/* On the device: nothing is allocated again, and a block that is freed serves the next of its
+ * size. */
+static int64_t on_the_device(struct bioinfer_model *model)
+{
+    struct bi_exec *x = NULL;
+    struct bi_kept *kept, *patch, *other, *was;
+    uint64_t allocations;
+    int64_t limit;
+    CHECK_EQ(bi_exec_new(&x, model, 0, NULL), 0);
+    make_both(x, &kept, &patch);
+    check(x, kept, patch);
+    CHECK(kept->device.ptr && !kept->host);
+    CHECK_EQ(x->kept_size, kept->device.size + patch->device.size);
+    allocations = x->profile.allocations;
+    for (int i = 0; i < 4; i++) {
+        was = kept;
+        bi_kept_free(x, &kept);
+        bi_kept_free(x, &patch);
+        CHECK(!kept);
+        make_both(x, &kept, &patch);
+        CHECK(kept == was);
+        check(x, kept, patch);
+    }
+    CHECK_EQ(x->profile.allocations, allocations);
+    CHECK_EQ(bi_kept_new(&other, x, SIZE, NULL), 0); /* both are somebody's */
+    CHECK(other != kept && other != patch);
+    limit = alone(x);
+    bi_kept_free(x, &other);
+    x->memory_limit = (uint64_t)limit; /* from now on: those that are there move to the host */
+    check(x, kept, patch);
+    CHECK(!kept->device.ptr && kept->host && !patch->device.ptr && patch->host);
+    CHECK_EQ(x->kept_size, 0);
+    bi_exec_free(&x);
+    return limit;
+}
+
+/* A limit that does for each program alone. */
+static void on_the_host(struct bioinfer_model *model, int64_t limit)
+{
+    struct bi_exec *x = NULL;
+    struct bi_kept *kept, *patch;
+    CHECK_EQ(bi_exec_new(&x, model, limit, NULL), 0);
+    for (int i = 0; i < 2; i++) {
+        make_both(x, &kept, &patch);
+        check(x, kept, patch);
+        CHECK(kept->host && patch->host);
+        bi_kept_free(x, &kept);
+        bi_kept_free(x, &patch);
+    }
+    bi_exec_free(&x);
+}
+
+static void too_many(struct bioinfer_model *model)
+{
+    struct bioinfer_error err = {0};
+    struct bi_exec *x = NULL;
+    struct bi_exec_slot *s;
+    struct bi_kept *kept;
+    CHECK_EQ(bi_exec_new(&x, model, 0, NULL), 0);
+    CHECK_EQ(bi_kept_new(&kept, x, SIZE, NULL), 0);
+    s = begin(x, &taker);
+    for (int i = 0; i <= BI_EXEC_COPIES; i++)
+        bi_kept_take(s, "y", 0, kept, 0, SIZE);
+    CHECK_EQ(bi_exec_submit(x, s, &err), BIOINFER_INTERNAL);
+    CHECK_HAS(err.text, "copies of kept values");
+    CHECK_EQ(s->state, BI_SLOT_IDLE);
+    bi_exec_free(&x);
+}
+
+int main(int argc, char **argv)
+{
+    static const char *const devices[] = {"cpu", "reference"};
+    struct bioinfer_error err = {0};
+    bioinfer_context *ctx = NULL;
+    if (argc != 2 || bioinfer_context_new(&ctx, NULL, &err))
+        return 2;
+    for (size_t i = 0; i < BI_COUNT(devices); i++) {
+        const struct bioinfer_model_params mp = {.struct_size = sizeof mp, .device = devices[i]};
+        bioinfer_model *model = NULL;
+        if (bioinfer_model_open(&model, ctx, argv[1], &mp, &err)) {
+            fprintf(stderr, "%s\n", err.text);
+            return 2;
+        }
+        on_the_host(model, on_the_device(model));
+        too_many(model);
+        bioinfer_model_close(&model);
+    }
+    bioinfer_context_free(&ctx);
+    return test_report();
+}
