@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+"""bench/tensornet_device.py --bioinfer EXE --weights FILE - atoms on a GPU: right, and how fast.
+
+For each file (XYZ, or PDB in gzip) one row: the largest differences between the device and the CPU
+of energies (eV for an atom) and forces (eV/angstrom), the time of a frame within a file of frames
+(the difference of two runs, text and start-up of the first not in it), how many launches a frame
+is, the time of its kernels and of those of them that find edges (--profile), and the time of a step
+of molecular dynamics (the difference of two runs). Below: whether steps of one submission are those
+of one each, to the bit. Exit 1 where a check fails. Takes about two minutes; needs no packages.
+
+    python bench/tensornet_device.py --bioinfer build/cli/bioinfer --weights matpes-pbe.state.pt \\
+        a.xyz b.pdb.gz
+"""
+import argparse
+import gzip
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+FINDS = ('atom_cells', 'edge_count', 'edge_start', 'edge_list', 'edge_reverse')
+
+
+def arguments():
+    p = argparse.ArgumentParser(description=__doc__,
+                                formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument('files', nargs='+')
+    p.add_argument('--bioinfer', required=True)
+    p.add_argument('--weights', required=True)
+    p.add_argument('--device', default='cuda:0')
+    p.add_argument('--steps', type=int, default=0, help='of dynamics (default: 400,000 atoms)')
+    p.add_argument('--repeat', type=int, default=2, help='the fastest of so many runs')
+    return p.parse_args()
+
+
+def read(path):
+    """Symbols and places: of the first model of a PDB, of the first frame of an XYZ."""
+    if '.pdb' not in path:
+        with open(path) as file:
+            lines = file.read().splitlines()
+        atoms = [line.split() for line in lines[2:2 + int(lines[0])]]
+        return [(a[0], *map(float, a[1:4])) for a in atoms]
+    with (gzip.open if path.endswith('.gz') else open)(path, 'rt') as file:
+        lines = file.read().split('ENDMDL')[0].splitlines()
+    return [(line[76:78].strip() or line[12:16].strip()[0], float(line[30:38]),
+             float(line[38:46]), float(line[46:54]))
+            for line in lines if line.startswith(('ATOM', 'HETATM'))]
+
+
+def write(path, atoms, n):
+    with open(path, 'w') as file:
+        for i in range(n):
+            file.write('%d\n\n' % len(atoms))
+            for s, x, y, z in atoms:
+                file.write('%s %.6f %.6f %.6f\n' % (s, x + 0.01 * (i % 100), y, z))
+
+
+def run(o, *args):
+    """Seconds, and what is said."""
+    start = time.monotonic()
+    done = subprocess.run([o.bioinfer, *map(str, args), '--weights', o.weights],
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if done.returncode:
+        sys.exit('%s: %s' % (' '.join(map(str, args)), done.stdout))
+    return time.monotonic() - start, done.stdout
+
+
+def frames(o, atoms):
+    """The largest differences for an atom and of forces, and seconds of a frame."""
+    told = []
+    for device in o.device, 'cpu':
+        write('in.xyz', atoms, 1)
+        run(o, 'tensornet', 'in.xyz', '--device', device, '--forces', '-o', device[:3] + '.jsonl')
+        with open(device[:3] + '.jsonl') as file:
+            told.append(json.loads(file.readline()))
+    energy = abs(told[0]['energy'] - told[1]['energy']) / len(atoms)
+    force = max(abs(a - b) for f, g in zip(told[0]['forces'], told[1]['forces'])
+                for a, b in zip(f, g))
+    n, seconds = max(2, 100000 // len(atoms)), []
+    for count in 1, n + 1:
+        write('in.xyz', atoms, count)
+        seconds.append(min(run(o, 'tensornet', 'in.xyz', '--device', o.device, '-o',
+                               'out.extxyz')[0] for _ in range(o.repeat)))
+    return energy, force, (seconds[1] - seconds[0]) / n
+
+
+def kernels(o, atoms):
+    """Launches of a frame, milliseconds of all kernels and of those that find edges."""
+    write('in.xyz', atoms, 1)
+    text = run(o, 'tensornet', 'in.xyz', '--device', o.device, '-o', 'out.extxyz', '--profile')[1]
+    rows = re.findall(r'^(\w+) +(\d+) +([\d.]+) ', text, re.M)
+    return (sum(int(row[1]) for row in rows), sum(float(row[2]) for row in rows),
+            sum(float(row[2]) for row in rows if row[0] in FINDS))
+
+
+def moved(o, steps, every):
+    """Seconds of a run of dynamics, and its last frame."""
+    if os.path.exists('md.extxyz'):
+        os.remove('md.extxyz')
+    seconds = run(o, 'md', 'in.xyz', '--device', o.device, '--steps', steps, '--every', every,
+                  '--dt', 0.25, '--temperature', 100, '-o', 'md.extxyz')[0]
+    with open('md.extxyz') as file:
+        last = file.read().split(' step=%d ' % steps)[-1]
+    return seconds, re.sub(r' every=\d+', '', last)
+
+
+def main():
+    o = arguments()
+    o.bioinfer, o.weights = os.path.abspath(o.bioinfer), os.path.abspath(o.weights)
+    files = [os.path.abspath(path) for path in o.files]
+    failed = 0
+    print('%-22s %6s %9s %9s %10s %9s %11s %10s %10s' % (
+        'file', 'atoms', 'dE/atom', 'dF', 'frame ms', 'launches', 'kernels ms', 'edges ms',
+        'step ms'))
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        for path in files:
+            atoms = read(path)
+            energy, force, seconds = frames(o, atoms)
+            launches, all_ms, edge_ms = kernels(o, atoms)
+            steps = o.steps or max(20, 400000 // len(atoms))
+            write('in.xyz', atoms, 1)
+            few = min(moved(o, 1, 1)[0] for _ in range(o.repeat))
+            step = (moved(o, steps + 1, steps + 1)[0] - few) / steps
+            print('%-22s %6d %9.1e %9.1e %10.3f %9d %11.3f %10.3f %10.3f' % (
+                os.path.basename(path), len(atoms), energy, force, 1e3 * seconds, launches, all_ms,
+                edge_ms, 1e3 * step), flush=True)
+            same = moved(o, 12, 1)[1] == moved(o, 12, 12)[1]
+            if not same or energy > 2e-5 or force > 5e-3:
+                failed = 1
+                print('%s: %s' % (os.path.basename(path),
+                                  'differs from the CPU' if same else 'steps differ'))
+    print('FAILED' if failed else 'steps of one submission are those of one each')
+    return failed
+
+
+if __name__ == '__main__':
+    sys.exit(main())
