@@ -3,7 +3,7 @@
 
     bench/alphagenome.py BIOINFER PORT [--size full|eighth|small] [--windows 16384,131072]
                          [--heads human.dnase.128,human.rna_seq.1] [--device cpu] [--repeat 3]
-                         [--precision fp32,fp16]
+                         [--precision fp32,fp16] [--kinds float32,bfloat16,compiled]
 
 PORT: the folder of the package alphagenome_pytorch, as of tools/golden_alphagenome.py, which also
 makes the random weights. A table: milliseconds a window of either, and the ratio. The command's
@@ -91,6 +91,7 @@ def main():
     p.add_argument('--device', default='cpu')
     p.add_argument('--repeat', type=int, default=3)
     p.add_argument('--precision', default='fp32')
+    p.add_argument('--kinds', default='float32,bfloat16,compiled')
     args = p.parse_args()
     args.bioinfer = os.path.abspath(args.bioinfer)
     with tempfile.TemporaryDirectory() as folder:
@@ -102,6 +103,7 @@ def main():
         if args.device != 'cpu':
             model.cuda()
             kinds += [('bfloat16', True, model), ('compiled', True, torch.compile(model))]
+        kinds = [k for k in kinds if k[0] in args.kinds.split(',')]
         print('%-24s %8s %-5s %10s %10s' % ('head', 'window', '', 'bioinfer', 'kernels') +
               ''.join(' %17s' % ('port ' + k) for k, _, _ in kinds))
         for head in args.heads.split(','):

@@ -25,7 +25,6 @@ struct bi_queue {
     void *scratch; /* n_threads pieces of scratch_size */
     size_t scratch_size;
     struct counter *counters; /* one per launch */
-    int64_t *tasks;
     int n_counters;
 };
 
@@ -224,7 +223,6 @@ static void cpu_queue_free(struct bi_queue **queue)
         return;
     bi_free(q->device->env, q->scratch);
     bi_free(q->device->env, q->counters);
-    bi_free(q->device->env, q->tasks);
     bi_free(q->device->env, q);
     *queue = NULL;
 }
@@ -255,16 +253,10 @@ static int cpu_prepare(struct bi_queue *q, struct bi_program *program, struct bi
     }
     if (program->n_launches > q->n_counters) {
         struct counter *counters = bi_calloc(env, (size_t)program->n_launches, sizeof *counters);
-        int64_t *tasks = bi_calloc(env, (size_t)program->n_launches, sizeof *tasks);
-        if (!counters || !tasks) {
-            bi_free(env, counters);
-            bi_free(env, tasks);
+        if (!counters)
             return bi_fail(err, BIOINFER_NOMEM, "counters of %d launches", program->n_launches);
-        }
         bi_free(env, q->counters);
-        bi_free(env, q->tasks);
         q->counters = counters;
-        q->tasks = tasks;
         q->n_counters = program->n_launches;
     }
     return 0;
@@ -287,7 +279,8 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* What one thread does: launches [first, end), its share of tasks, a barrier after each. In a loop
+/* What one thread does: launches [first, end), its share of tasks, a barrier after each. How many
+ * tasks a launch has is asked behind the launches before it, which may have set counts. In a loop
  * thread 0 winds a counter back behind the barrier that ends its launch; nobody reads it before
  * the barrier of the next one. */
 static void run_launches(struct bi_queue *q, const struct bi_program *program, int first, int end,
@@ -298,7 +291,7 @@ static void run_launches(struct bi_queue *q, const struct bi_program *program, i
     for (int i = first; i < end; i++) {
         const struct bi_launch *l = &program->launches[i];
         const struct bi_cpu_entry *e = l->function;
-        int64_t task, n = q->tasks[i];
+        int64_t task, n = e->tasks(l->params, q->device->n_threads);
         while ((task = atomic_fetch_add_explicit(&q->counters[i].next, 1, memory_order_relaxed)) <
                n)
             e->run(l->params, task, n, scratch);
@@ -349,12 +342,8 @@ static int cpu_submit(struct bi_queue *q, int slot, const struct bi_program *pro
     struct submit s = {q, program, counts->n_steps};
     (void)slot;
     (void)err;
-    for (int i = 0; i < program->n_launches; i++) {
-        const struct bi_launch *l = &program->launches[i];
-        const struct bi_cpu_entry *e = l->function;
-        q->tasks[i] = e->tasks(l->params, q->device->n_threads);
+    for (int i = 0; i < program->n_launches; i++)
         atomic_store_explicit(&q->counters[i].next, 0, memory_order_relaxed);
-    }
     bi_team_run(q->device->env, q->device->n_threads, run_thread, &s);
     return 0;
 }
