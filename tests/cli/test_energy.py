@@ -10,6 +10,7 @@ import json
 import math
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -18,6 +19,7 @@ import unittest
 
 EXE = ROOT = ""
 GPA = 160.2176634
+LAUNCHES = 117  # two layers, forces, and five that find the edges
 
 
 def setUpModule():
@@ -252,6 +254,16 @@ class Command(unittest.TestCase):
             notes = [line for line in out.splitlines() if line.startswith("note: ")]
             self.assertEqual(len(notes), int(told), model)
             self.assertTrue(not told or "withdrew" in notes[0])
+
+    def test_launches(self):
+        """A frame with forces is so many launches, which a small molecule waits for on a GPU: more
+        are to be meant."""
+        text = run("tensornet", "-", "--weights", path("formula"), "--device", "cpu", "--forces",
+                   "--profile", "-o", path("launches.jsonl"),
+                   stdin=xyz(GOLDEN["frames"]["water"]))[1]
+        ops = dict(re.findall(r"^(\w+) +(\d+) +[\d.]+ +[\d.]+ +[\d.]+ +[\d.]+$", text, re.M))
+        self.assertEqual([ops[op] for op in ("atom_cells", "edge_list", "edge_forces")], ["1"] * 3)
+        self.assertLessEqual(sum(map(int, ops.values())), LAUNCHES)
 
     def test_resume_shards_and_workers(self):
         text = "".join(xyz(GOLDEN["frames"][n]) for n in GOLDEN["golden"]["formula"]) * 5
