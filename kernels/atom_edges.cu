@@ -13,16 +13,19 @@ DEV int64_t my_atom()
     return (int64_t)block_x() * ATOM_THREADS + thread_id();
 }
 
-/* ---- sums of numbers before each, by one block ---- */
+/* ---- sums of the numbers before each, by one block ---- */
+
+enum { AT_A_TIME = 8 }; /* numbers that a thread has at a time */
 
 struct block_sums {
     int64_t of[ATOM_THREADS];
 };
 
-/* The sum of x over the threads up to this one, and over all in *total. */
-DEV int64_t sum_up_to(block_sums &s, int64_t x, int64_t *total)
+/* The sum of x over the threads before this one, and over all in *total. */
+DEV int64_t sum_before(block_sums &s, int64_t x, int64_t *total)
 {
     const int me = thread_id();
+    barrier(); /* s may still be read */
     s.of[me] = x;
     barrier();
     for (int step = 1; step < ATOM_THREADS; step *= 2) {
@@ -32,18 +35,33 @@ DEV int64_t sum_up_to(block_sums &s, int64_t x, int64_t *total)
         barrier();
     }
     *total = s.of[ATOM_THREADS - 1];
-    return s.of[me];
+    return s.of[me] - x;
 }
 
-/* The numbers of this thread among n. */
-struct my_share {
-    int64_t first, end;
-};
-
-DEV my_share share_of(int64_t n)
+/* Calls put(i, sum of the numbers before i, number i) for n numbers get(i); returns their sum. */
+template <typename G, typename P> DEV int64_t add_up(block_sums &s, int64_t n, G get, P put)
 {
-    const int64_t each = (n + ATOM_THREADS - 1) / ATOM_THREADS, first = each * thread_id();
-    return my_share{first < n ? first : n, first + each < n ? first + each : n};
+    int64_t sum = 0;
+    for (int64_t first = 0; first < n; first += ATOM_THREADS * AT_A_TIME) {
+        const int64_t mine = first + thread_id() * AT_A_TIME;
+        int x[AT_A_TIME];
+        int64_t of_mine = 0, total;
+#pragma GCC unroll 8
+        for (int k = 0; k < AT_A_TIME; k++)
+            x[k] = mine + k < n ? get(mine + k) : 0;
+#pragma GCC unroll 8
+        for (int k = 0; k < AT_A_TIME; k++)
+            of_mine += x[k];
+        int64_t before = sum + sum_before(s, of_mine, &total);
+#pragma GCC unroll 8
+        for (int k = 0; k < AT_A_TIME; k++) {
+            if (mine + k < n)
+                put(mine + k, before, x[k]);
+            before += x[k];
+        }
+        sum += total;
+    }
+    return sum;
 }
 
 /* ---- atom_cells ---- */
@@ -69,16 +87,10 @@ KERNEL(then_atom_places_f32, struct bi_atom_edges_params, ATOM_THREADS, 2)
 KERNEL(then_atom_cells_first_f32, struct bi_atom_edges_params, ATOM_THREADS, 1)
 {
     SHARED(block_sums, s, 4096);
-    const my_share mine = share_of(bi_edge_bins(&p));
     int32_t *n = p.first + 1;
-    int64_t sum = 0, total;
-    for (int64_t b = mine.first; b < mine.end; b++)
-        sum += n[b];
-    sum = sum_up_to(s, sum, &total) - sum;
-    for (int64_t b = mine.first; b < mine.end; b++) {
-        sum += n[b];
-        n[b] = (int32_t)sum;
-    }
+    add_up(
+        s, bi_edge_bins(&p), [&](int64_t b) ALWAYS_INLINE { return n[b]; },
+        [&](int64_t b, int64_t before, int x) ALWAYS_INLINE { n[b] = (int32_t)(before + x); });
 }
 
 /* Atoms by cell, those of a cell as they came. */
@@ -147,21 +159,23 @@ KERNEL(edge_start_f32, struct bi_atom_edges_params, ATOM_THREADS, 1)
 {
     SHARED(block_sums, s, 4096);
     const int64_t n = bi_edge_atoms(&p);
-    const my_share mine = share_of(n);
-    int64_t sum = 0, total;
-    for (int64_t i = mine.first; i < mine.end; i++) {
-        sum += bi_edge_degree(&p, i);
-        if (p.degree[i] < 0)
-            p.report[BI_REPORT_TOUCHES] = 1;
-    }
-    sum = sum_up_to(s, sum, &total) - sum;
-    const bool fits = total <= p.capacity;
-    for (int64_t i = mine.first; i < mine.end; i++) {
-        p.start[i] = fits ? (int32_t)sum : 0;
-        sum += bi_edge_degree(&p, i);
-    }
+    bool touches = false;
+    const int64_t total = add_up(
+        s, n,
+        [&](int64_t i) ALWAYS_INLINE {
+            touches |= p.degree[i] < 0;
+            return bi_edge_degree(&p, i);
+        },
+        [&](int64_t i, int64_t before, int) ALWAYS_INLINE { p.start[i] = (int32_t)before; });
+    if (touches)
+        p.report[BI_REPORT_TOUCHES] = 1;
+    if (total > p.capacity)
+        for (int64_t i = 0; i < n; i += ATOM_THREADS * AT_A_TIME) /* only its own */
+            for (int k = 0; k < AT_A_TIME; k++)
+                if (i + thread_id() * AT_A_TIME + k < n)
+                    p.start[i + thread_id() * AT_A_TIME + k] = 0;
     if (thread_id() == 0) {
-        p.start[n] = fits ? (int32_t)total : 0;
+        p.start[n] = total <= p.capacity ? (int32_t)total : 0;
         bi_edge_report(&p, total);
     }
 }
