@@ -53,7 +53,7 @@ struct energy {
     char *no_rules;
     struct bi_frame frame;  /* that of a record that is a text */
     struct bi_chunk *chunk; /* the frames to come make it */
-    double edges_per_atom;  /* the most that a batch had; 0 = there was none yet */
+    double edges_per_atom;  /* that batches had; 0 = there was none yet */
     struct bi_buf text;     /* the result at hand */
     struct graph graph;
 };
@@ -156,15 +156,20 @@ static int take_atoms(const struct energy *e, struct energy_unit *u, const struc
 
 /* ---- edges ---- */
 
+/* How many edges an atom of a crystal has on average, by the density; 0: it is none. */
+static double edges_by_density(const struct energy *e, const struct energy_unit *u)
+{
+    const double r = e->facts->cutoff, volume = fabs(bi_cell_volume(u->cell));
+    return u->frame.periodic == 7 && volume > 0 ? 4.2 * r * r * r * (double)u->atoms.n / volume : 0;
+}
+
 /* How many edges a frame may have: as many for each atom as other frames had, and, of a crystal,
  * as its density makes. A wrong guess costs time alone. */
 static int32_t guess_edges(const struct energy *e, const struct energy_unit *u)
 {
-    const double n = (double)u->atoms.n, r = e->facts->cutoff;
-    const double volume = fabs(bi_cell_volume(u->cell));
+    const double n = (double)u->atoms.n, by_density = edges_by_density(e, u);
     double each = e->edges_per_atom > 0 ? e->edges_per_atom : EDGES_GUESSED;
-    if (u->frame.periodic == 7 && volume > 0)
-        each = fmax(each, 4.2 * r * r * r * n / volume);
+    each = fmax(each, by_density);
     return (int32_t)fmin(n * fmin(each, MOST_GUESSED) + 1, MOST_EDGES);
 }
 
@@ -191,6 +196,12 @@ static int set_frame(struct energy *e, struct energy_unit *u, struct bioinfer_er
     f->n_atoms = (int32_t)u->atoms.n;
     for (int k = 0; k < 3; k++)
         f->periodic |= (int32_t)periodic[k] << k;
+    /* a cell of 1 angstrom around a protein, say, would take minutes to count */
+    if (edges_by_density(e, u) * (double)f->n_atoms > 2.0 * MOST_EDGES)
+        return bi_fail(err, BIOINFER_LIMIT,
+                       "more than %d pairs of atoms within the cutoff: %zu atoms in a cell of %g "
+                       "cubic angstrom",
+                       MOST_EDGES, u->atoms.n, fabs(bi_cell_volume(u->cell)));
     return 0;
 }
 
@@ -401,10 +412,11 @@ static int energy_again(struct bioinfer_task *t, struct bi_item *const *items,
         atoms += items[i]->size.n_tokens;
         guessed += items[i]->size.n_edges;
     }
-    e->edges_per_atom = fmax(e->edges_per_atom, edges / (double)atoms);
     if (report[BI_REPORT_EDGES] > MOST_EDGES)
         return bi_fail(err, BIOINFER_TOO_LONG, "more than %d pairs of atoms within the cutoff",
                        MOST_EDGES);
+    /* one dense frame is forgotten after some others */
+    e->edges_per_atom = fmax(0.95 * e->edges_per_atom, edges / (double)atoms);
     if (edges <= (double)place->slot->plan->key.word[KEY_EDGES])
         return 0;
     for (int64_t i = 0; i < place->n_items; i++)

@@ -255,6 +255,16 @@ class Command(unittest.TestCase):
             self.assertEqual(len(notes), int(told), model)
             self.assertTrue(not told or "withdrew" in notes[0])
 
+    def test_too_many_pairs(self):
+        """A cell of 1 angstrom, as PDB files of no crystal have, is refused at once."""
+        atoms = "".join("H %d 0 0.%03d\n" % (i, i) for i in range(999)) * 3
+        out, _ = run("tensornet", "-", "--weights", path("formula"), code=1,
+                     stdin='2997\nLattice="1 0 0 0 1 0 0 0 1"\n' + atoms +
+                     xyz(GOLDEN["frames"]["water"]))
+        first, second = rows(out)
+        self.assertIn("pairs of atoms within the cutoff", first["message"])
+        self.assertEqual(second["status"], "ok")
+
     def test_launches(self):
         """A frame with forces is so many launches, which a small molecule waits for on a GPU: more
         are to be meant."""
