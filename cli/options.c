@@ -386,7 +386,7 @@ static const struct cli_subcommand commands[] = {
      "bioinfer MODEL peaks.bed --genome hg38.fa -o out.h5\n"
      "bioinfer MODEL variants.vcf --genome hg38.fa -o scores.tsv\n"
      "bioinfer MODEL peaks.bed --genome hg38.fa --ism -o ism.npz\n"
-     "bioinfer MODEL peaks.bed --genome hg38.fa --contributions --tracks 41 -o c.npz\n"},
+     "bioinfer MODEL in.bed --genome g.fa --contributions --tracks 41 -o c.npz\n"},
     {"score", CLI_SCORE,
      "bioinfer score MODEL INPUT... [--method NAME] [--mutations FILE] ...",
      "zero-shot scores of mutations, or pseudo-perplexity",

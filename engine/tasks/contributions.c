@@ -272,6 +272,25 @@ static int take_bins(struct contributions *s, const struct bioinfer_contribution
     return 0;
 }
 
+/* UNSUPPORTED where an op of the graph has no derivative. */
+static int check_graph(struct contributions *s, struct bioinfer_error *err)
+{
+    struct bioinfer_error why = {0};
+    struct bi_graph *g = NULL;
+    int st = bi_graph_new(&g, s->task.env, err);
+    if (st)
+        return st;
+    build_graph(s, g, &why);
+    st = bi_graph_status(g, &why);
+    if (st == BIOINFER_NOMEM)
+        bi_fail(err, st, "%s", why.text);
+    else if (st)
+        st = bi_fail(err, BIOINFER_UNSUPPORTED, "%s: contributions to head %s: %s",
+                     s->task.model->path, s->h->name, why.text);
+    bi_graph_free(&g);
+    return st;
+}
+
 static int open_contributions(struct contributions *s,
                               const struct bioinfer_contributions_params *params,
                               struct bioinfer_error *err)
@@ -292,7 +311,7 @@ static int open_contributions(struct contributions *s,
         .part = BI_TRACKS_WHOLE, .n_tokens = s->t->n_tokens, .n_windows = 1};
     bi_tracks_codes(s->codes, false);
     if ((st = find_head(s, p.head, err)) || (st = take_tracks(s, &p, err)) ||
-        (st = take_bins(s, &p, err)))
+        (st = take_bins(s, &p, err)) || (st = check_graph(s, err)))
         return st;
     if (p.no_rules && !(s->no_rules = bi_strdup(s->task.env, p.no_rules)))
         return bi_fail(err, BIOINFER_NOMEM, "contributions");

@@ -105,12 +105,13 @@ FIXED_TASKS(pair_pool_grad)
 /* Columns c ... c + n - 1 of a pair of rows, r of dy. */
 BI_INLINE void grad_pair(const struct bi_pair_pool_grad_params *p, int64_t r, int c, int n)
 {
-    const float *x = p->x + 2 * r * p->ldx + c, *l = p->logits + 2 * r * p->ldl + c;
+    const float *x = p->x + 2 * r * p->ldx + c;
     float *dx = p->dx + 2 * r * p->lddx + c;
     const vf a = vf_load_n(x, n), b = vf_load_n(x + p->ldx, n), one = vf_set1(1);
     const vf d = vf_load_n(p->dy + r * p->lddy + c, n);
     vf s, t;
     if (p->logits) {
+        const float *l = p->logits + 2 * r * p->ldl + c;
         const vf z = vf_sub(vf_load_n(l, n), vf_load_n(l + p->ldl, n));
         s = sigmoid(z);
         t = sigmoid(vf_neg(z));

@@ -54,6 +54,12 @@ class AlphaGenome(unittest.TestCase):
         self.assertEqual(r.returncode, code, r.stderr)
         return r
 
+    def test_contributions_are_refused(self):
+        r = self.run_it('i.bed', '--genome', 'g.fa', '--head', 'human.dnase.128', '--contributions',
+                        '--tracks', '0', '-o', 'x.npz', code=64)
+        self.assertIn('contributions to head human.dnase.128: gradient: unclip has none', r.stderr)
+        self.assertFalse(os.path.exists(self.path('x.npz')))
+
     def golden(self, name):
         return npy(os.path.join(self.model, name + '.npy'))
 
