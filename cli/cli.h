@@ -136,7 +136,7 @@ struct cli_options {
     int shard, n_shards;
     char no_rules[1024];
     bool check, profile, raw_residues, json_floats, check_weights, strict_pickle, verify;
-    bool trace_rules, quiet, strict, help, version, models, license;
+    bool trace_rules, quiet, strict, help, version, models, license, list_outputs;
     const char *listen, *token_file; /* serve */
     int64_t max_body, max_answer,    /* MiB */
         max_queue, timeout;
@@ -157,8 +157,8 @@ struct cli_options {
     int64_t memory_limit, db_memory, /* MiB */
         block_pairs;
     const char *genome, *head, *targets, *tracks, *stats, *shifts, *positions, *rope_frequencies,
-        *adapter;
-    int64_t cluster, window;
+        *adapter, *outputs, *organism, *ontology;
+    int64_t cluster, window, resolution;
     const char *bins;
     bool ism, rc, contributions;
     /* designs */

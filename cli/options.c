@@ -65,14 +65,25 @@ static const struct cli_option table[] = {
      "stop at the first record without a result, write nothing"},
     {"genome", 0, TEXT, "FASTA", FIELD(genome), CLI_TRACKS, NULL,
      "INPUT is BED or VCF over this FASTA, which has an index (.fai, .gzi)"},
+    {"outputs", 0, TEXT, "LIST", FIELD(outputs), CLI_TRACKS, NULL,
+     "outputs, computed together: rna_seq,atac or all;\n"
+     "default: the first of --list-outputs"},
+    {"organism", 0, TEXT, "NAME", FIELD(organism), CLI_TRACKS, NULL,
+     "human, mouse; default: that of the first output"},
+    {"resolution", 0, COUNT, "BASES", FIELD(resolution), CLI_TRACKS, NULL,
+     "bases of a bin, of outputs that have several; default: the fewest"},
+    {"list-outputs", 0, FLAG, NULL, FIELD(list_outputs), CLI_TRACKS, NULL,
+     "print the table of outputs of the weights, and stop"},
     {"head", 0, TEXT, "NAME", FIELD(head), CLI_TRACKS | CLI_EMBED | CLI_SERVE, NULL, NULL},
     {"adapter", 0, TEXT, "FOLDER", FIELD(adapter), CLI_EMBED | CLI_SCORE | CLI_SERVE, NULL,
      "a LoRA adapter (PEFT) that is added to the weights; --weights may also name its\n"
      "folder alone, and then the model that it was made for is taken"},
     {"targets", 0, TEXT, "FILE", FIELD(targets), CLI_TRACKS, NULL,
-     "table of the head's tracks: identifier, description, strand_pair"},
+     "table of the tracks: identifier, description, strand_pair, ontology, head"},
     {"tracks", 0, TEXT, "LIST", FIELD(tracks), CLI_TRACKS, NULL,
      "which tracks: numbers, ranges, identifiers, patterns with *; default: all"},
+    {"ontology", 0, TEXT, "LIST", FIELD(ontology), CLI_TRACKS, NULL,
+     "tracks of samples of these terms, such as UBERON:0001157,CL:0000084"},
     {"stats", 0, TEXT, "LIST", FIELD(stats), CLI_TRACKS, NULL,
      "of variants: SAD (default), SAR, REF, ALT"},
     {"ism", 0, FLAG, NULL, FIELD(ism), CLI_TRACKS, NULL,
@@ -350,7 +361,7 @@ static const struct {
     {"shard", CLI_AFFINITY, "compute every N-th ligand, from the I-th on, for `bioinfer merge`"},
     {"shard", CLI_ENERGY, "compute every N-th frame, from the I-th on, for `bioinfer merge`"},
     {"shard", CLI_ALIGN, "compute every N-th block of pairs, for `bioinfer merge`"},
-    {"head", CLI_TRACKS, "human, mouse, ...; default: the first of the weights"},
+    {"head", CLI_TRACKS, "one output: the older name of --outputs"},
     {"head", CLI_EMBED | CLI_SERVE, "a file of an annotation head, whose classes are the output"},
     {"max-length", BOTH | CLI_DESIGN | CLI_SERVE,
      "residues; a longer record gets no result (default: what fits into memory)"},
@@ -381,9 +392,11 @@ static const struct cli_subcommand commands[] = {
      "bioinfer MODEL in.fasta -o out.npz --resume        # also after a crash\n"},
     {"tracks", CLI_TRACKS, "bioinfer [tracks] MODEL INPUT [--genome FASTA] [-o OUT] [options]",
      "tracks of windows of DNA, intervals, or what variants change",
-     "weights output genome head tracks stats ism format device resume",
-     "bioinfer MODEL windows.fasta -o out.npz\n"
-     "bioinfer MODEL peaks.bed --genome hg38.fa -o out.h5\n"
+     "weights output genome outputs resolution organism tracks ontology format "
+     "device resume",
+     "bioinfer MODEL --list-outputs         # names, resolutions, tracks\n"
+     "bioinfer MODEL windows.fasta --outputs NAME,NAME -o out.npz\n"
+     "bioinfer MODEL peaks.bed --genome hg38.fa --format bigwig -o out/\n"
      "bioinfer MODEL variants.vcf --genome hg38.fa -o scores.tsv\n"
      "bioinfer MODEL peaks.bed --genome hg38.fa --ism -o ism.npz\n"
      "bioinfer MODEL in.bed --genome g.fa --contributions --tracks 41 -o c.npz\n"},

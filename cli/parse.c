@@ -481,7 +481,7 @@ static bool place_words(struct cli_options *o, struct words *w)
         o->command = CLI_EMBED;
     if (o->command & CLI_LOADS && w->n > used && !take_model(o, w, &used, named))
         return false;
-    if (o->license && o->model && w->n == used)
+    if ((o->license || o->list_outputs) && o->model && w->n == used)
         return true;
     if (o->command == CLI_AFFINITY && w->n - used >= 2)
         o->receptor = w->word[used];
@@ -637,6 +637,6 @@ bool cli_parse(struct cli_options *o, int argc, char **argv)
             return false;
         }
     }
-    return place_words(o, &w) &&
-           (o->help || o->version || o->models || o->completion || o->license || check_together(o));
+    return place_words(o, &w) && (o->help || o->version || o->models || o->completion ||
+                                  o->license || o->list_outputs || check_together(o));
 }

@@ -1,9 +1,10 @@
-/* targets.c - the table of a head's tracks, and which of them --tracks means.
+/* targets.c - the table of an output's tracks, and which of them --tracks and --ontology mean.
  *
  * The table is the tab-separated one of basenji and baskerville: a header line, one line per track
  * in the head's order; columns are found by name, `identifier` must be there. Lines that begin with
  * '#' in front of the header are skipped. A table with a column `head` has the tracks of several
- * heads: a row belongs to those of its name, or with its name between dots. */
+ * heads: a row belongs to those of its name, or with its name between dots. A column `ontology` has
+ * the terms that --ontology takes. */
 #include "tracks.h"
 
 #include <ctype.h>
@@ -64,7 +65,8 @@ static bool read_track(struct targets *t, int n, const char *line, const int *co
 
     t->of[n].identifier = copy_field(line, columns[0]);
     t->of[n].description = copy_field(line, columns[1]);
-    if (!other || !t->of[n].identifier || !t->of[n].description)
+    t->of[n].ontology = copy_field(line, columns[4]);
+    if (!other || !t->of[n].identifier || !t->of[n].description || !t->of[n].ontology)
         cli_say(NULL, "%s: no memory for its lines", path);
     else if (!*t->of[n].identifier)
         cli_say(NULL, "%s: line %d: no identifier", path, number);
@@ -98,8 +100,8 @@ static bool belongs(const char *line, int column, const char *head)
 static bool read_lines(struct targets *t, char *text, const char *path, const char *head,
                        int n_tracks)
 {
-    /* identifier, description, strand_pair, head */
-    int columns[4] = {-1, -1, -1, -1}, number = 0, n = 0;
+    /* identifier, description, strand_pair, head, ontology */
+    int columns[5] = {-1, -1, -1, -1, -1}, number = 0, n = 0;
     bool begun = false;
 
     t->of = calloc((size_t)n_tracks, sizeof *t->of);
@@ -122,11 +124,13 @@ static bool read_lines(struct targets *t, char *text, const char *path, const ch
             columns[1] = column_of(line, "description");
             columns[2] = column_of(line, "strand_pair");
             columns[3] = column_of(line, "head");
+            columns[4] = column_of(line, "ontology");
             if (columns[0] < 0) {
                 cli_say(NULL, "%s: the header has no column 'identifier'", path);
                 return false;
             }
             t->has_pairs = columns[2] >= 0;
+            t->has_ontology = columns[4] >= 0;
         } else if (*line && belongs(line, columns[3], head)) {
             if (n < n_tracks && !read_track(t, n, line, columns, path, number))
                 return false;
@@ -170,6 +174,7 @@ void targets_free(struct targets *t)
     for (int i = 0; t->of && i < t->n; i++) {
         free(t->of[i].identifier);
         free(t->of[i].description);
+        free(t->of[i].ontology);
     }
     free(t->of);
     free(t->pairs);
@@ -224,10 +229,24 @@ static bool is_range(const char *part, long *first, long *last)
     return !*end;
 }
 
-static int select_part(struct selection *s, const char *part, const struct targets *t, int n_tracks)
+/* Does a pattern mean this track? One with '*' may also be of output, identifier and description
+ * together: "RNA*K562*". */
+static bool is_meant(const char *part, const struct target *t, const char *output)
+{
+    char all[1200];
+
+    if (matches(part, t->identifier))
+        return true;
+    if (!strchr(part, '*'))
+        return false;
+    snprintf(all, sizeof all, "%s %s %s", output, t->identifier, t->description);
+    return matches(part, t->description) || matches(part, all);
+}
+
+static int select_part(struct selection *s, const char *part, const struct targets *t,
+                       const char *output, int n_tracks)
 {
     long first, last;
-    int before = s->n;
 
     if (is_range(part, &first, &last)) {
         if (first > last || last >= n_tracks) {
@@ -244,40 +263,110 @@ static int select_part(struct selection *s, const char *part, const struct targe
         return CLI_EXIT_USAGE;
     }
     for (int i = 0; i < t->n; i++)
-        if (matches(part, t->of[i].identifier) ||
-            (strchr(part, '*') && matches(part, t->of[i].description)))
-            if (!take(s, i))
-                return CLI_EXIT_NO_MEMORY;
-    if (s->n == before) {
-        cli_say(NULL, "--tracks: no track of %s is called '%s'", t->path, part);
-        return CLI_EXIT_USAGE;
+        if (is_meant(part, &t->of[i], output) && !take(s, i))
+            return CLI_EXIT_NO_MEMORY;
+    return CLI_EXIT_OK;
+}
+
+int wish_open(struct wish *w, const char *tracks, const char *ontology)
+{
+    const char *lists[] = {tracks, ontology}, *names[] = {"tracks", "ontology"};
+    char **hits[] = {&w->tracks_hit, &w->ontology_hit};
+
+    *w = (struct wish){.tracks = tracks, .ontology = ontology};
+    for (int i = 0; i < 2; i++) {
+        if (lists[i] && !lists[i][strspn(lists[i], ",")]) {
+            cli_say(NULL, "--%s: the list is empty", names[i]);
+            return CLI_EXIT_USAGE;
+        }
+        if (lists[i] && !(*hits[i] = calloc(strlen(lists[i]) + 1, 1)))
+            return CLI_EXIT_NO_MEMORY;
     }
     return CLI_EXIT_OK;
 }
 
-int selection_read(struct selection *s, const char *list, const struct targets *t, int n_tracks)
+void wish_close(struct wish *w)
 {
-    int code = CLI_EXIT_OK;
-    char *copy, *part, *rest;
+    free(w->tracks_hit);
+    free(w->ontology_hit);
+    *w = (struct wish){0};
+}
+
+bool wish_needs_table(const struct wish *w)
+{
+    long first, last;
+    char part[40];
+    size_t n;
+
+    for (const char *at = w->tracks; at && *at; at += n + (at[n] == ',')) {
+        n = strcspn(at, ",");
+        snprintf(part, sizeof part, "%.*s", (int)n, at);
+        if (n && !is_range(part, &first, &last))
+            return true;
+    }
+    return w->ontology != NULL;
+}
+
+/* Selects the tracks that a list of numbers and patterns means. */
+static int select_list(struct selection *s, const struct wish *w, const struct targets *t,
+                       const char *output, int n_tracks)
+{
+    char *copy = strdup(w->tracks), *part, *rest;
+    int code = copy ? CLI_EXIT_OK : CLI_EXIT_NO_MEMORY;
+
+    for (part = copy ? strtok_r(copy, ",", &rest) : NULL; part && !code;
+         part = strtok_r(NULL, ",", &rest)) {
+        const int before = s->n;
+        code = select_part(s, part, t, output, n_tracks);
+        w->tracks_hit[part - copy] |= s->n > before;
+    }
+    free(copy);
+    return code;
+}
+
+/* Is the term one of the list? Notes which. */
+static bool has_term(const struct wish *w, const char *term)
+{
+    const size_t length = strlen(term);
+    bool found = false;
+    size_t n;
+
+    for (const char *at = w->ontology; *at; at += n + (at[n] == ',')) {
+        size_t k = 0;
+        n = strcspn(at, ",");
+        while (k < n && n == length &&
+               tolower((unsigned char)at[k]) == tolower((unsigned char)term[k]))
+            k++;
+        if (!n || k < n)
+            continue;
+        w->ontology_hit[at - w->ontology] = 1;
+        found = true;
+    }
+    return found;
+}
+
+int selection_read(struct selection *s, const struct wish *w, const struct targets *t,
+                   const char *output, int n_tracks)
+{
+    int code = CLI_EXIT_OK, n = 0;
 
     *s = (struct selection){0};
-    if (!list) {
-        for (int i = 0; i < n_tracks; i++)
-            if (!take(s, i))
-                return CLI_EXIT_NO_MEMORY;
+    if (w->tracks && (code = select_list(s, w, t, output, n_tracks)))
+        return code;
+    for (int i = 0; !w->tracks && i < n_tracks; i++)
+        if (!take(s, i))
+            return CLI_EXIT_NO_MEMORY;
+    if (!w->ontology)
         return CLI_EXIT_OK;
+    if (!t->of || !t->has_ontology) {
+        cli_say(NULL, "%s: the header has no column 'ontology'", t->path ? t->path : "--ontology");
+        return t->of ? CLI_EXIT_DATA : CLI_EXIT_USAGE;
     }
-    if (!(copy = malloc(strlen(list) + 1)))
-        return CLI_EXIT_NO_MEMORY;
-    strcpy(copy, list);
-    for (part = strtok_r(copy, ",", &rest); part && !code; part = strtok_r(NULL, ",", &rest))
-        code = select_part(s, part, t, n_tracks);
-    free(copy);
-    if (!code && !s->n) {
-        cli_say(NULL, "--tracks: the list is empty");
-        code = CLI_EXIT_USAGE;
-    }
-    return code;
+    for (int i = 0; i < s->n; i++) /* tracks of no sample, such as splice sites, stay */
+        if (!*t->of[s->of[i]].ontology || has_term(w, t->of[s->of[i]].ontology))
+            s->of[n++] = s->of[i];
+    s->n = n;
+    return CLI_EXIT_OK;
 }
 
 void track_name(char *name, size_t size, const struct targets *t, int track)

@@ -18,7 +18,7 @@ struct cli_weight {
     uint64_t bytes; /* about as many as the record takes in the input */
 };
 
-enum { CLI_FACTS = 256 };         /* bytes */
+enum { CLI_FACTS = 8192 };        /* bytes */
 enum { CLI_FIRST_CHUNK = 16384 }; /* work that a worker gets at first */
 
 struct cli_task {

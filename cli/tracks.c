@@ -103,17 +103,24 @@ static int check_options(struct run *run)
     return CLI_EXIT_OK;
 }
 
-/* Refuses a format for bins where the head gives pairs. */
-static int check_head(const struct run *run)
+/* Says which outputs are left out, and refuses a format for bins where one gives pairs. */
+static int check_outputs(const struct run *run)
 {
     const struct tracker *t = run->tracker;
 
-    if (!t->to_coverage || t->info.kind == BIOINFER_BINS)
-        return CLI_EXIT_OK;
-    cli_say(run->cli, "head %s gives pairs of %s, and --format %s takes bins: npz, h5, ...",
-            t->head, t->info.kind == BIOINFER_GRID ? "bins" : "splice sites",
-            run->cli->options->format);
-    return CLI_EXIT_USAGE;
+    if (t->left_out[0])
+        cli_say(run->cli, "no track of %s is meant by --%s: left out", t->left_out,
+                run->cli->options->tracks ? "tracks" : "ontology");
+    for (int i = 0; t->to_coverage && i < t->n_outputs; i++) {
+        const struct output_facts *is = &t->of[i].is;
+        if (is->kind == BIOINFER_BINS)
+            continue;
+        cli_say(run->cli, "output %s gives pairs of %s, and --format %s takes bins: npz, h5, ...",
+                is->name, is->kind == BIOINFER_GRID ? "bins" : "splice sites",
+                run->cli->options->format);
+        return CLI_EXIT_USAGE;
+    }
+    return CLI_EXIT_OK;
 }
 
 /* ---- output ---- */
@@ -122,11 +129,14 @@ static void put_header(const struct tracker *t, struct cli_output *to)
 {
     cli_output_printf(to, "chrom\tpos\tid\tref\talt\tstatus");
     for (int s = 0; s < t->n_stats; s++)
-        for (int k = 0; k < t->chosen.n; k++) {
-            char name[300];
-            track_name(name, sizeof name, &t->targets, t->chosen.of[k]);
-            cli_output_printf(to, "\t%s:%s", stat_names[t->stats_of[s]], name);
-        }
+        for (int i = 0; i < t->n_outputs; i++)
+            for (int k = 0; k < t->of[i].chosen.n; k++) {
+                char name[300];
+                track_name(name, sizeof name, &t->of[i].targets, t->of[i].chosen.of[k]);
+                cli_output_printf(to, "\t%s:%s%s%s", stat_names[t->stats_of[s]],
+                                  t->n_outputs > 1 ? t->of[i].is.array : "",
+                                  t->n_outputs > 1 ? ":" : "", name);
+            }
     cli_output_printf(to, "\n");
 }
 
@@ -135,9 +145,9 @@ static void describe_options(const struct tracker *t, struct cli_output *text)
 {
     const struct cli_options *o = t->cli->options;
 
-    cli_output_printf(text, "kind=%s head=%s window=%lld rc=%d cluster=%lld ism=%d positions=%s",
-                      t->kind->holds, t->head, (long long)t->info.window, o->rc,
-                      (long long)o->cluster, o->ism, o->positions ? o->positions : "");
+    cli_output_printf(text, "kind=%s window=%lld rc=%d cluster=%lld ism=%d positions=%s",
+                      t->kind->holds, (long long)t->info.window, o->rc, (long long)o->cluster,
+                      o->ism, o->positions ? o->positions : "");
     cli_output_printf(text, " shifts=%s", t->n_shifts ? "" : "0");
     for (int i = 0; i < t->n_shifts; i++)
         cli_output_printf(text, "%s%d", i ? "," : "", t->shifts[i]);
@@ -147,9 +157,12 @@ static void describe_options(const struct tracker *t, struct cli_output *text)
     if (o->contributions)
         cli_output_printf(text, " contributions=%lld-%lld", (long long)t->first_bin,
                           (long long)t->n_bins);
-    cli_output_printf(text, " no-rule=%s tracks=", o->no_rules);
-    for (int i = 0; i < t->chosen.n; i++)
-        cli_output_printf(text, "%s%d", i ? "," : "", t->chosen.of[i]);
+    cli_output_printf(text, " no-rule=%s", o->no_rules);
+    for (int i = 0; i < t->n_outputs; i++) {
+        cli_output_printf(text, " head=%s tracks=", t->of[i].is.name);
+        for (int k = 0; k < t->of[i].chosen.n; k++)
+            cli_output_printf(text, "%s%d", k ? "," : "", t->of[i].chosen.of[k]);
+    }
     cli_output_write(text, "", 1);
 }
 
@@ -186,7 +199,7 @@ static int open_job(struct run *run)
         add_input(&params, inputs, "genome", o->genome);
         add_input(&params, inputs, "genome index", o->genome ? index.text : NULL);
         add_input(&params, inputs, "genome blocks", o->genome ? blocks.text : NULL);
-        add_input(&params, inputs, "targets", o->targets);
+        add_input(&params, inputs, "targets", t->table[0] ? t->table : NULL);
         add_input(&params, inputs, "positions", o->positions);
         writer.tracks = run->names.text;
         params.writer = &writer;
@@ -204,24 +217,31 @@ static int open_job(struct run *run)
     return st ? cli_fail(cli, CLI_AT_CREATE, st, &err) : CLI_EXIT_OK;
 }
 
-/* Names the folder of bedGraph and BigWig, and its files: identifiers of tracks may repeat, their
- * numbers do not. */
-static int name_files(struct run *run)
+/* Names the files of an output: identifiers of tracks may repeat, their numbers do not. */
+static void name_files_of(struct run *run, const struct output *o)
 {
-    const struct tracker *t = run->tracker;
     char name[200];
 
     if (run->cli->options->contributions)
         cli_output_printf(&run->names, "contributions\n");
-    for (int i = 0; i < t->chosen.n && !run->cli->options->contributions; i++) {
-        track_name(name, sizeof name, &t->targets, t->chosen.of[i]);
+    for (int i = 0; i < o->chosen.n && !run->cli->options->contributions; i++) {
+        track_name(name, sizeof name, &o->targets, o->chosen.of[i]);
         for (char *p = name; *p; p++)
             *p = *p == '\n' ? '_' : *p;
-        if (t->targets.of)
-            cli_output_printf(&run->names, "%d_%s\n", t->chosen.of[i], name);
+        if (run->tracker->n_outputs > 1)
+            cli_output_printf(&run->names, "%s_", o->is.array);
+        if (o->targets.of)
+            cli_output_printf(&run->names, "%d_%s\n", o->chosen.of[i], name);
         else
             cli_output_printf(&run->names, "%s\n", name);
     }
+}
+
+/* Names the folder of bedGraph and BigWig, and its files. */
+static int name_files(struct run *run)
+{
+    for (int i = 0; i < run->tracker->n_outputs; i++)
+        name_files_of(run, &run->tracker->of[i]);
     cli_output_write(&run->names, "", 1);
     run->path = cli_without_slash(run->cli->options->output);
     return run->path && !run->names.status ? CLI_EXIT_OK
@@ -413,21 +433,22 @@ static void say_summary(struct run *run)
 {
     const struct cli *cli = run->cli;
     const struct bioinfer_job_stats *stats = &run->stats;
-    char before[48] = "";
+    char before[48] = "", names[200];
 
     if (cli->options->quiet)
         return;
+    outputs_name(run->tracker, names, sizeof names);
     if (stats->resumed)
         snprintf(before, sizeof before, ", %llu from before", (unsigned long long)stats->resumed);
     cli_say(run->cli,
             "%llu results%s in %.2f s: %llu whole windows, %llu by %llu changed tokens; model %s "
-            "from %s, head %s, %s %s %s",
+            "from %s, output%s %s, %s %s %s",
             (unsigned long long)(run->job ? stats->records - stats->failed
                                           : run->n_records - run->n_failed),
             before, cli_now() - cli->progress.start, (unsigned long long)run->n_whole,
             (unsigned long long)run->n_cut, (unsigned long long)run->cut_tokens, cli->info.name,
-            cli->info.path, run->tracker->head, cli->info.device, cli->info.kernels,
-            cli->info.precision);
+            cli->info.path, run->tracker->n_outputs > 1 ? "s" : "", names, cli->info.device,
+            cli->info.kernels, cli->info.precision);
     if (run->job)
         cli_job_say_shard(run->cli, stats, run->path ? run->path : cli->options->output);
 }
@@ -466,7 +487,7 @@ static int open_run(struct run *run)
         return code;
     if ((code = cli_task_open(cli, &cli_tracks_task, &run->pool)))
         return code;
-    return check_head(run);
+    return check_outputs(run);
 }
 
 /* Computes all, and tells how it went; an exit code. */
@@ -505,9 +526,11 @@ int cli_tracks(struct cli *cli)
 {
     const struct cli_options *o = cli->options;
     struct run run = {.cli = cli, .stage = CLI_AT_RUN};
-    int code = open_run(&run);
+    int code;
 
-    if (!code)
+    if (o->list_outputs)
+        return outputs_list(cli);
+    if (!(code = open_run(&run)))
         code = o->dump_graph || o->trace_rules ? dump(&run)
                : o->dry_run                    ? dry_run(&run)
                                                : run_and_finish(&run);

@@ -6,7 +6,8 @@
  *   compute.c       the call of the engine: windows in, values out, in the order of the windows
  *   windows.c       windows of records and intervals; mutagenesis
  *   variants.c      windows with the other allele, rows of scores
- *   targets.c       the table of tracks and --tracks
+ *   outputs.c       the outputs that are asked for, and which of their tracks
+ *   targets.c       the table of tracks, --tracks and --ontology
  *   places.c        places that the genome lacks
  *
  * The command reads records (tracks_input.c) and the task, in this process or in workers, makes a
@@ -20,6 +21,7 @@
 
 enum {
     MAX_SHIFTS = 64,
+    MAX_OUTPUTS = 32,
     MAX_TEXT = 1020 /* bytes of the words why something has no result */
 };
 
@@ -28,14 +30,14 @@ enum track_stat { SAD, SAR, REF, ALT, N_STATS };
 /* ---- targets.c ---- */
 
 struct target {
-    char *identifier, *description;
+    char *identifier, *description, *ontology; /* ontology: "" = it has no term */
 };
 
 struct targets {
     struct target *of; /* NULL = no table */
     const char *path;  /* the table's, which is the caller's */
     int *pairs;        /* the other strand's track of each */
-    bool has_pairs;
+    bool has_pairs, has_ontology;
     int n;
 };
 
@@ -47,9 +49,39 @@ struct selection {
     int *of, n, cap;
 };
 
-/* list NULL = all. */
-int selection_read(struct selection *s, const char *list, const struct targets *t, int n_tracks);
+/* Lists of --tracks and --ontology, NULL = all. `hit` has a byte for each byte of a list: 1 where a
+ * part begins that means a track of some output. */
+struct wish {
+    const char *tracks, *ontology;
+    char *tracks_hit, *ontology_hit;
+};
+
+/* Each returns an exit code, its words said. */
+int wish_open(struct wish *w, const char *tracks, const char *ontology);
+void wish_close(struct wish *w);
+/* Do these lists take a table of tracks? */
+bool wish_needs_table(const struct wish *w);
+/* Selects tracks of an output; none = no part of the lists means one of it. */
+int selection_read(struct selection *s, const struct wish *w, const struct targets *t,
+                   const char *output, int n_tracks);
 void track_name(char *name, size_t size, const struct targets *t, int track);
+
+/* ---- outputs.c ---- */
+
+/* The command knows this of an output that its workers have opened. */
+struct output_facts {
+    char name[56], output[40], array[40]; /* "human.cage.128", "cage"; its array in results */
+    int64_t bin_size, first_bin, n_bins, n_values, values_at;
+    int n_tracks, n_head_tracks, kind;
+    int first; /* tracks of the outputs in front of it */
+};
+
+/* An output that is asked for. */
+struct output {
+    struct output_facts is;
+    struct targets targets;
+    struct selection chosen;
+};
 
 /* ---- places.c ---- */
 
@@ -152,18 +184,19 @@ struct tracker {
     struct cli *cli;
     const struct kind *kind;
     bool to_table, to_coverage;
-    bioinfer_genome *genome; /* NULL: the input holds windows */
-    bioinfer_task *tracks;   /* NULL: workers have theirs */
-    struct bioinfer_tracks_info info;
-    char head[64]; /* the name of the head */
-    struct targets targets;
-    struct selection chosen;
-    int64_t first_bin, n_bins; /* bins to explain; n_bins 0 = the usual */
+    bioinfer_genome *genome;          /* NULL: the input holds windows */
+    bioinfer_task *tracks;            /* NULL: workers have theirs */
+    struct bioinfer_tracks_info info; /* the first output's */
+    struct output of[MAX_OUTPUTS];    /* [n_outputs] */
+    int n_outputs, n_tracks;          /* n_tracks: of all outputs together */
+    char table[512];                  /* the path of the table of tracks; "" = none is read */
+    char left_out[160];               /* names of outputs of which no track is meant */
+    int64_t first_bin, n_bins;        /* bins to explain; n_bins 0 = the usual */
     int shifts[MAX_SHIFTS], n_shifts;
     enum track_stat stats_of[N_STATS];
     int n_stats;
     enum bioinfer_tracks_sums sums; /* whether there are sums of a window rather than tracks */
-    int64_t n_values;               /* n_rows * n_tracks: as many as a window has */
+    int64_t n_values;               /* as many as a window has, in all outputs */
     struct compute compute;
     struct unit *asked;    /* the one whose windows are asked for */
     char *reference;       /* [window], for those who ask */
@@ -184,6 +217,8 @@ extern const char *const stat_names[N_STATS];
 /* Sets the kind, now that cli->told says what the input holds. */
 void tracker_set_kind(struct tracker *t);
 int tracker_open_genome(struct tracker *t); /* an exit code */
+/* Refreshes what the task says of itself. */
+void tracker_learn(struct tracker *t);
 /* Takes the next unit that is to be computed: 1, *unit is the caller's; 0 = there is none; < 0. */
 int next_unit(struct tracker *t, struct unit **unit, struct bioinfer_error *err);
 void unit_free(struct unit **unit); /* accepts NULL */
@@ -193,13 +228,29 @@ int no_memory(struct bioinfer_error *err, const char *what);
 /* Reads the window around a base into t->reference and sets *start. */
 int read_window(struct tracker *t, const char *chrom, int64_t middle, int64_t *start,
                 struct bioinfer_error *err);
-/* The difference that a change makes to a track, or what else `stat` says. */
-double track_score(const struct tracker *t, const float *values, const float *other,
-                   enum track_stat stat, int track);
+/* The difference that a change makes to a track of an output, or what else `stat` says; the values
+ * are those of the output. */
+double track_score(const struct tracker *t, const struct output *o, const float *values,
+                   const float *other, enum track_stat stat, int track);
 /* Puts the result of place i of a unit, with what t->row has gathered: its arrays, or why there are
  * none. */
 int put_result(struct tracker *t, const struct unit *u, int i, int status, const char *message,
                const struct bioinfer_array *arrays, int n, struct bioinfer_error *err);
+
+/* ---- outputs.c, with the task's state ---- */
+
+/* Finds the outputs that --outputs, --organism and --resolution mean, reads their tables and
+ * selects their tracks; an exit code. */
+int outputs_find(struct tracker *t);
+/* Opens the task of these outputs. */
+int outputs_open(struct tracker *t, struct bioinfer_tracks_params *params);
+/* The same for the command, which knows their facts from its workers. */
+int outputs_hear(struct tracker *t);
+void outputs_free(struct tracker *t);
+/* Prints the model's table of outputs; an exit code. */
+int outputs_list(struct cli *cli);
+/* Their names, with commas between; what does not fit is left out. */
+void outputs_name(const struct tracker *t, char *text, size_t size);
 
 /* ---- tracks_input.c ---- */
 

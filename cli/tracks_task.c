@@ -137,17 +137,6 @@ static int tick(void *user, uint64_t windows, uint64_t bases)
     return t->tick(t->cli, t->cli->progress.records, t->cli->progress.residues);
 }
 
-/* Reads the table of tracks and finds those that are wanted, of a head with so many of them. */
-static int choose_tracks(struct tracker *t, const char *head, int n_tracks)
-{
-    const struct cli_options *o = t->cli->options;
-    int code;
-
-    if (o->targets && (code = targets_read(&t->targets, o->targets, head, n_tracks)))
-        return code;
-    return selection_read(&t->chosen, o->tracks, &t->targets, n_tracks);
-}
-
 static int begin(struct cli *cli)
 {
     struct tracker *t = calloc(1, sizeof *t);
@@ -165,8 +154,7 @@ static int begin(struct cli *cli)
     return CLI_EXIT_OK;
 }
 
-/* Refreshes what the task says of itself. */
-static void learn(struct tracker *t)
+void tracker_learn(struct tracker *t)
 {
     t->info.struct_size = sizeof t->info;
     if (t->cli->options->contributions)
@@ -175,49 +163,23 @@ static void learn(struct tracker *t)
         bioinfer_tracks_get_info(t->tracks, &t->info);
 }
 
-/* Opens the task that explains the tracks that p asks for. */
-static int open_contributions(struct tracker *t, const struct bioinfer_tracks_params *p,
-                              struct bioinfer_error *err)
-{
-    const struct bioinfer_contributions_params q = BIOINFER_PARAMS(
-        struct bioinfer_contributions_params, .head = p->head, .tracks = p->tracks,
-        .n_tracks = p->n_tracks, .first_bin = t->first_bin, .n_bins = t->n_bins,
-        .no_rules = p->no_rules, .progress = tick, .progress_user = t);
-
-    return bioinfer_contributions_open(&t->tracks, t->cli->model, &q, err);
-}
-
 static int open_task(struct cli *cli, cli_tick show)
 {
     struct tracker *t = cli->task;
     const struct cli_options *o = cli->options;
     struct bioinfer_tracks_params p = BIOINFER_PARAMS(
-        struct bioinfer_tracks_params, .head = o->head, .shifts = t->shifts,
-        .n_shifts = t->n_shifts, .reverse_complement = o->rc,
-        .no_rules = o->no_rules[0] ? o->no_rules : NULL, .progress = tick, .progress_user = t);
-    struct bioinfer_error err = {0};
-    const char *head;
-    int n_tracks = 0, code, st;
+        struct bioinfer_tracks_params, .shifts = t->shifts, .n_shifts = t->n_shifts,
+        .reverse_complement = o->rc, .no_rules = o->no_rules[0] ? o->no_rules : NULL,
+        .progress = tick, .progress_user = t);
+    int code;
 
     t->tick = show;
     p.sums = t->sums = sums_for(t);
-    for (int i = 0; (head = bioinfer_model_head(cli->model, i, &n_tracks)); i++)
-        if (!o->head || !strcmp(head, o->head))
-            break;
-    if (head && (code = choose_tracks(t, head, n_tracks)))
+    if ((code = outputs_find(t)) || (code = outputs_open(t, &p)))
         return code;
-    p.tracks = t->chosen.of;
-    p.n_tracks = t->chosen.n;
-    p.strand_pairs = t->targets.has_pairs ? t->targets.pairs : NULL;
-    st = o->contributions ? open_contributions(t, &p, &err)
-                          : bioinfer_tracks_open(&t->tracks, cli->model, &p, &err);
-    if (st)
-        return cli_fail(cli, CLI_AT_CONFIG, st, &err);
     if (o->profile)
         bioinfer_task_set_profile(t->tracks, 1);
-    learn(t);
-    snprintf(t->head, sizeof t->head, "%s", t->info.head);
-    t->n_values = t->info.n_rows * t->info.n_tracks;
+    tracker_learn(t);
     if (o->cluster && t->kind == &variants_kind && o->cluster >= t->info.window / 2) {
         cli_say(cli, "--cluster: %lld bases, a window has %lld: expected less than half",
                 (long long)o->cluster, (long long)t->info.window);
@@ -231,7 +193,9 @@ static int open_task(struct cli *cli, cli_tick show)
 /* The command knows this of the task that its workers have opened. */
 struct facts {
     struct bioinfer_tracks_info info;
-    char head[sizeof((struct tracker *)0)->head];
+    struct output_facts of[MAX_OUTPUTS];
+    int n_outputs, n_tracks;
+    char table[sizeof((struct tracker *)0)->table], left_out[sizeof((struct tracker *)0)->left_out];
 };
 
 _Static_assert(sizeof(struct facts) <= CLI_FACTS, "facts of tracks fit");
@@ -239,9 +203,12 @@ _Static_assert(sizeof(struct facts) <= CLI_FACTS, "facts of tracks fit");
 static void tell(const struct cli *cli, void *facts)
 {
     const struct tracker *t = cli->task;
-    struct facts f = {.info = t->info};
+    struct facts f = {.info = t->info, .n_outputs = t->n_outputs, .n_tracks = t->n_tracks};
 
-    memcpy(f.head, t->head, sizeof f.head);
+    for (int i = 0; i < t->n_outputs; i++)
+        f.of[i] = t->of[i].is;
+    memcpy(f.table, t->table, sizeof f.table);
+    memcpy(f.left_out, t->left_out, sizeof f.left_out);
     memcpy(facts, &f, sizeof f);
 }
 
@@ -252,9 +219,16 @@ static int hear(struct cli *cli, const void *facts)
 
     memcpy(&f, facts, sizeof f);
     t->info = f.info;
-    t->info.head = NULL; /* it points into the memory of a worker */
-    memcpy(t->head, f.head, sizeof t->head);
-    return choose_tracks(t, t->head, f.info.n_head_tracks);
+    t->info.head = t->info.array = NULL; /* they point into the memory of a worker */
+    t->info.output = t->info.organism = NULL;
+    t->n_values = t->info.n_values;
+    t->n_tracks = f.n_tracks;
+    t->n_outputs = f.n_outputs;
+    for (int i = 0; i < t->n_outputs; i++)
+        t->of[i].is = f.of[i];
+    memcpy(t->table, f.table, sizeof t->table);
+    memcpy(t->left_out, f.left_out, sizeof t->left_out);
+    return outputs_hear(t);
 }
 
 /* ---- units ---- */
@@ -328,7 +302,7 @@ static size_t put_counts(struct tracker *t, char *text, size_t size)
     int n;
 
     if (t->tracks)
-        learn(t);
+        tracker_learn(t);
     now[0] = t->info.n_whole;
     now[1] = t->info.n_cut;
     now[2] = t->info.cut_tokens;
@@ -371,27 +345,28 @@ int put_result(struct tracker *t, const struct unit *u, int i, int status, const
 
 /* The sum over bins of a track, or of the logarithms of 1 and its values, from sums (bioinfer.h) or
  * from tracks. */
-static double sum_of(const struct tracker *t, const float *values, int track, bool logs)
+static double sum_of(const struct tracker *t, const struct output *o, const float *values,
+                     int track, bool logs)
 {
-    const int n = t->info.n_tracks;
+    const int n = o->is.n_tracks;
     double sum = 0;
 
     if (t->sums) {
         const float *high = values + (logs ? 2 * n : 0) + track;
         return (double)high[0] + (double)high[n];
     }
-    for (int64_t b = 0; b < t->info.n_bins; b++) {
+    for (int64_t b = 0; b < o->is.n_bins; b++) {
         const double v = (double)values[b * n + track];
         sum += logs ? log2(1 + v) : v;
     }
     return sum;
 }
 
-double track_score(const struct tracker *t, const float *values, const float *other,
-                   enum track_stat stat, int track)
+double track_score(const struct tracker *t, const struct output *o, const float *values,
+                   const float *other, enum track_stat stat, int track)
 {
-    const double r = stat == ALT ? 0 : sum_of(t, values, track, stat == SAR);
-    const double a = stat == REF ? 0 : sum_of(t, other, track, stat == SAR);
+    const double r = stat == ALT ? 0 : sum_of(t, o, values, track, stat == SAR);
+    const double a = stat == REF ? 0 : sum_of(t, o, other, track, stat == SAR);
 
     return stat == REF ? r : a - r;
 }
@@ -442,8 +417,7 @@ static void end(struct cli *cli)
 
     if (!t)
         return;
-    targets_free(&t->targets);
-    free(t->chosen.of);
+    outputs_free(t);
     bioinfer_task_close(&t->tracks);
     compute_close(t);
     unit_free(&t->asked);

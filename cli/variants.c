@@ -136,19 +136,26 @@ static void free_scored(struct scored *y)
     *y = (struct scored){0};
 }
 
-/* values: of the reference window; other: of the changed one. False: no memory. */
-static bool make_scored(const struct tracker *t, const float *values, const float *other,
+/* The scores of a change of the piece at hand. False: no memory. */
+static bool make_scored(const struct tracker *t, const struct bioinfer_result *v, size_t change,
                         struct scored *y)
 {
     enum { MOST_DIGITS = 24 };
-    const int n = t->info.n_tracks;
+    const float *other = v->changed->values + (int64_t)change * t->n_values;
+    const int n = t->n_tracks;
+    float *to;
 
     if (!(y->scores = malloc((size_t)(n * t->n_stats) * sizeof *y->scores)) ||
         (t->to_table && !(y->text = malloc((size_t)(n * t->n_stats) * MOST_DIGITS))))
         return false;
+    to = y->scores;
     for (int s = 0; s < t->n_stats; s++)
-        for (int k = 0; k < n; k++)
-            y->scores[s * n + k] = (float)track_score(t, values, other, t->stats_of[s], k);
+        for (int i = 0; i < t->n_outputs; i++) {
+            const struct output *o = &t->of[i];
+            for (int k = 0; k < o->is.n_tracks; k++)
+                *to++ = (float)track_score(t, o, v->arrays[i].data, other + o->is.values_at,
+                                           t->stats_of[s], k);
+        }
     for (int k = 0; t->to_table && k < n * t->n_stats; k++)
         y->n_text += (size_t)snprintf(y->text + y->n_text, MOST_DIGITS, "\t%.9g",
                                       (double)y->scores[k]);
@@ -163,7 +170,7 @@ static void put_row(struct tracker *t, const struct place *p, const struct score
                       status ? bioinfer_status_name(status) : "ok");
     if (y)
         cli_output_write(&t->row, y->text, y->n_text);
-    for (int k = 0; !y && k < t->info.n_tracks * t->n_stats; k++)
+    for (int k = 0; !y && k < t->n_tracks * t->n_stats; k++)
         cli_output_write(&t->row, "\t", 1);
     cli_output_write(&t->row, "\n", 1);
 }
@@ -171,17 +178,23 @@ static void put_row(struct tracker *t, const struct place *p, const struct score
 static int put_variant(struct tracker *t, const struct unit *u, int i, const struct scored *y,
                        int status, const char *message, struct bioinfer_error *err)
 {
-    struct bioinfer_array arrays[N_STATS];
-    const int n = t->info.n_tracks;
+    struct bioinfer_array arrays[N_STATS * MAX_OUTPUTS];
+    char names[N_STATS * MAX_OUTPUTS][48];
+    int n = 0;
 
     for (int s = 0; y && s < t->n_stats; s++)
-        arrays[s] = (struct bioinfer_array){.kind = stat_names[t->stats_of[s]],
-                                            .n_dims = 1,
-                                            .shape = {n},
-                                            .data = y->scores + s * n};
+        for (int k = 0; k < t->n_outputs; k++, n++) {
+            const struct output_facts *is = &t->of[k].is;
+            const char *stat = stat_names[t->stats_of[s]];
+            snprintf(names[n], sizeof names[n], "%s.%s", is->array, stat);
+            arrays[n] = (struct bioinfer_array){.kind = t->n_outputs > 1 ? names[n] : stat,
+                                                .n_dims = 1,
+                                                .shape = {is->n_tracks},
+                                                .data = y->scores + s * t->n_tracks + is->first};
+        }
     if (t->to_table)
         put_row(t, &u->of[i], y, status);
-    return put_result(t, u, i, status, message, arrays, t->n_stats, err);
+    return put_result(t, u, i, status, message, arrays, t->n_stats * t->n_outputs, err);
 }
 
 static int fail_variant(struct tracker *t, const struct unit *u, int i, int status,
@@ -204,9 +217,7 @@ static void score_one(void *user, int at)
     const struct bioinfer_result *v = s->values;
     const size_t change = s->first + (size_t)at;
 
-    if (!v->changed->statuses[change] &&
-        !make_scored(s->tracker, v->arrays[0].data,
-                     v->changed->values + (int64_t)change * s->tracker->n_values, &s->scored[at]))
+    if (!v->changed->statuses[change] && !make_scored(s->tracker, v, change, &s->scored[at]))
         s->failed = true;
 }
 

@@ -54,17 +54,18 @@ static int take_window(struct tracker *t, struct flight *f, const struct bioinfe
                        struct bioinfer_error *err)
 {
     const struct unit *u = f->unit;
-    const bool bases = t->cli->options->contributions;
-    const int64_t size = bases ? 1 : t->info.bin_size, first = bases ? 0 : t->info.first_bin;
     int64_t length = 0;
 
-    if (t->to_coverage && !r->status) {
+    if (t->to_coverage && !r->status)
         bioinfer_genome_length(t->genome, u->of[0].chrom, &length); /* an interval lies on it */
-        cli_output_printf(&t->row, "%s\t%lld\t%lld\t%lld", u->of[0].chrom, (long long)length,
-                          (long long)(u->start + first * size), (long long)size);
-        if (bases)
-            return put_bases(t, u, r, err);
+    for (int i = 0; t->to_coverage && !r->status && i < t->n_outputs; i++) {
+        const struct output_facts *is = &t->of[i].is;
+        cli_output_printf(&t->row, "%s%s\t%lld\t%lld\t%lld", i ? "\n" : "", u->of[0].chrom,
+                          (long long)length, (long long)(u->start + is->first_bin * is->bin_size),
+                          (long long)is->bin_size);
     }
+    if (t->to_coverage && t->cli->options->contributions && !r->status)
+        return put_bases(t, u, r, err);
     return put_result(t, u, 0, r->status, r->message, r->arrays, r->n_arrays, err);
 }
 
@@ -84,7 +85,7 @@ static int ask_locus(struct tracker *t, struct unit *u, struct window *w,
 
     if ((st = ask_interval(t, u, w, err)) || w->status)
         return st;
-    if (!(u->scores = calloc((size_t)n * (size_t)t->info.n_tracks, sizeof *u->scores)) ||
+    if (!(u->scores = calloc((size_t)n * (size_t)t->n_tracks, sizeof *u->scores)) ||
         !(u->scored = calloc((size_t)n, sizeof *u->scored)))
         return no_memory(err, p->name);
     for (int64_t i = 0; i < n; i++) {
@@ -110,23 +111,43 @@ static void fail_locus(struct unit *u, const struct bioinfer_result *r)
         }
 }
 
-/* scores [bases, 4, tracks]: SAD of each base at each place, 0 where it is the genome's own. */
+/* Adds the scores of an output of the piece at hand: SAD of each base at each place, 0 where it is
+ * the genome's own. scores: [bases, 4, tracks]. */
+static void add_scores(const struct tracker *t, const struct unit *u,
+                       const struct bioinfer_result *r, int index, float *scores)
+{
+    const struct output *o = &t->of[index];
+    const int tracks = o->is.n_tracks;
+
+    for (size_t k = 0; k < r->changed->n; k++) {
+        const float *other = r->changed->values + (int64_t)k * t->n_values + o->is.values_at;
+        for (int i = 0; i < tracks; i++)
+            scores[u->scored[r->changed->first + k] * tracks + i] = (float)track_score(
+                t, o, r->arrays[index].data, other, SAD, i);
+    }
+}
+
 static int take_locus(struct tracker *t, struct flight *f, const struct bioinfer_result *r,
                       struct bioinfer_error *err)
 {
     struct unit *u = f->unit;
     const struct place *p = &u->of[0];
-    const int64_t tracks = t->info.n_tracks;
-    const struct bioinfer_array a = {
-        .kind = "ism", .n_dims = 3, .shape = {p->end - p->start, 4, tracks}, .data = u->scores};
+    const int64_t n = p->end - p->start;
+    struct bioinfer_array arrays[MAX_OUTPUTS];
 
     if (!u->status)
         fail_locus(u, r);
-    for (size_t k = 0; !u->status && k < r->changed->n; k++)
-        for (int i = 0; i < tracks; i++)
-            u->scores[u->scored[r->changed->first + k] * tracks + i] = (float)track_score(
-                t, r->arrays[0].data, r->changed->values + (int64_t)k * t->n_values, SAD, i);
-    return !r->more ? put_result(t, u, 0, u->status, u->why, &a, 1, err) : 0;
+    for (int i = 0; i < t->n_outputs; i++) {
+        const struct output_facts *is = &t->of[i].is;
+        float *scores = u->scores ? u->scores + 4 * n * is->first : NULL;
+        arrays[i] = (struct bioinfer_array){.kind = t->n_outputs > 1 ? is->array : "ism",
+                                            .n_dims = 3,
+                                            .shape = {n, 4, is->n_tracks},
+                                            .data = scores};
+        if (!u->status)
+            add_scores(t, u, r, i, scores);
+    }
+    return !r->more ? put_result(t, u, 0, u->status, u->why, arrays, t->n_outputs, err) : 0;
 }
 
 const struct kind mutagenesis_kind = {"intervals", ask_locus, take_locus, NULL};

@@ -179,11 +179,10 @@ static char *own_folder(const struct bi_env *env)
     return path;
 }
 
-/* Gives the path of weights that come with bioinfer: beside the folder of the program or of the
- * library, so that a tree that was moved finds its own, where they were to be installed, or in the
- * source tree. *out is allocated; NULL when there are none of that name. */
-static int shipped_path(char **out, const struct bi_env *env, const char *name,
-                        struct bioinfer_error *err)
+/* Looks beside the folder of the program or of the library, so that a tree that was moved finds its
+ * own, then where the files were to be installed, or in the source tree. */
+int bi_find_shipped(char **out, const struct bi_env *env, const char *name,
+                    struct bioinfer_error *err)
 {
     char *own = own_folder(env);
     const struct {
@@ -253,7 +252,7 @@ int bi_find_weights(char **out, const struct bi_env *env, const char *path, cons
 {
     int st;
     if (path && !strcmp(path, "tiny") && !bi_path_exists(path)) {
-        if ((st = shipped_path(out, env, "bioinfer-tiny", err)) || *out)
+        if ((st = bi_find_shipped(out, env, "bioinfer-tiny", err)) || *out)
             return st;
     }
     if (!path) {
@@ -267,7 +266,7 @@ int bi_find_weights(char **out, const struct bi_env *env, const char *path, cons
         if (!path)
             return family ? bi_fail(err, BIOINFER_INVALID, "no model family is called '%s'", family)
                           : bi_fail(err, BIOINFER_INVALID, "model: path or family must be given");
-        if ((st = shipped_path(out, env, path, err)) || *out)
+        if ((st = bi_find_shipped(out, env, path, err)) || *out)
             return st;
     }
     st = bi_hub_resolve(out, env, path, err);

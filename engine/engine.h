@@ -27,6 +27,10 @@ int bi_context_check(const struct bioinfer_context *ctx, struct bioinfer_error *
  * ones of the family. *out is allocated. */
 int bi_find_weights(char **out, const struct bi_env *env, const char *path, const char *family,
                     struct bioinfer_error *err);
+/* Finds a file or folder of this name that comes with bioinfer; *out is allocated, NULL = there is
+ * none. */
+int bi_find_shipped(char **out, const struct bi_env *env, const char *name,
+                    struct bioinfer_error *err);
 
 /* Completes the words of err, which say that the weights of this name are not in the cache, with
  * how to fetch their files. Returns NOT_FOUND. */

@@ -216,7 +216,7 @@ BIOINFER_API int bioinfer_model_fingerprint(bioinfer_model *model, const char **
 BIOINFER_API const char *bioinfer_model_token(const bioinfer_model *model, int id);
 
 /* Models of DNA have heads ("human"), each with so many tracks: the name of head `index`, NULL past
- * the end. n_tracks may be NULL. */
+ * the end. n_tracks may be NULL. bioinfer_model_output() (section 11) says more of each. */
 BIOINFER_API const char *bioinfer_model_head(const bioinfer_model *model, int index, int *n_tracks);
 
 /* Families known to this build: name and one line of description; NULL past the end. */
@@ -625,10 +625,11 @@ struct bioinfer_writer_params {
                                 * a result, in input order, and "ids" of its rows; npz, safetensors
                                 * and h5; npy is always so, with the ids in PATH.ids.txt */
     const char *tracks; /* "bedgraph" and "bigwig": names of the files, each with a '\n' behind it,
-                         * in the order of the columns. A result has one array [bins, tracks], and
-                         * a text "window" first: contig, its length, the place of the first bin and
-                         * the bases of a bin, with tabs between. Where windows overlap, on one grid
-                         * of bins, a file has their mean; LIMIT at the end where they do not fit */
+                         * in the order of the columns. A result has one or several arrays [bins,
+                         * tracks], and a text "window" first, a line for each of them: contig, its
+                         * length, the place of the first bin and the bases of a bin, with tabs
+                         * between. Where windows overlap, on one grid of bins, a file has their
+                         * mean; LIMIT at the end where they do not fit */
     const char *compression; /* "none" (NULL), or "gzip": h5 alone, in chunks of about a MiB */
     const char *matrix_name; /* names the array of the layout "matrix"; NULL = embeddings */
 };
@@ -809,9 +810,43 @@ enum bioinfer_tracks_sums {
 };
 enum bioinfer_tracks_kind { BIOINFER_BINS, BIOINFER_GRID, BIOINFER_JUNCTIONS };
 
+/* A row of a model's table of outputs, which is in the order of bioinfer_model_head(). */
+struct bioinfer_output_info {
+    size_t struct_size;
+    const char *name;     /* "human.cage.128", "human": no other row has it */
+    const char *output;   /* "cage", "human": rows of other organisms or resolutions may have it */
+    const char *organism; /* "human"; NULL = none is known */
+    int64_t resolution;   /* bases of a bin */
+    int n_tracks;
+    int kind; /* enum bioinfer_tracks_kind */
+};
+/* NOT_FOUND past the end. The texts are the model's. */
+BIOINFER_API int bioinfer_model_output(const bioinfer_model *model, int index,
+                                       struct bioinfer_output_info *info);
+/* Finds the row that is meant by a name: "human.cage.128", "cage.128" or "cage". organism NULL =
+ * that of the name, or of the first row, or the only one; resolution 0 = the finest. Outputs of one
+ * resolution have it whichever is asked for. INVALID: there is none; the text names those there
+ * are. */
+BIOINFER_API int bioinfer_model_find_output(const bioinfer_model *model, const char *name,
+                                            const char *organism, int64_t resolution, int *index,
+                                            struct bioinfer_error *err);
+
+/* Finds the table of the tracks of an organism's outputs that comes with bioinfer, and writes its
+ * path to path[size]: NOT_FOUND where the family has none. */
+BIOINFER_API int bioinfer_model_tracks_table(const bioinfer_model *model, const char *organism,
+                                             char *path, size_t size, struct bioinfer_error *err);
+
+/* One of several outputs of a task. */
+struct bioinfer_tracks_output {
+    const char *name;        /* as bioinfer_model_find_output() takes it */
+    const int *tracks;       /* tracks of the output, from 0, in the order wanted */
+    int n_tracks;            /* 0 = all */
+    const int *strand_pairs; /* [tracks of the output] as below */
+};
+
 struct bioinfer_tracks_params {
     size_t struct_size;
-    const char *head;        /* NULL = the first */
+    const char *head;        /* an output by its name; NULL = the first of the organism */
     const int *tracks;       /* tracks of the head, from 0, in the order wanted */
     int n_tracks;            /* 0 = all */
     const int *shifts;       /* the mean over windows moved right by so many bases, where ... */
@@ -825,10 +860,18 @@ struct bioinfer_tracks_params {
                               * device: all that variants take, and little to bring back */
     int (*progress)(void *user, uint64_t windows, uint64_t bases); /* as in bioinfer_embed_params */
     void *progress_user;
+    const struct bioinfer_tracks_output *outputs; /* several outputs, instead of head, tracks ... */
+    int n_outputs;                                /* ... and strand_pairs; 0 = these */
+    const char *organism;                         /* as in bioinfer_model_find_output() */
+    int64_t resolution;                           /* the same */
 };
 
-/* Opens the task that gives each record, a window of ACGT in either case (others are no base),
- * an array "tracks" [n_rows, n_tracks], of pairs [n, n, n_tracks]. params may be NULL. */
+/* Opens the task that gives each record, a window of ACGT in either case (others are no base), an
+ * array for each output in the order asked for: [n_rows, n_tracks], of pairs [n, n, n_tracks]. The
+ * array of a single output is called "tracks", several have their outputs' names ("cage"), with the
+ * resolution behind them ("cage.128") where two are the same. "sites" [4, n] of junctions is last.
+ * All outputs share one pass of the model, and each has the bytes it would have alone; those that
+ * cannot, of other organisms, are INVALID together. params may be NULL. */
 BIOINFER_API int bioinfer_tracks_open(bioinfer_task **out, const bioinfer_model *model,
                                       const struct bioinfer_tracks_params *params,
                                       struct bioinfer_error *err);
@@ -846,9 +889,19 @@ struct bioinfer_tracks_info {
     uint64_t n_whole, n_cut, cut_tokens;
     int64_t n_rows; /* rows of a window's values: n_bins, or 2 or 4 of sums */
     int kind;       /* enum bioinfer_tracks_kind: what a row is (docs/genomics.md) */
+    int n_outputs;
+    int64_t n_values;   /* values of a window: n_rows n_tracks of all outputs together ... */
+    int64_t values_at;  /* ... and those in front of this one's */
+    const char *array;  /* the name of its array: "tracks", "cage", "cage.128" */
+    const char *output; /* as in struct bioinfer_output_info, and so is ... */
+    const char *organism;
 };
+/* Tells of the first output. */
 BIOINFER_API int bioinfer_tracks_get_info(const bioinfer_task *task,
                                           struct bioinfer_tracks_info *info);
+/* Tells of output `index` in the order asked for; NOT_FOUND past the end. */
+BIOINFER_API int bioinfer_tracks_get_output(const bioinfer_task *task, int index,
+                                            struct bioinfer_tracks_info *info);
 
 /* Which bases of a window the values of some tracks in some bins come from. */
 struct bioinfer_contributions_params {
@@ -881,7 +934,7 @@ BIOINFER_API int bioinfer_contributions_get_info(const bioinfer_task *task,
  * array of the window, too. */
 struct bioinfer_changed {
     size_t first, n;     /* changes [first, first + n) of the record */
-    const float *values; /* [n, n_rows, n_tracks] */
+    const float *values; /* [n, n_values]: of each the outputs, one behind the other */
     const int *statuses; /* [n] 0, or NONFINITE: that one has no values */
 };
 

@@ -285,11 +285,11 @@ static void rest(const struct bi_model *m, struct bi_graph *g, struct skips u,
                                           &(struct bi_tracks_kept){0, t->n_tokens, 1, BI_NONE});
     x = finer(m, g, x, u.of[1], 1);
     x = finer(m, g, x, u.of[0], 0);
-    x = bi_tracks_crop(g, x, t->heads[shape->head].first_bin, t->heads[shape->head].n_bins);
+    x = bi_tracks_crop(g, x, t->heads[0].first_bin, t->heads[0].n_bins);
     if (b->has_final)
         x = bi_tracks_conv_block(m, g, x, &b->final, BI_NORM_ACT_TANH_GELU);
     x = bi_norm_act(g, x, BI_NONE, BI_NONE, BI_NORM_ACT_TANH_GELU, 0);
-    bi_tracks_head(m, g, x, b->head_w[shape->head], b->head_b[shape->head], shape);
+    bi_tracks_outputs(m, g, x, b->head_w, b->head_b, shape);
 }
 
 static void borzoi_build(const struct bi_model *m, struct bi_graph *g,

@@ -376,7 +376,7 @@ static void rest(const struct bi_model *m, struct bi_graph *g, bi_value_id x,
     const struct enformer *e = m->config;
     const int64_t n_windows = shape->part == BI_TRACKS_PAIRS ? 2 * shape->n_windows
                                                              : shape->n_windows;
-    const struct bi_tracks_head *h = &m->tracks.heads[shape->head];
+    const struct bi_tracks_head *h = &m->tracks.heads[0]; /* all have these bins */
     struct bi_tracks_kept crop = {h->first_bin, h->n_bins, 1, BI_NONE};
     if (n_windows > 1) {
         crop.n_windows = n_windows;
@@ -385,7 +385,7 @@ static void rest(const struct bi_model *m, struct bi_graph *g, bi_value_id x,
     x = bi_tracks_transformer(m, g, x, bi_model_value(m, g, e->positions), &e->layers, &crop);
     x = bi_tracks_conv_block(m, g, x, &e->final, BI_NORM_ACT_QUICK_GELU);
     x = bi_norm_act(g, x, BI_NONE, BI_NONE, BI_NORM_ACT_QUICK_GELU, 0);
-    bi_tracks_head(m, g, x, e->head_w[shape->head], e->head_b[shape->head], shape);
+    bi_tracks_outputs(m, g, x, e->head_w, e->head_b, shape);
 }
 
 /* Gives n_all tokens: the rows of `tokens` that input `from` [n_all] lists, but where input `row`

@@ -144,10 +144,12 @@ struct bi_feature {
     int64_t width;
 };
 
-/* A head, of whose outputs a graph gives one, [n_bins, n_tracks]; of JUNCTIONS a second one, the
- * places of sites, int32 [4 k]. */
+/* A head is one row of the table of outputs. A graph gives [n_bins, n_tracks] for it. */
 struct bi_tracks_head {
-    const char *name; /* "human" */
+    const char *name;     /* unique: "human", "mouse.cage.128" */
+    const char *output;   /* "human", "cage" */
+    const char *organism; /* NULL = none is known */
+    int trunk;            /* heads of one trunk can be computed together */
     int n_tracks;
     enum bioinfer_tracks_kind kind;
     bool whole; /* the graph gives all tracks, whichever are asked for */
@@ -156,14 +158,20 @@ struct bi_tracks_head {
     int n_features;            /* the first of the model's, which the graph behind them reads */
 };
 
+/* A head that a graph computes. */
+struct bi_tracks_asked {
+    int head;
+    const int32_t *tracks; /* [n_tracks] those of the head; NULL = all */
+    int64_t n_tracks;
+};
+
 /* Which graph: that of a part. */
 struct bi_tracks_shape {
     enum bi_tracks_part part;
     int64_t n_tokens;  /* fewer than the window's only for BI_TRACKS_CONVOLUTIONS, CHANGED, PAIRS */
     int64_t n_windows; /* 1 but for WHOLE, CHANGED, PAIRS */
-    int head;
-    const int32_t *tracks; /* [n_tracks] those of the head; NULL = all */
-    int64_t n_tracks;
+    const struct bi_tracks_asked *asked; /* [n_asked], of one trunk */
+    int n_asked;
     /* 0: the graph gives the tracks, 1: their sums over bins (kernels/bin_sums.h), 2: the sums with
      * logarithms. */
     int sums;
@@ -260,8 +268,9 @@ struct bi_model_def {
     /* Token of one residue letter, -1 when it has none. */
     int (*residue_token)(const struct bi_model *model, char residue);
     /* Families that give tracks have this instead of build, encode and what follows them.
-     * Writes the graph; outputs are the features, or "tracks" [n_bins, n_tracks], or sums of them,
-     * as kind 0. */
+     * Writes the graph; outputs are the features, or for each head that is asked for, in that
+     * order, "tracks" [n_bins, n_tracks], or sums of them. Behind them stand the places of the
+     * sites of junctions, int32 [4 k]. */
     void (*build_tracks)(const struct bi_model *model, struct bi_graph *g,
                          const struct bi_tracks_shape *shape);
     /* Families that rate complexes have this instead of all that; NULL = it is none. */

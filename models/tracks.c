@@ -244,11 +244,24 @@ int bi_tracks_window(struct bi_model *model, int64_t token_size, int64_t usual,
 void bi_tracks_bins(struct bi_tracks *t, int64_t bin_size, int64_t n_bins, int64_t first_bin)
 {
     for (int i = 0; i < t->n_heads; i++) {
+        const char *name = t->heads[i].name;
+        t->heads[i].output = name;
+        t->heads[i].organism = !strcmp(name, "human") || !strcmp(name, "mouse") ? name : NULL;
         t->heads[i].bin_size = bin_size;
         t->heads[i].n_bins = n_bins;
         t->heads[i].first_bin = first_bin;
         t->heads[i].n_features = t->n_features;
     }
+}
+
+int bi_tracks_features(const struct bi_tracks *t, const struct bi_tracks_shape *shape)
+{
+    int n = 0;
+    for (int i = 0; i < shape->n_asked; i++) {
+        const int of = t->heads[shape->asked[i].head].n_features;
+        n = n > of ? n : of;
+    }
+    return n;
 }
 
 /* ---- layers ---- */
@@ -424,19 +437,22 @@ bi_value_id bi_tracks_transformer(const struct bi_model *m, struct bi_graph *g, 
     return x;
 }
 
-void bi_tracks_head(const struct bi_model *m, struct bi_graph *g, bi_value_id x, int w, int b,
-                    const struct bi_tracks_shape *shape)
+void bi_tracks_outputs(const struct bi_model *m, struct bi_graph *g, bi_value_id x, const int *w,
+                       const int *b, const struct bi_tracks_shape *shape)
 {
-    bi_value_id head = weight(m, g, w), bias = weight(m, g, b);
-    if (shape->tracks) {
-        head = bi_weight_rows(g, head, shape->tracks, shape->n_tracks);
-        bias = bi_weight_rows(g, bias, shape->tracks, shape->n_tracks);
+    for (int i = 0; i < shape->n_asked; i++) {
+        const struct bi_tracks_asked *a = &shape->asked[i];
+        bi_value_id head = weight(m, g, w[a->head]), bias = weight(m, g, b[a->head]), y;
+        if (a->tracks) {
+            head = bi_weight_rows(g, head, a->tracks, a->n_tracks);
+            bias = bi_weight_rows(g, bias, a->tracks, a->n_tracks);
+        }
+        y = bi_add(g, bi_matmul(g, x, head), bias);
+        y = bi_norm_act(g, y, BI_NONE, BI_NONE, BI_NORM_ACT_SOFTPLUS, 0);
+        if (shape->sums)
+            y = bi_bin_sums(g, y, m->tracks.heads[a->head].n_bins, shape->sums > 1);
+        bi_output(g, y, 0, -1, "tracks");
     }
-    x = bi_add(g, bi_matmul(g, x, head), bias);
-    x = bi_norm_act(g, x, BI_NONE, BI_NONE, BI_NORM_ACT_SOFTPLUS, 0);
-    if (shape->sums)
-        x = bi_bin_sums(g, x, m->tracks.heads[shape->head].n_bins, shape->sums > 1);
-    bi_output(g, x, 0, -1, "tracks");
 }
 
 /* The rows that the one node which reads an input makes of it; BI_NONE = there is no such node. */

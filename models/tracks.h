@@ -82,8 +82,11 @@ int bi_tracks_bases(const struct bi_tracks_source *s, int *index, struct bioinfe
 int bi_tracks_window(struct bi_model *model, int64_t token_size, int64_t usual,
                      struct bioinfer_error *err);
 
-/* Gives all heads the same bins, and all features. */
+/* Completes heads that are named after what they are, such as "human": all have the same bins, all
+ * features and one trunk. */
 void bi_tracks_bins(struct bi_tracks *t, int64_t bin_size, int64_t n_bins, int64_t first_bin);
+/* The number of features that the heads of a graph read. */
+int bi_tracks_features(const struct bi_tracks *t, const struct bi_tracks_shape *shape);
 
 /* ---- graphs ---- */
 
@@ -100,9 +103,10 @@ struct bi_tracks_kept {
 bi_value_id bi_tracks_transformer(const struct bi_model *m, struct bi_graph *g, bi_value_id x,
                                   bi_value_id positions, const struct bi_tracks_layers *layers,
                                   const struct bi_tracks_kept *crop);
-/* softplus(x w^T + b) of the tracks that the shape asks for, as output "tracks". */
-void bi_tracks_head(const struct bi_model *m, struct bi_graph *g, bi_value_id x, int w, int b,
-                    const struct bi_tracks_shape *shape);
+/* softplus(x w^T + b) for each head that the shape asks for, as outputs "tracks"; w and b are
+ * indices into the model's table of weights, by head. */
+void bi_tracks_outputs(const struct bi_model *m, struct bi_graph *g, bi_value_id x, const int *w,
+                       const int *b, const struct bi_tracks_shape *shape);
 /* Turns a graph of the tracks of one window, as a family writes it, into that of their explanation:
  * output 0 becomes the values in bins first ... first + n - 1 divided by their number, [n, tracks],
  * output 1 the derivative of their sum by the rows that the graph makes of input "bases". */

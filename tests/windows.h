@@ -21,7 +21,7 @@ struct test_window {
 struct test_windows {
     struct test_window *of;
     size_t n, n_read, n_done, n_pieces;
-    size_t length, n_values;
+    size_t length, n_values, n_outputs;
     size_t next; /* change that is to come */
     struct bioinfer_change *changes;
 };
@@ -52,6 +52,7 @@ static int test_window_sink(void *user, const struct bioinfer_result *r, struct 
     struct test_windows *t = user;
     struct test_window *w = &t->of[t->n_done];
     const size_t size = t->n_values * sizeof(float);
+    float *values = w->values;
     (void)err;
     CHECK_EQ(r->ordinal, t->n_done);
     t->n_pieces++;
@@ -59,7 +60,13 @@ static int test_window_sink(void *user, const struct bioinfer_result *r, struct 
         CHECK_EQ(r->changed->first, t->next);
         t->next += r->changed->n;
         CHECK_EQ(!r->more, t->next == w->n);
-        memcpy(w->values, r->arrays[0].data, size);
+        for (size_t i = 0; i < t->n_outputs; i++) { /* sites of junctions stand behind them */
+            const struct bioinfer_array *a = &r->arrays[i];
+            const int64_t n = a->shape[0] * a->shape[1] * (a->n_dims > 2 ? a->shape[2] : 1);
+            memcpy(values, a->data, (size_t)n * sizeof *values);
+            values += n;
+        }
+        CHECK_EQ(values - w->values, t->n_values);
         for (size_t i = 0; i < r->changed->n; i++) {
             memcpy(w->values + (1 + r->changed->first + i) * t->n_values,
                    r->changed->values + i * t->n_values, size);
@@ -85,7 +92,8 @@ static inline int test_run_windows(bioinfer_task *t, struct test_window *windows
     int st;
     bioinfer_tracks_get_info(t, &info);
     all.length = (size_t)info.window;
-    all.n_values = (size_t)(info.n_rows * info.n_tracks);
+    all.n_values = (size_t)info.n_values;
+    all.n_outputs = (size_t)info.n_outputs;
     st = bioinfer_task_run(t, test_window_source, &all, test_window_sink, &all, err);
     if (!st)
         CHECK_EQ(all.n_done, n);

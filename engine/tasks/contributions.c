@@ -25,6 +25,7 @@ struct contributions {
     const struct bi_tracks *t;
     const struct bi_tracks_head *h;
     struct bi_tracks_shape shape;
+    struct bi_tracks_asked asked; /* that of the shape */
     int32_t *tracks;
     int64_t first_bin, n_bins;
     int32_t codes[2][256];
@@ -153,7 +154,7 @@ static int contributions_collect(struct bioinfer_task *t, struct bi_item *item,
     int64_t ld;
     const float *from = bi_batch_output(place, &outputs[0], &ld);
     for (int64_t b = 0; b < s->n_bins; b++)
-        for (int64_t i = 0; i < s->shape.n_tracks; i++)
+        for (int64_t i = 0; i < s->asked.n_tracks; i++)
             value += (double)from[b * ld + i];
     from = bi_batch_output(place, &outputs[1], &ld);
     for (int64_t i = 0; i < s->t->window; i++) {
@@ -220,14 +221,13 @@ static const struct bi_task_def contributions_def = {
     .drop = contributions_drop,
     .free = contributions_free};
 
-static int find_head(struct contributions *s, const char *name, struct bioinfer_error *err)
+static int find_head(struct contributions *s, const struct bioinfer_contributions_params *p,
+                     struct bioinfer_error *err)
 {
-    while (name && s->shape.head < s->t->n_heads &&
-           strcmp(s->t->heads[s->shape.head].name, name) != 0)
-        s->shape.head++;
-    if (s->shape.head == s->t->n_heads)
-        return bi_fail(err, BIOINFER_INVALID, "%s: no head '%.60s'", s->task.model->path, name);
-    s->h = &s->t->heads[s->shape.head];
+    int st = bioinfer_model_find_output(s->task.model, p->head, NULL, 0, &s->asked.head, err);
+    if (st)
+        return st;
+    s->h = &s->t->heads[s->asked.head];
     return s->h->kind == BIOINFER_BINS
                ? 0
                : bi_fail(err, BIOINFER_UNSUPPORTED, "head %s gives pairs, which have no derivative",
@@ -242,7 +242,7 @@ static int take_tracks(struct contributions *s, const struct bioinfer_contributi
                        p->n_tracks, s->h->name, s->h->n_tracks);
     if (p->n_tracks && s->h->whole)
         return bi_fail(err, BIOINFER_UNSUPPORTED, "head %s gives its tracks together", s->h->name);
-    s->shape.n_tracks = p->n_tracks ? p->n_tracks : s->h->n_tracks;
+    s->asked.n_tracks = p->n_tracks ? p->n_tracks : s->h->n_tracks;
     if (!p->n_tracks)
         return 0;
     if (!(s->tracks = bi_calloc(s->task.env, (size_t)p->n_tracks, sizeof *s->tracks)))
@@ -253,7 +253,7 @@ static int take_tracks(struct contributions *s, const struct bioinfer_contributi
                            p->tracks[i], s->h->name, s->h->n_tracks - 1);
         s->tracks[i] = p->tracks[i];
     }
-    s->shape.tracks = s->tracks;
+    s->asked.tracks = s->tracks;
     return 0;
 }
 
@@ -307,10 +307,13 @@ static int open_contributions(struct contributions *s,
     s->task.window_load = 1;
     s->task.progress = p.progress;
     s->task.progress_user = p.progress_user;
-    s->shape = (struct bi_tracks_shape){
-        .part = BI_TRACKS_WHOLE, .n_tokens = s->t->n_tokens, .n_windows = 1};
+    s->shape = (struct bi_tracks_shape){.part = BI_TRACKS_WHOLE,
+                                        .n_tokens = s->t->n_tokens,
+                                        .n_windows = 1,
+                                        .asked = &s->asked,
+                                        .n_asked = 1};
     bi_tracks_codes(s->codes, false);
-    if ((st = find_head(s, p.head, err)) || (st = take_tracks(s, &p, err)) ||
+    if ((st = find_head(s, &p, err)) || (st = take_tracks(s, &p, err)) ||
         (st = take_bins(s, &p, err)) || (st = check_graph(s, err)))
         return st;
     if (p.no_rules && !(s->no_rules = bi_strdup(s->task.env, p.no_rules)))
@@ -341,11 +344,16 @@ int bioinfer_contributions_get_info(const bioinfer_task *task, struct bioinfer_t
     i.bin_size = s->h->bin_size;
     i.first_bin = s->h->first_bin + s->first_bin;
     i.n_bins = s->n_bins;
-    i.n_tracks = (int)s->shape.n_tracks;
+    i.n_tracks = (int)s->asked.n_tracks;
     i.n_head_tracks = s->h->n_tracks;
     i.n_tokens = s->t->n_tokens;
     i.n_whole = s->n_windows;
     i.kind = BIOINFER_BINS;
+    i.n_outputs = 1;
+    i.n_values = s->t->window;
+    i.array = "contributions";
+    i.output = s->h->output;
+    i.organism = s->h->organism;
     size = info->struct_size < sizeof i ? info->struct_size : sizeof i;
     i.struct_size = info->struct_size;
     memcpy(info, &i, size);

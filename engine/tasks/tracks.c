@@ -20,22 +20,17 @@ enum {
     MOST_CHANGES = 1 << 24
 };
 
-int64_t bi_tracks_rows(const struct bi_tracks_task *s)
+int64_t bi_tracks_rows(const struct bi_tracks_task *s, const struct bi_tracks_output *o)
 {
-    return s->sums ? 2 * s->sums : s->h->n_bins;
+    return s->sums ? 2 * s->sums : o->h->n_bins;
 }
 
-int64_t bi_tracks_side(const struct bi_tracks_task *s)
+int64_t bi_tracks_side(const struct bi_tracks_output *o)
 {
     int64_t side = 1;
-    while (side * side < s->h->n_bins)
+    while (side * side < o->h->n_bins)
         side++;
     return side;
-}
-
-int64_t bi_tracks_values_of(const struct bi_tracks_task *s)
-{
-    return bi_tracks_rows(s) * s->n_tracks;
 }
 
 int64_t bi_tracks_feature_width(const struct bi_tracks_task *s, int feature)
@@ -46,7 +41,7 @@ int64_t bi_tracks_feature_width(const struct bi_tracks_task *s, int feature)
 uint64_t bi_tracks_features_size(const struct bi_tracks_task *s, int64_t n_tokens)
 {
     int64_t n = 0;
-    for (int i = 0; i < s->h->n_features; i++)
+    for (int i = 0; i < s->n_features; i++)
         n += n_tokens * bi_tracks_feature_width(s, i);
     return (uint64_t)n * sizeof(float);
 }
@@ -81,58 +76,123 @@ static void pool_size(struct bi_block_pool *pool, int64_t n_floats)
     pool->size = size > sizeof pool->first ? size : sizeof pool->first;
 }
 
-static int find_head(const struct bi_tracks_task *s, const char *name, int *head,
-                     struct bioinfer_error *err)
+/* Takes the tracks of an output that are asked for; none = all. */
+static int take_tracks(struct bi_tracks_task *s, struct bi_tracks_output *o,
+                       const struct bioinfer_tracks_output *p, struct bioinfer_error *err)
 {
-    char list[160] = "";
-    *head = 0;
-    for (int i = 0; name && i < s->t->n_heads; i++) {
-        if (!strcmp(s->t->heads[i].name, name)) {
-            *head = i;
-            return 0;
-        }
-        if (strlen(list) + strlen(s->t->heads[i].name) + 3 < sizeof list)
-            snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", i ? ", " : "",
-                     s->t->heads[i].name);
-    }
-    return name ? bi_fail(err, BIOINFER_INVALID, "%s: no head '%.60s'; it has %s",
-                          s->task.model->path, name, list)
-                : 0;
-}
-
-static int take_tracks(struct bi_tracks_task *s, const struct bioinfer_tracks_params *p,
-                       struct bioinfer_error *err)
-{
-    int all = s->h->n_tracks;
+    const int all = o->h->n_tracks;
     if (p->n_tracks < 0 || (p->n_tracks && !p->tracks))
         return bi_fail(err, BIOINFER_INVALID, "tracks: %d of them, none given", p->n_tracks);
-    s->n_tracks = p->n_tracks ? p->n_tracks : all;
-    s->all_tracks = s->n_tracks >= all || s->h->whole;
-    s->tracks = bi_calloc(s->task.env, (size_t)s->n_tracks, sizeof *s->tracks);
-    s->pairs = bi_calloc(s->task.env, (size_t)s->n_tracks, sizeof *s->pairs);
-    if (!s->tracks || !s->pairs)
+    o->n_tracks = p->n_tracks ? p->n_tracks : all;
+    o->all_tracks = o->n_tracks >= all || o->h->whole;
+    o->tracks = bi_calloc(s->task.env, (size_t)o->n_tracks, sizeof *o->tracks);
+    o->pairs = bi_calloc(s->task.env, (size_t)o->n_tracks, sizeof *o->pairs);
+    if (!o->tracks || !o->pairs)
         return bi_fail(err, BIOINFER_NOMEM, "tracks");
-    s->in_order[0] = s->in_order[1] = true;
-    for (int i = 0; i < s->n_tracks; i++) {
+    o->in_order[0] = o->in_order[1] = true;
+    for (int i = 0; i < o->n_tracks; i++) {
         int track = p->n_tracks ? p->tracks[i] : i;
         if (track < 0 || track >= all)
             return bi_fail(err, BIOINFER_INVALID, "track %d: head %s has tracks 0 to %d", track,
-                           s->h->name, all - 1);
-        if (s->h->kind == BIOINFER_JUNCTIONS && i && track <= s->tracks[i - 1])
+                           o->h->name, all - 1);
+        if (o->h->kind == BIOINFER_JUNCTIONS && i && track <= o->tracks[i - 1])
             return bi_fail(err, BIOINFER_INVALID, "track %d: those of junctions are ascending",
                            track);
-        s->tracks[i] = track;
-        s->pairs[i] = p->strand_pairs ? p->strand_pairs[track] : track;
-        if (s->pairs[i] < 0 || s->pairs[i] >= all)
+        o->tracks[i] = track;
+        o->pairs[i] = p->strand_pairs ? p->strand_pairs[track] : track;
+        if (o->pairs[i] < 0 || o->pairs[i] >= all)
             return bi_fail(err, BIOINFER_INVALID,
                            "track %d: the other strand's is %d, head %s has "
                            "tracks 0 to %d",
-                           track, s->pairs[i], s->h->name, all - 1);
-        s->other_pairs |= s->pairs[i] != track;
-        s->in_order[0] &= track == i;
-        s->in_order[1] &= s->pairs[i] == i;
+                           track, o->pairs[i], o->h->name, all - 1);
+        o->other_pairs |= o->pairs[i] != track;
+        o->in_order[0] &= track == i;
+        o->in_order[1] &= o->pairs[i] == i;
     }
     return 0;
+}
+
+/* Names the arrays: a resolution follows where two outputs have one name. */
+static int name_arrays(struct bi_tracks_task *s, struct bioinfer_error *err)
+{
+    for (int i = 0; i < s->n_outputs; i++) {
+        struct bi_tracks_output *o = &s->of[i];
+        char text[96];
+        bool repeated = false;
+        for (int k = 0; k < s->n_outputs; k++)
+            repeated |= k != i && !strcmp(s->of[k].h->output, o->h->output);
+        o->array = s->n_outputs == 1 ? "tracks" : o->h->output;
+        if (!repeated)
+            continue;
+        snprintf(text, sizeof text, "%.60s.%lld", o->h->output, (long long)o->h->bin_size);
+        if (!(o->array = o->array_text = bi_strdup(s->task.env, text)))
+            return bi_fail(err, BIOINFER_NOMEM, "outputs");
+    }
+    return 0;
+}
+
+/* Lists what graphs are asked for, of both strands. */
+static int list_asked(struct bi_tracks_task *s, struct bioinfer_error *err)
+{
+    const size_t n = (size_t)s->n_outputs;
+    for (int other = 0; other < 2; other++) {
+        if (!(s->asked[other] = bi_calloc(s->task.env, n, sizeof **s->asked)))
+            return bi_fail(err, BIOINFER_NOMEM, "outputs");
+        for (size_t i = 0; i < n; i++) {
+            const struct bi_tracks_output *o = &s->of[i];
+            s->asked[other][i] = (struct bi_tracks_asked){.head = o->head,
+                                                          .n_tracks = o->n_tracks,
+                                                          .tracks = o->all_tracks ? NULL
+                                                                    : other       ? o->pairs
+                                                                                  : o->tracks};
+        }
+    }
+    return 0;
+}
+
+/* Takes output i, whose head shares the trunk of those in front of it. */
+static int take_output(struct bi_tracks_task *s, int i, const struct bioinfer_tracks_output *p,
+                       const struct bioinfer_tracks_params *params, struct bioinfer_error *err)
+{
+    struct bi_tracks_output *o = &s->of[i];
+    int st = bioinfer_model_find_output(s->task.model, p->name, params->organism,
+                                        params->resolution, &o->head, err);
+    if (st)
+        return st;
+    o->h = &s->t->heads[o->head];
+    for (int k = 0; k < i; k++) {
+        if (s->of[k].head == o->head)
+            return bi_fail(err, BIOINFER_INVALID, "output %s is asked for twice", o->h->name);
+        if (s->of[k].h->trunk != o->h->trunk)
+            return bi_fail(err, BIOINFER_INVALID,
+                           "outputs %s and %s are of two organisms, which take a run each",
+                           s->of[k].h->name, o->h->name);
+    }
+    if (o->h->kind == BIOINFER_JUNCTIONS)
+        s->junctions = o;
+    if (o->h->n_features > s->n_features)
+        s->n_features = o->h->n_features;
+    return take_tracks(s, o, p, err);
+}
+
+static int take_outputs(struct bi_tracks_task *s, const struct bioinfer_tracks_params *p,
+                        struct bioinfer_error *err)
+{
+    const struct bioinfer_tracks_output one = {p->head, p->tracks, p->n_tracks, p->strand_pairs};
+    int st = 0;
+    if (p->n_outputs < 0 || p->n_outputs > s->t->n_heads || (p->n_outputs && !p->outputs))
+        return bi_fail(err, BIOINFER_INVALID, "outputs: %d of them, the model has %d", p->n_outputs,
+                       s->t->n_heads);
+    if (p->n_outputs && (p->head || p->n_tracks || p->strand_pairs))
+        return bi_fail(err, BIOINFER_INVALID, "outputs and a head: expected one of the two");
+    s->n_outputs = p->n_outputs ? p->n_outputs : 1;
+    if (!(s->of = bi_calloc(s->task.env, (size_t)s->n_outputs, sizeof *s->of)))
+        return bi_fail(err, BIOINFER_NOMEM, "outputs");
+    for (int i = 0; i < s->n_outputs && !st; i++)
+        st = take_output(s, i, p->n_outputs ? &p->outputs[i] : &one, p, err);
+    if (st || (st = name_arrays(s, err)))
+        return st;
+    return list_asked(s, err);
 }
 
 static int take_views(struct bi_tracks_task *s, const struct bioinfer_tracks_params *p,
@@ -149,13 +209,13 @@ static int take_views(struct bi_tracks_task *s, const struct bioinfer_tracks_par
                            (long long)s->t->window);
     }
     s->n_views = s->n_shifts * (p->reverse_complement ? 2 : 1);
-    if (s->h->kind == BIOINFER_JUNCTIONS && (s->n_views > 1 || s->shifts[0] || p->sums))
+    if (s->junctions && (s->n_views > 1 || s->shifts[0] || p->sums))
         return bi_fail(err, BIOINFER_INVALID, "%s: junctions have no shifts, sums or other strand",
-                       s->h->name);
-    if (s->h->kind == BIOINFER_JUNCTIONS && s->task.model->half)
+                       s->junctions->h->name);
+    if (s->junctions && s->task.model->half)
         return bi_fail(err, BIOINFER_UNSUPPORTED,
                        "precision fp16: %s is computed in fp32, as its sites are chosen by rank",
-                       s->h->name);
+                       s->junctions->h->name);
     bi_tracks_codes(s->codes, p->quarter != 0);
     s->sums = p->sums;
     if (p->sums < BIOINFER_NO_SUMS || p->sums > BIOINFER_SUMS_AND_LOGS)
@@ -170,7 +230,7 @@ static int take_views(struct bi_tracks_task *s, const struct bioinfer_tracks_par
 /* Several windows in a program have more rows: a gain where one has too few to fill the device. */
 static int most_together(const struct bi_tracks_task *s)
 {
-    const int64_t output = bi_tracks_values_of(s) * (int64_t)sizeof(float);
+    const int64_t output = s->n_values * (int64_t)sizeof(float);
     int most = 1;
     while (s->task.model->caps.async && s->t->batches && 2 * most <= BI_TRACKS_TOGETHER &&
            2 * most * s->t->n_tokens <= ENOUGH_TOKENS && 2 * most * output <= MOST_OUTPUT)
@@ -181,7 +241,12 @@ static int most_together(const struct bi_tracks_task *s)
 /* Sizes of batches, pieces and blocks. */
 static void take_sizes(struct bi_tracks_task *s)
 {
-    const int64_t most = MOST_OUTPUT / (bi_tracks_values_of(s) * (int64_t)sizeof(float));
+    int64_t most;
+    for (int i = 0; i < s->n_outputs; i++) {
+        s->of[i].at = s->n_values;
+        s->n_values += bi_tracks_rows(s, &s->of[i]) * s->of[i].n_tracks;
+    }
+    most = MOST_OUTPUT / (s->n_values * (int64_t)sizeof(float));
     s->usual = bi_cut_around(s->t, s->t->window / 2, s->t->window / 2).n;
     s->most = most_together(s);
     s->most_pairs = s->most / 2;
@@ -190,7 +255,7 @@ static void take_sizes(struct bi_tracks_task *s)
         s->most_changed *= 2;
     s->piece = most < LEAST_PIECE ? LEAST_PIECE : most > MOST_PIECE ? MOST_PIECE : most;
     s->piece -= s->piece % s->most_changed;
-    pool_size(&s->values, bi_tracks_values_of(s));
+    pool_size(&s->values, s->n_values);
 }
 
 /* Lists the inputs that programs of this model have. */
@@ -229,10 +294,7 @@ static int open_tracks(struct bi_tracks_task *s, const struct bioinfer_tracks_pa
     s->task.window_load = model->caps.async ? 0 : 1; /* else reading ahead gains nothing */
     s->task.progress = p.progress;
     s->task.progress_user = p.progress_user;
-    if ((st = find_head(s, p.head, &s->head, err)))
-        return st;
-    s->h = &s->t->heads[s->head];
-    if ((st = take_tracks(s, &p, err)) || (st = take_views(s, &p, err)))
+    if ((st = take_outputs(s, &p, err)) || (st = take_views(s, &p, err)))
         return st;
     take_sizes(s);
     list_inputs(s);
@@ -255,8 +317,14 @@ static void tracks_free(struct bioinfer_task *t)
 {
     struct bi_tracks_task *s = (struct bi_tracks_task *)t;
     pool_free(t->env, &s->values);
-    bi_free(t->env, s->tracks);
-    bi_free(t->env, s->pairs);
+    for (int i = 0; s->of && i < s->n_outputs; i++) {
+        bi_free(t->env, s->of[i].tracks);
+        bi_free(t->env, s->of[i].pairs);
+        bi_free(t->env, s->of[i].array_text);
+    }
+    bi_free(t->env, s->of);
+    bi_free(t->env, s->asked[0]);
+    bi_free(t->env, s->asked[1]);
     bi_free(t->env, s->no_rules);
 }
 
@@ -478,7 +546,7 @@ static int copy_window(struct bi_tracks_task *s, struct bi_window_unit *w,
     else if (from->n_changes > MOST_CHANGES || (from->n_changes && !from->changes))
         bi_fail(&why, BIOINFER_INVALID, "%zu changes of a window, expected up to %d",
                 from->n_changes, MOST_CHANGES);
-    if (!why.status && from->n_changes && s->h->kind == BIOINFER_JUNCTIONS)
+    if (!why.status && from->n_changes && s->junctions)
         bi_fail(&why, BIOINFER_UNSUPPORTED, "changes of a window, whose junctions are asked for");
     for (size_t i = 0; !why.status && i < from->n_changes; i++) {
         const struct bioinfer_change *c = &from->changes[i];
@@ -566,18 +634,36 @@ static void drop_piece(struct bi_tracks_task *s, struct bi_window_unit *w)
     w->early = NULL;
 }
 
+/* The arrays of a window: one of each output, and the sites of junctions. */
+static int list_arrays(const struct bi_tracks_task *s, const struct bi_window_unit *w,
+                       struct bioinfer_array *arrays)
+{
+    int n = 0;
+    for (; n < s->n_outputs; n++) {
+        const struct bi_tracks_output *o = &s->of[n];
+        const bool paired = o->h->kind != BIOINFER_BINS && !s->sums;
+        const int64_t side = paired ? bi_tracks_side(o) : 0;
+        arrays[n] = (struct bioinfer_array){.kind = o->array,
+                                            .n_dims = paired ? 3 : 2,
+                                            .shape = {paired ? side : bi_tracks_rows(s, o),
+                                                      paired ? side : o->n_tracks, o->n_tracks},
+                                            .data = w->values ? w->values + o->at : NULL};
+    }
+    if (w->sites)
+        arrays[n++] = (struct bioinfer_array){
+            .kind = "sites",
+            .n_dims = 2,
+            .shape = {BI_TRACKS_SITES, bi_tracks_side(s->junctions)},
+            .data = w->sites};
+    return n;
+}
+
 static int tracks_result(struct bioinfer_task *t, struct bi_unit *u, struct bioinfer_error *err)
 {
     struct bi_tracks_task *s = (struct bi_tracks_task *)t;
     struct bi_window_unit *w = (struct bi_window_unit *)u;
-    const bool paired = s->h->kind != BIOINFER_BINS && !s->sums;
-    const int64_t side = paired ? bi_tracks_side(s) : 0;
-    const struct bioinfer_array values[] = {
-        {.kind = "tracks",
-         .n_dims = paired ? 3 : 2,
-         .shape = {paired ? side : bi_tracks_rows(s), paired ? side : s->n_tracks, s->n_tracks},
-         .data = w->values},
-        {.kind = "sites", .n_dims = 2, .shape = {BI_TRACKS_SITES, side}, .data = w->sites}};
+    struct bioinfer_array arrays[BI_TRACKS_HEADS + 1];
+    const int n = list_arrays(s, w, arrays);
     const struct bioinfer_changed changed = {.first = w->first,
                                              .n = u->status ? 0 : w->n,
                                              .values = w->changed,
@@ -587,12 +673,10 @@ static int tracks_result(struct bioinfer_task *t, struct bi_unit *u, struct bioi
                                       .length = s->t->window,
                                       .status = u->status,
                                       .message = bi_unit_message(u),
-                                      .n_arrays = u->status  ? 0
-                                                  : w->sites ? 2
-                                                             : 1,
-                                      .arrays = values,
+                                      .n_arrays = u->status ? 0 : n,
+                                      .arrays = arrays,
                                       .n_layers_kept = 1,
-                                      .n_kinds = w->sites ? 2 : 1,
+                                      .n_kinds = n,
                                       .piece = w->n_pieces++,
                                       .more = !u->is_over,
                                       .changed = &changed};
@@ -654,38 +738,45 @@ static const struct bi_task_def tracks_def = {
 
 /* ---- public calls ---- */
 
-int bioinfer_tracks_get_info(const bioinfer_task *task, struct bioinfer_tracks_info *info)
+int bioinfer_tracks_get_output(const bioinfer_task *task, int index,
+                               struct bioinfer_tracks_info *info)
 {
     const struct bi_tracks_task *s = (const struct bi_tracks_task *)task;
     struct bioinfer_tracks_info i = {0};
+    const struct bi_tracks_output *o;
     size_t size;
     if (!task || task->def->result != tracks_result || !info ||
         info->struct_size < sizeof info->struct_size)
         return BIOINFER_INVALID;
-    i.head = s->h->name;
+    if (index < 0 || index >= s->n_outputs)
+        return BIOINFER_NOT_FOUND;
+    o = &s->of[index];
+    i.head = o->h->name;
     i.window = s->t->window;
-    i.bin_size = s->h->bin_size;
-    i.first_bin = s->h->first_bin;
-    i.n_bins = s->h->n_bins;
-    i.n_rows = bi_tracks_rows(s);
-    i.kind = (int)s->h->kind;
-    i.n_tracks = s->n_tracks;
-    i.n_head_tracks = s->h->n_tracks;
+    i.bin_size = o->h->bin_size;
+    i.first_bin = o->h->first_bin;
+    i.n_bins = o->h->n_bins;
+    i.n_rows = bi_tracks_rows(s, o);
+    i.kind = (int)o->h->kind;
+    i.n_tracks = o->n_tracks;
+    i.n_head_tracks = o->h->n_tracks;
     i.n_tokens = s->t->n_tokens;
     i.n_whole = s->n_whole;
     i.n_cut = s->n_cut;
     i.cut_tokens = s->cut_tokens;
+    i.n_outputs = s->n_outputs;
+    i.n_values = s->n_values;
+    i.values_at = o->at;
+    i.array = o->array;
+    i.output = o->h->output;
+    i.organism = o->h->organism;
     size = info->struct_size < sizeof i ? info->struct_size : sizeof i;
     i.struct_size = info->struct_size;
     memcpy(info, &i, size);
     return 0;
 }
 
-const char *bioinfer_model_head(const bioinfer_model *m, int index, int *n_tracks)
+int bioinfer_tracks_get_info(const bioinfer_task *task, struct bioinfer_tracks_info *info)
 {
-    if (!m || index < 0 || index >= m->base.tracks.n_heads)
-        return NULL;
-    if (n_tracks)
-        *n_tracks = m->base.tracks.heads[index].n_tracks;
-    return m->base.tracks.heads[index].name;
+    return bioinfer_tracks_get_output(task, 0, info);
 }

@@ -44,17 +44,11 @@ struct bi_tracks_work {
     struct bi_features patch; /* the features of the cut.n_tokens tokens that change */
 };
 
-/* Values that views are added to, in their order. */
-struct bi_tracks_sum {
-    float *values; /* [n_rows, n_tracks] */
-    int n_added;   /* views */
-};
-
 /* A view that came before one in front of it. */
 struct bi_tracks_early {
     struct bi_tracks_early *next;
     int32_t change, view;
-    float values[]; /* [n_rows, n_tracks] */
+    float values[]; /* [n_values] */
 };
 
 enum bi_tracks_stage {
@@ -74,13 +68,13 @@ struct bi_window_unit {
     size_t n_work; /* items, and two more: `instead` */
     struct bi_item *instead[2];
     enum bi_tracks_stage stage;
-    float *values; /* the window has these; NULL before the first view is there */
+    float *values; /* [n_values] of the window; NULL before the first view is there */
     float *sites;  /* [BI_TRACKS_SITES, side] of junctions; NULL = there are none */
     int n_added;
     /* The piece at hand. */
     size_t first, n;
     uint32_t n_pieces; /* handed out */
-    float *changed;    /* [n, n_rows, n_tracks], NULL before */
+    float *changed;    /* [n, n_values], NULL before */
     int *added;        /* [n] views, then [n] statuses */
     struct bi_tracks_early *early;
 };
@@ -89,6 +83,20 @@ struct bi_window_unit {
 struct bi_block_pool {
     size_t size;
     void *first;
+};
+
+/* An output that is asked for. */
+struct bi_tracks_output {
+    const struct bi_tracks_head *h;
+    int head, n_tracks;
+    int32_t *tracks, *pairs; /* pairs: the other strand's track of each wanted one */
+    bool all_tracks;         /* as many as the head has: they are put in order here, else only the
+                              * wanted rows of the head's weight are on the device */
+    bool other_pairs;        /* pairs differ from tracks */
+    bool in_order[2];        /* tracks, and pairs, are 0, 1, 2 ... */
+    const char *array;       /* the name of its array */
+    char *array_text;        /* holds it; NULL = it is another's */
+    int64_t at;              /* the values of a window in front of the output's */
 };
 
 struct bi_tracks_graph {
@@ -108,14 +116,12 @@ struct bi_tracks_task {
     const char *made[BI_TRACKS_MADE]; /* they lie in `names` */
     char names[BI_TRACKS_MADE][16];
     const struct bi_tracks *t;
-    const struct bi_tracks_head *h; /* the one asked for */
-    int head, n_tracks, n_views, n_shifts;
-    int sums;                /* enum bioinfer_tracks_sums */
-    int32_t *tracks, *pairs; /* pairs: the other strand's track of each wanted one */
-    bool all_tracks;         /* as many as the head has: they are put in order here, else only the
-                              * wanted rows of the head's weight are on the device */
-    bool other_pairs;        /* pairs differ from tracks */
-    bool in_order[2];        /* tracks, and pairs, are 0, 1, 2 ... */
+    struct bi_tracks_output *of;      /* [n_outputs] */
+    struct bi_tracks_asked *asked[2]; /* [n_outputs] as graphs take them; [1]: the other strand's */
+    int n_outputs, n_features, n_views, n_shifts;
+    const struct bi_tracks_output *junctions; /* the one of this kind; NULL = there is none */
+    int64_t n_values;                         /* a window has so many, in all outputs */
+    int sums;                                 /* enum bioinfer_tracks_sums */
     int shifts[BI_TRACKS_SHIFTS];
     int32_t codes[2][256]; /* all letters, and their complements */
     char *no_rules;
@@ -131,11 +137,10 @@ struct bi_tracks_task {
 
 /* ---- tracks.c ---- */
 
-/* Rows of a window's values. */
-int64_t bi_tracks_rows(const struct bi_tracks_task *s);
-int64_t bi_tracks_values_of(const struct bi_tracks_task *s); /* rows x tracks */
+/* Rows of an output's values of a window. */
+int64_t bi_tracks_rows(const struct bi_tracks_task *s, const struct bi_tracks_output *o);
 /* n of pairs n n. */
-int64_t bi_tracks_side(const struct bi_tracks_task *s);
+int64_t bi_tracks_side(const struct bi_tracks_output *o);
 /* Elements of one kind of features per token, and bytes of all kinds for n tokens. */
 int64_t bi_tracks_feature_width(const struct bi_tracks_task *s, int feature);
 uint64_t bi_tracks_features_size(const struct bi_tracks_task *s, int64_t n_tokens);

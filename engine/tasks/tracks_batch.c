@@ -48,7 +48,10 @@ static int64_t filled_up(int64_t n)
 /* Does the device compute other tracks of this view than of the first strand? */
 static bool other_tracks(const struct bi_tracks_task *s, int view)
 {
-    return bi_view_reversed(s, view) && s->other_pairs && !s->all_tracks;
+    bool other = false;
+    for (int i = 0; i < s->n_outputs; i++)
+        other |= s->of[i].other_pairs && !s->of[i].all_tracks;
+    return other && bi_view_reversed(s, view);
 }
 
 /* Tokens that an item's convolutions compute, or the tokens of a window where it has none. */
@@ -133,11 +136,6 @@ static int build_graph(void *user, struct bi_graph *g, struct bioinfer_error *er
     return 0;
 }
 
-static const int32_t *tracks_of(const struct bi_tracks_task *s, bool other)
-{
-    return other ? s->pairs : s->tracks;
-}
-
 /* Takes room for the features that an item of CONVOLUTIONS is to give. */
 static int take_room(struct bi_tracks_task *s, const struct bi_item *item,
                      struct bioinfer_error *err)
@@ -165,11 +163,10 @@ int bi_tracks_recipe(struct bioinfer_task *t, const struct bi_batch *b, struct b
                                       .n_tokens = item ? tokens_of(s, part, &work_of(item)->cut)
                                                        : s->t->n_tokens,
                                       .n_windows = filled_up((int64_t)b->n_items),
-                                      .head = s->head,
-                                      .n_tracks = s->n_tracks,
-                                      .tracks = s->all_tracks ? NULL : tracks_of(s, other),
+                                      .asked = s->asked[other],
+                                      .n_asked = s->n_outputs,
                                       .sums = s->sums};
-    /* the head is that of the task */
+    /* the outputs are those of the task */
     *recipe = (struct bi_recipe){.key = {{(uint64_t)part, (uint64_t)shape->n_tokens,
                                           (uint64_t)shape->n_windows, other, b->wide}},
                                  .build = build_graph,
@@ -202,7 +199,7 @@ static void fill_from(const struct bi_batch_place *place, const char *name, int6
 /* Fills "kept", the tokens of n windows that are given. */
 static void fill_kept(const struct bi_tracks_task *s, const struct bi_batch_place *place, int64_t n)
 {
-    const struct bi_tracks_head *h = s->h;
+    const struct bi_tracks_head *h = s->of[0].h; /* where programs have `kept`, all are alike */
     int32_t *kept = bi_batch_input(place, "kept");
     for (int64_t i = 0; kept && i < n * h->n_bins; i++)
         kept[i] = (int32_t)(i / h->n_bins * s->t->n_tokens + h->first_bin + i % h->n_bins);
@@ -294,7 +291,7 @@ static void take_features(const struct bi_tracks_task *s, const struct bi_item *
     const struct bi_tracks_work *work = work_of(item);
     struct bi_kept *whole = kept_of(item)->kept, *patch = work->patch.kept;
     uint64_t at = 0, at_patch = 0;
-    for (int i = 0; i < s->h->n_features; i++) {
+    for (int i = 0; i < s->n_features; i++) {
         const char *name = s->t->features[i].name;
         const uint64_t token = (uint64_t)bi_tracks_feature_width(s, i) * sizeof(float);
         const uint64_t size = (uint64_t)s->t->n_tokens * token;
@@ -318,7 +315,7 @@ static void give_features(const struct bi_tracks_task *s, const struct bi_item *
     const int64_t skip = changed ? c->token - c->first : 0;
     const int64_t count = changed ? c->n_tokens : s->t->n_tokens;
     uint64_t at = 0;
-    for (int i = 0; i < s->h->n_features; i++) {
+    for (int i = 0; i < s->n_features; i++) {
         const uint64_t token = (uint64_t)bi_tracks_feature_width(s, i) * sizeof(float);
         bi_kept_give(place->slot, &place->slot->plan->graph->outputs[i], (uint64_t)skip * token,
                      features_of(item)->kept, at, (uint64_t)count * token);
@@ -368,23 +365,6 @@ static void put_sum(float *high, float *low, double sum)
     *low = (float)(sum - (double)*high);
 }
 
-/* Adds sums over bins of a view. which: rows of `from` in the order wanted, NULL = as they are.
- * False: one is not finite. */
-static bool add_sums(const struct bi_tracks_task *s, const float *from, int64_t ld,
-                     const int32_t *which, float *values)
-{
-    bool finite = true;
-    for (int kind = 0; kind < s->sums; kind++, from += 2 * ld, values += 2 * s->n_tracks)
-        for (int i = 0; i < s->n_tracks; i++) {
-            const int of = which ? which[i] : i;
-            const double v = (double)from[of] + (double)from[ld + of];
-            float *high = values + i, *low = high + s->n_tracks;
-            finite &= isfinite(v) != 0;
-            put_sum(high, low, (double)*high + (double)*low + v);
-        }
-    return finite;
-}
-
 /* Values of a bin, of tracks `which` or, where it is NULL, in order; the first of several views, or
  * the only one, is not added to what is there. False when one is not finite. */
 static bool take_bin(float *to, const float *from, const int32_t *which, int n, bool first)
@@ -406,9 +386,10 @@ static bool take_bin(float *to, const float *from, const int32_t *which, int n, 
     return largest < infinity;
 }
 
-/* Rows of values to be added. */
+/* Rows of an output's values to be added. */
 struct rows {
     const struct bi_tracks_task *s;
+    const struct bi_tracks_output *of;
     const float *from;
     int64_t ld;
     const int32_t *which; /* NULL = in order */
@@ -417,15 +398,32 @@ struct rows {
     _Atomic bool infinite; /* a value is not finite */
 };
 
+/* Adds sums over bins of a view. False: one is not finite. */
+static bool add_sums(const struct rows *r)
+{
+    const int n = r->of->n_tracks;
+    const float *from = r->from;
+    float *values = r->values;
+    bool finite = true;
+    for (int kind = 0; kind < r->s->sums; kind++, from += 2 * r->ld, values += 2 * n)
+        for (int i = 0; i < n; i++) {
+            const int of = r->which ? r->which[i] : i;
+            const double v = (double)from[of] + (double)from[r->ld + of];
+            float *high = values + i, *low = high + n;
+            finite &= isfinite(v) != 0;
+            put_sum(high, low, (double)*high + (double)*low + v);
+        }
+    return finite;
+}
+
 static void take_bins(void *user, int thread, int64_t first, int64_t end)
 {
     struct rows *r = user;
-    const struct bi_tracks_task *s = r->s;
+    const int n = r->of->n_tracks;
     (void)thread;
     for (int64_t b = first; b < end; b++) {
-        const int64_t from = r->reversed ? s->h->n_bins - 1 - b : b;
-        if (!take_bin(r->values + b * s->n_tracks, r->from + from * r->ld, r->which, s->n_tracks,
-                      r->alone))
+        const int64_t from = r->reversed ? r->of->h->n_bins - 1 - b : b;
+        if (!take_bin(r->values + b * n, r->from + from * r->ld, r->which, n, r->alone))
             r->infinite = true;
     }
 }
@@ -434,10 +432,10 @@ static void take_bins(void *user, int thread, int64_t first, int64_t end)
 static bool add_rows(struct rows *r)
 {
     const struct bi_tracks_task *s = r->s;
-    const int64_t n = s->h->n_bins;
-    const int n_threads = bi_tracks_values_of(s) < MANY_VALUES ? 1 : s->task.model->ctx->n_threads;
+    const int64_t n = r->of->h->n_bins;
+    const int n_threads = n * r->of->n_tracks < MANY_VALUES ? 1 : s->task.model->ctx->n_threads;
     if (s->sums)
-        return add_sums(s, r->from, r->ld, r->which, r->values);
+        return add_sums(r);
     bi_team_for(s->task.env, n_threads, n, (n + n_threads - 1) / n_threads, take_bins, r);
     return !r->infinite;
 }
@@ -451,13 +449,13 @@ struct target {
 static void clear_values(const struct bi_tracks_task *s, int64_t n, float *values)
 {
     if (s->n_views > 1 || s->sums)
-        memset(values, 0, (size_t)(n * bi_tracks_values_of(s)) * sizeof *values);
+        memset(values, 0, (size_t)(n * s->n_values) * sizeof *values);
 }
 
 static int find_target(struct bi_tracks_task *s, struct bi_window_unit *w, int32_t change,
                        struct target *to, struct bioinfer_error *err)
 {
-    const int64_t size = bi_tracks_values_of(s), at = change - (int64_t)w->first;
+    const int64_t size = s->n_values, at = change - (int64_t)w->first;
     float **values = change < 0 ? &w->values : &w->changed;
     const size_t n = change < 0 ? 1 : w->n;
     if (!*values) {
@@ -483,25 +481,48 @@ static int failed(const struct bi_tracks_task *s, struct bi_window_unit *w, int3
     return 0;
 }
 
-/* Sets values of a view aside until those of the views in front of it are there. */
-static int keep_early(struct bi_tracks_task *s, struct bi_window_unit *w, int32_t change,
-                      int32_t view, struct rows *r, struct bioinfer_error *err)
+/* Adds the values of all outputs of an item's view, those of window `index` of the batch, to
+ * `values`. alone: nothing is there yet. False: one is not finite. */
+static bool add_outputs(const struct bi_tracks_task *s, const struct bi_batch_place *place,
+                        int64_t index, bool reversed, bool alone, float *values)
 {
-    const size_t size = (size_t)bi_tracks_values_of(s) * sizeof(float);
+    bool finite = true;
+    for (int i = 0; i < s->n_outputs; i++) {
+        const struct bi_tracks_output *o = &s->of[i];
+        struct rows r = {.s = s,
+                         .of = o,
+                         .which = !o->all_tracks || o->in_order[reversed] ? NULL
+                                  : reversed                              ? o->pairs
+                                                                          : o->tracks,
+                         .reversed = reversed,
+                         .alone = alone,
+                         .values = values + o->at};
+        r.from = bi_batch_output(place, &place->slot->plan->graph->outputs[i], &r.ld);
+        r.from += index * bi_tracks_rows(s, o) * r.ld;
+        finite &= add_rows(&r);
+    }
+    return finite;
+}
+
+/* Sets values of a view aside until those of the views in front of it are there. */
+static int keep_early(struct bi_tracks_task *s, const struct bi_item *item, int32_t change,
+                      const struct bi_batch_place *place, int64_t index, struct bioinfer_error *err)
+{
+    struct bi_window_unit *w = (struct bi_window_unit *)item->unit;
+    const int32_t view = work_of(item)->view;
     struct bi_tracks_early *e = w->early;
     while (e && (e->change != change || e->view != view))
         e = e->next;
     if (e)
         return 0;
-    if (!(e = bi_zalloc(s->task.env, sizeof *e + size)))
+    if (!(e = bi_zalloc(s->task.env, sizeof *e + (size_t)s->n_values * sizeof(float))))
         return bi_fail(err, BIOINFER_NOMEM, "values of a view");
     e->change = change;
     e->view = view;
     e->next = w->early;
     w->early = e;
-    r->values = e->values;
-    r->alone = true;
-    add_rows(r); /* a value that is not finite stays so when it is added */
+    /* a value that is not finite stays so when it is added */
+    add_outputs(s, place, index, bi_view_reversed(s, view), true, e->values);
     return 0;
 }
 
@@ -516,8 +537,15 @@ static bool add_early(struct bi_tracks_task *s, struct bi_window_unit *w, int32_
             at = &e->next;
             continue;
         }
-        struct rows r = {.s = s, .from = e->values, .ld = s->n_tracks, .values = to->values};
-        finite &= add_rows(&r);
+        for (int i = 0; i < s->n_outputs; i++) {
+            const struct bi_tracks_output *o = &s->of[i];
+            struct rows r = {.s = s,
+                             .of = o,
+                             .from = e->values + o->at,
+                             .ld = o->n_tracks,
+                             .values = to->values + o->at};
+            finite &= add_rows(&r);
+        }
         ++*to->n_added;
         *at = e->next;
         bi_free(s->task.env, e);
@@ -533,25 +561,16 @@ static int add_view(struct bi_tracks_task *s, const struct bi_item *item, int32_
 {
     struct bi_window_unit *w = (struct bi_window_unit *)item->unit;
     const int view = work_of(item)->view;
-    const bool reversed = bi_view_reversed(s, view);
-    struct rows r = {.s = s,
-                     .which = s->all_tracks && !s->in_order[reversed] ? tracks_of(s, reversed)
-                                                                      : NULL,
-                     .reversed = reversed,
-                     .alone = s->n_views == 1};
     struct target to;
     bool finite;
     int st;
-    r.from = bi_batch_output(place, &place->slot->plan->graph->outputs[0], &r.ld);
-    r.from += index * bi_tracks_rows(s) * r.ld;
     if ((st = find_target(s, w, change, &to, err)))
         return st;
     if (view < *to.n_added)
         return 0;
     if (view > *to.n_added)
-        return keep_early(s, w, change, view, &r, err);
-    r.values = to.values;
-    finite = add_rows(&r);
+        return keep_early(s, item, change, place, index, err);
+    finite = add_outputs(s, place, index, bi_view_reversed(s, view), s->n_views == 1, to.values);
     ++*to.n_added;
     finite &= add_early(s, w, change, &to);
     return finite ? 0 : failed(s, w, change, &to);
@@ -562,9 +581,10 @@ static int collect_sites(struct bi_tracks_task *s, const struct bi_item *item,
                          const struct bi_batch_place *place, struct bioinfer_error *err)
 {
     struct bi_window_unit *w = (struct bi_window_unit *)item->unit;
-    const int64_t n = BI_TRACKS_SITES * bi_tracks_side(s);
+    const int64_t n = BI_TRACKS_SITES * bi_tracks_side(s->junctions);
     int64_t ld;
-    const int32_t *at = bi_batch_output(place, &place->slot->plan->graph->outputs[1], &ld);
+    const int32_t *at = bi_batch_output(place, &place->slot->plan->graph->outputs[s->n_outputs],
+                                        &ld);
     if (!w->sites && !(w->sites = bi_calloc(s->task.env, (size_t)n, sizeof *w->sites)))
         return bi_fail(err, BIOINFER_NOMEM, "sites of a window");
     for (int64_t i = 0; i < n; i++)
@@ -588,7 +608,7 @@ int bi_tracks_collect(struct bioinfer_task *t, struct bi_item *item,
     else
         st = add_view(s, item, part == BI_TRACKS_PAIRS ? -1 : work->change, place, place->index,
                       err);
-    if (!st && s->h->kind == BIOINFER_JUNCTIONS && part != BI_TRACKS_CONVOLUTIONS)
+    if (!st && s->junctions && part != BI_TRACKS_CONVOLUTIONS)
         st = collect_sites(s, item, place, err);
     if (!st && part == BI_TRACKS_PAIRS)
         st = add_view(s, item, work->change, place, filled_up(place->n_items) + place->index, err);
@@ -606,13 +626,17 @@ void bi_tracks_mean(const struct bi_tracks_task *s, int64_t n, float *values)
     if (s->n_views == 1)
         return;
     if (s->sums == BIOINFER_NO_SUMS) {
-        for (int64_t i = 0; i < n * bi_tracks_values_of(s); i++)
+        for (int64_t i = 0; i < n * s->n_values; i++)
             values[i] /= (float)s->n_views;
         return;
     }
-    for (int64_t i = 0; i < n * s->sums; i++, values += 2 * s->n_tracks)
-        for (int k = 0; k < s->n_tracks; k++) {
-            float *high = values + k, *low = high + s->n_tracks;
-            put_sum(high, low, ((double)*high + (double)*low) / s->n_views);
+    for (int64_t i = 0; i < n; i++, values += s->n_values)
+        for (int o = 0; o < s->n_outputs; o++) {
+            const int n_tracks = s->of[o].n_tracks;
+            for (int k = 0; k < s->sums * n_tracks; k++) {
+                float *high = values + s->of[o].at + k / n_tracks * 2 * n_tracks + k % n_tracks;
+                float *low = high + n_tracks;
+                put_sum(high, low, ((double)*high + (double)*low) / s->n_views);
+            }
         }
 }

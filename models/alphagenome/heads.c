@@ -261,6 +261,9 @@ static int open_head(const struct bi_tracks_source *s, struct alphagenome *a,
         a->site_classes[organism] = h->linear;
     *out = (struct bi_tracks_head){
         .name = bi_arena_printf(&m->arena, "%s.%s.%d", ag_organisms[organism], o->name, resolution),
+        .output = o->name,
+        .organism = ag_organisms[organism],
+        .trunk = organism,
         .n_tracks = n_tracks,
         .kind = o->kind == AG_CONTACTS    ? BIOINFER_GRID
                 : o->kind == AG_JUNCTIONS ? BIOINFER_JUNCTIONS

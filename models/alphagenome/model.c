@@ -255,27 +255,27 @@ static bi_value_id decode(const struct bi_model *m, struct bi_graph *g, const st
 
 /* The rows of a weight that the asked tracks have. */
 static bi_value_id chosen(const struct bi_model *m, struct bi_graph *g, int index,
-                          const struct bi_tracks_shape *shape)
+                          const struct bi_tracks_asked *asked)
 {
     bi_value_id w = value(m, g, index);
-    return shape->tracks ? bi_weight_rows(g, w, shape->tracks, shape->n_tracks) : w;
+    return asked->tracks ? bi_weight_rows(g, w, asked->tracks, asked->n_tracks) : w;
 }
 
 /* Scales and offsets of the asked tracks of a strand, of n on each. */
 static bi_value_id of_strand(const struct bi_model *m, struct bi_graph *g, int index, int strand,
-                             int64_t n, const struct bi_tracks_shape *shape)
+                             int64_t n, const struct bi_tracks_asked *asked)
 {
     bi_value_id w = value(m, g, index), y;
     int32_t *rows;
     int64_t n_rows = 0;
-    if (!shape->tracks || g->status)
+    if (!asked->tracks || g->status)
         return w;
-    if (!(rows = bi_calloc(m->env, (size_t)(2 * shape->n_tracks), sizeof *rows)))
+    if (!(rows = bi_calloc(m->env, (size_t)(2 * asked->n_tracks), sizeof *rows)))
         return bi_graph_fail(g, BIOINFER_NOMEM, "tracks of junctions");
     for (int part = 0; part < 2; part++)
-        for (int64_t i = 0; i < shape->n_tracks; i++)
-            if (shape->tracks[i] / n == strand)
-                rows[n_rows++] = (int32_t)(part * n + shape->tracks[i] % n);
+        for (int64_t i = 0; i < asked->n_tracks; i++)
+            if (asked->tracks[i] / n == strand)
+                rows[n_rows++] = (int32_t)(part * n + asked->tracks[i] % n);
     y = n_rows ? bi_weight_rows(g, w, rows, n_rows) : BI_NONE;
     bi_free(m->env, rows);
     return y;
@@ -283,7 +283,7 @@ static bi_value_id of_strand(const struct bi_model *m, struct bi_graph *g, int i
 
 static bi_value_id count_junctions(const struct bi_model *m, struct bi_graph *g, bi_value_id x,
                                    const struct ag_head *h, int64_t n_tracks,
-                                   const struct bi_tracks_shape *shape)
+                                   const struct bi_tracks_asked *asked)
 {
     const struct alphagenome *a = m->config;
     const struct ag_affine *classes = &a->site_classes[h->organism];
@@ -295,60 +295,95 @@ static bi_value_id count_junctions(const struct bi_model *m, struct bi_graph *g,
     in[1] = sites;
     in[2] = bi_rope_at(g, sites, value(m, g, a->site_frequencies));
     for (int i = 0; i < 4; i++)
-        in[3 + i] = of_strand(m, g, h->sites[i], i / 2, n_tracks / 2, shape);
+        in[3 + i] = of_strand(m, g, h->sites[i], i / 2, n_tracks / 2, asked);
     rows = bi_junctions(g, in);
     bi_output(g, rows, 0, -1, "tracks");
     return sites;
 }
 
+/* Gives the values of a head from the rows x that it reads. *sites: those of junctions, else as
+ * before. */
 static void give(const struct bi_model *m, struct bi_graph *g, bi_value_id x,
-                 const struct bi_tracks_shape *shape)
+                 const struct bi_tracks_asked *asked, int sums, bi_value_id *sites)
 {
     const struct alphagenome *a = m->config;
-    const struct ag_head *h = &a->head[shape->head];
-    const struct bi_tracks_head *out = &m->tracks.heads[shape->head];
+    const struct ag_head *h = &a->head[asked->head];
+    const struct bi_tracks_head *out = &m->tracks.heads[asked->head];
     if (h->kind == AG_JUNCTIONS) {
-        bi_output(g, count_junctions(m, g, x, h, out->n_tracks, shape), 0, -1, "sites");
+        *sites = count_junctions(m, g, x, h, out->n_tracks, asked);
         return;
     }
     if (h->kind == AG_SITE_CLASSES) {
         x = bi_row_softmax(g, layer(m, g, x, h->linear));
     } else {
-        x = bi_add(g, bi_matmul(g, x, chosen(m, g, h->linear.w, shape)),
-                   chosen(m, g, h->linear.b, shape));
+        x = bi_add(g, bi_matmul(g, x, chosen(m, g, h->linear.w, asked)),
+                   chosen(m, g, h->linear.b, asked));
         if (h->kind == AG_TRACKS)
-            x = bi_unclip(g, x, chosen(m, g, h->gain, shape), chosen(m, g, h->mean, shape),
+            x = bi_unclip(g, x, chosen(m, g, h->gain, asked), chosen(m, g, h->mean, asked),
                           h->exponent);
         else if (h->kind == AG_USAGE)
             x = bi_sigmoid(g, x);
     }
-    if (shape->sums)
-        x = bi_bin_sums(g, x, out->n_bins, shape->sums > 1);
+    if (sums)
+        x = bi_bin_sums(g, x, out->n_bins, sums > 1);
     bi_output(g, x, 0, -1, "tracks");
 }
 
-static void rest(const struct bi_model *m, struct bi_graph *g, const struct encoded *e,
+/* The rows that heads read; BI_NONE: no head does. */
+struct embedded {
+    bi_value_id fine, coarse, grid;
+};
+
+/* Makes those rows that the heads that are asked for read. */
+static struct embedded embed(const struct bi_model *m, struct bi_graph *g,
+                             const struct encoded *encoded, const struct bi_tracks_shape *shape)
+{
+    const struct alphagenome *a = m->config;
+    const int organism = a->head[shape->asked[0].head].organism;
+    struct embedded e = {BI_NONE, BI_NONE, BI_NONE};
+    bool fine = false, coarse = false, pairs = false;
+    bi_value_id grid, x = bi_add(g, encoded->of[0], value(m, g, a->organism[organism]));
+    for (int i = 0; i < shape->n_asked; i++) {
+        const struct ag_head *h = &a->head[shape->asked[i].head];
+        pairs |= h->kind == AG_CONTACTS;
+        fine |= h->resolution == 1;
+        coarse |= h->kind != AG_CONTACTS;
+    }
+    x = tower(m, g, x, &grid);
+    if (pairs) {
+        grid = bi_symmetrise(g, grid, (int32_t)(m->tracks.n_tokens / AG_POOLED));
+        e.grid = act(g, rms(m, g, grid, a->grid[organism]), BI_NORM_ACT_QUICK_GELU);
+    }
+    if (coarse)
+        e.coarse = act(g, layer(m, g, x, a->coarse[organism]), BI_NORM_ACT_QUICK_GELU);
+    if (fine)
+        e.fine = decode(m, g, encoded, x, e.coarse, organism);
+    return e;
+}
+
+static void rest(const struct bi_model *m, struct bi_graph *g, const struct encoded *encoded,
                  const struct bi_tracks_shape *shape)
 {
     const struct alphagenome *a = m->config;
-    const struct ag_head *h = &a->head[shape->head];
-    bi_value_id grid, x = bi_add(g, e->of[0], value(m, g, a->organism[h->organism]));
-    x = tower(m, g, x, &grid);
-    if (h->kind == AG_CONTACTS) {
-        grid = bi_symmetrise(g, grid, (int32_t)(m->tracks.n_tokens / AG_POOLED));
-        x = act(g, rms(m, g, grid, a->grid[h->organism]), BI_NORM_ACT_QUICK_GELU);
-    } else {
-        bi_value_id coarse = act(g, layer(m, g, x, a->coarse[h->organism]), BI_NORM_ACT_QUICK_GELU);
-        x = h->resolution == 1 ? decode(m, g, e, x, coarse, h->organism) : coarse;
+    const struct embedded e = embed(m, g, encoded, shape);
+    bi_value_id sites = BI_NONE;
+    for (int i = 0; i < shape->n_asked; i++) {
+        const struct ag_head *h = &a->head[shape->asked[i].head];
+        give(m, g,
+             h->kind == AG_CONTACTS ? e.grid
+             : h->resolution == 1   ? e.fine
+                                    : e.coarse,
+             &shape->asked[i], shape->sums, &sites);
     }
-    give(m, g, x, shape);
+    if (sites != BI_NONE)
+        bi_output(g, sites, 0, -1, "sites");
 }
 
 static void alphagenome_build(const struct bi_model *m, struct bi_graph *g,
                               const struct bi_tracks_shape *shape)
 {
     const struct bi_feature *f = m->tracks.features;
-    const int n = m->tracks.heads[shape->head].n_features;
+    const int n = bi_tracks_features(&m->tracks, shape);
     struct encoded e;
     if (shape->part != BI_TRACKS_REST)
         e = encode(m, g, shape->n_tokens);

@@ -122,11 +122,139 @@ class AlphaGenome(unittest.TestCase):
                 pair = [int(t[2]) for t in tracks if t[0] == head]
                 self.assertEqual([pair[p] for p in pair], list(range(len(pair))))
 
-    def test_variants(self):
+    def arrays(self, name):
+        return npz(self.path(name))
+
+    def test_several_outputs(self):
+        outputs = ('rna_seq', 'atac.128', 'contact_maps', 'splice_sites', 'splice_junctions',
+                   'rna_seq.128')
+        self.run_it(self.window, '--outputs', ','.join(outputs), '-o', 'all.npz', '-q')
+        got = self.arrays('all.npz')
+        self.assertEqual(sorted(got), ['window/atac', 'window/contact_maps', 'window/rna_seq.1',
+                                       'window/rna_seq.128', 'window/sites',
+                                       'window/splice_junctions', 'window/splice_sites'])
+        for output in outputs:
+            self.run_it(self.window, '--outputs', output, '-o', 'one.npz', '-q')
+            alone = self.arrays('one.npz')
+            name = {'rna_seq': 'rna_seq.1', 'atac.128': 'atac'}.get(output, output)
+            want = alone.get('window', alone.get('window/tracks'))
+            self.assertEqual(got['window/' + name], want, output)
+        self.assertEqual(got['window/sites'], alone.get('window/sites', got['window/sites']))
+        self.assert_near(got['window/rna_seq.1'][1], self.golden('human.rna_seq.1')[1])
+        # by workers, and as a journal, which a shard each begins
+        for more in (['--workers', '2'], ['--resume']):
+            self.run_it(self.window, '--outputs', ','.join(outputs), '-o', 'w.npz', '-q', *more)
+            self.assertEqual(self.arrays('w.npz'), got)
+        # every output of another organism
+        self.run_it(self.window, '--outputs', 'all', '--organism', 'mouse', '--resolution', '128',
+                    '-o', 'm.npz', '-q')
+        got = self.arrays('m.npz')
+        self.assertEqual(len(got), 12)
+        self.assert_near(got['window/cage'][1], self.golden('mouse.cage.128')[1])
+        self.assert_near(got['window/splice_site_usage'][1],
+                         self.golden('mouse.splice_site_usage.1')[1])
+
+    def test_list_of_outputs(self):
+        rows = [r.split('\t') for r in self.run_it('--list-outputs').stdout.split('\n')[:-1]]
+        self.assertEqual(rows[0], ['name', 'output', 'organism', 'resolution', 'tracks', 'kind'])
+        self.assertEqual(len(rows), 33)
+        self.assertIn(['mouse.cage.128', 'cage', 'mouse', '128', '1', 'bins'], rows)
+        self.assertIn(['human.contact_maps.2048', 'contact_maps', 'human', '2048', '3',
+                       'pairs of bins'], rows)
+
+    def test_files_of_several_outputs(self):
+        g = ('i.bed', '--genome', 'g.fa', '-q')
+        self.run_it(*g, '--outputs', 'rna_seq,chip_tf,splice_sites', '--tracks', '1,0', '--format',
+                    'bedgraph', '-o', 'w')
+        self.assertEqual(sorted(os.listdir(self.path('w'))),
+                         ['%s_track_%d.bedgraph' % (o, i)
+                          for o in ('chip_tf', 'rna_seq', 'splice_sites') for i in (0, 1)])
+        for output in 'rna_seq', 'chip_tf':
+            self.run_it(*g, '--outputs', output, '--format', 'bedgraph', '-o', output)
+            for i in 0, 1:
+                self.assertEqual(read(self.path('w/%s_track_%d.bedgraph' % (output, i))),
+                                 read(self.path('%s/track_%d.bedgraph' % (output, i))))
+        self.run_it(*g, '--outputs', 'rna_seq,chip_tf', '--tracks', '1,0', '--format', 'bedgraph',
+                    '-o', 'r', '--resume')
+        for name in os.listdir(self.path('r')):
+            if name.endswith('.bedgraph'):
+                self.assertEqual(read(self.path('r/' + name)), read(self.path('w/' + name)))
+
+    def test_ontology(self):
+        self.write('t.tsv', 'head\tidentifier\tdescription\tontology\n'
+                   'atac\tA1\tliver\tCL:1\natac\tA2\tbrain\tCL:2\ndnase\tD1\tliver\tCL:1\n'
+                   'chip_tf\tT1\tliver\tCL:3\nchip_tf\tT2\tliver\tCL:2\nchip_tf\tT3\ta\t\n')
+        self.write('old.tsv', 'head\tidentifier\natac\tA1\natac\tA2\n')
+        t = (self.window, '--targets', 't.tsv', '-o', 'x.npz', '--resolution', '128')
+        r = self.run_it(*t, '--outputs', 'atac,dnase,chip_tf', '--ontology', 'cl:2')
+        self.assertIn('no track of human.dnase.128 is meant by --ontology: left out', r.stderr)
+        got = self.arrays('x.npz')
+        self.assertEqual(sorted(got), ['window/atac', 'window/chip_tf'])
+        self.assert_near(got['window/atac'][1], self.golden('human.atac.128')[1][1::2])
+        want = self.golden('human.chip_tf.128')[1] # the third is of no sample
+        self.assert_near(got['window/chip_tf'][1], [x for i, x in enumerate(want) if i % 3])
+        # a pattern over all words of a track, and both lists
+        self.run_it(*t, '--outputs', 'atac,chip_tf', '--tracks', 'ATAC*liver', '-q')
+        self.assertEqual(list(self.arrays('x.npz')), ['window'])
+        self.run_it(*t, '--outputs', 'atac,chip_tf', '--tracks', '*liver', '--ontology',
+                    'CL:1,CL:3', '-q')
+        self.assertEqual([a[0][1] for a in self.arrays('x.npz').values()], [1, 1])
+        for args, code, part in (
+                (['--ontology', 'CL:9', '--outputs', 'atac,dnase'], 64,
+                 "no track has 'CL:9'; those of the outputs chosen have CL:1, CL:2"),
+                (['--ontology', 'CL:1', '--outputs', 'atac', '--targets', 'old.tsv'], 65,
+                 "the header has no column 'ontology'"),
+                (['--tracks', '*liver,*spleen', '--outputs', 'atac,dnase'], 64,
+                 "no track of t.tsv is called '*spleen', of output human.atac.128, human."),
+                (['--tracks', 'A1', '--ontology', 'CL:2', '--outputs', 'atac'], 64,
+                 "no track has 'CL:2'"),
+                (['--ontology', ',', '--outputs', 'atac'], 64, '--ontology: the list is empty'),
+                (['--tracks', '0-1', '--outputs', 'atac,dnase'], 64, 'the head has tracks 0 to 0')):
+            self.assertIn(part, self.run_it(*t, *args, code=code).stderr)
+        # the table that comes with bioinfer is that of the released weights
+        r = self.run_it(self.window, '--outputs', 'atac', '--ontology', 'CL:0000084', '-o', 'x.npz',
+                        code=65)
+        self.assertIn('alphagenome/tracks_human.tsv: 167 tracks, the head has 2', r.stderr)
+
+    def test_scores_of_several_outputs(self):
+        self.variant()
+        g = ('v.vcf', '--genome', 'g.fa', '-q', '--resolution', '128', '--stats', 'SAD,REF')
+        rows = [r.split('\t') for r in
+                self.run_it(*g, '--outputs', 'atac,chip_tf').stdout.split('\n')]
+        self.assertEqual(rows[0][6:], ['%s:%s:track_%d' % (s, o, i) for s in ('SAD', 'REF')
+                                       for o, n in (('atac', 2), ('chip_tf', 3)) for i in range(n)])
+        want = [[r.split('\t')[6:] for r in self.run_it(*g, '--outputs', o).stdout.split('\n')][1]
+                for o in ('atac', 'chip_tf')]
+        self.assertEqual(rows[1][6:], want[0][:2] + want[1][:3] + want[0][2:] + want[1][3:])
+        self.run_it(*g, '--outputs', 'atac,chip_tf', '-o', 'v.npz')
+        got = self.arrays('v.npz')
+        self.assertEqual(sorted(got), ['rs1/atac.REF', 'rs1/atac.SAD', 'rs1/chip_tf.REF',
+                                       'rs1/chip_tf.SAD'])
+        self.assertEqual(['%.9g' % x for x in got['rs1/chip_tf.SAD'][1]], want[1][:3])
+        self.write('p.bed', 'chr1\t4100\t4102\tp\n')
+        g = ('p.bed', '--genome', 'g.fa', '-q', '--resolution', '128', '--ism')
+        self.run_it(*g, '--outputs', 'atac,chip_tf', '-o', 'both.npz')
+        both = self.arrays('both.npz')
+        for output in 'atac', 'chip_tf':
+            self.run_it(*g, '--outputs', output, '-o', 'i.npz')
+            self.assertEqual(both['p/' + output], self.arrays('i.npz')['p'])
+
+    def test_no_base_at_all(self):
+        self.write('n.fa', '>n\n%s\n' % ('N' * WINDOW))
+        self.run_it('n.fa', '--outputs', 'atac,splice_junctions', '--resolution', '128', '-o',
+                    'n.npz', '-q')
+        values = self.arrays('n.npz')
+        self.assertTrue(all(x == x and abs(x) < 1e30 for a in values.values() for x in a[1]))
+
+    def variant(self):
         reference = read(self.path('g.fa')).decode().split('\n')[1][4099].upper()
         other = 'G' if reference != 'G' else 'T'
         self.write('v.vcf', '##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\n'
                    'chr1\t4100\trs1\t%s\t%s\n' % (reference, other))
+        return reference, other
+
+    def test_variants(self):
+        reference, other = self.variant()
         g = ('v.vcf', '--genome', 'g.fa', '--head', 'human.chip_tf.128', '--stats', 'REF,ALT,SAD')
         rows = [line.split('\t') for line in self.run_it(*g, '-q').stdout.split('\n')]
         self.assertEqual(rows[1][:6], ['chr1', '4100', 'rs1', reference, other, 'ok'])
@@ -137,6 +265,7 @@ class AlphaGenome(unittest.TestCase):
 
     def test_refusals(self):
         bed = ('i.bed', '--genome', 'g.fa')
+        self.variant()
         for args, code, part in (
                 ((*bed, '--head', 'human.contact_maps.2048', '--format', 'bigwig', '-o', 'x'), 64,
                  'gives pairs of bins, and --format bigwig takes bins'),
@@ -154,7 +283,24 @@ class AlphaGenome(unittest.TestCase):
                  'a window of 1920 bases: expected a multiple of 2048'),
                 ((self.window, '--window', str(1 << 21), '-o', 'x.npz'), None, 'up to 1048576'),
                 ((self.window, '--head', 'human.atac.64', '-o', 'x.npz'), None,
-                 "no head 'human.atac.64'")):
+                 "no output 'human.atac.64'; it has atac, dnase, "),
+                ((self.window, '--outputs', 'human.atac.1,mouse.atac.1', '-o', 'x.npz'), 64,
+                 'outputs human.atac.1 and mouse.atac.1 are of two organisms'),
+                ((self.window, '--outputs', 'human.atac.1', '--organism', 'mouse', '-o', 'x.npz'),
+                 64, "no output 'human.atac.1' of mouse; it has atac, "),
+                ((self.window, '--outputs', 'atac', '--organism', 'rat', '-o', 'x.npz'), 64,
+                 "no output is of organism 'rat'; they are of human, mouse"),
+                ((self.window, '--outputs', 'atac', '--resolution', '64', '-o', 'x.npz'), 64,
+                 'no output has bins of 64 bases; they have 1, 128, 2048'),
+                ((self.window, '--outputs', 'atac', '--resolution', '2048', '-o', 'x.npz'), 64,
+                 "no output 'atac' of resolution 2048; it has 1, 128"),
+                ((self.window, '--outputs', 'atac,dnase,atac.1', '-o', 'x.npz'), 64,
+                 'output human.atac.1 is asked for twice'),
+                ((self.window, '--outputs', ',', '-o', 'x.npz'), 64, 'the list is empty'),
+                ((*bed, '--outputs', 'atac,contact_maps', '--format', 'bigwig', '-o', 'x'), 64,
+                 'output human.contact_maps.2048 gives pairs of bins'),
+                (('v.vcf', '--genome', 'g.fa', '--outputs', 'atac,splice_junctions'), 64,
+                 'junctions have no shifts, sums')):
             r = subprocess.run([EXE, 'alphagenome', '--weights', self.model, '--threads', '1',
                                 *args], cwd=self.folder, capture_output=True, text=True,
                                check=False)

@@ -545,7 +545,7 @@ class Tracks(unittest.TestCase):
         r = self.run_it(*v, '--strict', code=65)
         self.assertIn('nowhere: no result', r.stderr)
         for args, words in ((['--cluster', '2560'], 'a window has 5120: expected less than half'),
-                            (['--head', 'martian'], 'no head')):
+                            (['--head', 'martian'], 'no output')):
             self.assertIn(words, self.run_it(*v, *args, code=64).stderr)
         self.assertEqual(self.run_it(*v, '--profile', code=1).stderr.count('peak memory'), 2)
 
@@ -555,7 +555,7 @@ class Tracks(unittest.TestCase):
         for args, code, part in (
                 (g + ['--tracks', '8'], 64, 'the head has tracks 0 to 7'),
                 (g + ['--tracks', 'DNASE'], 64, 'names need the table'),
-                (g + ['--head', 'martian'], 64, "no head 'martian'; it has human, mouse"),
+                (g + ['--head', 'martian'], 64, "no output 'martian'; it has human, mouse"),
                 (g + ['--stats', 'SAD'], 64, 'i.bed holds intervals, and --stats takes variants'),
                 (g[:3] + ['-o', 'x.tsv'], 64, 'i.bed holds intervals, and --format tsv takes variants'),
                 (g + ['--shifts', '1,x'], 64, 'is no list'),

@@ -199,14 +199,17 @@ int main(void)
     char folder[] = "/tmp/bioinfer-memory-XXXXXX", path[64];
     struct bioinfer_model_params mp = {
         .struct_size = sizeof mp, .device = "null", .positions = "formula-pt"};
-    const struct bi_tracks_shape whole = {
-        .part = BI_TRACKS_WHOLE, .n_tokens = TOKENS, .n_windows = 1, .n_tracks = 5313};
     static const int32_t tracks[16] = {0};
+    static const struct bi_tracks_asked every = {.n_tracks = 5313};
+    static const struct bi_tracks_asked few = {.tracks = tracks, .n_tracks = 16};
+    const struct bi_tracks_shape whole = {
+        .part = BI_TRACKS_WHOLE, .n_tokens = TOKENS, .n_windows = 1, .asked = &every, .n_asked = 1};
     struct bi_tracks_shape several = {
-        .part = BI_TRACKS_WHOLE, .n_tokens = TOKENS, .tracks = tracks, .n_tracks = 16};
-    struct bi_tracks_shape some = {.part = BI_TRACKS_CHANGED, .n_tokens = CUT};
+        .part = BI_TRACKS_WHOLE, .n_tokens = TOKENS, .asked = &few, .n_asked = 1};
+    struct bi_tracks_shape some = {
+        .part = BI_TRACKS_CHANGED, .n_tokens = CUT, .asked = &few, .n_asked = 1};
     struct bi_tracks_shape pairs = {
-        .part = BI_TRACKS_PAIRS, .n_tokens = CUT, .tracks = tracks, .n_tracks = 16};
+        .part = BI_TRACKS_PAIRS, .n_tokens = CUT, .asked = &few, .n_asked = 1};
     struct bioinfer_error err = {0};
     bioinfer_context *ctx = NULL;
     bioinfer_model *model = NULL;
@@ -245,8 +248,6 @@ int main(void)
                      pairs.n_windows > 1 ? "s" : "");
             CHECK(size_of(model, what, &pairs) <= alone + 3 * 10 * (double)pairs.n_windows);
         }
-        some.tracks = tracks;
-        some.n_tracks = 16;
         for (some.n_windows = 2; some.n_windows <= 8; some.n_windows *= 2) {
             snprintf(what, sizeof what, "%s: %d changed windows, 16 tracks", type,
                      (int)some.n_windows);

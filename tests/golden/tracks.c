@@ -83,7 +83,7 @@ static float *run_with(bioinfer_task *t, const char *sequence, const char *const
     struct bioinfer_error err = {0};
     float *y;
     bioinfer_tracks_get_info(t, &info);
-    y = calloc((1 + n) * (size_t)(info.n_rows * info.n_tracks), sizeof *y);
+    y = calloc((1 + n) * (size_t)info.n_values, sizeof *y);
     if (!y || !CHECK_EQ(test_run_window(t, sequence, others, n, y, &err), 0)) {
         fprintf(stderr, "    %s\n", err.text);
         exit(1);
@@ -545,6 +545,73 @@ static void chosen(const struct golden *g, int head, const char *name, int n_all
     free(s);
 }
 
+/* Compares output `index` of several, of a window and one beside it, with what it is alone. */
+static void compare_output(const struct golden *g, struct bioinfer_tracks_params p, int index,
+                           bioinfer_task *all, const float *got, const char *other)
+{
+    const struct bioinfer_tracks_output *o = &p.outputs[index];
+    struct bioinfer_tracks_info info = {.struct_size = sizeof info};
+    bioinfer_task *alone;
+    int64_t n, n_same = 0;
+    float *want;
+    CHECK_EQ(bioinfer_tracks_get_output(all, index, &info), 0);
+    n = info.n_rows * info.n_tracks;
+    p.head = o->name;
+    p.tracks = o->tracks;
+    p.n_tracks = o->n_tracks;
+    p.n_outputs = 0;
+    alone = open_tracks(g, &p);
+    want = run_with(alone, g->sequence, &other, other != NULL);
+    for (int w = 0; w < (other ? 2 : 1); w++)
+        n_same += same(got + w * info.n_values + info.values_at, want + w * n, (size_t)n);
+    if (!CHECK_EQ(n_same, other ? 2 : 1))
+        fprintf(stderr, "    output %s of %d\n", o->name, info.n_outputs);
+    free(want);
+    bioinfer_task_close(&alone);
+}
+
+/* Outputs of one run are what each of them is alone, to the bit: all of an organism; some of them,
+ * with chosen tracks, also of a changed window, of both strands, and their sums. */
+static void together(const struct golden *g, const char *organism)
+{
+    static const int last[] = {0};
+    struct bioinfer_tracks_output of[64] = {{0}};
+    struct bioinfer_output_info row = {.struct_size = sizeof row};
+    struct bioinfer_tracks_info past = {.struct_size = sizeof past};
+    char *other = changed(g, g->info.window / 2, 1);
+    int n = 0;
+    for (int i = 0; !bioinfer_model_output(g->model, i, &row); i++)
+        if (!organism || (row.organism && !strcmp(row.organism, organism)))
+            of[n++].name = row.name;
+    for (int way = 0; way < 4; way++) {
+        struct bioinfer_tracks_params p = {.outputs = of,
+                                           .n_outputs = n,
+                                           .reverse_complement = way == 2,
+                                           .sums = way == 3 ? BIOINFER_SUMS : 0};
+        bioinfer_task *all;
+        float *got;
+        if (way == 1) { /* the last ones first, but no junctions, of which there are no changes */
+            struct bioinfer_tracks_output some[64] = {{0}};
+            int k = 0;
+            for (int i = n - 1; i >= 0; i -= n > 8 ? 3 : 1)
+                if (!strstr(of[i].name, "junctions"))
+                    some[k++].name = of[i].name;
+            some[0].tracks = last;
+            some[0].n_tracks = 1;
+            memcpy(of, some, sizeof of);
+            p.n_outputs = n = k;
+        }
+        all = open_tracks(g, &p);
+        got = run_with(all, g->sequence, (const char *const *)&other, way > 0);
+        for (int i = 0; i < n; i++)
+            compare_output(g, p, i, all, got, way > 0 ? other : NULL);
+        CHECK_EQ(bioinfer_tracks_get_output(all, n, &past), BIOINFER_NOT_FOUND);
+        free(got);
+        bioinfer_task_close(&all);
+    }
+    free(other);
+}
+
 struct said {
     int n, status[4];
     char text[4][200];
@@ -595,17 +662,26 @@ static void refused_windows(const struct golden *g)
 static void refusals(const struct golden *g)
 {
     const int tracks[] = {1 << 20}, pairs[] = {-1};
+    const struct bioinfer_tracks_output twice[] = {{.name = g->info.head}, {.name = g->info.head}};
     const struct {
         struct bioinfer_tracks_params p;
         const char *text;
-    } cases[] = {{{.head = "martian"}, "no head 'martian'; it has "},
-                 {{.tracks = tracks, .n_tracks = 1}, "track 1048576: head "},
-                 {{.shifts = tracks, .n_shifts = 1 << 20}, "shifts: 1048576 of them"},
-                 {{.sums = 3}, "sums 3, expected up to 2"},
-                 {{.sums = 2, .reverse_complement = 1},
-                  "sums of logarithms are of one window, 2 make a mean"},
-                 {{.strand_pairs = pairs, .tracks = (const int[]){0}, .n_tracks = 1},
-                  "the other strand's is -1"}};
+    } cases[] = {
+        {{.outputs = twice, .n_outputs = 100}, "outputs: 100 of them, the model has "},
+        {{.outputs = twice, .n_outputs = 1, .head = "human"}, "outputs and a head: expected one"},
+        {{.outputs = twice, .n_outputs = 2}, " is asked for twice"},
+        {{.organism = "martian"}, "no output is of organism 'martian'; they are of "},
+        {{.head = "human", .organism = "mouse"}, "no output 'human' of mouse; it has "},
+        {{.resolution = 7}, "no output has bins of 7 bases; they have "},
+        {{.resolution = -1}, "resolution -1"},
+        {{.head = "martian"}, "no output 'martian'; it has "},
+        {{.tracks = tracks, .n_tracks = 1}, "track 1048576: head "},
+        {{.shifts = tracks, .n_shifts = 1 << 20}, "shifts: 1048576 of them"},
+        {{.sums = 3}, "sums 3, expected up to 2"},
+        {{.sums = 2, .reverse_complement = 1},
+         "sums of logarithms are of one window, 2 make a mean"},
+        {{.strand_pairs = pairs, .tracks = (const int[]){0}, .n_tracks = 1},
+         "the other strand's is -1"}};
     struct bioinfer_tracks_params p = {0};
     struct bioinfer_embed_params sp = {.struct_size = sizeof sp};
     struct bioinfer_error err = {0};
@@ -704,6 +780,10 @@ int main(int argc, char **argv)
         for (int i = 0, n; !g.no_rules && (head = bioinfer_model_head(g.model, i, &n));
              i += n_heads > 8 ? 5 : 1)
             chosen(&g, i, head, n);
+        if (!g.no_rules && n_heads > 8)
+            together(&g, "mouse");
+        else if (!g.no_rules)
+            together(&g, NULL);
         refusals(&g);
     }
     free(g.sequence);

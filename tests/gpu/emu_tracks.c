@@ -418,6 +418,61 @@ static void check_spilled(struct bioinfer_model *model, const char *s, const str
     free(want);
 }
 
+/* Values of a window and of one beside it, of a task with these parameters. */
+static float *values_of(struct bioinfer_model *model, const struct bioinfer_tracks_params *tp,
+                        const char *s, const char *other)
+{
+    struct bioinfer_tracks_info info = {.struct_size = sizeof info};
+    struct bioinfer_error err = {0};
+    bioinfer_task *t = NULL;
+    float *values;
+    CHECK_EQ(bioinfer_tracks_open(&t, model, tp, &err), 0);
+    bioinfer_tracks_get_info(t, &info);
+    values = malloc(2 * (size_t)info.n_values * sizeof *values);
+    CHECK_EQ(test_run_window(t, s, &other, 1, values, &err), 0);
+    bioinfer_task_close(&t);
+    return values;
+}
+
+/* Outputs of one run have the bits that each has alone, with all tracks and with chosen ones. */
+static void check_outputs(struct bioinfer_model *model, const char *s, const char *other)
+{
+    static const int chosen[] = {2, 0};
+    struct bioinfer_tracks_output of[2] = {{0}};
+    struct bioinfer_output_info row = {.struct_size = sizeof row};
+    int n = 0;
+    while (n < 2 && !bioinfer_model_output(model, n, &row))
+        of[n++].name = row.name;
+    CHECK_EQ(n, 2);
+    for (int few = 0; few < 2; few++) {
+        struct bioinfer_tracks_params tp = {
+            .struct_size = sizeof tp, .outputs = of, .n_outputs = n};
+        float *all, *alone;
+        size_t at = 0, n_all = 0, size[2];
+        of[1].tracks = few ? chosen : NULL;
+        of[1].n_tracks = few ? 2 : 0;
+        all = values_of(model, &tp, s, other);
+        for (int i = 0; i < n; i++) {
+            bioinfer_model_output(model, i, &row);
+            size[i] = (size_t)model->base.tracks.heads[i].n_bins *
+                      (size_t)(of[i].n_tracks ? of[i].n_tracks : row.n_tracks);
+            n_all += size[i];
+        }
+        tp.n_outputs = 1;
+        for (int i = 0; i < n; i++) {
+            tp.outputs = &of[i];
+            alone = values_of(model, &tp, s, other);
+            for (size_t w = 0; w < 2; w++)
+                if (!CHECK(
+                        !memcmp(all + w * n_all + at, alone + w * size[i], size[i] * sizeof *all)))
+                    fprintf(stderr, "    output %s, window %zu\n", of[i].name, w);
+            at += size[i];
+            free(alone);
+        }
+        free(all);
+    }
+}
+
 /* A base that is a quarter of each becomes one that is no number. */
 static void break_quarter(struct bioinfer_model *model)
 {
@@ -482,10 +537,11 @@ static void run_all(bioinfer_context *ctx, const char *weights, const char *fast
                        company && ops == &emu_nvidia && !strcmp(mp->precision, "fp16"));
     if (ops && (ops == &emu_nvidia) == !strcmp(mp->precision, "fp16"))
         check_pairs(model, s, company, ops == &emu_nvidia);
-    if (ops)
+    if (ops) {
         check_sums(model, s);
-    if (ops)
         check_spilled(model, s, g);
+        check_outputs(model, s, other);
+    }
     free(s);
     free(other);
     bioinfer_reader_close(&reader);
