@@ -1,4 +1,5 @@
 """Models: open one, and ask tasks of it."""
+import collections.abc
 import logging
 import os
 import threading
@@ -22,6 +23,7 @@ METHODS = {"masked-marginals": 0, "wt-marginals": 1}
 MODES = {"sample": 0, "score": 1, "conditional": 2, "conditional-backbone": 3, "unconditional": 4}
 RNGS = {"native": 0, "torch": 1, "torch-mkl": 2, "torch-cuda": 3}
 LETTERS_RESIDUES, LETTERS_BASES, LETTERS_PAIRS = 0, 1, 2  # enum bioinfer_family_letters
+Outputs = Union[Sequence[str], Mapping[str, Optional[Sequence[int]]]]
 SUMS = {None: 0, "sums": 1, "sums-and-logs": 2}
 
 
@@ -190,6 +192,17 @@ class Model:
             head = self._handle.head(len(found))
         return found
 
+    @property
+    def outputs(self) -> List[Dict[str, Any]]:
+        """The table of outputs of a model of DNA windows: name, output, organism, resolution,
+        n_tracks and kind ("bins", "grid", "junctions") of each."""
+        found: List[Dict[str, Any]] = []
+        row = self._handle.output(0)
+        while row is not None:
+            found.append(row)
+            row = self._handle.output(len(found))
+        return found
+
     def _token_ids(self, sequence: str) -> "np.ndarray":
         if self.letters != LETTERS_RESIDUES:
             raise Unsupported(f"{self.name}: its tokens are not single residues",
@@ -275,37 +288,64 @@ class Model:
                                 for position in _core.mutation_positions(mutation, offset)})
             yield name, sequence, {"positions": positions}
 
-    def tracks(self, windows: Sequences, *, head: Optional[str] = None,
-               tracks: Optional[Sequence[int]] = None, shifts: Optional[Sequence[int]] = None,
-               reverse_complement: bool = False, sums: Optional[str] = None,
-               memory_limit: Optional[int] = None, progress: Optional[Progress] = None,
+    def tracks(self, windows: Sequences, *, outputs: Optional[Outputs] = None,
+               organism: Optional[str] = None, resolution: Optional[int] = None,
+               head: Optional[str] = None, tracks: Optional[Sequence[int]] = None,
+               shifts: Optional[Sequence[int]] = None, reverse_complement: bool = False,
+               sums: Optional[str] = None, memory_limit: Optional[int] = None,
+               progress: Optional[Progress] = None,
                max_bytes: int = 1 << 28) -> "Results[Tracks]":
         """Tracks [bins, tracks] of windows of DNA, which have the length that `tracks_info()` says.
+
+        outputs: names of `model.outputs` ("rna_seq", "rna_seq.128"), computed together, or a dict
+        {name: tracks}, where None means all tracks. A result of several outputs has an array for
+        each by its name, one of a single output "tracks". head and tracks mean one output, too.
 
         A window may be a tuple (id, bases, {"changes": changes}): each change (first, bases) makes
         another window, whose tracks are in `result.changed`.
         """
-        return Results(self, "tracks", self._tracks_params(head, tracks, shifts, reverse_complement,
-                                                           sums, memory_limit),
+        return Results(self, "tracks",
+                       self._tracks_params(head, tracks, shifts, reverse_complement, sums,
+                                           memory_limit, outputs, organism, resolution),
                        windows, Tracks, True, progress, max_bytes, 1)
 
     @staticmethod
     def _tracks_params(head: Any, tracks: Any, shifts: Any, reverse_complement: Any, sums: Any,
-                       memory_limit: Any) -> Dict[str, Any]:
+                       memory_limit: Any, outputs: Any, organism: Any,
+                       resolution: Any) -> Dict[str, Any]:
+        if outputs is not None:
+            if isinstance(outputs, (str, bytes)):
+                raise InvalidArgument("outputs: expected a list of names, or a dict, got a text",
+                                      Status.INVALID_ARGUMENT)
+            pairs = outputs.items() if isinstance(outputs, collections.abc.Mapping) else (
+                (name, None) for name in outputs)
+            outputs = tuple((name, None if of is None else tuple(int(i) for i in of))
+                            for name, of in pairs)
+            if not outputs:
+                raise InvalidArgument("outputs: none is named", Status.INVALID_ARGUMENT)
         return chosen(head=head, tracks=tracks, shifts=shifts,
                       reverse_complement=int(reverse_complement),
-                      sums=choice("sums", sums, SUMS), memory_limit=memory_limit)
+                      sums=choice("sums", sums, SUMS), memory_limit=memory_limit, outputs=outputs,
+                      organism=organism, resolution=resolution)
 
-    def tracks_info(self, *, head: Optional[str] = None,
+    def tracks_info(self, *, outputs: Optional[Outputs] = None, organism: Optional[str] = None,
+                    resolution: Optional[int] = None, head: Optional[str] = None,
                     tracks: Optional[Sequence[int]] = None) -> Dict[str, Any]:
-        """Bases of a window, size and number of bins, number of tracks."""
-        params = self._tracks_params(head, tracks, None, False, None, None)
+        """Bases of a window, size and number of bins, number of tracks, of the first output; the
+        same of each output stands in the list "outputs"."""
+        params = self._tracks_params(head, tracks, None, False, None, None, outputs, organism,
+                                     resolution)
         key = task_key("tracks", params)
         task = self._take(key, "tracks", params)
+        found: List[Dict[str, Any]] = []
         try:
-            return task.tracks_info()
+            row = task.tracks_info(0)
+            while row is not None:
+                found.append(row)
+                row = task.tracks_info(len(found))
         finally:
             self._give(key, task)
+        return dict(found[0], outputs=found)
 
     def design(self, source: Any, n: int = 1, *, temperature: Union[float, Sequence[float]] = 0.1,
                seed: int = 37, mode: str = "sample", rng: str = "native",

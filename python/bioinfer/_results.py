@@ -160,7 +160,8 @@ class Score(Result):
 
 
 class Tracks(Result):
-    """Tracks of one window of DNA: `tracks`, [bins, tracks]."""
+    """Tracks of one window of DNA: `tracks`, [bins, tracks]; of several outputs, an array of each
+    by its name."""
 
     __slots__ = ()
 
@@ -169,15 +170,24 @@ class Tracks(Result):
         return self["tracks"]
 
     @property
-    def changed(self) -> List[Optional["np.ndarray"]]:
-        """Tracks of the windows that its changes make, in their order; None: not finite."""
+    def changed(self) -> List[Any]:
+        """Tracks of the windows that its changes make, in their order, of several outputs a dict
+        of them; None: not finite."""
         self.check()
         if self._raw[12] is None:
             return []
         _, statuses, values = self._raw[12]
         status = np.frombuffer(statuses, I32)
-        arrays = array_of(values, (len(status),) + self.tracks.shape)
-        return [None if status[i] else arrays[i] for i in range(len(status))]
+        flat = array_of(values, (len(status), sum(a.size for a in self.arrays.values())))
+        found: List[Any] = []
+        for i, row in enumerate(flat):
+            parts: Dict[Key, "np.ndarray"] = {}
+            at = 0
+            for name, array in self.arrays.items():
+                parts[name] = row[at:at + array.size].reshape(array.shape)
+                at += array.size
+            found.append(None if status[i] else parts.get("tracks", parts))
+        return found
 
 
 class Design(Result):

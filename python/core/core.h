@@ -91,7 +91,8 @@ struct core_field {
         CORE_NAMED, /* (name, text): a struct bioinfer_text */
         CORE_INTS,
         CORE_DOUBLES,
-        CORE_TEXTS
+        CORE_TEXTS,
+        CORE_OUTPUTS /* (name, tracks or None): struct bioinfer_tracks_output */
     } kind;
     size_t offset, count_offset; /* lists: where the int is that counts them */
 };

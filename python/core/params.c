@@ -46,7 +46,8 @@ static const struct core_field tracks_fields[] = {
     F(head, CORE_TEXT), LIST(bioinfer_tracks_params, tracks, CORE_INTS, n_tracks),
     LIST(bioinfer_tracks_params, shifts, CORE_INTS, n_shifts), F(reverse_complement, CORE_INT),
     F(quarter, CORE_INT), F(memory_limit, CORE_INT64), F(no_rules, CORE_TEXT), F(sums, CORE_INT),
-    END
+    LIST(bioinfer_tracks_params, outputs, CORE_OUTPUTS, n_outputs), F(organism, CORE_TEXT),
+    F(resolution, CORE_INT64), END
 #undef F
 };
 
@@ -147,6 +148,23 @@ const struct core_task_def *core_task_find(const char *name)
 
 /* ---- values ---- */
 
+static bool set_text(char *params, const struct core_field *field, PyObject *value, PyObject *keep);
+static bool set_list(char *params, const struct core_field *field, PyObject *value, PyObject *keep);
+
+/* Gives an output, from (name, tracks); tracks None = all. */
+static bool set_output(struct bioinfer_tracks_output *o, PyObject *item, PyObject *keep)
+{
+#define F(name, kind) FIELD(bioinfer_tracks_output, name, kind)
+    static const struct core_field name_field = F(name, CORE_TEXT);
+    static const struct core_field tracks_field = LIST(bioinfer_tracks_output, tracks, CORE_INTS,
+                                                       n_tracks);
+#undef F
+    PyObject *name, *tracks;
+    return PyArg_ParseTuple(item, "OO", &name, &tracks) &&
+           set_text((char *)o, &name_field, name, keep) &&
+           (tracks == Py_None || set_list((char *)o, &tracks_field, tracks, keep));
+}
+
 /* Gives a list's value, from a sequence, as element i of an array. */
 static void set_item(void *array, Py_ssize_t i, const struct core_field *field, PyObject *item,
                      PyObject *keep)
@@ -158,6 +176,10 @@ static void set_item(void *array, Py_ssize_t i, const struct core_field *field, 
         ((int *)array)[i] = (int)number;
     } else if (field->kind == CORE_DOUBLES) {
         ((double *)array)[i] = PyFloat_AsDouble(item);
+    } else if (field->kind == CORE_OUTPUTS) {
+        struct bioinfer_tracks_output *o = &((struct bioinfer_tracks_output *)array)[i];
+        *o = (struct bioinfer_tracks_output){0};
+        set_output(o, item, keep);
     } else {
         PyObject *bytes = core_bytes(item);
         if (bytes && !PyBytes_AsStringAndSize(bytes, &((char **)array)[i], NULL))
@@ -171,6 +193,7 @@ static bool set_list(char *params, const struct core_field *field, PyObject *val
 {
     const size_t size = field->kind == CORE_INTS      ? sizeof(int)
                         : field->kind == CORE_DOUBLES ? sizeof(double)
+                        : field->kind == CORE_OUTPUTS ? sizeof(struct bioinfer_tracks_output)
                                                       : sizeof(char *);
     Py_ssize_t n = PySequence_Size(value);
     PyObject *memory;
@@ -268,6 +291,7 @@ static bool set_field(char *params, const struct core_field *field, PyObject *va
     case CORE_INTS:
     case CORE_DOUBLES:
     case CORE_TEXTS:
+    case CORE_OUTPUTS:
         return set_list(params, field, value, keep);
     }
     return !PyErr_Occurred();

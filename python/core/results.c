@@ -65,12 +65,17 @@ static PyObject *texts_dict(const struct bioinfer_result *r)
 static PyObject *changed_tuple(const struct bioinfer_result *r)
 {
     const struct bioinfer_changed *c = r->changed;
-    size_t size = 1;
+    size_t size = 0;
     if (!c || !c->n)
         Py_RETURN_NONE;
-    /* values of a window are shaped as the array of the window itself */
-    for (int i = 0; r->n_arrays && i < r->arrays[0].n_dims; i++)
-        size *= (size_t)r->arrays[0].shape[i];
+    /* values of a window are shaped as the arrays of the window itself; with changes there are no
+     * sites of junctions */
+    for (int k = 0; k < r->n_arrays; k++) {
+        size_t n = 1;
+        for (int i = 0; i < r->arrays[k].n_dims; i++)
+            n *= (size_t)r->arrays[k].shape[i];
+        size += n;
+    }
     return Py_BuildValue("(nNN)", (Py_ssize_t)c->first,
                          core_values(c->statuses, c->n, sizeof *c->statuses),
                          core_values(c->values, c->n * size, sizeof *c->values));

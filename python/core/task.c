@@ -258,6 +258,23 @@ static PyObject *model_head(PyObject *object, PyObject *index)
     return Py_BuildValue("(Ni)", core_text(name), n_tracks);
 }
 
+/* output(index) -> row of the table of outputs as a dict, None past the end */
+static PyObject *model_output(PyObject *object, PyObject *index)
+{
+    static const char *const kinds[] = {"bins", "grid", "junctions"};
+    struct bioinfer_output_info row = {.struct_size = sizeof row};
+    long i = PyLong_AsLong(index);
+    if (PyErr_Occurred())
+        return NULL;
+    if (i < 0 || i > INT32_MAX ||
+        bioinfer_model_output(((struct core_model *)object)->model, (int)i, &row))
+        Py_RETURN_NONE;
+    return Py_BuildValue("{sNsNsNsLsiss}", "name", core_text(row.name), "output",
+                         core_text(row.output), "organism", core_text(row.organism), "resolution",
+                         (long long)row.resolution, "n_tracks", row.n_tracks, "kind",
+                         kinds[row.kind]);
+}
+
 /* mutation_score(id, sequence, log_probs, mutation, offset) -> float; log_probs are the bytes of
  * float32 [length, vocab_size] that the task `score` gave. */
 static PyObject *model_mutation_score(PyObject *object, PyObject *args)
@@ -297,6 +314,7 @@ static PyMethodDef model_methods[] = {
     {"fingerprint", model_fingerprint, METH_NOARGS, NULL},
     {"token", model_token, METH_O, NULL},
     {"head", model_head, METH_O, NULL},
+    {"output", model_output, METH_O, NULL},
     {"mutation_score", model_mutation_score, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
@@ -489,24 +507,31 @@ static PyObject *task_prepare(PyObject *object, PyObject *unused)
     Py_RETURN_NONE;
 }
 
-/* tracks_info() -> dict of bioinfer_tracks_info */
-static PyObject *task_tracks_info(PyObject *object, PyObject *unused)
+/* tracks_info(index) -> dict of bioinfer_tracks_info of an output, None past the end */
+static PyObject *task_tracks_info(PyObject *object, PyObject *index)
 {
     struct bioinfer_tracks_info i = {.struct_size = sizeof i};
-    int st = bioinfer_tracks_get_info(((struct core_task *)object)->task, &i);
-    (void)unused;
+    long at = PyLong_AsLong(index);
+    int st;
+    if (PyErr_Occurred())
+        return NULL;
+    st = at < 0 || at > INT32_MAX
+             ? BIOINFER_NOT_FOUND
+             : bioinfer_tracks_get_output(((struct core_task *)object)->task, (int)at, &i);
+    if (st == BIOINFER_NOT_FOUND)
+        Py_RETURN_NONE;
     if (st)
         return core_raise(st, NULL);
-    return Py_BuildValue("{sNsLsLsLsLsisi}", "head", core_text(i.head), "window",
-                         (long long)i.window, "bin_size", (long long)i.bin_size, "first_bin",
-                         (long long)i.first_bin, "n_bins", (long long)i.n_bins, "n_tracks",
-                         i.n_tracks, "n_head_tracks", i.n_head_tracks);
+    return Py_BuildValue(
+        "{sNsNsLsLsLsLsisi}", "head", core_text(i.head), "array", core_text(i.array), "window",
+        (long long)i.window, "bin_size", (long long)i.bin_size, "first_bin", (long long)i.first_bin,
+        "n_bins", (long long)i.n_bins, "n_tracks", i.n_tracks, "n_head_tracks", i.n_head_tracks);
 }
 
 static PyMethodDef task_methods[] = {
     {"compute", task_compute, METH_VARARGS, NULL},
     {"prepare", task_prepare, METH_NOARGS, NULL},
-    {"tracks_info", task_tracks_info, METH_NOARGS, NULL},
+    {"tracks_info", task_tracks_info, METH_O, NULL},
     {NULL, NULL, 0, NULL},
 };
 

@@ -195,6 +195,33 @@ def test_tracks_are_those_of_the_reference():
         assert np.array_equal(result.changed[0], alone.tracks)
 
 
+def test_outputs_of_one_run():
+    with open(os.path.join(WINDOWS, "window.fa")) as file:
+        bases = "".join(line.strip() for line in file if not line.startswith(">"))
+    window = ("w", bases, {"changes": [(100, "A"), (100, "C")]})
+    with bioinfer.open(WINDOWS, device="cpu") as model:
+        table = model.outputs
+        assert [row["name"] for row in table] == list(model.heads) and len(table) == 2
+        assert table[0]["kind"] == "bins" and table[0]["organism"] == table[0]["name"]
+        first, second = (row["name"] for row in table)
+        info = model.tracks_info(outputs={first: None, second: [1]})
+        assert [row["array"] for row in info["outputs"]] == [first, second]
+        assert info["outputs"][1]["n_tracks"] == 1
+        both = model.tracks([window], outputs={first: None, second: [1]}).one()
+        assert list(both) == [first, second]
+        alone = model.tracks([window], outputs=[first]).one()
+        assert np.array_equal(both[first], alone.tracks)
+        column = model.tracks([window], head=second, tracks=[1]).one()
+        assert np.array_equal(both[second], column.tracks)
+        for i in range(2):
+            assert np.array_equal(both.changed[i][first], alone.changed[i])
+            assert np.array_equal(both.changed[i][second], column.changed[i])
+        for wrong in ({"outputs": first}, {"outputs": []}, {"outputs": [first], "head": second},
+                      {"outputs": ["martian"]}, {"organism": "martian"}, {"resolution": 7}):
+            with pytest.raises(bioinfer.InvalidArgument):
+                model.tracks([window], **wrong).one()
+
+
 def test_alignments(command, tmp_path):
     one = bioinfer.align("MKTAYIAKQR", "MKTAYIKQR")
     assert (one.score, one.cigar, one.identities, one.gaps) == (34, "6=1I3=", 9, 1)
