@@ -210,8 +210,8 @@ struct tracker {
 };
 
 extern const char *const stat_names[N_STATS];
-/* The name of the text of a result that tells where its window lies, as writers of bedGraph and
- * BigWig read it (struct bioinfer_writer_params). */
+/* The name of the text of a result that tells where its arrays lie, a line for each output, as
+ * writers read it (struct bioinfer_writer_params). */
 #define TRACKS_WINDOW "window"
 
 /* Sets the kind, now that cli->told says what the input holds. */

@@ -50,20 +50,30 @@ static int put_bases(struct tracker *t, const struct unit *u, const struct bioin
     return put_result(t, u, 0, 0, "", &a, 1, err);
 }
 
+/* Says where the arrays of a result lie: a line for each output, or for contributions and gradient.
+ * bin: the bases of one, 0 = those of the output's bins, which begin where the window does. */
+static void put_places(struct tracker *t, const struct unit *u, int64_t first, int64_t bin)
+{
+    const int n = t->cli->options->contributions && !t->to_coverage ? 2 : t->n_outputs;
+    int64_t length = 0;
+
+    bioinfer_genome_length(t->genome, u->of[0].chrom, &length); /* an interval lies on it */
+    for (int i = 0; i < n; i++) {
+        const struct output_facts *is = &t->of[i < t->n_outputs ? i : 0].is;
+        cli_output_printf(&t->row, "%s%s\t%lld\t%lld\t%lld", i ? "\n" : "", u->of[0].chrom,
+                          (long long)length,
+                          (long long)(bin ? first : first + is->first_bin * is->bin_size),
+                          (long long)(bin ? bin : is->bin_size));
+    }
+}
+
 static int take_window(struct tracker *t, struct flight *f, const struct bioinfer_result *r,
                        struct bioinfer_error *err)
 {
     const struct unit *u = f->unit;
-    int64_t length = 0;
 
-    if (t->to_coverage && !r->status)
-        bioinfer_genome_length(t->genome, u->of[0].chrom, &length); /* an interval lies on it */
-    for (int i = 0; t->to_coverage && !r->status && i < t->n_outputs; i++) {
-        const struct output_facts *is = &t->of[i].is;
-        cli_output_printf(&t->row, "%s%s\t%lld\t%lld\t%lld", i ? "\n" : "", u->of[0].chrom,
-                          (long long)length, (long long)(u->start + is->first_bin * is->bin_size),
-                          (long long)is->bin_size);
-    }
+    if (t->genome && !r->status)
+        put_places(t, u, u->start, 0);
     if (t->to_coverage && t->cli->options->contributions && !r->status)
         return put_bases(t, u, r, err);
     return put_result(t, u, 0, r->status, r->message, r->arrays, r->n_arrays, err);
@@ -147,7 +157,11 @@ static int take_locus(struct tracker *t, struct flight *f, const struct bioinfer
         if (!u->status)
             add_scores(t, u, r, i, scores);
     }
-    return !r->more ? put_result(t, u, 0, u->status, u->why, arrays, t->n_outputs, err) : 0;
+    if (r->more)
+        return 0;
+    if (!u->status)
+        put_places(t, u, p->start, 1);
+    return put_result(t, u, 0, u->status, u->why, arrays, t->n_outputs, err);
 }
 
 const struct kind mutagenesis_kind = {"intervals", ask_locus, take_locus, NULL};

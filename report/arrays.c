@@ -207,6 +207,13 @@ static int read_comment(struct bi_arrays *a, struct bioinfer_error *err)
     return 0;
 }
 
+/* Is it the table that says where windows lie (writers/npz.c)? */
+static bool is_windows(const struct bi_zip_entry *e)
+{
+    static const char name[] = "windows.tsv";
+    return e->name_len == sizeof name - 1 && !memcmp(e->name, name, sizeof name - 1);
+}
+
 static int open_npz(struct bi_arrays *a, struct bioinfer_error *err)
 {
     struct bi_zip zip = {.env = a->arena.env, .deflated = true};
@@ -218,6 +225,8 @@ static int open_npz(struct bi_arrays *a, struct bioinfer_error *err)
         st = bi_zip_check(&zip, err);
     for (size_t k = 0; k < zip.n_entries && !st; k++) {
         const struct bi_zip_entry *e = &zip.entries[k];
+        if (is_windows(e))
+            continue;
         if (e->name_len < 4 || memcmp(e->name + e->name_len - 4, ".npy", 4))
             st = bi_fail(err, BIOINFER_UNSUPPORTED, "%s: '%.200s' in this archive is no array",
                          a->file.path, e->name);

@@ -15,7 +15,7 @@
 
 #include "../base/map.h"
 #include "bigwig.h"
-#include "writer.h"
+#include "place.h"
 
 struct contig {
     const char *name;
@@ -157,67 +157,19 @@ static void coverage_close(struct bioinfer_writer *w)
 
 /* ---- windows in ---- */
 
-struct place {
-    const char *contig;
-    size_t n_contig;
-    long long length, start, bin_size;
-};
-
-static bool read_number(const char **at, const char *end, long long *value)
-{
-    char text[24];
-    const char *tab = memchr(*at, '\t', (size_t)(end - *at));
-    const size_t n = (size_t)((tab ? tab : end) - *at);
-    char *stop;
-    if (!n || n >= sizeof text || strspn(*at, "-0123456789") < n)
-        return false;
-    memcpy(text, *at, n);
-    text[n] = '\0';
-    *value = strtoll(text, &stop, 10);
-    *at = tab ? tab + 1 : end;
-    return !*stop;
-}
-
-/* Where line `number` of the text "window" says that an array of a result lies; *last: no line
- * follows. */
-static bool read_place(const struct bioinfer_result *r, int number, struct place *p, bool *last)
-{
-    const struct bioinfer_text *text = r->n_texts ? &r->texts[0] : NULL;
-    const int64_t far = INT64_MAX / 4;
-    const char *from, *at, *end, *all;
-    if (!text || strcmp(text->name, "window"))
-        return false;
-    from = text->text;
-    all = text->text + text->length;
-    for (; number; number--, from++)
-        if (!(from = memchr(from, '\n', (size_t)(all - from))))
-            return false;
-    end = memchr(from, '\n', (size_t)(all - from));
-    *last = !end;
-    end = end ? end : all;
-    if (!(at = memchr(from, '\t', (size_t)(end - from))))
-        return false;
-    *p = (struct place){.contig = from, .n_contig = (size_t)(at - from)};
-    at++;
-    return !memchr(p->contig, '\0', p->n_contig) && read_number(&at, end, &p->length) &&
-           read_number(&at, end, &p->start) && read_number(&at, end, &p->bin_size) && at == end &&
-           p->length >= 0 && p->length < far && p->start > -far && p->start < far &&
-           p->bin_size > 0 && p->bin_size < 1 << 30;
-}
-
 static int coverage_check(const struct bioinfer_writer *w, const struct bioinfer_result *r,
                           struct bioinfer_error *err)
 {
     const int n_tracks = count_tracks(w);
     int64_t sum = 0;
-    struct place p;
+    struct bi_place p;
     bool last = false, placed = true;
     for (int i = 0; i < r->n_arrays; i++) {
         const struct bioinfer_array *a = &r->arrays[i];
         const bool fits = a->n_dims == 2 && a->shape[0] >= 0 && a->shape[0] <= INT32_MAX &&
                           a->shape[1] > 0 && a->shape[1] <= n_tracks;
         sum += fits ? a->shape[1] : INT32_MAX;
-        placed = placed && read_place(r, i, &p, &last);
+        placed = placed && bi_read_place(r, i, &p, &last);
     }
     if (!r->n_arrays || sum != n_tracks)
         return bi_fail(err, BIOINFER_INVALID,
@@ -232,7 +184,7 @@ static int coverage_check(const struct bioinfer_writer *w, const struct bioinfer
     return 0;
 }
 
-static int find_contig(struct bioinfer_writer *w, const struct place *p, uint32_t *number,
+static int find_contig(struct bioinfer_writer *w, const struct bi_place *p, uint32_t *number,
                        struct bioinfer_error *err)
 {
     struct coverage *c = w->state;
@@ -283,14 +235,14 @@ static int make_layers(struct bioinfer_writer *w, const struct bioinfer_result *
                        struct bioinfer_error *err)
 {
     struct coverage *c = w->state;
-    struct place p = {0};
+    struct bi_place p = {0};
     bool last;
     int first = 0;
     if (!bi_grow(w->env, &c->layers, &c->cap_layers, (size_t)r->n_arrays, sizeof *c->layers))
         return bi_fail(err, BIOINFER_NOMEM, "%s: outputs", w->path);
     for (int i = 0; i < r->n_arrays; i++) {
         const int n = (int)r->arrays[i].shape[1];
-        read_place(r, i, &p, &last); /* checked before */
+        bi_read_place(r, i, &p, &last); /* checked before */
         c->layers[i] = (struct layer){.first = first, .n_tracks = n, .bin_size = p.bin_size};
         first += n;
     }
@@ -299,7 +251,7 @@ static int make_layers(struct bioinfer_writer *w, const struct bioinfer_result *
 }
 
 /* Adds a window to a layer. */
-static int put_window(struct bioinfer_writer *w, struct layer *l, const struct place *p,
+static int put_window(struct bioinfer_writer *w, struct layer *l, const struct bi_place *p,
                       const struct bioinfer_array *a, struct bioinfer_error *err)
 {
     struct coverage *c = w->state;
@@ -335,9 +287,9 @@ static int coverage_put(struct bioinfer_writer *w, const struct bioinfer_result 
                      r->id, r->n_arrays, c->n_layers);
     for (int i = 0; i < r->n_arrays && !st; i++) {
         struct layer *l = &c->layers[i];
-        struct place p;
+        struct bi_place p;
         bool last;
-        read_place(r, i, &p, &last); /* checked before */
+        bi_read_place(r, i, &p, &last); /* checked before */
         if (p.bin_size != l->bin_size)
             st = bi_fail(err, BIOINFER_INVALID,
                          "%s: record '%.60s': bins of %lld bases, expected %lld", w->path, r->id,

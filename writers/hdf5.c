@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "../base/temp.h"
+#include "place.h"
 #include "rows.h"
 #include "text.h"
 
@@ -232,14 +233,32 @@ static bool put_original_id(struct hdf5 *s, const char *name, const char *id)
     return s->h5.H5Oclose_(object) >= 0 && ok;
 }
 
+/* Says where the dataset s->key lies on a genome, by attributes that are texts. */
+static bool put_place(struct hdf5 *s, const struct bi_place *p)
+{
+    hid_t set = s->h5.H5Oopen_(s->file, s->key.data, H5P_DEFAULT);
+    char contig[256], start[24], bin_size[24];
+    bool ok;
+    if (set < 0)
+        return false;
+    snprintf(contig, sizeof contig, "%.*s", (int)p->n_contig, p->contig);
+    snprintf(start, sizeof start, "%lld", p->start);
+    snprintf(bin_size, sizeof bin_size, "%lld", p->bin_size);
+    ok = put_attribute(s, set, "contig", contig) && put_attribute(s, set, "start", start) &&
+         put_attribute(s, set, "bin_size", bin_size);
+    return s->h5.H5Oclose_(set) >= 0 && ok;
+}
+
 static int h5_put(struct bioinfer_writer *w, const struct bioinfer_result *r, const char *name,
                   struct bioinfer_error *err)
 {
     struct hdf5 *s = w->state;
     int st = 0;
     for (int i = 0; i < r->n_arrays && !st; i++) {
+        struct bi_place place;
         const void *bytes;
         size_t size;
+        bool last;
         if ((st = bi_array_bytes(w, r, &r->arrays[i], &bytes, &size, err)))
             return st;
         if (bi_array_key(&s->key, name, r, &r->arrays[i]))
@@ -247,6 +266,8 @@ static int h5_put(struct bioinfer_writer *w, const struct bioinfer_result *r, co
         bi_hdf5_enter(&s->h5);
         if (!put_dataset(w, &r->arrays[i], bytes))
             st = fail(w, "writing a dataset", err);
+        else if (bi_read_place(r, i, &place, &last) && !put_place(s, &place))
+            st = fail(w, "writing attributes of a window", err);
         bi_hdf5_leave(&s->h5);
     }
     if (!st && r->n_arrays && strcmp(name, r->id)) {

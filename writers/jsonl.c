@@ -8,8 +8,10 @@
  * "layer" is absent from arrays of no layer; "id_b64" follows an id that is no UTF-8
  * and holds its bytes. With json_floats "data" is nested arrays of shortest decimals.
  */
+#include <stdio.h>
 #include <string.h>
 
+#include "place.h"
 #include "text.h"
 #include "writer.h"
 
@@ -54,9 +56,24 @@ static void put_nested(struct bi_buf *line, const struct bioinfer_array *a)
     }
 }
 
-static int put_array(struct bioinfer_writer *w, const struct bioinfer_result *r,
-                     const struct bioinfer_array *a, struct bioinfer_error *err)
+/* Puts where array `index` lies on a genome, if the result says so. */
+static void put_place(struct bi_buf *line, const struct bioinfer_result *r, int index)
 {
+    struct bi_place p;
+    bool last;
+    char contig[256];
+    if (!bi_read_place(r, index, &p, &last))
+        return;
+    snprintf(contig, sizeof contig, "%.*s", (int)p.n_contig, p.contig);
+    bi_buf_puts(line, ",\"contig\":");
+    bi_put_json(line, contig);
+    bi_buf_printf(line, ",\"start\":%lld,\"bin_size\":%lld", p.start, p.bin_size);
+}
+
+static int put_array(struct bioinfer_writer *w, const struct bioinfer_result *r, int index,
+                     struct bioinfer_error *err)
+{
+    const struct bioinfer_array *a = &r->arrays[index];
     struct bi_buf *line = &((struct jsonl *)w->state)->line;
     uint64_t n, size;
     int st = bi_array_size(w, r, a, &n, &size, err);
@@ -71,7 +88,9 @@ static int put_array(struct bioinfer_writer *w, const struct bioinfer_result *r,
         bi_buf_puts(line, k ? "," : "");
         bi_put_u64(line, (uint64_t)a->shape[k]);
     }
-    bi_buf_puts(line, "],\"data\":");
+    bi_buf_putc(line, ']');
+    put_place(line, r, index);
+    bi_buf_puts(line, ",\"data\":");
     if (w->params.json_floats) {
         put_nested(line, a);
     } else {
@@ -116,7 +135,7 @@ static int jsonl_put(struct bioinfer_writer *w, const struct bioinfer_result *r,
         bi_buf_puts(line, ",\"arrays\":[");
         for (int i = 0; i < r->n_arrays; i++) {
             bi_buf_puts(line, i ? "," : "");
-            if ((st = put_array(w, r, &r->arrays[i], err)))
+            if ((st = put_array(w, r, i, err)))
                 return st;
         }
         bi_buf_putc(line, ']');

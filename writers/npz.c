@@ -1,8 +1,10 @@
 /* npz.c - arrays by key in a ZIP of stored NPY members, as numpy.load reads it. The
- * archive's comment names bioinfer, the model and its fingerprint. */
+ * archive's comment names bioinfer, the model and its fingerprint. Where arrays of windows lie on a
+ * genome stands in a member "windows.tsv" behind them. */
 #include <stdio.h>
 #include <string.h>
 
+#include "place.h"
 #include "rows.h"
 #include "text.h"
 #include "writer.h"
@@ -13,6 +15,7 @@ enum { MAX_ID = 60000 }; /* bytes; a member name has at most 65,535 */
 struct npz {
     struct bi_zip_out zip;
     struct bi_buf header, key;
+    struct bi_buf windows; /* lines of windows.tsv */
     struct bi_rows matrix; /* used by the layout matrix */
 };
 
@@ -53,10 +56,20 @@ static int npz_open(struct bioinfer_writer *w, struct bioinfer_error *err)
     if (!s)
         return bi_fail(err, BIOINFER_NOMEM, "%s: writer", w->path);
     w->state = s;
-    s->header.env = s->key.env = w->env;
+    s->header.env = s->key.env = s->windows.env = w->env;
     st = bi_zip_out_open(&s->zip, w->env, w->path, err);
     s->zip.out.sync = w->moved_later ? BI_SYNC_CONTENTS : BI_SYNC_ALL;
     return st;
+}
+
+/* Adds a line to windows.tsv that says where an array lies. */
+static void put_place(struct npz *s, const char *name, const struct bioinfer_array *a,
+                      const struct bi_place *p)
+{
+    if (!s->windows.size)
+        bi_buf_puts(&s->windows, "id\tarray\tcontig\tstart\tbin_size\n");
+    bi_buf_printf(&s->windows, "%s\t%s\t%.*s\t%lld\t%lld\n", name, a->kind, (int)p->n_contig,
+                  p->contig, p->start, p->bin_size);
 }
 
 static int npz_put(struct bioinfer_writer *w, const struct bioinfer_result *r, const char *name,
@@ -66,8 +79,10 @@ static int npz_put(struct bioinfer_writer *w, const struct bioinfer_result *r, c
     s->zip.n_threads = w->n_threads;
     for (int i = 0; i < r->n_arrays; i++) {
         const struct bioinfer_array *a = &r->arrays[i];
+        struct bi_place place;
         const void *bytes;
         size_t size;
+        bool last;
         int st = bi_array_bytes(w, r, a, &bytes, &size, err);
         if (st)
             return st;
@@ -81,14 +96,20 @@ static int npz_put(struct bioinfer_writer *w, const struct bioinfer_result *r, c
             (st = bi_zip_out_put(&s->zip, s->key.data, s->header.data, s->header.size, bytes, size,
                                  err)))
             return st;
+        if (bi_read_place(r, i, &place, &last))
+            put_place(s, name, a, &place);
     }
-    return 0;
+    return bi_writer_check(w, &s->windows, err);
 }
 
 static int npz_finish(struct bioinfer_writer *w, struct bioinfer_error *err)
 {
     struct npz *s = w->state;
-    int st;
+    int st = s->windows.size ? bi_zip_out_put(&s->zip, "windows.tsv", "", 0, s->windows.data,
+                                              s->windows.size, err)
+                             : 0;
+    if (st)
+        return st;
     s->key.size = 0;
     bi_buf_printf(&s->key, "bioinfer %d.%d.%d %.200s %.64s", BIOINFER_VERSION_MAJOR,
                   BIOINFER_VERSION_MINOR, BIOINFER_VERSION_PATCH, w->params.model,
@@ -107,6 +128,7 @@ static void npz_close(struct bioinfer_writer *w)
     bi_rows_close(&s->matrix);
     bi_buf_free(&s->header);
     bi_buf_free(&s->key);
+    bi_buf_free(&s->windows);
     bi_free(w->env, s);
 }
 

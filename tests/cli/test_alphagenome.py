@@ -13,6 +13,12 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import zipfile
+
+try:
+    import h5py
+except ImportError:
+    h5py = None
 
 from test_tracks import npz, read
 
@@ -179,6 +185,57 @@ class AlphaGenome(unittest.TestCase):
         for name in os.listdir(self.path('r')):
             if name.endswith('.bedgraph'):
                 self.assertEqual(read(self.path('r/' + name)), read(self.path('w/' + name)))
+
+    def test_coordinates(self):
+        g = ('i.bed', '--genome', 'g.fa', '-q', '--outputs',
+             'rna_seq,contact_maps,splice_junctions')
+        self.run_it(*g, '-o', 'c.npz')
+        with zipfile.ZipFile(self.path('c.npz')) as z:
+            rows = [r.split('\t') for r in z.read('windows.tsv').decode().split('\n')]
+        self.assertEqual(rows[0], ['id', 'array', 'contig', 'start', 'bin_size'])
+        self.assertEqual(rows[1:], [['whole', 'rna_seq', 'chr1', '0', '1'],
+                                    ['whole', 'contact_maps', 'chr1', '0', '2048'],
+                                    ['whole', 'splice_junctions', 'chr1', '0', '1'], ['']])
+        self.run_it(*g, '-o', 'c.jsonl')
+        arrays = json.loads(read(self.path('c.jsonl')))['arrays']
+        self.assertEqual([(a['kind'], a.get('contig'), a.get('start'), a.get('bin_size'))
+                          for a in arrays],
+                         [('rna_seq', 'chr1', 0, 1), ('contact_maps', 'chr1', 0, 2048),
+                          ('splice_junctions', 'chr1', 0, 1), ('sites', None, None, None)])
+        self.write('p.bed', 'chr1\t4100\t4102\tp\n')
+        self.run_it('p.bed', '--genome', 'g.fa', '-q', '--ism', '-o', 'p.npz')
+        with zipfile.ZipFile(self.path('p.npz')) as z:
+            self.assertIn('p\tism\tchr1\t4100\t1\n', z.read('windows.tsv').decode())
+        self.run_it(self.window, '-o', 'f.npz', '-q') # from FASTA: nothing is known
+        with zipfile.ZipFile(self.path('f.npz')) as z:
+            self.assertEqual(z.namelist(), ['window.npy'])
+        # a journal keeps the same
+        self.run_it(*g, '-o', 'r.npz', '--resume')
+        with zipfile.ZipFile(self.path('r.npz')) as z, zipfile.ZipFile(self.path('c.npz')) as c:
+            self.assertEqual(z.read('windows.tsv'), c.read('windows.tsv'))
+        # such files are read
+        for args in (['info', 'c.npz'], ['report', 'c.npz', '-o', 'c.html']):
+            r = subprocess.run([EXE, *args], cwd=self.folder, capture_output=True, text=True,
+                               check=False)
+            self.assertEqual(r.returncode, 0, r.stderr)
+        self.assertIn('whole/contact_maps', subprocess.run(
+            [EXE, 'info', 'c.npz'], cwd=self.folder, capture_output=True, text=True,
+            check=True).stdout)
+
+    @unittest.skipUnless(h5py, 'no h5py')
+    def test_coordinates_in_h5(self):
+        r = subprocess.run([EXE, 'alphagenome', 'i.bed', '--weights', self.model, '--genome',
+                            'g.fa', '--outputs', 'rna_seq,contact_maps', '-o', 'c.h5', '-q'],
+                           cwd=self.folder, capture_output=True, text=True, check=False)
+        if 'writes no HDF5' in r.stderr:
+            self.skipTest('a build without HDF5')
+        self.assertEqual(r.returncode, 0, r.stderr)
+        with h5py.File(self.path('c.h5'), 'r') as f:
+            for name, size in ('rna_seq', '1'), ('contact_maps', '2048'):
+                about = dict(f['whole/' + name].attrs)
+                self.assertEqual({k: v if isinstance(v, str) else v.decode()
+                                  for k, v in about.items()},
+                                 {'contig': 'chr1', 'start': '0', 'bin_size': size})
 
     def test_ontology(self):
         self.write('t.tsv', 'head\tidentifier\tdescription\tontology\n'

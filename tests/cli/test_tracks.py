@@ -32,6 +32,8 @@ def npz(path):
     out = {}
     with zipfile.ZipFile(path) as z:
         for name in z.namelist():
+            if not name.endswith('.npy'): # windows.tsv
+                continue
             raw = z.read(name)
             size = struct.unpack('<H', raw[8:10])[0]
             head = eval(raw[10:10 + size].decode())  # pylint: disable=eval-used
