@@ -71,7 +71,7 @@ static const struct cli_option table[] = {
     {"organism", 0, TEXT, "NAME", FIELD(organism), CLI_TRACKS, NULL,
      "human, mouse; default: that of the first output"},
     {"resolution", 0, COUNT, "BASES", FIELD(resolution), CLI_TRACKS, NULL,
-     "bases of a bin, of outputs that have several; default: the fewest"},
+     "bases of a bin; default: the fewest that there are"},
     {"list-outputs", 0, FLAG, NULL, FIELD(list_outputs), CLI_TRACKS, NULL,
      "print the table of outputs of the weights, and stop"},
     {"head", 0, TEXT, "NAME", FIELD(head), CLI_TRACKS | CLI_EMBED | CLI_SERVE, NULL, NULL},
