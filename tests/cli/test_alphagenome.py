@@ -386,6 +386,17 @@ class AlphaGenome(unittest.TestCase):
                     raw[8 + size + end:])
         return folder
 
+    def test_weights_that_lack_means(self):
+        folder = self.changed('heads.cage.track_means', 1)
+        path = os.path.join(folder, 'model.safetensors')
+        raw = read(path)
+        with open(path, 'wb') as f:
+            f.write(raw.replace(b'heads.cage.track_means', b'heads.cage.track_meanz'))
+        r = subprocess.run([EXE, 'alphagenome', self.window, '--weights', folder, '-o', 'x.npz'],
+                           cwd=self.folder, capture_output=True, text=True, check=False)
+        self.assertNotEqual(r.returncode, 0)
+        self.assertIn('tensor heads.cage.track_means is missing', r.stderr)
+
     def test_weights_without_means(self):
         for value, part in (0, 'no track has a mean'), (float('inf'), 'has the mean inf'):
             folder = self.changed('heads.cage.track_means', value)
