@@ -3,6 +3,7 @@
 #define BI_REPORT_SHOW_H
 
 #include "../base/map.h"
+#include "../loaders/lines.h"
 #include "arrays.h"
 #include "view.h"
 
@@ -44,19 +45,6 @@ int bi_manifest_show(struct bi_show *s, struct bioinfer_error *err);
 /* Adds the table of records; norms: of the records by id, NULL = none. */
 int bi_manifest_table(struct bi_show *s, const struct bi_map *by_id, const float *norms,
                       struct bioinfer_error *err);
-
-/* ---- lines.c: text, line by line, plain or gzip ---- */
-
-/* Takes a line without its end, NUL-terminated, its own to change. 0: go on, > 0: stop, < 0: a
- * status. */
-typedef int (*bi_line_take)(void *user, char *line, size_t n, uint64_t number,
-                            struct bioinfer_error *err);
-/* Hands out all lines; LIMIT for one of more than 16 MiB, FORMAT for a NUL byte. */
-int bi_lines_each(const struct bi_env *env, const char *path, bi_line_take take, void *user,
-                  struct bioinfer_error *err);
-/* Cuts a line into fields at the separator, in place; a field of a table with commas may stand in
- * quotes. Gives the number of fields, of which at most `most` are set. */
-size_t bi_fields(char *line, char separator, char **fields, size_t most);
 
 /* ---- bigwig.c ---- */
 

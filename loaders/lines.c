@@ -1,8 +1,10 @@
 /* lines.c - text files line by line, and the fields of a line. */
+#include "lines.h"
+
 #include <string.h>
 
-#include "../loaders/gunzip.h"
-#include "show.h"
+#include "../base/buf.h"
+#include "gunzip.h"
 
 enum { MAX_LINE = 16 << 20, PIECE = 1 << 16 };
 
@@ -40,14 +42,13 @@ static int take_lines(struct lines *l, bool at_end, bi_line_take take, void *use
     return st;
 }
 
-int bi_lines_each(const struct bi_env *env, const char *path, bi_line_take take, void *user,
-                  struct bioinfer_error *err)
+int bi_lines_of_stream(const struct bi_env *env, const char *path, struct bi_stream *stream,
+                       bi_line_take take, void *user, struct bioinfer_error *err)
 {
-    struct bi_stream stream = BI_STREAM_NONE;
     struct lines l = {.path = path, .text = {.env = env}};
     size_t got = 1;
-    int st = bi_stream_open(&stream, env, path, err);
-    if (st || (st = bi_gunzip_open(&l.g, &stream, err)))
+    int st = bi_gunzip_open(&l.g, stream, err);
+    if (st)
         goto out;
     while (!st && got) {
         char *room = bi_buf_reserve(&l.text, PIECE + 1);
@@ -67,6 +68,14 @@ out:
     bi_gunzip_close(&l.g);
     bi_buf_free(&l.text);
     return st > 0 ? 0 : st;
+}
+
+int bi_lines_each(const struct bi_env *env, const char *path, bi_line_take take, void *user,
+                  struct bioinfer_error *err)
+{
+    struct bi_stream stream = BI_STREAM_NONE;
+    const int st = bi_stream_open(&stream, env, path, err);
+    return st ? st : bi_lines_of_stream(env, path, &stream, take, user, err);
 }
 
 /* Takes a field in quotes in place, "" inside as one; gives what stands behind it. */
