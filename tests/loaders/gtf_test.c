@@ -1,0 +1,169 @@
+/* gtf_test.c - genes of GTF: what is found at places, files that lack or contradict something, each
+ * with the words that must come, and every allocation failing in turn. */
+#include <string.h>
+
+#include "../../loaders/gtf.h"
+#include "../failing.h"
+#include "../test.h"
+
+#define GENE "chr1\tT\tgene\t1001\t1800\t.\t+\t.\tgene_id \"G1.4\"; gene_type \"protein_coding\"; "
+#define TRANSCRIPT                                                                                 \
+    "chr1\tT\ttranscript\t1001\t1800\t.\t+\t.\tgene_id \"G1.4\"; transcript_id \"T1\";\n"
+#define EXON "chr1\tT\texon\t1001\t1060\t.\t+\t.\tgene_id \"G1.4\"; transcript_id \"T1\";\n"
+
+static int open_text(struct bi_gtf **g, const struct bi_env *env, const char *text,
+                     struct bioinfer_error *err)
+{
+    return bi_gtf_open_memory(g, env, "x.gtf", text, strlen(text), err);
+}
+
+/* ---- what is found ---- */
+
+struct found {
+    char text[400];
+    size_t n;
+};
+
+static int note(void *user, const struct bi_gene *gene, struct bioinfer_error *err)
+{
+    struct found *f = user;
+    (void)err;
+    f->n += (size_t)snprintf(f->text + f->n, sizeof f->text - f->n, "%s|%s|%s|%c|%lld-%lld",
+                             gene->id, gene->name, gene->type, gene->strand, (long long)gene->start,
+                             (long long)gene->end);
+    for (size_t i = 0; i < gene->n_exons; i++)
+        f->n += (size_t)snprintf(f->text + f->n, sizeof f->text - f->n, ",%lld-%lld",
+                                 (long long)gene->exons[i][0], (long long)gene->exons[i][1]);
+    f->n += (size_t)snprintf(f->text + f->n, sizeof f->text - f->n, ";");
+    return 0;
+}
+
+static void good_files(void)
+{
+    const struct bi_env env = bi_env_default();
+    struct bioinfer_error err = {0};
+    struct bi_gtf *g = NULL;
+    struct found f = {{0}, 0};
+    /* names without quotes, names of Ensembl, an exon in front of its transcript, CRLF, no last
+     * line end; a gene_id inside the value of another attribute is none */
+    static const char text[] =
+        "#!genome-build x\r\n\r\n"
+        "1\tE\texon\t100\t200\t.\t-\t.\tgene_id \"E1\"; transcript_id \"R1\";\r\n"
+        "1\tE\tgene\t50\t200\t.\t-\t.\tnote \"gene_id F; gene_type u\";gene_id E1; gene_biotype "
+        "\"lncRNA\"\r\n"
+        "1\tE\ttranscript\t50\t200\t.\t-\t.\tgene_id \"E1\"; transcript_id \"R1\";\r\n"
+        "1\tE\tfive_prime_utr\tno\tplace\t.\t-\t.\tx";
+    CHECK_EQ(open_text(&g, &env, text, &err), 0);
+    if (!g)
+        return;
+    CHECK_STR(bi_gtf_contig(g, 0), "1");
+    CHECK(!bi_gtf_contig(g, 1));
+    CHECK(!bi_gtf_contig(g, -1));
+    CHECK_EQ(bi_gtf_find(g, BI_GENES_OVERLAPPING, "1", 0, 50, note, &f, &err), 0);
+    CHECK_STR(f.text, "E1||lncRNA|-|49-200;");
+    f.n = 0;
+    CHECK_EQ(bi_gtf_find(g, BI_GENES_STARTING, "1", 150, 201, note, &f, &err), 0);
+    CHECK_STR(f.text, "E1||lncRNA|-|49-200,150-200;");
+    f.n = 0;
+    f.text[0] = 0;
+    CHECK_EQ(bi_gtf_find(g, BI_GENES_STARTING, "1", 150, 200, note, &f, &err), 0);
+    CHECK_EQ(bi_gtf_find(g, BI_GENES_OVERLAPPING, "1", 200, 900, note, &f, &err), 0);
+    CHECK_EQ(bi_gtf_find(g, BI_GENES_OVERLAPPING, "chr1", 0, 900, note, &f, &err), 0);
+    CHECK_STR(f.text, "");
+    bi_gtf_close(&g);
+    bi_gtf_close(&g);
+}
+
+/* ---- what is refused ---- */
+
+static void bad_files(void)
+{
+    const struct bi_env env = bi_env_default();
+    static const struct {
+        const char *text, *words;
+    } cases[] = {
+        {"", "x.gtf: no line of a gene: expected GTF"},
+        {"chr1\t10\t20\tname\n", "line 1: 4 columns with tabs between them, GTF has 9"},
+        {GENE "x\n" EXON, "exons of a transcript that has no line of its own (transcript 1"},
+        {TRANSCRIPT, "gene 'G1.4' has transcripts and no line of its own"},
+        {GENE "x\n" GENE "x\n", "line 2: a second line of gene 'G1.4'"},
+        {GENE "x\n" TRANSCRIPT TRANSCRIPT, "line 3: a second line of the transcript in"},
+        {"chr1\tT\tgene\t1\t9\t.\t+\t.\tgene_id \"G\"; gene_name \"N\";\n",
+         "line 1: no gene_type: "},
+        {"chr1\tT\tgene\t1\t9\t.\t+\t.\tgene_type \"G\";\n", "line 1: no gene_id: "},
+        {"chr1\tT\tgene\t1\t9\t.\t+\t.\tgene_id \"\";\n", "line 1: no gene_id: "},
+        {"chr1\tT\texon\t1\t9\t.\t+\t.\tgene_id \"G\";\n", "line 1: no transcript_id: "},
+        {"chr1\tT\tgene\t0\t9\t.\t+\t.\tgene_id G;gene_type t\n", "start is no place"},
+        {"chr1\tT\tgene\t9\t8\t.\t+\t.\tgene_id G;gene_type t\n", "end is no place from the start"},
+        {"chr1\tT\tgene\t1\t9223372036854775807\t.\t+\t.\tgene_id G;gene_type t\n",
+         "end is no place"},
+        {"chr1\tT\tgene\t1\t9\t.\tforward\t.\tgene_id G;gene_type t\n", "expected strand + - or ."},
+        {"\tT\tgene\t1\t9\t.\t+\t.\tgene_id G;gene_type t\n", "the contig has no name"},
+    };
+    for (size_t i = 0; i < BI_COUNT(cases); i++) {
+        struct bioinfer_error err = {0};
+        struct bi_gtf *g = NULL;
+        CHECK_EQ(open_text(&g, &env, cases[i].text, &err), BIOINFER_FORMAT);
+        CHECK_HAS(err.text, cases[i].words);
+        CHECK(!g);
+        bi_gtf_close(&g);
+    }
+}
+
+static void cut_gzip(void)
+{
+    static const char packed[] = "\x1f\x8b\x08\0\0\0\0\0\0\3\x4b\x4c";
+    const struct bi_env env = bi_env_default();
+    struct bioinfer_error err = {0};
+    struct bi_gtf *g = NULL;
+    CHECK(bi_gtf_open_memory(&g, &env, "g.gtf.gz", packed, sizeof packed - 1, &err) < 0);
+    CHECK_HAS(err.text, "g.gtf.gz");
+    CHECK(!g);
+}
+
+/* ---- failures ---- */
+
+static int use(struct failing *f, struct bioinfer_error *err)
+{
+    struct bi_env env = bi_env_default();
+    struct bi_gtf *g = NULL;
+    struct found found = {{0}, 0};
+    int st;
+    env.alloc = failing_alloc;
+    env.free = failing_free;
+    env.alloc_user = f;
+    st = open_text(&g, &env, GENE "gene_name \"N\";\n" TRANSCRIPT EXON, &err[0]);
+    if (!st)
+        st = bi_gtf_find(g, BI_GENES_STARTING, "chr1", 0, 9000, note, &found, err);
+    bi_gtf_close(&g);
+    return st;
+}
+
+static void failures(void)
+{
+    struct stacks stacks = STACKS;
+    struct failing f = {.stacks = &stacks};
+    struct bioinfer_error err = {0};
+    long n = 0;
+    CHECK_EQ(use(&f, &err), 0);
+    CHECK_EQ(f.n_live, 0);
+    CHECK(f.n_calls > 5);
+    stacks_choose(&stacks);
+    while ((n = failure_after(&stacks, n)) <= stacks.n) {
+        struct failing g = {.fail_at = n};
+        err = (struct bioinfer_error){0};
+        CHECK_EQ(use(&g, &err), BIOINFER_NOMEM);
+        CHECK(err.text[0]);
+        CHECK_EQ(g.n_live, 0);
+    }
+    stacks_free(&stacks);
+}
+
+int main(void)
+{
+    TEST(good_files);
+    TEST(bad_files);
+    TEST(cut_gzip);
+    TEST(failures);
+    return test_report();
+}
