@@ -6,13 +6,17 @@
 METADATA: OutputMetadataResponse_ORGANISM_*.textproto of google-deepmind/alphagenome_research
 (Apache-2.0). A row is a track of an output, in the order of the head: the column `head` names the
 output, `strand_pair` is the track of the other strand, the k-th of + for the k-th of -,
-`description` has what the sample is, `ontology` the term of it, such as UBERON:0001157. Junctions
-have their tissues twice, + before -, and splice sites a fifth class, none.
+`description` has what the sample is, `ontology` the term of it, such as UBERON:0001157. Then come
+further columns of the released tool's table of tracks. Junctions have their tissues twice, + before
+-, and splice sites a fifth class, none.
 """
 import gzip
 import re
 import sys
 
+COLUMNS = ('ontology name strand assay biosample_name biosample_type biosample_life_stage '
+           'gtex_tissue data_source endedness genetically_modified transcription_factor '
+           'histone_mark').split()
 STRANDS = {'STRAND_POSITIVE': '+', 'STRAND_NEGATIVE': '-', 'STRAND_UNSTRANDED': '.'}
 
 
@@ -36,7 +40,9 @@ def blocks(text):
             if not match:
                 sys.exit('alphagenome_tracks.py: line %d: %s' % (number, line))
             name, value = match.group(1), match.group(2)
-            value = match.group(3) if value is None else value
+            value = match.group(3) if value is None else value.replace("\\'", "'")
+            if '\\' in value:
+                sys.exit('alphagenome_tracks.py: line %d: an escape: %s' % (number, line))
             if name == 'output_type':
                 output = value.replace('OUTPUT_TYPE_', '').lower()
             elif track is not None:
@@ -61,9 +67,26 @@ def words(track):
     return '; '.join(p for p in parts if p)
 
 
-def term(track):
-    kind, number = (track.get('ontology_term.' + n) for n in ('ontology_type', 'id'))
-    return '%s:%07d' % (kind.replace('ONTOLOGY_TYPE_', ''), int(number)) if kind else ''
+def curie(track):
+    """UBERON:0001157 of the type of an ontology and a number."""
+    kind = track.get('ontology_term.ontology_type', '').replace('ONTOLOGY_TYPE_', '')
+    if not kind:
+        return ''
+    if kind not in ('CL', 'UBERON', 'EFO', 'CLO', 'NTR'):
+        sys.exit('alphagenome_tracks.py: an ontology of unknown form: %s' % kind)
+    return '%s:%07d' % (kind, int(track['ontology_term.id']))
+
+
+def fields(track, strand):
+    """The columns behind `description`, as the released tool names and writes them."""
+    return (curie(track), track['name'], strand, track.get('assay', ''),
+            track.get('biosample.name', ''),
+            track.get('biosample.type', '').replace('BIOSAMPLE_TYPE_', '').lower(),
+            track.get('biosample.stage', ''), track.get('gtex_tissue', ''),
+            track.get('data_source', ''),
+            track.get('endedness', '').replace('ENDEDNESS_', '').lower(),
+            track.get('genetically_modified', '').capitalize(),
+            track.get('transcription_factor_code', ''), track.get('histone_mark_code', ''))
 
 
 def main(path):
@@ -74,23 +97,25 @@ def main(path):
         if track['name'].lower() == 'padding': # columns of the weights that mean nothing
             continue
         strand = STRANDS.get(track.get('strand'), '.')
-        outputs.setdefault(output, []).append((track['name'], strand, words(track), term(track)))
+        outputs.setdefault(output, []).append(
+            (track['name'], strand, words(track), fields(track, strand)))
     if 'splice_junctions' in outputs:
         tissues = outputs['splice_junctions']
-        outputs['splice_junctions'] = [(n, s, w, t) for s in '+-' for n, _, w, t in tissues]
+        outputs['splice_junctions'] = [(n, s, w, f[:2] + (s,) + f[3:])
+                                       for s in '+-' for n, _, w, f in tissues]
     if 'splice_sites' in outputs:
-        outputs['splice_sites'].append(('none', '.', '', ''))
+        outputs['splice_sites'].append(('none', '.', '', fields({'name': 'none'}, '.')))
     print('# Tracks of AlphaGenome: made by tools/alphagenome_tracks.py from the metadata of\n'
           '# google-deepmind/alphagenome_research, by Google DeepMind, licensed under the\n'
           '# Apache License, Version 2.0 (http://www.apache.org/licenses/LICENSE-2.0).')
-    print('head\tidentifier\tstrand_pair\tdescription\tontology')
+    print('\t'.join(['head', 'identifier', 'strand_pair', 'description'] + COLUMNS))
     for output, tracks in outputs.items():
-        other = pairs([track[1] for track in tracks])
-        for i, (name, strand, text, ontology) in enumerate(tracks):
-            if '\t' in name + text:
+        other = pairs([t[1] for t in tracks])
+        for i, (name, strand, text, more) in enumerate(tracks):
+            if '\t' in name + text + ''.join(more):
                 sys.exit('alphagenome_tracks.py: a name with a tab: %s' % name)
             name += ' ' + strand if strand != '.' else ''
-            print('%s\t%s\t%d\t%s\t%s' % (output, name, other[i], text, ontology))
+            print('\t'.join((output, name, str(other[i]), text) + more))
         print('%s: %d' % (output, len(tracks)), file=sys.stderr)
 
 
