@@ -156,6 +156,7 @@ struct cli_options {
     bool all_vs_all, one_vs_all, score_only, local;
     int64_t memory_limit, db_memory, /* MiB */
         block_pairs;
+    const char *gtf, *scorers, *polya, *quantiles; /* scores of variants */
     const char *genome, *head, *targets, *tracks, *stats, *shifts, *positions, *rope_frequencies,
         *adapter, *outputs, *organism, *ontology;
     int64_t cluster, window, resolution;

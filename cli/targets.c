@@ -11,61 +11,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_TABLE = 64 << 20 };
-
-/* Column of a header, -1 = none. */
-static int column_of(const char *header, const char *name)
-{
-    size_t len = strlen(name);
-
-    for (int i = 0;; i++) {
-        size_t n = strcspn(header, "\t");
-        if (n == len && !memcmp(header, name, len))
-            return i;
-        if (!header[n])
-            return -1;
-        header += n + 1;
-    }
-}
-
-/* Field of a line; *len its length. NULL: there are fewer. */
-static const char *field_of(const char *line, int column, size_t *len)
-{
-    for (; column > 0; column--) {
-        line = strchr(line, '\t');
-        if (!line)
-            return NULL;
-        line++;
-    }
-    *len = strcspn(line, "\t");
-    return line;
-}
-
-static char *copy_field(const char *line, int column)
-{
-    size_t n = 0;
-    const char *p = column < 0 ? NULL : field_of(line, column, &n);
-    char *copy = malloc(n + 1);
-
-    if (copy) {
-        memcpy(copy, p ? p : "", n);
-        copy[n] = 0;
-    }
-    return copy;
-}
-
 /* Track n of the table. */
 static bool read_track(struct targets *t, int n, const char *line, const int *columns,
                        const char *path, int number)
 {
-    char *end = NULL, *other = copy_field(line, columns[2]);
+    char *end = NULL, *other = table_copy(line, columns[2]);
     const bool paired = columns[2] >= 0;
     long pair = other && paired ? strtol(other, &end, 10) : n;
     bool ok = false;
 
-    t->of[n].identifier = copy_field(line, columns[0]);
-    t->of[n].description = copy_field(line, columns[1]);
-    t->of[n].ontology = copy_field(line, columns[4]);
+    t->of[n].identifier = table_copy(line, columns[0]);
+    t->of[n].description = table_copy(line, columns[1]);
+    t->of[n].ontology = table_copy(line, columns[4]);
     if (!other || !t->of[n].identifier || !t->of[n].description || !t->of[n].ontology)
         cli_say(NULL, "%s: no memory for its lines", path);
     else if (!*t->of[n].identifier)
@@ -77,24 +34,6 @@ static bool read_track(struct targets *t, int n, const char *line, const int *co
     t->pairs[n] = ok ? (int)pair : n;
     free(other);
     return ok;
-}
-
-/* Is the line one of the head's tracks? column -1: all are. */
-static bool belongs(const char *line, int column, const char *head)
-{
-    size_t n = 0, part;
-    const char *name = column < 0 ? NULL : field_of(line, column, &n);
-
-    if (column < 0 || (name && n == strlen(head) && !memcmp(name, head, n)))
-        return true;
-    for (; name; head += part + 1) {
-        part = strcspn(head, ".");
-        if (n == part && !memcmp(name, head, n))
-            return true;
-        if (!head[part])
-            break;
-    }
-    return false;
 }
 
 static bool read_lines(struct targets *t, char *text, const char *path, const char *head,
@@ -120,18 +59,18 @@ static bool read_lines(struct targets *t, char *text, const char *path, const ch
             continue;
         if (!begun) {
             begun = true;
-            columns[0] = column_of(line, "identifier");
-            columns[1] = column_of(line, "description");
-            columns[2] = column_of(line, "strand_pair");
-            columns[3] = column_of(line, "head");
-            columns[4] = column_of(line, "ontology");
+            columns[0] = table_column(line, "identifier");
+            columns[1] = table_column(line, "description");
+            columns[2] = table_column(line, "strand_pair");
+            columns[3] = table_column(line, "head");
+            columns[4] = table_column(line, "ontology");
             if (columns[0] < 0) {
                 cli_say(NULL, "%s: the header has no column 'identifier'", path);
                 return false;
             }
             t->has_pairs = columns[2] >= 0;
             t->has_ontology = columns[4] >= 0;
-        } else if (*line && belongs(line, columns[3], head)) {
+        } else if (*line && table_belongs(line, columns[3], head)) {
             if (n < n_tracks && !read_track(t, n, line, columns, path, number))
                 return false;
             n++;
@@ -146,25 +85,14 @@ static bool read_lines(struct targets *t, char *text, const char *path, const ch
 
 int targets_read(struct targets *t, const char *path, const char *head, int n_tracks)
 {
-    FILE *f = fopen(path, "rb");
-    char *text = NULL;
-    long size;
+    char *text;
     bool ok;
+    int code;
 
     *t = (struct targets){.n = n_tracks, .path = path};
-    if (!f || fseek(f, 0, SEEK_END) || (size = ftell(f)) < 0 || size > MAX_TABLE ||
-        fseek(f, 0, SEEK_SET)) {
-        if (f)
-            fclose(f);
-        cli_say(NULL, "%s: cannot be read as a table of tracks", path);
-        return CLI_EXIT_NO_INPUT;
-    }
-    text = calloc((size_t)size + 1, 1);
-    ok = text && fread(text, 1, (size_t)size, f) == (size_t)size && strlen(text) == (size_t)size;
-    fclose(f);
-    if (!ok)
-        cli_say(NULL, "%s: not text", path);
-    ok = ok && read_lines(t, text, path, head, n_tracks);
+    if ((code = table_read(&text, path)))
+        return code;
+    ok = read_lines(t, text, path, head, n_tracks);
     free(text);
     return ok ? CLI_EXIT_OK : CLI_EXIT_DATA;
 }
@@ -181,8 +109,7 @@ void targets_free(struct targets *t)
     *t = (struct targets){0};
 }
 
-/* '*' stands for any characters; case does not matter. */
-static bool matches(const char *pattern, const char *text)
+bool track_matches(const char *pattern, const char *text)
 {
     const char *star = NULL, *from = NULL;
 
@@ -235,12 +162,12 @@ static bool is_meant(const char *part, const struct target *t, const char *outpu
 {
     char all[1200];
 
-    if (matches(part, t->identifier))
+    if (track_matches(part, t->identifier))
         return true;
     if (!strchr(part, '*'))
         return false;
     snprintf(all, sizeof all, "%s %s %s", output, t->identifier, t->description);
-    return matches(part, t->description) || matches(part, all);
+    return track_matches(part, t->description) || track_matches(part, all);
 }
 
 static int select_part(struct selection *s, const char *part, const struct targets *t,

@@ -5,7 +5,7 @@
  * (--cluster). A substitution reuses the reference's features, which changes no bit.
  *
  * Sections: options, output, results, the run, the command. */
-#include "tracks.h"
+#include "scores.h"
 #include "worker.h"
 
 #include <stdlib.h>
@@ -61,6 +61,33 @@ static bool may_explain(const struct run *run)
     return true;
 }
 
+/* Refuses what scorers do not go with. */
+static int check_scorers(const struct run *run)
+{
+    const struct cli_options *o = run->cli->options;
+    const char *other = o->stats        ? "--stats"
+                        : o->head       ? "--head"
+                        : o->outputs    ? "--outputs"
+                        : o->resolution ? "--resolution"
+                        : o->rc         ? "--rc"
+                        : o->shifts     ? "--shifts"
+                        : o->dry_run    ? "--dry-run"
+                                        : NULL;
+
+    if (run->tracker->kind != &variants_kind) {
+        cli_say(run->cli, "%s holds %s, and --scorers takes variants: a VCF", run->cli->input_name,
+                run->tracker->kind->holds);
+        return CLI_EXIT_USAGE;
+    }
+    if (!run->tracker->to_table) {
+        cli_say(run->cli, "--scorers makes a table: --format tsv, or an output .tsv");
+        return CLI_EXIT_USAGE;
+    }
+    if (other)
+        cli_say(run->cli, "--scorers does not go with %s", other);
+    return other ? CLI_EXIT_USAGE : CLI_EXIT_OK;
+}
+
 /* Refuses what the options cannot ask for together. */
 static int check_options(struct run *run)
 {
@@ -69,7 +96,10 @@ static int check_options(struct run *run)
     const char *name = run->cli->input_name, *holds = kind->holds;
     const bool coverage = run->tracker->to_coverage;
     const bool variants = kind == &variants_kind, records = kind == &records_kind;
+    int code;
 
+    if (o->scorers && (code = check_scorers(run)))
+        return code;
     if (o->ism && (records || variants)) {
         cli_say(run->cli, "%s holds %s, and --ism takes intervals: --genome FASTA and a BED", name,
                 holds);
@@ -127,6 +157,10 @@ static int check_outputs(const struct run *run)
 
 static void put_header(const struct tracker *t, struct cli_output *to)
 {
+    if (t->scores) {
+        scores_put_header(t, to);
+        return;
+    }
     cli_output_printf(to, "chrom\tpos\tid\tref\talt\tstatus");
     for (int s = 0; s < t->n_stats; s++)
         for (int i = 0; i < t->n_outputs; i++)
@@ -157,6 +191,10 @@ static void describe_options(const struct tracker *t, struct cli_output *text)
     if (o->contributions)
         cli_output_printf(text, " contributions=%lld-%lld", (long long)t->first_bin,
                           (long long)t->n_bins);
+    if (o->scorers)
+        cli_output_printf(text, " scorers=%s organism=%s tracks=%s ontology=%s", o->scorers,
+                          o->organism ? o->organism : "", o->tracks ? o->tracks : "",
+                          o->ontology ? o->ontology : "");
     cli_output_printf(text, " no-rule=%s", o->no_rules);
     for (int i = 0; i < t->n_outputs; i++) {
         cli_output_printf(text, " head=%s tracks=", t->of[i].is.name);
@@ -181,7 +219,7 @@ static int open_job(struct run *run)
     const struct cli_options *o = cli->options;
     struct bioinfer_job_params params = cli_job_params(cli, "tracks");
     struct bioinfer_writer_params writer;
-    struct bioinfer_job_input inputs[5];
+    struct bioinfer_job_input inputs[8];
     struct cli_output options = {0}, head = {0}, index = {0}, blocks = {0};
     struct bioinfer_error err = {0};
     int st, code = cli_fingerprint(cli);
@@ -201,6 +239,9 @@ static int open_job(struct run *run)
         add_input(&params, inputs, "genome blocks", o->genome ? blocks.text : NULL);
         add_input(&params, inputs, "targets", t->table[0] ? t->table : NULL);
         add_input(&params, inputs, "positions", o->positions);
+        add_input(&params, inputs, "genes", o->gtf);
+        add_input(&params, inputs, "polyadenylation", o->polya);
+        add_input(&params, inputs, "quantiles", o->quantiles);
         writer.tracks = run->names.text;
         params.writer = &writer;
         params.options = options.text;
@@ -299,7 +340,8 @@ static int write_result(struct run *run, struct bioinfer_result *r, struct bioin
     const struct tracker *t = run->tracker;
 
     if (t->to_table) {
-        cli_output_write(&run->table, r->texts[0].text, r->texts[0].length);
+        if (r->n_texts) /* a variant without scores has no rows */
+            cli_output_write(&run->table, r->texts[0].text, r->texts[0].length);
         return run->table.status;
     }
     r->ordinal = run->n_records - 1;

@@ -8,6 +8,8 @@
  *   variants.c      windows with the other allele, rows of scores
  *   outputs.c       the outputs that are asked for, and which of their tracks
  *   targets.c       the table of tracks, --tracks and --ontology
+ *   table.c         tables with tabs
+ *   scores*.c       scorers of variants (scores.h)
  *   places.c        places that the genome lacks
  *
  * The command reads records (tracks_input.c) and the task, in this process or in workers, makes a
@@ -26,6 +28,21 @@ enum {
 };
 
 enum track_stat { SAD, SAR, REF, ALT, N_STATS };
+
+/* ---- table.c ---- */
+
+/* Reads a table into text that is the caller's to free; an exit code, its words said. */
+int table_read(char **text, const char *path);
+/* Cuts the next line off the text; NULL: there is none. *at begins as the text. */
+char *table_line(char **at);
+/* Finds a column of a header, -1 = none. */
+int table_column(const char *header, const char *name);
+/* Finds a field of a line and its length. NULL: there are fewer. */
+const char *table_field(const char *line, int column, size_t *len);
+/* Copies a field, "" where there is none (column -1, too); NULL: no memory. */
+char *table_copy(const char *line, int column);
+/* Tells whether the line belongs to a head, by the name in the column; column -1: all are. */
+bool table_belongs(const char *line, int column, const char *head);
 
 /* ---- targets.c ---- */
 
@@ -64,6 +81,8 @@ bool wish_needs_table(const struct wish *w);
 /* Selects tracks of an output; none = no part of the lists means one of it. */
 int selection_read(struct selection *s, const struct wish *w, const struct targets *t,
                    const char *output, int n_tracks);
+/* Tells whether a text is what a pattern means: '*' is any characters; case does not matter. */
+bool track_matches(const char *pattern, const char *text);
 void track_name(char *name, size_t size, const struct targets *t, int track);
 
 /* ---- outputs.c ---- */
@@ -151,6 +170,7 @@ struct compute {
 };
 
 struct tracker;
+struct scores;
 
 /* Computes the windows of all units, and gives their values to t->kind->take in the order of the
  * windows. A status, as of all that follow. */
@@ -197,6 +217,8 @@ struct tracker {
     int n_stats;
     enum bioinfer_tracks_sums sums; /* whether there are sums of a window rather than tracks */
     int64_t n_values;               /* as many as a window has, in all outputs */
+    struct scores *scores;          /* NULL: --scorers is not given */
+    size_t most_changes;            /* a window has; 0 = as many as MOST_BASES lets be */
     struct compute compute;
     struct unit *asked;    /* the one whose windows are asked for */
     char *reference;       /* [window], for those who ask */

@@ -63,6 +63,11 @@ static void check_locus(struct tracks_input *in, struct bioinfer_locus *l)
                  "line %llu: REF of %lld bases, more than a quarter of a window",
                  (unsigned long long)l->line, (long long)n);
         l->status = BIOINFER_TOO_LONG;
+    } else if (t->cli->options->scorers && (int64_t)strlen(l->alternative) > window / 4) {
+        snprintf(in->why, sizeof in->why,
+                 "line %llu: ALT of %zu bases, more than a quarter of a window",
+                 (unsigned long long)l->line, strlen(l->alternative));
+        l->status = BIOINFER_TOO_LONG;
     } else if (t->kind == &mutagenesis_kind && (n < 1 || n > window)) {
         snprintf(in->why, sizeof in->why, "line %llu: %lld bases, expected 1 to %lld",
                  (unsigned long long)l->line, (long long)n, (long long)window);

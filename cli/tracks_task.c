@@ -1,5 +1,5 @@
 /* tracks_task.c - the task of tracks: a record of the input becomes a unit, its values results. */
-#include "tracks.h"
+#include "scores.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -151,7 +151,7 @@ static int begin(struct cli *cli)
         return code;
     if (cli->told) /* this is a worker */
         tracker_set_kind(t);
-    return CLI_EXIT_OK;
+    return cli->options->scorers ? scores_begin(t) : CLI_EXIT_OK;
 }
 
 void tracker_learn(struct tracker *t)
@@ -175,7 +175,8 @@ static int open_task(struct cli *cli, cli_tick show)
 
     t->tick = show;
     p.sums = t->sums = sums_for(t);
-    if ((code = outputs_find(t)) || (code = outputs_open(t, &p)))
+    code = t->scores ? scores_open(t, &p) : outputs_find(t);
+    if (code || (!t->scores && (code = outputs_open(t, &p))))
         return code;
     if (o->profile)
         bioinfer_task_set_profile(t->tracks, 1);
@@ -228,7 +229,7 @@ static int hear(struct cli *cli, const void *facts)
         t->of[i].is = f.of[i];
     memcpy(t->table, f.table, sizeof t->table);
     memcpy(t->left_out, f.left_out, sizeof t->left_out);
-    return outputs_hear(t);
+    return t->scores ? CLI_EXIT_OK : outputs_hear(t);
 }
 
 /* ---- units ---- */
@@ -382,7 +383,7 @@ static int run_task(struct cli *cli, bioinfer_source source, void *source_user, 
     t->source_user = source_user;
     t->sink = sink;
     t->sink_user = sink_user;
-    return compute_all(t, err);
+    return t->scores ? scores_run(t, err) : compute_all(t, err);
 }
 
 /* Every place of the record has no result. */
@@ -419,6 +420,7 @@ static void end(struct cli *cli)
         return;
     outputs_free(t);
     bioinfer_task_close(&t->tracks);
+    scores_end(t);
     compute_close(t);
     unit_free(&t->asked);
     free(t->reference);

@@ -88,20 +88,29 @@ static int ask_variant(struct tracker *t, const struct unit *u, const struct pla
     return add_change(t, w, at, length, NULL, err);
 }
 
+/* The base in the middle of the window around variants. Where these are scored as the released tool
+ * scores them, the window is its: around the middle of REF, and half a base right of it. */
+static int64_t middle_of(const struct tracker *t, const struct place *first,
+                         const struct place *last)
+{
+    return t->scores ? (first->start + last->end + 1) / 2 : (first->start + last->start) / 2;
+}
+
 /* A window takes the variants of a unit until their bases are many; the next one takes those that
  * are left. */
 static int ask_variants(struct tracker *t, struct unit *u, struct window *w,
                         struct bioinfer_error *err)
 {
     const struct place *first = &u->of[0], *last = &u->of[u->n - 1];
+    const size_t most = t->most_changes ? t->most_changes : SIZE_MAX;
     size_t used = 0;
     int st;
 
     w->first = u->next;
     if (!w->first && !first->status &&
-        (st = read_window(t, first->chrom, (first->start + last->start) / 2, &u->start, err)))
+        (st = read_window(t, first->chrom, middle_of(t, first, last), &u->start, err)))
         return st;
-    for (; u->next < u->n && used < MOST_BASES; u->next++, w->n++) {
+    for (; u->next < u->n && used < MOST_BASES && w->n_changes < most; u->next++, w->n++) {
         struct place *p = &u->of[u->next];
         if (!p->status && (st = check_reference(t, p, u->start, err)))
             return st;
@@ -192,7 +201,7 @@ static int put_variant(struct tracker *t, const struct unit *u, int i, const str
                                                 .shape = {is->n_tracks},
                                                 .data = y->scores + s * t->n_tracks + is->first};
         }
-    if (t->to_table)
+    if (t->to_table && !t->scores)
         put_row(t, &u->of[i], y, status);
     return put_result(t, u, i, status, message, arrays, t->n_stats * t->n_outputs, err);
 }

@@ -1,0 +1,139 @@
+/* scores.h - scores of variants as AlphaGenome's tool makes them (--scorers); internal to cli/.
+ *
+ *   scores.c         the scorers there are, --scorers, and what they need of the model
+ *   scores_run.c     windows of a unit, and the scores of its variants
+ *   scores_rows.c    the table
+ *   scores_values.c  scores from arrays (scores_values.h)
+ *   scores_tables.c  tables of tracks, of polyadenylation sites and of quantiles
+ *
+ * A unit's window and its variants are computed with all outputs that scorers ask for; scores are
+ * made of the arrays as these come, and nothing else is kept of them. */
+#ifndef BI_CLI_SCORES_H
+#define BI_CLI_SCORES_H
+
+#include "tracks.h" /* first: it asks for POSIX */
+
+#include "../loaders/gtf.h"
+#include "scores_values.h"
+
+enum scorer_kind {
+    SCORE_CENTER,
+    SCORE_CONTACTS,
+    SCORE_LFC,
+    SCORE_ACTIVE,
+    SCORE_SPLICING,
+    SCORE_SITES
+};
+
+enum { MOST_SCORERS = 32, MOST_OUTPUTS = 16 };
+
+/* A scorer that the released tool recommends. */
+struct scorer {
+    const char *output, *resolution, *name; /* name: as the tool prints the scorer */
+    const char *group;                      /* the word for it in --scorers */
+    enum scorer_kind kind;
+    int64_t width; /* bases around the variant */
+    enum aggregation how;
+};
+
+/* ---- scores_tables.c ---- */
+
+/* A track of an output, and the fields of a row that tell of it, with tabs between them. */
+struct score_track {
+    char *columns, *name, *identifier, *description, *term;
+    char strand;
+};
+
+int score_tracks_read(struct score_track **tracks, const char *path, const char *head,
+                      int n_tracks); /* an exit code */
+void score_tracks_free(struct score_track **tracks, int n);
+
+/* Polyadenylation sites, by gene and, of one gene, in the order of the table. */
+struct score_site {
+    char *gene; /* without its version */
+    int64_t start, end, line;
+    char strand;
+};
+
+struct score_sites {
+    struct score_site *of;
+    size_t n;
+};
+
+int score_sites_read(struct score_sites *s, const char *path); /* an exit code */
+/* The sites [*first, return) of a gene. */
+size_t score_sites_find(const struct score_sites *s, const char *gene, size_t *first);
+void score_sites_free(struct score_sites *s);
+
+/* Raw scores of tracks at quantiles. */
+struct score_quantile {
+    char *key; /* scorer, track, strand with tabs between them */
+    double *raw;
+};
+
+struct score_quantiles {
+    double *at; /* [n_at] ascending */
+    size_t n_at, n;
+    struct score_quantile *of;
+};
+
+int score_quantiles_read(struct score_quantiles *q, const char *path); /* an exit code */
+/* The quantile of a raw score, between those of the table linearly; NaN: the track has none. */
+double score_quantile(const struct score_quantiles *q, const char *scorer,
+                      const struct score_track *track, double raw);
+void score_quantiles_free(struct score_quantiles *q);
+
+/* ---- scores.c ---- */
+
+/* An output that scorers ask for. */
+struct score_output {
+    const char *head; /* the model's */
+    int n_tracks;     /* rows of the table */
+    struct bioinfer_tracks_info info;
+    struct score_track *tracks; /* [n_tracks] */
+    int *chosen, n_chosen;      /* the tracks that are scored, as many as info has */
+};
+
+struct scores {
+    const struct scorer *scorers[MOST_SCORERS];
+    int output_of[MOST_SCORERS]; /* index into outputs */
+    int n_scorers, n_outputs;
+    struct score_output outputs[MOST_OUTPUTS];
+    struct bi_env env;
+    struct bi_gtf *genes;
+    struct score_sites sites;
+    struct score_quantiles quantiles;
+};
+
+/* Reads --scorers, and what goes with them; an exit code. */
+int scores_begin(struct tracker *t);
+/* Opens the task of all outputs, the genes and the tables; an exit code. */
+int scores_open(struct tracker *t, struct bioinfer_tracks_params *params);
+void scores_end(struct tracker *t);
+
+/* ---- scores_rows.c ---- */
+
+/* A gene, and a place of it, that a scorer gives scores of; all zeros: the variant itself. */
+struct score_row {
+    const char *id, *name, *type; /* they belong to the genes */
+    char strand;
+};
+
+/* Holds the scores of one variant by one scorer: rows [n] and scores [n, n_tracks]. */
+struct score_block {
+    struct score_row *rows;
+    float *scores;
+    int n, cap;
+};
+
+void scores_put_header(const struct tracker *t, struct cli_output *to);
+/* Writes the rows of a variant, whose blocks are one for each scorer, to t->row. */
+void scores_put_rows(struct tracker *t, const struct unit *u, const struct place *p,
+                     const struct score_block *blocks);
+
+/* ---- scores_run.c ---- */
+
+/* Computes all records of the source; a status, as of all that follow. */
+int scores_run(struct tracker *t, struct bioinfer_error *err);
+
+#endif

@@ -1,0 +1,75 @@
+/* scores_values.h - what a variant changes, from arrays: the values of a window with the one allele
+ * and with the other, [n_rows, n_tracks]. Scores are [n_tracks]; sums are made in float64. INVALID:
+ * rows that are not there. */
+#ifndef BI_CLI_SCORES_VALUES_H
+#define BI_CLI_SCORES_VALUES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../include/bioinfer.h"
+
+/* Alleles of different lengths are aligned by the row of the last base that both have. */
+struct alleles {
+    const float *reference, *alternative;
+    int64_t n_rows;
+    int n_tracks;
+    int64_t joint;    /* that row; rows are bases where `inserted` is not 0 */
+    int64_t inserted; /* bases of the alternative less bases of the reference */
+};
+
+enum aggregation {
+    DIFF_MEAN,
+    DIFF_SUM,
+    DIFF_SUM_LOG2, /* each log2(1 + value) */
+    DIFF_LOG2_SUM, /* log2(1 + sum) */
+    L2_DIFF,
+    L2_DIFF_LOG1P,
+    ACTIVE_MEAN, /* the larger one */
+    ACTIVE_SUM
+};
+
+/* Finds the rows [*first, *end) around base `at` of a window that hold `width` bases, by whole rows
+ * of `resolution` bases; width 0 = all. Rows off the window are left out. */
+void center_rows(int64_t window, int64_t width, int64_t resolution, int64_t at, int64_t *first,
+                 int64_t *end);
+/* Scores rows [first, end) of both, not aligned. */
+int alleles_rows(const struct alleles *alleles, int64_t first, int64_t end, enum aggregation how,
+                 float *scores);
+
+enum gene_score {
+    GENE_LFC,     /* ln(mean + 1e-3) of the alternative less that of the reference */
+    GENE_ACTIVE,  /* the larger mean */
+    GENE_SPLICING /* the largest absolute difference */
+};
+
+/* Scores ranges [n] of rows, aligned; means over no row are NaN. */
+int alleles_gene(const struct alleles *alleles, const int64_t (*ranges)[2], size_t n,
+                 enum gene_score how, float *scores);
+/* Scores pairs of bins [side, side, n_tracks], n_rows = side: the mean over bins i of the absolute
+ * difference of (i, bin). */
+int alleles_contacts(const struct alleles *alleles, int64_t bin, float *scores);
+
+enum { MOST_SITES = 256 };
+
+/* Scores rows in front of each of n polyadenylation sites, aligned; at most MOST_SITES. The ratio
+ * of the two alleles at a site is 0 where it is no number. The score is the largest absolute
+ * log2((n - k) / k * r_k), k in [1, n), r_k: the sum of k ratios over that of the rest. */
+int alleles_sites(const struct alleles *alleles, const int64_t (*ranges)[2], size_t n,
+                  float *scores);
+
+struct junction {
+    int64_t start, end;  /* the intron, [start, end) of the window */
+    const float *scores; /* [n_tracks / 2] absolute differences of ln(1e-7 + count), in float16 */
+};
+
+/* Hands out the junctions of the first 256 sites strictly between bases start and end of the window
+ * on a gene's strand that have the largest score of one track, in the order of the tracks, each
+ * once. Alleles are counts [side, side, n_tracks], n_rows = side, of which the first half of the
+ * tracks is of strand +; sites [4, side] are as in the array "sites" of a window, one list for both
+ * alleles. take: 0 = go on, > 0 = stop, < 0 = a status. NOMEM, or a status that it gives. */
+int alleles_junctions(const struct alleles *alleles, const float *sites, char strand, int64_t start,
+                      int64_t end, int (*take)(void *user, const struct junction *junction),
+                      void *user);
+
+#endif
