@@ -10,7 +10,7 @@ Arrays are NumPy's, over memory that the library filled. docs/python.md explains
 from typing import Any, Dict, List, NamedTuple
 
 from . import _core
-from ._align import Alignment, align
+from ._align import Alignment, align, align_matrix
 from ._atoms import Energy
 from ._errors import (BadFormat, DeviceError, Error, Forked, InvalidArgument, Misuse, NotFound,
                       OutOfMemory, RecordError, Status, Unsupported)
@@ -65,5 +65,5 @@ def _all(get: Any) -> List[Any]:
 __all__ = ["Affinity", "Alignment", "BadFormat", "Design", "Device", "DeviceError", "Embedding",
            "Energy", "Error", "Forked", "InvalidArgument", "Misuse", "Model", "NotFound",
            "OutOfMemory", "RecordError", "Result", "Results", "Score", "Status",
-           "Tracks", "Unsupported", "align", "devices", "families", "info", "matrices",
-           "open", "read_fasta"]
+           "Tracks", "Unsupported", "align", "align_matrix", "devices", "families", "info",
+           "matrices", "open", "read_fasta"]

@@ -1,8 +1,11 @@
 """Exact pairwise alignment."""
 import collections
+import heapq
 import itertools
 import os
-from typing import Any, Deque, Dict, Iterator, NamedTuple, Optional, Tuple, Union
+from typing import Any, Deque, Dict, Iterator, List, NamedTuple, Optional, Tuple, Union
+
+import numpy as np
 
 from . import _core
 from ._errors import InvalidArgument, Status, error_of
@@ -45,7 +48,8 @@ def align(queries: Any, targets: Any, *, matrix: Optional[str] = "BLOSUM62",
           gap_open: Optional[int] = None, gap_extend: Optional[int] = None,
           match: Optional[int] = None, mismatch: Optional[int] = None, mode: str = "global",
           ties: str = "parasail", traceback: bool = True, device: Optional[str] = None,
-          threads: int = 0, **params: Any) -> Union[Alignment, Iterator[Alignment]]:
+          threads: int = 0, top: Optional[int] = None,
+          **params: Any) -> Union[Alignment, Iterator[Alignment]]:
     """Aligns sequences (Needleman-Wunsch; affine gaps; `mode="ends-free"`: all ends are free).
 
     Two sequences give an Alignment. Else each query is aligned with the target beside it, or with
@@ -56,12 +60,22 @@ def align(queries: Any, targets: Any, *, matrix: Optional[str] = "BLOSUM62",
     `matrix` is a built-in matrix (`bioinfer.matrices()`) or a file, None for nucleotides by
     `match` and `mismatch`. A gap of k residues costs gap_open + (k - 1) gap_extend. `local=1`
     aligns the best pieces (Smith-Waterman).
+
+    `top=K` has each query meet all targets, which are read once and not kept, and gives the
+    alignments with the K of the highest scores, best first, of equal ones those that come first;
+    pairs without a result are left out.
     """
     options = chosen(matrix=matrix, gap_open=gap_open, gap_extend=gap_extend, match=match,
                      mismatch=mismatch, free_ends=choice("mode", mode, MODES),
                      ties=choice("ties", ties, TIES), traceback=int(traceback), device=device,
                      **params)
     one_query, one_target = _is_one(queries), _is_one(targets)
+    if top is not None:
+        if top < 1:
+            raise InvalidArgument(f"align: top is {top}, expected 1 or more",
+                                  Status.INVALID_ARGUMENT)
+        return _best([queries] if one_query else queries, [targets] if one_target else targets,
+                     top, options, _context(threads))
     pairs = _Pairs([queries] if one_query and one_target else queries, one_query and not one_target,
                    [targets] if one_query and one_target else targets, one_target and not one_query)
     found = _run(_Aligner(_context(threads), options), pairs)
@@ -132,3 +146,90 @@ def _run(aligner: _Aligner, pairs: _Pairs) -> Iterator[Alignment]:
         return Alignment(raw[1], pairs.targets.popleft(), raw[3], raw[4], *values)
 
     return iter(Results(aligner, "align", {}, pairs, make, True, start_residues=1 << 14))
+
+
+class _Listed:
+    """Pairs of records (id, letters) as _Pairs gives them."""
+
+    def __init__(self, pairs: Any):
+        self.pairs = pairs
+        self.targets: Deque[str] = collections.deque()
+
+    def __iter__(self) -> Iterator[Tuple[str, Any, Dict[str, Any]]]:
+        for (query_id, letters), (target_id, others) in self.pairs:
+            self.targets.append(target_id)
+            yield query_id, letters, {"target": others}
+
+
+def _records(sequences: Any) -> Iterator[Tuple[str, Any]]:
+    for ordinal, sequence in enumerate([sequences] if _is_one(sequences) else sequences):
+        yield record_of(sequence, ordinal)[:2]
+
+
+def _best(queries: Any, targets: Any, top: int, options: Dict[str, Any],
+          context: "_core.Context") -> Iterator[Alignment]:
+    asked = list(_records(queries))
+    heaps: List[List[Any]] = [[] for _ in asked]
+    met: Deque[Any] = collections.deque()
+
+    def every() -> Iterator[Any]:
+        for ordinal, target in enumerate(_records(targets)):
+            for k, query in enumerate(asked):
+                met.append((k, ordinal, target))
+                yield query, target
+
+    for found in _run(_Aligner(context, {**options, "traceback": 0}), _Listed(every())):
+        k, ordinal, target = met.popleft()
+        if found.status:
+            continue
+        hit = found.score, -ordinal, target
+        if len(heaps[k]) < top:
+            heapq.heappush(heaps[k], hit)
+        elif hit[:2] > heaps[k][0][:2]:
+            heapq.heapreplace(heaps[k], hit)
+    kept = ((query, hit[2]) for query, heap in zip(asked, heaps)
+            for hit in sorted(heap, key=lambda hit: hit[:2], reverse=True))
+    yield from _run(_Aligner(context, options), _Listed(kept))
+
+
+VALUES = ("identity", "distance", "score")
+
+
+def align_matrix(sequences: Any, others: Any = None, *, values: str = "identity",
+                 identity_of: str = "columns", matrix: Optional[str] = "BLOSUM62",
+                 mode: str = "global", ties: str = "parasail", threads: int = 0,
+                 **params: Any) -> "np.ndarray":
+    """The matrix of all pairs of `sequences` and `others`, or of `sequences` among themselves.
+
+    `values` is "identity", the share of equal columns (of all, those of free ends included, or
+    with identity_of="shorter" of the residues of the shorter sequence), "distance", which is
+    1 - identity, or "score". A pair without a result is nan. Costs are those of `align()`.
+    """
+    for name, given, known in (("values", values, VALUES),
+                               ("identity_of", identity_of, ("columns", "shorter"))):
+        if given not in known:
+            raise InvalidArgument(f"align_matrix: {name} is {given!r}, expected one of "
+                                  f"{', '.join(known)}", Status.INVALID_ARGUMENT)
+    options = chosen(matrix=matrix, free_ends=choice("mode", mode, MODES),
+                     ties=choice("ties", ties, TIES), traceback=int(values != "score"), **params)
+    rows = list(_records(sequences))
+    columns = rows if others is None else list(_records(others))
+    cells = np.full((len(rows), len(columns)), np.nan)
+    places = [(i, j) for i in range(len(rows))
+              for j in range(i if others is None else 0, len(columns))]
+    pairs = _Listed((rows[i], columns[j]) for i, j in places)
+    for (i, j), a in zip(places, _run(_Aligner(_context(threads), options), pairs)):
+        if a.status:
+            continue
+        if values == "score":
+            cells[i, j] = a.score
+        else:
+            n, m = len(rows[i][1]), len(columns[j][1])
+            inside = a.query_end - a.query_begin + a.target_end - a.target_begin
+            total = a.columns + (0 if params.get("local") else n + m - inside)
+            of = min(n, m) if identity_of == "shorter" else total
+            share = a.identities / of if of else 0.0
+            cells[i, j] = share if values == "identity" else 1 - share
+        if others is None:
+            cells[j, i] = cells[i, j]
+    return cells

@@ -222,6 +222,36 @@ def test_outputs_of_one_run():
                 model.tracks([window], **wrong).one()
 
 
+def test_best_alignments(command, tmp_path):
+    queries, targets = str(tmp_path / "q.fa"), str(tmp_path / "t.fa")
+    letters = "ARNDCQEGHILKMFPSTWYV"
+    for path, n in ((queries, 5), (targets, 60)):
+        with open(path, "w", encoding="ascii") as f:
+            f.writelines(f">{path[-4]}{i}\n{(letters * 2)[i % 20:][:3 + i % 7]}\n"
+                         for i in range(n))
+    rows = [line.split("\t") for line in
+            command("align", queries, targets, "--all-vs-all", "--top", "3", "--matrix",
+                    "BLOSUM62").splitlines()[1:]]
+    found = list(bioinfer.align(bioinfer.read_fasta(queries), bioinfer.read_fasta(targets), top=3))
+    assert [[a.query_id, a.target_id, str(a.score), a.cigar] for a in found] == [
+        [*row[:3], row[4]] for row in rows]
+    best = list(bioinfer.align("MKTAYI", ["MKT", "MKTAYI", "M!"], top=2))
+    assert [a.cigar for a in best] == ["6=", "3=3I"]
+    with pytest.raises(bioinfer.InvalidArgument, match="top is 0"):
+        bioinfer.align("MK", ["MK"], top=0)
+    for more in ({}, {"mode": "ends-free"}, {"local": 1}):
+        words = [] if not more else ["--local"] if "local" in more else ["--mode", "ends-free"]
+        for values in ("identity", "distance", "score"):
+            text = command("align", targets, "--values", values, "--matrix", "BLOSUM62", *words)
+            want = [[float(x) for x in line.split("\t")[1:]] for line in text.splitlines()[1:]]
+            got = bioinfer.align_matrix(bioinfer.read_fasta(targets), values=values, **more)
+            assert got.shape == (60, 60) and abs(got - want).max() < 6e-7
+    part = bioinfer.align_matrix(["MK", "M!"], ["MKV"], identity_of="shorter")
+    assert part[0, 0] == 1 and part[1, 0] != part[1, 0]
+    with pytest.raises(bioinfer.InvalidArgument, match="values is 'x'"):
+        bioinfer.align_matrix(["MK"], values="x")
+
+
 def test_alignments(command, tmp_path):
     one = bioinfer.align("MKTAYIAKQR", "MKTAYIKQR")
     assert (one.score, one.cigar, one.identities, one.gaps) == (34, "6=1I3=", 9, 1)
