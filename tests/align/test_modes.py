@@ -32,6 +32,20 @@ def best_local(q, t, match, mismatch, opening, extend):
     return best
 
 
+def best_global(q, t, score, opening, extend):
+    """The score of Needleman-Wunsch."""
+    h = [0] + [-opening - k * extend for k in range(len(t))]
+    f = [-10 ** 9] * (len(t) + 1)
+    for i, a in enumerate(q):
+        corner, e = h[0], -10 ** 9
+        h[0] = -opening - i * extend
+        for j, b in enumerate(t, 1):
+            e = max(h[j - 1] - opening, e - extend)
+            f[j] = max(h[j] - opening, f[j] - extend)
+            corner, h[j] = h[j], max(corner + score[a, b], e, f[j])
+    return h[-1]
+
+
 def rescore(q, t, row, costs):
     """Scores the CIGAR of a row of tsv once more, from where the row says that it begins."""
     match, mismatch, opening, extend = costs
@@ -100,6 +114,44 @@ class Modes(unittest.TestCase):
             line, row = line.split("\t"), row.split("\t")
             self.assertEqual([line[2], line[3], line[7], line[8]],
                              [str(int(row[4]) - 1), row[5], str(int(row[6]) - 1), row[7]])
+
+    def test_alphabets(self):
+        """A file may have any of A to Z and *, and other scores in each direction."""
+        rng = random.Random(6)
+        letters = "".join(chr(c) for c in range(ord("A"), ord("Z") + 1)) + "*"
+        for alphabet in (letters, "QZ", "K*"):
+            score = {(a, b): rng.randint(-40, 90) for a in alphabet for b in alphabet}
+            path = os.path.join(self.folder, "own.mat")
+            with open(path, "w", encoding="ascii") as f:
+                f.write("# rows are the query\n " + " ".join(alphabet).lower() + "\n")
+                f.writelines(f"{a} {' '.join(str(score[a, b]) for b in alphabet)}\n"
+                             for a in alphabet)
+            pairs = self.pairs(alphabet, 12)  # one * at the end of a record is dropped
+            queries, targets = ([(i, s + alphabet[0]) for i, s in side] for side in pairs)
+            a, b = self.fasta("a.fa", queries), self.fasta("b.fa", targets)
+            words = (a, b, "--matrix", path, "--gap-open", "30", "--gap-extend", "3", "-q")
+            rows = [line.split("\t") for line in self.run_it(*words).stdout.splitlines()[1:]]
+            only = self.run_it(*words, "--score-only").stdout.splitlines()[1:]
+            for (_, q), (_, t), row, line in zip(queries, targets, rows, only):
+                self.assertEqual(line.split("\t")[2], row[2])
+                self.assertEqual(int(row[2]), best_global(q, t, score, 30, 3))
+                i = j = points = 0
+                for n, op in re.findall(r"(\d+)([=XID])", row[4]):
+                    n = int(n)
+                    if op in "ID":
+                        points -= 30 + 3 * (n - 1)
+                        i, j = i + n * (op == "I"), j + n * (op == "D")
+                        continue
+                    for _ in range(n):
+                        self.assertEqual(q[i] == t[j], op == "=")
+                        points += score[q[i], t[j]]
+                        i, j = i + 1, j + 1
+                self.assertEqual((i, j, points), (len(q), len(t), int(row[2])))
+        for head, words in (("A 1", "expected single letters (or *) as names of columns"),
+                            ("A -", "expected single letters"), ("AC", "expected single letters")):
+            with open(path, "w", encoding="ascii") as f:
+                f.write(head + "\nA 1 2\n")
+            self.assertIn(words, self.run_it(a, b, "--matrix", path, code=65).stderr)
 
     def test_nothing(self):
         a, b = self.fasta("a.fa", [("q", "WWW")]), self.fasta("b.fa", [("t", "AAAA")])
