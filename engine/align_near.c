@@ -22,6 +22,8 @@ enum {
     MOST_LENGTH = 1 << 28, /* residues whose sums fit 32 bits */
     WORD = 8,              /* letters of a word that is looked for */
     LEAST_WORDS = 4,       /* words of a sample */
+    WORD_ROWS = 64,        /* rows in a word of align_bits.c */
+    SHARED = 1 << 27,      /* cells from which a pair is left to all threads together */
     MOST_WORDS = 48,
     MOST_DRIFT = 64 /* diagonals on either side of a word's that are looked at */
 };
@@ -29,7 +31,7 @@ enum {
 /* Nanoseconds of a cell on one core, about: only what is tried hangs on them. Those of many() are
  * for all its lanes. */
 static const double wave_cell = 1.5, strip_cell = 0.085, many_cell = 2.8, many_flags_cell = 0.2,
-                    plain_cell = 3, linear_part = 0.7, word_place = 0.6;
+                    plain_cell = 3, linear_part = 0.7, word_place = 0.6, bits_cell = 0.028;
 static const double least_share = 1.0 / 24, most_share = 0.5, earned = 1.0 / 16;
 /* The part of a matrix's time that a sample may take. */
 static const double sample_part = 1.0 / 96;
@@ -157,22 +159,42 @@ static bool looks_near(const struct bi_aligner *a, struct bi_align_worker *w,
 /* ---- attempts ---- */
 
 /* The ways to align a pair. */
-enum way { BY_MATRIX, BY_WAVE, BY_BAND };
+enum way { BY_MATRIX, BY_WAVE, BY_BAND, BY_BITS };
+
+/* Whether 64 rows of a column fit in a word: all costs are the same, and no path is asked for. */
+static bool is_unit(const struct bi_aligner *a)
+{
+    const struct bi_wave_costs *c = &a->waves;
+
+    return !a->traceback && c->mismatch == 1 && c->open == 1 && c->extend == 1;
+}
+
+/* Nanoseconds of the diagonals of a band by words. */
+static double bits_time(const struct bi_align_input *in, int64_t low, int64_t high)
+{
+    const int64_t rows = high - low + 2 * WORD_ROWS, all = in->n + WORD_ROWS;
+
+    return bits_cell * (double)in->m * (double)(rows < all ? rows : all);
+}
 
 /* Chooses what is fastest once there is a bound on the penalty. */
 static enum way choose(const struct bi_aligner *a, const struct bi_wave *w,
                        const struct bi_align_input *in, uint64_t limit, double matrix, int64_t *low,
                        int64_t *high)
 {
-    double wave = wave_cell * (double)bi_wave_left(w), band = matrix;
+    double wave = wave_cell * (double)bi_wave_left(w), band = matrix, bits = matrix;
 
     if (a->traceback && bi_wave_left_size(w) > limit)
         wave = matrix;
     bi_wave_band(&a->waves, in, bi_wave_most(w), low, high);
     if (a->plan.kernels)
         band = band_part * strip_time(a, (double)in->n * (double)(*high - *low + BAND_EDGES));
-    if (wave > worth * matrix && band > worth * matrix)
+    if (is_unit(a))
+        bits = bits_time(in, *low, *high);
+    if (wave > worth * matrix && band > worth * matrix && bits > worth * matrix)
         return BY_MATRIX;
+    if (bits < wave && bits < band)
+        return BY_BITS;
     return wave < band ? BY_WAVE : BY_BAND;
 }
 
@@ -193,7 +215,7 @@ static int try_wave(struct bi_aligner *a, struct bi_wave *w, const struct bi_ali
     if (most <= SURE_CELLS || (st = bi_wave_bound(w, most - SURE_CELLS, err)) <= 0)
         return st;
     *way = choose(a, w, in, limit, matrix, low, high);
-    return *way == BY_WAVE ? bi_wave_run(w, INT64_MAX, err) : *way == BY_BAND;
+    return *way == BY_WAVE ? bi_wave_run(w, INT64_MAX, err) : *way != BY_MATRIX;
 }
 
 /* Makes what was found the result of place i; begin: where its path does. */
@@ -246,6 +268,11 @@ static bool attempt(struct bi_aligner *a, struct bi_align_worker *w, size_t i, i
     if (st == 1 && way == BY_BAND) {
         st = !bi_align_band(&a->plan, &w->work, in, low, high, &end, &begin, path, &err);
         *time += strip_time(a, (double)in->n * (double)(high - low + BAND_EDGES));
+    } else if (st == 1 && way == BY_BITS) {
+        int64_t penalty = 0;
+        st = !bi_align_bits(&w->work, in, low, high, &penalty, &err);
+        end.score = bi_wave_score(&a->waves, in, penalty);
+        *time += bits_time(in, low, high);
     } else if (st == 1) {
         end.score = bi_wave_score(&a->waves, in, bi_wave_penalty(w->wave));
         if (path)
@@ -269,6 +296,22 @@ bool bi_aligner_try_near(struct bi_aligner *a, struct bi_align_worker *w, size_t
     return a->waves.extend && attempt(a, w, i, INT64_MAX, no_matrix, &time, results);
 }
 
+/* Aligns a pair of unit costs by words, whatever its difference; whether that is worth it. */
+static bool align_far(struct bi_aligner *a, struct bi_align_worker *w, size_t i, double matrix,
+                      struct bioinfer_alignment *results)
+{
+    const struct bi_align_input *in = &a->inputs[i];
+    struct bioinfer_error err = {0};
+    int64_t penalty;
+
+    if (!is_unit(a) || bits_time(in, -in->n, in->m) > worth * matrix || !is_fit(a, in) ||
+        (a->ctx->n_threads > 1 && in->n > SHARED / in->m) ||
+        bi_align_bits(&w->work, in, -in->n, in->m, &penalty, &err))
+        return false;
+    results[a->pair[i]].score = bi_wave_score(&a->waves, in, penalty) * a->unit;
+    return true;
+}
+
 /* Tries the pair at place i, if the worker has time for it. */
 static bool align_near(struct bi_aligner *a, struct bi_align_worker *w, size_t i, bool alone,
                        struct bioinfer_alignment *results)
@@ -277,13 +320,13 @@ static bool align_near(struct bi_aligner *a, struct bi_align_worker *w, size_t i
     double time;
 
     if (budget == 0 || (!w->near && !looks_near(a, w, &a->inputs[i], matrix)))
-        return false;
+        return align_far(a, w, i, matrix, results);
     w->near = attempt(a, w, i, (int64_t)(budget / wave_cell), matrix, &time, results);
     if (!w->near) {
         w->credit -= time;
         if (time > 0)
             w->share = w->share * 2 < most_share ? w->share * 2 : most_share;
-        return false;
+        return align_far(a, w, i, matrix, results);
     }
     w->share = 2 * time < most_share * matrix ? 2 * time / matrix : most_share;
     w->credit += time < matrix ? (matrix - time) / 2 : 0;

@@ -53,4 +53,11 @@ void bi_wave_end(struct bi_wave *w);
 void bi_wave_path(const struct bi_wave *w, const struct bi_align_scoring *s,
                   struct bi_align_walk *begin, struct bi_align_path *path);
 
+/* ---- align_bits.c ---- */
+
+/* Finds P of a global alignment where all costs are 1, among the paths on the diagonals
+ * low <= j - i <= high, 0 and m - n among them. */
+int bi_align_bits(struct bi_align_work *work, const struct bi_align_input *in, int64_t low,
+                  int64_t high, int64_t *penalty, struct bioinfer_error *err);
+
 #endif

@@ -10,7 +10,7 @@
 static const char dna[] = "ACGT";
 static long n_random = 6000;
 static const uint64_t most_kept = 48 << 20; /* bytes of a pair's wavefronts, and in all 300 MB */
-static long n_kept, n_given_up;
+static long n_kept, n_given_up, n_bits;
 
 struct costs {
     int match, mismatch, open, extend;
@@ -138,6 +138,22 @@ static int band_errors(const struct bi_cpu_kernels *k, struct bi_align_work *wor
     return errors;
 }
 
+/* The pair by words of 64 rows, in the band of its penalty and some more. */
+static int bits_errors(struct bi_align_work *work, const struct bi_align_scoring *s,
+                       const struct bi_align_input *in, int64_t score)
+{
+    struct bi_wave_costs costs;
+    int64_t low, high, penalty = -1;
+
+    bi_wave_costs_make(&costs, s, 15);
+    if (costs.mismatch != 1 || costs.open != 1 || costs.extend != 1)
+        return 0;
+    const int64_t least = ((in->n + in->m) * costs.match - 2 * score) / costs.unit;
+    bi_wave_band(&costs, in, least + below(40), &low, &high);
+    n_bits++;
+    return bi_align_bits(work, in, low, high, &penalty, NULL) != 0 || penalty != least;
+}
+
 static void wavefronts(void)
 {
     const struct bi_env env = bi_env_default();
@@ -169,12 +185,14 @@ static void wavefronts(void)
         for (int i = 0; i < n_sets; i++)
             wrong += wave_errors(waves[i], &s, &in, &q, &t, score, &want) +
                      band_errors(sets[i], &work, &s, &in, &q, &t, score, &want);
+        wrong += bits_errors(&work, &s, &in, score);
         bi_align_path_free(&want);
         free_text(&q);
         free_text(&t);
     }
     CHECK_EQ(wrong, 0);
     CHECK(n_given_up < n_kept / 50);
+    CHECK(n_bits >= n_random / COSTS);
     bi_align_work_free(&work);
     for (int i = 0; i < n_sets; i++)
         bi_wave_free(&waves[i]);
