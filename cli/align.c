@@ -143,7 +143,7 @@ static uint64_t longest_record(const struct cli_options *o)
  * what is too large for one is not. */
 static void describe_options(const struct run *run, char *text, size_t size)
 {
-    static const char *const pairings[] = {"in-order", "all", "each-once"};
+    static const char *const pairings[] = {"in-order", "all", "each-once", "groups"};
     static const char *const ties[] = {"parasail", "emboss", "wfa"};
     const struct cli_options *o = run->cli->options;
     const struct bioinfer_align_params *p = &run->task->params;
