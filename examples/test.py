@@ -29,6 +29,27 @@ def run(program, *args):
     return done.returncode, done.stdout, done.stderr
 
 
+def align_search(program):
+    rng = random.Random(4)
+    words = [''.join(rng.choices('ARNDCQEGHILKMFPSTWYV', k=60)) for _ in range(40)]
+    write('q.fa', ''.join(f'>q{k}\n{words[k][:50]}\n' for k in range(3)))
+    write('db.fa', ''.join(f'>t{k}\n{word}\n' for k, word in enumerate(words)))
+    code, out, err = run('sh', os.path.join(ROOT, 'examples', 'align_search.sh'), program, 'q.fa',
+                         'db.fa')
+    assert code == 0 and not out, (code, out, err)
+    with open('hits.m8', encoding='utf-8') as file:
+        rows = [line.split('\t') for line in file]
+    first = {row[0]: row for row in reversed(rows)}
+    assert sorted(first) == ['q0', 'q1', 'q2'] and len(rows) <= 15, rows
+    for k in range(3):
+        row = first[f'q{k}']
+        assert row[1:4] == [f't{k}', '100.000', '50'] and float(row[10]) < 1e-20, row
+    with open('found.phy', encoding='utf-8') as file:
+        count, *lines = file.read().splitlines()
+    assert int(count) == len(lines) == len({row[1] for row in rows}), (count, lines)
+    assert all(len(line.split()) == 1 + len(lines) for line in lines), lines
+
+
 def score_mutations(program):
     write('wild.fa', '>wild\nMKTAYIAKQRQISFVKSHFSRQ\n')
     code, out, err = run(program, TINY, 'wild.fa', 'K2G:T3W', 'K2G', 'K9L')
