@@ -8,7 +8,7 @@ int bioinfer_file_report(bioinfer_context *ctx, const char *path,
                          int (*write)(void *user, const char *text, size_t len), void *user,
                          struct bioinfer_error *err)
 {
-    struct bioinfer_report_params p;
+    struct bioinfer_report_params p = {0};
     struct bi_report_options options;
     struct bi_buf text;
     int st;

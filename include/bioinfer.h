@@ -647,7 +647,8 @@ BIOINFER_API int bioinfer_writer_put(void *writer, const struct bioinfer_result 
  * that reason. */
 BIOINFER_API int bioinfer_result_fits(const struct bioinfer_result *result, const char *dtype,
                                       struct bioinfer_error *err);
-/* The fingerprint to be written, where the weights are read only after the writer is opened. */
+/* The fingerprint to be written, where the weights are read only after the writer is opened; until
+ * finish(). */
 BIOINFER_API int bioinfer_writer_set_fingerprint(bioinfer_writer *writer, const char *text,
                                                  struct bioinfer_error *err);
 /* Completes the file: index, sync, rename. The writer can only be closed then. */

@@ -47,7 +47,8 @@ static int too_many(const struct bioinfer_writer *w, struct bioinfer_error *err)
 enum {
     /* a comma and the name's quotes; "F32" instead of %s; no offsets yet */
     ENTRY_SIZE = 3 + (sizeof BEFORE_SHAPE - 1) + 1 + (sizeof BEFORE_OFFSETS - 1) - 8,
-    MAX_SPECIAL = 8 /* tokens of a sequence that are no residues */
+    MAX_SPECIAL = 8,    /* tokens of a sequence that are no residues */
+    METADATA_SIZE = 256 /* that is left for it in the header; longer names of models are rare */
 };
 
 static uint64_t n_digits(uint64_t x)
@@ -135,6 +136,18 @@ static int st_check(const struct bioinfer_writer *w, const struct bioinfer_resul
     return least_header(w, r) > MAX_HEADER ? too_many(w, err) : 0;
 }
 
+/* Begins the text of the header; the fingerprint may have come after the first result. */
+static void put_metadata(const struct bioinfer_writer *w, struct bi_buf *out)
+{
+    bi_buf_puts(out, "{\"__metadata__\":{\"format\":\"pt\",\"bioinfer\":");
+    bi_buf_printf(out, "\"%d.%d.%d\",\"model\":", BIOINFER_VERSION_MAJOR, BIOINFER_VERSION_MINOR,
+                  BIOINFER_VERSION_PATCH);
+    bi_put_json(out, w->params.model);
+    bi_buf_puts(out, ",\"fingerprint\":");
+    bi_put_json(out, w->params.fingerprint);
+    bi_buf_putc(out, '}');
+}
+
 static int st_open(struct bioinfer_writer *w, struct bioinfer_error *err)
 {
     struct safetensors *s = bi_zalloc(w->env, sizeof *s);
@@ -146,14 +159,7 @@ static int st_open(struct bioinfer_writer *w, struct bioinfer_error *err)
     s->data = BI_OUT_NONE;
     s->header.env = s->key.env = w->env;
     bi_buf_printf(&path, "%s.data", w->path);
-    bi_buf_puts(&s->header, "{\"__metadata__\":{\"format\":\"pt\",\"bioinfer\":");
-    bi_buf_printf(&s->header, "\"%d.%d.%d\",\"model\":", BIOINFER_VERSION_MAJOR,
-                  BIOINFER_VERSION_MINOR, BIOINFER_VERSION_PATCH);
-    bi_put_json(&s->header, w->params.model);
-    bi_buf_puts(&s->header, ",\"fingerprint\":");
-    bi_put_json(&s->header, w->params.fingerprint);
-    bi_buf_putc(&s->header, '}');
-    if (!(st = bi_writer_check(w, &s->header, err)) && !(st = bi_writer_check(w, &path, err)))
+    if (!(st = bi_writer_check(w, &path, err)))
         st = bi_path_is_folder(w->path)
                  ? bi_fail(err, BIOINFER_IO, "%s: output is a folder", w->path)
                  : bi_out_open(&s->data, w->env, path.data, err);
@@ -186,7 +192,7 @@ static int st_put(struct bioinfer_writer *w, const struct bioinfer_result *r, co
                       (unsigned long long)(start + size));
         if ((st = bi_writer_check(w, &s->header, err)))
             return st;
-        if (s->header.size > MAX_HEADER - 16)
+        if (s->header.size > MAX_HEADER - METADATA_SIZE)
             return too_many(w, err);
         if ((st = bi_out_write(&s->data, bytes, size, err)))
             return st;
@@ -198,20 +204,29 @@ static int st_put(struct bioinfer_writer *w, const struct bioinfer_result *r, co
 static int put_all(struct bioinfer_writer *w, struct bi_out *out, struct bioinfer_error *err)
 {
     struct safetensors *s = w->state;
+    struct bi_buf start = {.env = w->env};
     char *chunk = NULL, prefix[8];
     uint64_t size = s->data.size, n;
     int st;
+    put_metadata(w, &start);
     bi_buf_putc(&s->header, '}');
-    while (s->header.size % 8 && !s->header.failed)
+    while ((start.size + s->header.size) % 8 && !s->header.failed)
         bi_buf_putc(&s->header, ' ');
-    if ((st = bi_writer_check(w, &s->header, err)))
-        return st;
-    n = s->header.size;
+    if ((st = bi_writer_check(w, &s->header, err)) || (st = bi_writer_check(w, &start, err)))
+        goto out;
+    n = start.size + s->header.size;
+    if (n > MAX_HEADER) {
+        st = too_many(w, err);
+        goto out;
+    }
     for (int i = 0; i < 8; i++)
         prefix[i] = (char)(n >> 8 * i & 255);
-    if (!(chunk = bi_alloc(w->env, COPY_SIZE)))
-        return bi_fail(err, BIOINFER_NOMEM, "%s: copy buffer", w->path);
+    if (!(chunk = bi_alloc(w->env, COPY_SIZE))) {
+        st = bi_fail(err, BIOINFER_NOMEM, "%s: copy buffer", w->path);
+        goto out;
+    }
     if ((st = bi_writer_create(w, out, w->path, err)) || (st = bi_out_write(out, prefix, 8, err)) ||
+        (st = bi_out_write(out, start.data, start.size, err)) ||
         (st = bi_out_write(out, s->header.data, s->header.size, err)))
         goto out;
     for (uint64_t at = 0; at < size; at += n) {
@@ -222,6 +237,7 @@ static int put_all(struct bioinfer_writer *w, struct bi_out *out, struct bioinfe
     }
 out:
     bi_free(w->env, chunk);
+    bi_buf_free(&start);
     return st;
 }
 

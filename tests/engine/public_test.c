@@ -1,0 +1,278 @@
+/* public_test.c - calls of bioinfer.h that stand beside the tasks: files, indexes of contigs,
+ * results as bytes, outputs and their reports, parts of a job, limits.
+ *
+ *     public_test BIOINFER_TINY FASTA */
+#define _POSIX_C_SOURCE 200809L
+#include "../folder.h"
+#include "engine.h"
+
+static const char *model_path, *fasta_path;
+static char folder[256];
+
+/* The path of a file in the folder of this test; valid until the fourth call behind it. */
+static const char *in_folder(const char *name)
+{
+    static char paths[4][512];
+    static int next;
+    char *path = paths[next++ % 4];
+    snprintf(path, sizeof paths[0], "%s/%s", folder, name);
+    return path;
+}
+
+static const char *write_file(const char *name, const char *text)
+{
+    const char *path = in_folder(name);
+    FILE *f = fopen(path, "wb");
+    CHECK(f && fputs(text, f) >= 0 && !fclose(f));
+    return path;
+}
+
+struct text {
+    char bytes[1 << 20];
+    size_t size;
+};
+
+/* A bioinfer_write. */
+static int gather(void *user, const char *text, size_t length)
+{
+    struct text *t = user;
+    if (!CHECK(length < sizeof t->bytes - t->size))
+        return BIOINFER_LIMIT;
+    memcpy(t->bytes + t->size, text, length);
+    t->bytes[t->size += length] = '\0';
+    return 0;
+}
+
+/* Blocks of records hold what single records hold, also when the reader is closed. */
+static void records_in_blocks(bioinfer_context *ctx)
+{
+    bioinfer_reader *many = NULL, *one = NULL;
+    struct bioinfer_records *block = NULL;
+    struct bioinfer_record r;
+    uint64_t n = 0, residues;
+    int st;
+    CHECK_EQ(bioinfer_reader_open(&many, ctx, fasta_path, NULL, NULL), 0);
+    CHECK_EQ(bioinfer_reader_open(&one, ctx, fasta_path, NULL, NULL), 0);
+    while ((st = bioinfer_reader_next_many(many, &block, NULL)) == 1) {
+        CHECK(block->n_records > 0);
+        residues = 0;
+        for (size_t i = 0; i < block->n_records; i++) {
+            const struct bioinfer_record *b = &block->records[i];
+            CHECK_EQ(bioinfer_reader_next(one, &r, NULL), 1);
+            CHECK_STR(b->id, r.id);
+            CHECK(b->length == r.length && !memcmp(b->sequence, r.sequence, r.length));
+            CHECK_EQ(b->ordinal, n++);
+            residues += b->length;
+        }
+        CHECK_EQ(block->n_residues, residues);
+        bioinfer_records_free(&block);
+        CHECK(!block);
+    }
+    CHECK_EQ(st, 0);
+    CHECK_EQ(bioinfer_reader_next(one, &r, NULL), 0);
+    CHECK(n > 3);
+    bioinfer_reader_close(&one);
+    bioinfer_reader_close(&many);
+    CHECK_EQ(bioinfer_reader_open(&many, ctx, fasta_path, NULL, NULL), 0);
+    CHECK_EQ(bioinfer_reader_next_many(many, &block, NULL), 1);
+    bioinfer_reader_close(&many);
+    CHECK(block->records[0].id[0] && block->records[0].length > 0);
+    bioinfer_records_free(&block);
+    bioinfer_records_free(&block);
+}
+
+static void contigs_and_loci(bioinfer_context *ctx)
+{
+    bioinfer_genome *genome = NULL;
+    bioinfer_loci *loci = NULL;
+    int64_t length = 0;
+    write_file("g.fa.fai", "chrA\t8\t6\t8\t9\nchrB\t3\t21\t3\t4\n");
+    CHECK_EQ(bioinfer_genome_open(&genome, ctx, write_file("g.fa", ">chrA\nACGTACGT\n>chrB\nGGG\n"),
+                                  NULL),
+             0);
+    CHECK_STR(bioinfer_genome_contig(genome, 0, &length), "chrA");
+    CHECK_EQ(length, 8);
+    CHECK_STR(bioinfer_genome_contig(genome, 1, NULL), "chrB");
+    CHECK(!bioinfer_genome_contig(genome, 2, &length) && !bioinfer_genome_contig(genome, -1, NULL));
+    bioinfer_genome_close(&genome);
+    CHECK_EQ(bioinfer_loci_open(&loci, ctx, write_file("a.bed", "chrA\t1\t3\tname\n"), NULL), 0);
+    CHECK(!bioinfer_loci_are_variants(loci));
+    bioinfer_loci_close(&loci);
+    CHECK_EQ(
+        bioinfer_loci_open(&loci, ctx,
+                           write_file("a.vcf", "##fileformat=VCFv4.2\n"
+                                               "#CHROM\tPOS\tID\tREF\tALT\nchrA\t1\tv\tA\tC\n"),
+                           NULL),
+        0);
+    CHECK(bioinfer_loci_are_variants(loci));
+    bioinfer_loci_close(&loci);
+}
+
+static int append(void *user, const void *bytes, size_t size)
+{
+    return gather(user, bytes, size);
+}
+
+/* A result as bytes is the result; half of the bytes are refused. */
+static int through_bytes(void *user, const struct bioinfer_result *r, struct bioinfer_error *err)
+{
+    static struct {
+        double align;
+        struct text text;
+    } packed;
+    const uint64_t size = bioinfer_result_size(r);
+    struct bioinfer_result back = {0};
+    struct bioinfer_array arrays[4];
+    struct bioinfer_text texts[4];
+    int *n = user;
+    packed.text.size = 0;
+    CHECK_EQ(size % 8, 0);
+    CHECK_EQ(bioinfer_result_pack(r, append, &packed.text, err), 0);
+    CHECK_EQ(packed.text.size, size);
+    if (!CHECK_EQ(bioinfer_result_unpack(&back, arrays, 4, texts, 4, packed.text.bytes, size, err),
+                  0))
+        return 0;
+    CHECK_STR(back.id, r->id);
+    CHECK_STR(back.message, r->message);
+    CHECK(back.status == r->status && back.ordinal == r->ordinal && back.length == r->length);
+    CHECK_EQ(back.n_arrays, r->n_arrays);
+    for (int i = 0; i < r->n_arrays; i++) {
+        CHECK_STR(back.arrays[i].kind, r->arrays[i].kind);
+        CHECK_EQ(back.arrays[i].shape[0], r->arrays[i].shape[0]);
+        CHECK(!memcmp(back.arrays[i].data, r->arrays[i].data,
+                      (size_t)r->arrays[i].shape[0] * sizeof *r->arrays[i].data));
+    }
+    CHECK(bioinfer_result_unpack(&back, arrays, 4, texts, 4, packed.text.bytes, size / 16 * 8,
+                                 err) < 0);
+    CHECK(!r->n_arrays ||
+          bioinfer_result_unpack(&back, arrays, 0, texts, 4, packed.text.bytes, size, err) < 0);
+    ++*n;
+    return 0;
+}
+
+static void results_as_bytes(const struct open *o)
+{
+    const struct bioinfer_record records[] = {record_of("one", "MKTAYIAKQR", 0),
+                                              record_of("none", "", 1)};
+    int n = 0;
+    CHECK_EQ(bioinfer_task_compute(o->task, records, 2, through_bytes, &n, NULL), 0);
+    CHECK_EQ(n, 2);
+}
+
+/* An output says of which weights it is, and shows its records. */
+static void outputs_and_reports(const struct open *o)
+{
+    const struct bioinfer_record records[] = {record_of("first", "MKTAYIAKQR", 0),
+                                              record_of("second", "GSHMSLFDFF", 1)};
+    struct bioinfer_report_params one = BIOINFER_PARAMS(struct bioinfer_report_params,
+                                                        .record = "absent");
+    struct bioinfer_error err = {0};
+    static struct text text;
+    bioinfer_writer *w = NULL;
+    const char *fingerprint = NULL, *path = in_folder("o.safetensors");
+    CHECK_EQ(bioinfer_writer_open(&w, o->ctx, path, NULL, NULL), 0);
+    CHECK_EQ(bioinfer_task_compute(o->task, records, 2, bioinfer_writer_put, w, NULL), 0);
+    CHECK_EQ(bioinfer_model_fingerprint(o->model, &fingerprint, NULL), 0);
+    CHECK_EQ(bioinfer_writer_set_fingerprint(w, fingerprint, NULL), 0);
+    CHECK_EQ(bioinfer_writer_finish(w, NULL), 0);
+    bioinfer_writer_close(&w);
+    text.size = 0;
+    CHECK_EQ(bioinfer_file_info(o->ctx, path, gather, &text, &err), 0);
+    CHECK_HAS(text.bytes, fingerprint);
+    CHECK_HAS(text.bytes, "second");
+    text.size = 0;
+    if (!CHECK_EQ(bioinfer_file_report(o->ctx, path, NULL, gather, &text, &err), 0))
+        fprintf(stderr, "%s\n", err.text);
+    CHECK_HAS(text.bytes, "<html");
+    CHECK_HAS(text.bytes, "first");
+    CHECK_EQ(bioinfer_file_report(o->ctx, path, &one, gather, &text, &err), BIOINFER_NOT_FOUND);
+    CHECK_HAS(err.text, "absent");
+}
+
+/* Parts of a job are checked without a merge of their data, and an unfinished job is not run over
+ * by one that was not told to. */
+static void parts_of_a_job(const struct open *o)
+{
+    struct bioinfer_writer_params writer = BIOINFER_PARAMS(struct bioinfer_writer_params,
+                                                           .format = "npz");
+    struct bioinfer_job_params p = BIOINFER_PARAMS(struct bioinfer_job_params, .writer = &writer,
+                                                   .options = "mean", .input = fasta_path,
+                                                   .part_records = 3, .resume = BIOINFER_RESUME_NO);
+    struct bioinfer_job_stats stats = BIOINFER_PARAMS(struct bioinfer_job_stats);
+    struct bioinfer_error err = {0};
+    bioinfer_reader *reader = NULL;
+    bioinfer_job *job = NULL;
+    char path[512];
+    FILE *f;
+    snprintf(path, sizeof path, "%s", in_folder("o.parts"));
+    CHECK_EQ(bioinfer_reader_open(&reader, o->ctx, fasta_path, NULL, NULL), 0);
+    CHECK_EQ(bioinfer_job_open(&job, o->ctx, path, &p, &err), 0);
+    bioinfer_job_set_source(job, bioinfer_reader_source, reader);
+    CHECK_EQ(bioinfer_job_run(job, o->task, &err), 0);
+    CHECK_EQ(bioinfer_job_finish(job, &err), 0);
+    bioinfer_job_close(&job);
+    bioinfer_reader_close(&reader);
+    CHECK_EQ(bioinfer_parts_merge(o->ctx, path, 1, &stats, &err), 0);
+    CHECK(stats.records > 3);
+    CHECK_EQ(bioinfer_job_open(&job, o->ctx, path, &p, &err) != 0, 1);
+    CHECK(err.text[0] && !job);
+    /* a byte in the middle of a file is another one */
+    snprintf(path, sizeof path, "%s", in_folder("o.parts/part-000000.npz"));
+    if (!CHECK((f = fopen(path, "r+b")) != NULL))
+        return;
+    CHECK(!fseek(f, 900, SEEK_SET));
+    const int c = fgetc(f);
+    CHECK(c != EOF && !fseek(f, 900, SEEK_SET) && fputc(c ^ 1, f) != EOF && !fclose(f));
+    CHECK_EQ(bioinfer_parts_merge(o->ctx, in_folder("o.parts"), 0, NULL, &err), 0);
+    CHECK_EQ(bioinfer_parts_merge(o->ctx, in_folder("o.parts"), 1, NULL, &err), BIOINFER_MISMATCH);
+    CHECK_HAS(err.text, "part-000000.npz");
+}
+
+/* No task takes a longer record than the header says; what needs a head is refused without one. */
+static void limits(const struct open *o)
+{
+    struct bioinfer_embed_params p = BIOINFER_PARAMS(struct bioinfer_embed_params,
+                                                     .include = BIOINFER_HEAD);
+    struct bioinfer_record r = record_of("long", "", 0);
+    struct bioinfer_error err = {0};
+    struct sink sink = {0};
+    bioinfer_task *task = NULL;
+    char *sequence = malloc(BIOINFER_MAX_RESIDUES + 1);
+    if (!CHECK(sequence != NULL))
+        return;
+    memset(sequence, 'A', BIOINFER_MAX_RESIDUES + 1);
+    r.sequence = sequence;
+    r.length = BIOINFER_MAX_RESIDUES + 1;
+    CHECK_EQ(bioinfer_task_compute(o->task, &r, 1, keep_result, &sink, NULL), 0);
+    CHECK_EQ(sink.n, 1);
+    CHECK_EQ(sink.kept[0].status, BIOINFER_TOO_LONG);
+    sink_free(&sink);
+    free(sequence);
+    CHECK_EQ(bioinfer_include_from_name("head"), BIOINFER_HEAD);
+    CHECK_STR(bioinfer_include_name(BIOINFER_HEAD), "head");
+    CHECK(bioinfer_embed_open(&task, o->model, &p, &err) < 0);
+    CHECK_HAS(err.text, "head");
+}
+
+int main(int argc, char **argv)
+{
+    struct open o;
+    char command[300];
+    if (argc != 3)
+        return 2;
+    model_path = argv[1];
+    fasta_path = argv[2];
+    if (!CHECK(test_folder(folder, sizeof folder, "public")) ||
+        open_all(&o, model_path, NULL, NULL, NULL))
+        return test_report();
+    records_in_blocks(o.ctx);
+    contigs_and_loci(o.ctx);
+    results_as_bytes(&o);
+    outputs_and_reports(&o);
+    parts_of_a_job(&o);
+    limits(&o);
+    close_all(&o);
+    snprintf(command, sizeof command, "rm -r '%s'", folder);
+    CHECK_EQ(system(command), 0);
+    return test_report();
+}
