@@ -131,6 +131,91 @@ def serve_lines(program):
     assert len(rest) == 1 and rest[0].startswith('d ') and rest[0].split()[1:] != first.split()[1:]
 
 
+def list_families(program):
+    code, out, err = run(program)
+    rows = [line.split('\t') for line in out.splitlines()]
+    families = {row[1]: row[2] for row in rows if row[0] == 'family'}
+    assert code == 0 and families['esm2'] == 'sequences of amino acids', (code, out, err)
+    assert families['nt'] == 'sequences of bases' and families['borzoi'] == 'windows of DNA'
+    assert families['saprot'] == 'sequences of amino acids and states of structure', families
+    assert families['proteinmpnn'] == 'structures' and families['dualbind'] == 'ligands'
+    assert families['tensornet'] == 'frames of atoms', families
+    assert ['matrix', 'BLOSUM62'] in rows and 'facebook/esm2_t6_8M_UR50D' in out
+
+
+def embed_job(program):
+    random.seed(2)
+    records = [''.join(random.choice('ACDEFGHIKLMNPQRSTVWY') for _ in range(5 + i % 40))
+               for i in range(150)]
+    write('in.fa', ''.join('>r%d\n%s\n' % pair for pair in enumerate(records)))
+    code, out, err = run(program, TINY, 'in.fa', 'whole.npz')
+    assert code == 0 and out.startswith('150 records, 0 without'), (code, out, err)
+    for shard in ('1/2', '2/2'):
+        assert run(program, TINY, 'in.fa', 'cut.npz', shard)[0] == 0
+    assert os.path.exists('in.fa.bfi')
+    assert run(program, 'merge', 'cut.npz')[0] == 0
+    with open('whole.npz', 'rb') as a, open('cut.npz', 'rb') as b:
+        assert a.read() == b.read()
+    # a shard that waits for its merge goes on, is begun anew, or is forgotten
+    assert run(program, TINY, 'in.fa', 'again.npz', '1/2')[0] == 0
+    code, out, err = run(program, TINY, 'in.fa', 'again.npz', '1/2')
+    assert code == 0 and not out.endswith(' 0 of an earlier run\n'), (code, out, err)
+    # killed, and gone on with
+    with subprocess.Popen([program, TINY, 'in.fa', 'killed.npz'], stdout=subprocess.PIPE) as job:
+        while not os.path.exists('killed.npz.part/journal') and job.poll() is None:
+            time.sleep(0.001)
+        job.kill()
+    assert run(program, TINY, 'in.fa', 'killed.npz')[0] == 0
+    with open('whole.npz', 'rb') as a, open('killed.npz', 'rb') as b:
+        assert a.read() == b.read()
+    with subprocess.Popen([program, TINY, 'in.fa', 'ended.npz'], stdout=subprocess.PIPE) as job:
+        while not os.path.exists('ended.npz.part/journal') and job.poll() is None:
+            time.sleep(0.001)
+        job.kill()
+    assert run(program, TINY, 'in.fa', 'ended.npz', 'forget')[0] == 0
+    assert not os.path.exists('ended.npz.part')
+    write('twice.fa', '>a\nMKT\n>a\nMKV\n')
+    code, out, err = run(program, TINY, 'twice.fa', 'twice.npz')
+    assert code == 1 and "'a'" in err, (code, out, err)
+    write('twice.fa', '>a\nMKT\n>b\nMKV\n')
+    assert run(program, TINY, 'twice.fa', 'twice.npz', 'anew')[0] == 0
+    assert run(program)[0] == 2
+
+
+def rank_ligands(program):
+    folder = os.path.join(ROOT, 'tests', 'golden', 'dualbind')
+    sys.path.insert(0, os.path.join(ROOT, 'tools'))
+    sys.dont_write_bytecode = True
+    import dualbind_weights
+    dualbind_weights.write('w.safetensors', 16)
+    code, out, err = run(program, 'w.safetensors', os.path.join(folder, '6w70.pdb.gz'),
+                         os.path.join(folder, 'poses.sdf'))
+    rows = [line.split('\t') for line in out.splitlines()]
+    assert code == 0 and len(rows) > 3, (code, out, err)
+    assert [float(row[0]) for row in rows] == sorted(float(row[0]) for row in rows), rows
+    assert all(int(row[1]) > 0 for row in rows) and 'trained on' in err, (rows, err)
+    code, out, err = run(program, 'w.safetensors', 'no.pdb', 'no.sdf')
+    assert code == 1 and 'no.pdb' in err, (code, out, err)
+
+
+def move_atoms(program):
+    sys.path.insert(0, os.path.join(ROOT, 'tools'))
+    sys.dont_write_bytecode = True
+    import tensornet_weights
+    tensornet_weights.write_matgl('model')
+    write('in.xyz', '3\nwater\nO 0 0 0.119\nH 0 0.763 -0.477\nH 0 -0.763 -0.477\n')
+    code, out, err = run(program, 'model', 'in.xyz', 'r.extxyz', 'whole.extxyz', '60')
+    assert code == 0 and 'largest force 0.0' in out.splitlines()[0], (code, out, err)
+    assert out.splitlines()[-1].startswith('60\t30.0 fs'), out
+    assert run(program, 'model', 'in.xyz', 'r2.extxyz', 'parts.extxyz', '30')[0] == 0
+    assert run(program, 'model', 'in.xyz', 'r3.extxyz', 'parts.extxyz', '60')[0] == 0
+    with open('whole.extxyz') as a, open('parts.extxyz') as b:
+        assert a.read() == b.read()
+    write('gold.xyz', '1\ngold\nAu 0 0 0\n')
+    code, out, err = run(program, 'model', 'gold.xyz', 'g.extxyz', 'g2.extxyz', '10')
+    assert code == 1 and 'Au' in out, (code, out, err)
+
+
 def main():
     name, program = sys.argv[2], os.path.abspath(sys.argv[3])
     with tempfile.TemporaryDirectory() as folder:

@@ -57,8 +57,9 @@ static int test_window_sink(void *user, const struct bioinfer_result *r, struct 
     CHECK_EQ(r->ordinal, t->n_done);
     t->n_pieces++;
     if (!(w->status = r->status)) {
-        CHECK_EQ(r->changed->first, t->next);
-        t->next += r->changed->n;
+        const struct bioinfer_changed *c = r->changed;
+        CHECK_EQ(c->first, t->next);
+        t->next += c->n;
         CHECK_EQ(!r->more, t->next == w->n);
         for (size_t i = 0; i < t->n_outputs; i++) { /* sites of junctions stand behind them */
             const struct bioinfer_array *a = &r->arrays[i];
@@ -67,13 +68,12 @@ static int test_window_sink(void *user, const struct bioinfer_result *r, struct 
             values += n;
         }
         CHECK_EQ(values - w->values, t->n_values);
-        for (size_t i = 0; i < r->changed->n; i++) {
-            memcpy(w->values + (1 + r->changed->first + i) * t->n_values,
-                   r->changed->values + i * t->n_values, size);
+        for (size_t i = 0; i < c->n; i++) {
+            memcpy(w->values + (1 + c->first + i) * t->n_values, c->values + i * t->n_values, size);
             if (w->statuses)
-                w->statuses[r->changed->first + i] = r->changed->statuses[i];
+                w->statuses[c->first + i] = c->statuses[i];
             else
-                CHECK_EQ(r->changed->statuses[i], 0);
+                CHECK_EQ(c->statuses[i], 0);
         }
     }
     if (!r->more) {

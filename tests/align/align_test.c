@@ -767,6 +767,7 @@ static int stream_source(void *user, struct bioinfer_pairs *pairs, struct bioinf
     if (s->given == s->n)
         return s->source_ends;
     n = n < s->n - s->given ? n : s->n - s->given;
+    CHECK(s->calls - s->units <= BIOINFER_PAIRS_AHEAD);
     *pairs = (struct bioinfer_pairs){.pairs = s->pairs + s->given, .n = n, .user = s};
     s->given += n;
     return 1;

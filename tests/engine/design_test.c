@@ -48,6 +48,7 @@ static uint64_t mix(uint64_t hash, const void *bytes, size_t n)
 
 static int see(void *user, const struct bioinfer_result *r, struct bioinfer_error *err)
 {
+    const struct bioinfer_design *d = r->design;
     struct seen *seen = user;
     (void)err;
     CHECK(!seen->n || r->piece == 0 || r->piece == seen->piece + 1);
@@ -57,10 +58,11 @@ static int see(void *user, const struct bioinfer_result *r, struct bioinfer_erro
     seen->n_failed += r->status != 0;
     if (r->status)
         return 0;
+    CHECK(d && (d->is_native || d->temperature > 0 || d->sample >= 0));
     seen->last_hash = r->piece ? seen->last_hash : 1;
     seen->last_hash = mix(seen->last_hash, r->arrays[0].data,
                           (size_t)r->length * 21 * sizeof(float));
-    seen->hash = mix(seen->hash, r->design->header, strlen(r->design->header) + 1);
+    seen->hash = mix(seen->hash, d->header, strlen(d->header) + 1);
     seen->hash = mix(seen->hash, r->sequence, strlen(r->sequence) + 1);
     seen->hash = mix(seen->hash, r->arrays[0].data, (size_t)r->length * 21 * sizeof(float));
     if (r->n_arrays > 1)
@@ -130,8 +132,28 @@ static void rounds_do_not_show(bioinfer_model *model)
     p.mode = BIOINFER_DESIGN_CONDITIONAL;
     p.n_sequences = 2;
     compare(model, "conditional", p, 2 * 2);
+    p.mode = BIOINFER_DESIGN_CONDITIONAL_BACKBONE;
+    compare(model, "conditional on the backbone", p, 2 * 2);
     p.mode = BIOINFER_DESIGN_UNCONDITIONAL;
     compare(model, "unconditional", p, 2);
+}
+
+/* Each kind of random numbers gives sequences of its own, and the same ones again. */
+static void numbers_have_kinds(bioinfer_model *model)
+{
+    static const int kinds[] = {BIOINFER_RNG_NATIVE, BIOINFER_RNG_TORCH, BIOINFER_RNG_TORCH_MKL,
+                                BIOINFER_RNG_TORCH_CUDA};
+    struct bioinfer_design_params p = BIOINFER_PARAMS(struct bioinfer_design_params, .seed = 3,
+                                                      .n_sequences = 2);
+    uint64_t hash[4];
+    for (int i = 0; i < 4; i++) {
+        p.rng = kinds[i];
+        hash[i] = run(model, &p, 1).hash;
+        CHECK(run(model, &p, 1).hash == hash[i]);
+        /* MKL's exponentials are those of other builds but for rounding */
+        for (int k = 0; k < i; k++)
+            CHECK(hash[k] != hash[i] || kinds[i] == BIOINFER_RNG_TORCH_MKL);
+    }
 }
 
 /* Numbers of a structure that is skipped are drawn: the one behind it has what it has in a run of
@@ -225,6 +247,7 @@ int main(int argc, char **argv)
     if (!getenv("BIOINFER_SANITIZED")) /* where what is freed is kept for a while */
         memory_is_flat(model);         /* before anything that takes more */
     rounds_do_not_show(model);
+    numbers_have_kinds(model);
     skipped_structures_draw(model);
     limits_are_words(model);
     bioinfer_model_close(&model);

@@ -128,7 +128,12 @@ static void residency(const char *device)
     CHECK(a.passes >= tokens / 300 && a.passes < 40);
     CHECK(a.uploads == a.passes && a.submits == a.passes && a.downloads == a.passes);
     CHECK(a.allocations > 0 && a.weight_size > 0 && a.activation_size > 0 && a.seconds > 0);
-    CHECK(a.n_ops > 5 && a.ops[0].launches > 0);
+    CHECK(a.n_ops > 5);
+    for (int i = 0; i < a.n_ops; i++) {
+        const struct bioinfer_op_profile *op = &a.ops[i];
+        CHECK(op->op[0] && op->launches > 0 && op->seconds >= 0 && op->bytes > 0);
+        CHECK(op->flops >= 0);
+    }
     /* the windows of a second run differ from those of the first by the first, short one */
     CHECK_EQ(run_all(o.task, records, 40, &second), 0);
     CHECK_EQ(bioinfer_task_get_profile(o.task, &a), 0);

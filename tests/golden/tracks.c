@@ -100,7 +100,7 @@ static void fidelity(const struct golden *g)
 {
     const char *head;
     for (int i = 0; (head = bioinfer_model_head(g->model, i, NULL)); i++) {
-        struct bioinfer_tracks_params p = {.head = head};
+        struct bioinfer_tracks_params p = {.head = head, .sums = BIOINFER_NO_SUMS};
         struct bioinfer_tracks_info info = {.struct_size = sizeof info};
         bioinfer_task *t = open_tracks(g, &p);
         double worst = 1, relative = 0, most = 0;
@@ -487,6 +487,14 @@ static void views(const struct golden *g)
     bioinfer_task_close(&m);
 }
 
+/* Tells by the name of a head what a row of its values is. */
+static int kind_of(const char *head)
+{
+    return strstr(head, "contact_maps") ? BIOINFER_GRID
+           : strstr(head, "junctions")  ? BIOINFER_JUNCTIONS
+                                        : BIOINFER_BINS;
+}
+
 /* Chosen tracks are the columns of all, to the bit, also of changed windows and of strands whose
  * tracks stand in pairs. */
 static void chosen(const struct golden *g, int head, const char *name, int n_all)
@@ -497,6 +505,7 @@ static void chosen(const struct golden *g, int head, const char *name, int n_all
     struct bioinfer_tracks_info info = {.struct_size = sizeof info};
     bioinfer_task *asked = open_tracks(g, &plain);
     bioinfer_tracks_get_info(asked, &info);
+    CHECK_EQ(info.kind, kind_of(name));
     bioinfer_task_close(&asked);
     if (info.kind == BIOINFER_JUNCTIONS)
         return;                                            /* these have no changes and one order */

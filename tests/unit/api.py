@@ -2,7 +2,7 @@
 """Sees that every symbol of include/bioinfer.h is used, and that every change has its line.
 
     api.py ROOT used               every function, struct and constant is used: by an example, a
-                                   test, the command or the Python package
+                                   usage in the header, or a test
     api.py ROOT history            docs/api-history.md leads to the header as it is
     api.py ROOT state              the lines that the header needs, for that file
     api.py --self-test
@@ -45,10 +45,10 @@ def read(*path):
 
 
 def used(root):
-    """Names that no program over the header has."""
+    """Names that no example, usage or test has; the command and the Python package do not count."""
     header = Header(read(root, 'include', 'bioinfer.h'))
     words = set()
-    for top in ('examples', 'tests', 'cli', 'python'):
+    for top in ('examples', 'tests'):
         for folder, _, files in os.walk(os.path.join(root, top)):
             for name in files:
                 if name.endswith(('.c', '.cpp', '.h', '.py', '.inc')) and name != 'api.py':
@@ -56,7 +56,7 @@ def used(root):
     # usages that tests/unit/usages.py runs, and statuses that tests compare by their words
     words |= set(re.findall(r'\w+', ' '.join(re.findall(
         r'/\* usage:(.*?)\*/', read(root, 'include', 'bioinfer.h'), re.S))))
-    return ['%s is used by no program' % name for name in header.names
+    return ['%s is used by no example and no test' % name for name in header.names
             if name not in words]
 
 
