@@ -35,31 +35,23 @@ enum { MAX_LAYERS = 512, MAX_BUCKETS = 4096, MAX_DISTANCE = 1 << 20 };
 
 /* ---- names ---- */
 
-enum shape { S_D, S_ID, S_DI, S_FD, S_DF };
-
-struct name {
-    size_t at;
-    const char *canonical, *file;
-    enum shape shape;
-    enum { ANY, PLAIN, GATED } when;
-};
-
 #define L_(member) offsetof(struct bi_t5_layer, member)
 #define M_(member) offsetof(struct bi_t5, member)
 #define BLOCK_ "encoder.block.%d.layer."
 
 /* clang-format off */
-static const struct name layer_names[] = {
-    {L_(norm1), "layers.%d.norm1.weight", BLOCK_ "0.layer_norm.weight", S_D, ANY},
-    {L_(q_w), "layers.%d.q.weight", BLOCK_ "0.SelfAttention.q.weight", S_ID, ANY},
-    {L_(k_w), "layers.%d.k.weight", BLOCK_ "0.SelfAttention.k.weight", S_ID, ANY},
-    {L_(v_w), "layers.%d.v.weight", BLOCK_ "0.SelfAttention.v.weight", S_ID, ANY},
-    {L_(out_w), "layers.%d.out.weight", BLOCK_ "0.SelfAttention.o.weight", S_DI, ANY},
-    {L_(norm2), "layers.%d.norm2.weight", BLOCK_ "1.layer_norm.weight", S_D, ANY},
-    {L_(wi), "layers.%d.wi.weight", BLOCK_ "1.DenseReluDense.wi.weight", S_FD, PLAIN},
-    {L_(wi), "layers.%d.wi_0.weight", BLOCK_ "1.DenseReluDense.wi_0.weight", S_FD, GATED},
-    {L_(wi2), "layers.%d.wi_1.weight", BLOCK_ "1.DenseReluDense.wi_1.weight", S_FD, GATED},
-    {L_(wo), "layers.%d.wo.weight", BLOCK_ "1.DenseReluDense.wo.weight", S_DF, ANY},
+static const struct bi_t5_name layer_names[] = {
+    {L_(norm1), "layers.%d.norm1.weight", BLOCK_ "0.layer_norm.weight", BI_T5_D, BI_T5_ANY},
+    {L_(q_w), "layers.%d.q.weight", BLOCK_ "0.SelfAttention.q.weight", BI_T5_ID, BI_T5_ANY},
+    {L_(k_w), "layers.%d.k.weight", BLOCK_ "0.SelfAttention.k.weight", BI_T5_ID, BI_T5_ANY},
+    {L_(v_w), "layers.%d.v.weight", BLOCK_ "0.SelfAttention.v.weight", BI_T5_ID, BI_T5_ANY},
+    {L_(out_w), "layers.%d.out.weight", BLOCK_ "0.SelfAttention.o.weight", BI_T5_DI, BI_T5_ANY},
+    {L_(norm2), "layers.%d.norm2.weight", BLOCK_ "1.layer_norm.weight", BI_T5_D, BI_T5_ANY},
+    {L_(wi), "layers.%d.wi.weight", BLOCK_ "1.DenseReluDense.wi.weight", BI_T5_FD, BI_T5_PLAIN},
+    {L_(wi), "layers.%d.wi_0.weight", BLOCK_ "1.DenseReluDense.wi_0.weight", BI_T5_FD, BI_T5_GATED},
+    {L_(wi2), "layers.%d.wi_1.weight",
+     BLOCK_ "1.DenseReluDense.wi_1.weight", BI_T5_FD, BI_T5_GATED},
+    {L_(wo), "layers.%d.wo.weight", BLOCK_ "1.DenseReluDense.wo.weight", BI_T5_DF, BI_T5_ANY},
 };
 /* clang-format on */
 
@@ -102,22 +94,22 @@ bool bi_t5_has_piece(const struct bi_checkpoint *cp, const char *piece)
 
 /* ---- opening ---- */
 
-static int bind(struct bi_model *model, const struct bi_t5 *e, const struct name *n, int layer,
-                void *base, struct bioinfer_error *err)
+int bi_t5_bind(struct bi_model *model, const struct bi_t5 *e, const struct bi_t5_name *n, int layer,
+               void *base, struct bioinfer_error *err)
 {
     const int64_t inner = e->n_heads * e->head_dim;
-    const int64_t shapes[][2] = {[S_D] = {e->width, 0},
-                                 [S_ID] = {inner, e->width},
-                                 [S_DI] = {e->width, inner},
-                                 [S_FD] = {e->ffn, e->width},
-                                 [S_DF] = {e->width, e->ffn}};
+    const int64_t shapes[][2] = {[BI_T5_D] = {e->width, 0},
+                                 [BI_T5_ID] = {inner, e->width},
+                                 [BI_T5_DI] = {e->width, inner},
+                                 [BI_T5_FD] = {e->ffn, e->width},
+                                 [BI_T5_DF] = {e->width, e->ffn}};
     struct bi_binding b = {.at = n->at,
                            .canonical = n->canonical,
                            .prefix = e->prefix,
                            .file = n->file,
                            .rows = shapes[n->shape][0],
                            .columns = shapes[n->shape][1]};
-    if (n->when != ANY && (n->when == GATED) != e->gated)
+    if (n->when != BI_T5_ANY && (n->when == BI_T5_GATED) != e->gated)
         return 0;
     return bi_model_bind(model, &b, layer, base, err);
 }
@@ -331,7 +323,7 @@ static int bind_weights(struct bi_model *model, struct bi_t5 *e, struct bioinfer
     for (int l = 0; !st && l < e->n_layers; l++) {
         e->layers[l].wi2 = -1;
         for (size_t i = 0; !st && i < BI_COUNT(layer_names); i++)
-            st = bind(model, e, &layer_names[i], l, &e->layers[l], err);
+            st = bi_t5_bind(model, e, &layer_names[i], l, &e->layers[l], err);
     }
     return st;
 }

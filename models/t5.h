@@ -57,6 +57,18 @@ bi_value_id bi_t5_feed_forward(const struct bi_model *model, struct bi_graph *g,
                                const struct bi_t5_layer *l, bi_value_id h);
 /* Which bucket of `buckets` a distance n >= 0 has, half of them for one distance each. */
 int64_t bi_t5_bucket(int64_t n, int64_t buckets, int64_t max_distance);
+/* A weight's place in a table of indices, its name here and in files, its shape of widths D, heads
+ * I and feed-forward F, and the kind of feed-forward that has it. */
+struct bi_t5_name {
+    size_t at;
+    const char *canonical, *file;
+    enum { BI_T5_D, BI_T5_ID, BI_T5_DI, BI_T5_FD, BI_T5_DF } shape;
+    enum { BI_T5_ANY, BI_T5_PLAIN, BI_T5_GATED } when;
+};
+/* Binds the weight of a layer, where this model has it; `base` is the table. */
+int bi_t5_bind(struct bi_model *model, const struct bi_t5 *e, const struct bi_t5_name *n, int layer,
+               void *base, struct bioinfer_error *err);
+
 /* ---- t5_decoder.c ---- */
 
 /* Binds the decoder where the weights are those of T5ForSequenceClassification. */

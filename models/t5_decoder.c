@@ -36,58 +36,35 @@ static const struct bi_tensor *find(const struct bi_model *model, const struct b
 
 /* ---- weights ---- */
 
-enum shape { S_D, S_ID, S_DI, S_FD, S_DF };
-
-struct name {
-    size_t at;
-    const char *canonical, *file;
-    enum shape shape;
-    enum { ANY, PLAIN, GATED } when;
-};
-
 #define S_(member) offsetof(struct bi_t5_decoder_layer, self.member)
 #define C_(member) offsetof(struct bi_t5_decoder_layer, member)
 #define BLOCK_ "decoder.block.%d.layer."
 
 /* clang-format off */
-static const struct name names[] = {
-    {S_(norm1), "decoder.%d.norm1.weight", BLOCK_ "0.layer_norm.weight", S_D, ANY},
-    {S_(q_w), "decoder.%d.q.weight", BLOCK_ "0.SelfAttention.q.weight", S_ID, ANY},
-    {S_(k_w), "decoder.%d.k.weight", BLOCK_ "0.SelfAttention.k.weight", S_ID, ANY},
-    {S_(v_w), "decoder.%d.v.weight", BLOCK_ "0.SelfAttention.v.weight", S_ID, ANY},
-    {S_(out_w), "decoder.%d.out.weight", BLOCK_ "0.SelfAttention.o.weight", S_DI, ANY},
-    {C_(norm), "decoder.%d.cross_norm.weight", BLOCK_ "1.layer_norm.weight", S_D, ANY},
-    {C_(q_w), "decoder.%d.cross_q.weight", BLOCK_ "1.EncDecAttention.q.weight", S_ID, ANY},
-    {C_(k_w), "decoder.%d.cross_k.weight", BLOCK_ "1.EncDecAttention.k.weight", S_ID, ANY},
-    {C_(v_w), "decoder.%d.cross_v.weight", BLOCK_ "1.EncDecAttention.v.weight", S_ID, ANY},
-    {C_(out_w), "decoder.%d.cross_out.weight", BLOCK_ "1.EncDecAttention.o.weight", S_DI, ANY},
-    {S_(norm2), "decoder.%d.norm2.weight", BLOCK_ "2.layer_norm.weight", S_D, ANY},
-    {S_(wi), "decoder.%d.wi.weight", BLOCK_ "2.DenseReluDense.wi.weight", S_FD, PLAIN},
-    {S_(wi), "decoder.%d.wi_0.weight", BLOCK_ "2.DenseReluDense.wi_0.weight", S_FD, GATED},
-    {S_(wi2), "decoder.%d.wi_1.weight", BLOCK_ "2.DenseReluDense.wi_1.weight", S_FD, GATED},
-    {S_(wo), "decoder.%d.wo.weight", BLOCK_ "2.DenseReluDense.wo.weight", S_DF, ANY},
+static const struct bi_t5_name names[] = {
+    {S_(norm1), "decoder.%d.norm1.weight", BLOCK_ "0.layer_norm.weight", BI_T5_D, BI_T5_ANY},
+    {S_(q_w), "decoder.%d.q.weight", BLOCK_ "0.SelfAttention.q.weight", BI_T5_ID, BI_T5_ANY},
+    {S_(k_w), "decoder.%d.k.weight", BLOCK_ "0.SelfAttention.k.weight", BI_T5_ID, BI_T5_ANY},
+    {S_(v_w), "decoder.%d.v.weight", BLOCK_ "0.SelfAttention.v.weight", BI_T5_ID, BI_T5_ANY},
+    {S_(out_w), "decoder.%d.out.weight", BLOCK_ "0.SelfAttention.o.weight", BI_T5_DI, BI_T5_ANY},
+    {C_(norm), "decoder.%d.cross_norm.weight", BLOCK_ "1.layer_norm.weight", BI_T5_D, BI_T5_ANY},
+    {C_(q_w), "decoder.%d.cross_q.weight",
+     BLOCK_ "1.EncDecAttention.q.weight", BI_T5_ID, BI_T5_ANY},
+    {C_(k_w), "decoder.%d.cross_k.weight",
+     BLOCK_ "1.EncDecAttention.k.weight", BI_T5_ID, BI_T5_ANY},
+    {C_(v_w), "decoder.%d.cross_v.weight",
+     BLOCK_ "1.EncDecAttention.v.weight", BI_T5_ID, BI_T5_ANY},
+    {C_(out_w), "decoder.%d.cross_out.weight",
+     BLOCK_ "1.EncDecAttention.o.weight", BI_T5_DI, BI_T5_ANY},
+    {S_(norm2), "decoder.%d.norm2.weight", BLOCK_ "2.layer_norm.weight", BI_T5_D, BI_T5_ANY},
+    {S_(wi), "decoder.%d.wi.weight", BLOCK_ "2.DenseReluDense.wi.weight", BI_T5_FD, BI_T5_PLAIN},
+    {S_(wi), "decoder.%d.wi_0.weight",
+     BLOCK_ "2.DenseReluDense.wi_0.weight", BI_T5_FD, BI_T5_GATED},
+    {S_(wi2), "decoder.%d.wi_1.weight",
+     BLOCK_ "2.DenseReluDense.wi_1.weight", BI_T5_FD, BI_T5_GATED},
+    {S_(wo), "decoder.%d.wo.weight", BLOCK_ "2.DenseReluDense.wo.weight", BI_T5_DF, BI_T5_ANY},
 };
 /* clang-format on */
-
-static int bind(struct bi_model *model, const struct bi_t5 *e, const struct name *n, int layer,
-                struct bi_t5_decoder_layer *to, struct bioinfer_error *err)
-{
-    const int64_t inner = e->n_heads * e->head_dim;
-    const int64_t shapes[][2] = {[S_D] = {e->width, 0},
-                                 [S_ID] = {inner, e->width},
-                                 [S_DI] = {e->width, inner},
-                                 [S_FD] = {e->ffn, e->width},
-                                 [S_DF] = {e->width, e->ffn}};
-    struct bi_binding b = {.at = n->at,
-                           .canonical = n->canonical,
-                           .prefix = e->prefix,
-                           .file = n->file,
-                           .rows = shapes[n->shape][0],
-                           .columns = shapes[n->shape][1]};
-    if (n->when != ANY && (n->when == GATED) != e->gated)
-        return 0;
-    return bi_model_bind(model, &b, layer, to, err);
-}
 
 /* [heads, 2 reach + 1], reach: where keys in front have come to the last bucket. */
 static int bind_bias(struct bi_model *model, const struct bi_t5 *e, struct bi_t5_decoder *d,
@@ -152,7 +129,7 @@ int bi_t5_decoder_open(struct bi_model *model, struct bi_t5 *e, struct bioinfer_
             break;
         l->self.wi2 = -1;
         for (size_t i = 0; i < BI_COUNT(names); i++)
-            if ((st = bind(model, e, &names[i], (int)d->n_layers, l, err)))
+            if ((st = bi_t5_bind(model, e, &names[i], (int)d->n_layers, l, err)))
                 return st;
     }
     model->before_id = (int32_t)first;

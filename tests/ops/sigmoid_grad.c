@@ -1,32 +1,9 @@
 /* sigmoid_grad.c - cases of unary_grad with this function. */
-#include "checkkernel.h"
-
-#include "kernels/unary_grad.h"
+#include "unary_grad.h"
 
 static void cases(struct ck *ck)
 {
-    typedef struct bi_unary_grad_params T;
-    for (int i = 0; i < 8; i++) {
-        const struct ck_lengths n = ck_lengths(ck, 4, 60);
-        T p = {.axis = BI_AXIS_TOKENS,
-               .width = (int32_t)ck_random(ck, 1, 150),
-               .function = BI_UNARY_SIGMOID};
-        ck_check(ck,
-                 &(struct ck_case){
-                     .entry = "unary_grad",
-                     .reference = bi_op_sigmoid_grad.reference,
-                     .params = &p,
-                     .params_size = sizeof p,
-                     .rows = offsetof(T, rows),
-                     .arrays = {{CK_ARRAY(T, x, ldx), CK_IN, BI_AXIS_TOKENS, .width = p.width},
-                                {CK_ARRAY(T, dy, lddy), CK_IN, BI_AXIS_TOKENS, .width = p.width},
-                                {CK_ARRAY(T, dx, lddx), CK_OUT, BI_AXIS_TOKENS, .width = p.width}},
-                     .lengths = n.of,
-                     .n_seqs = n.n,
-                     .absolute = 1e-6,
-                     .relative = 2e-6,
-                     .note = "sigmoid"});
-    }
+    unary_grad_cases(ck, BI_UNARY_SIGMOID, bi_op_sigmoid_grad.reference, "sigmoid");
 }
 
 const struct ck_op ck_sigmoid_grad = {.stem = "sigmoid_grad", .cases = cases};
