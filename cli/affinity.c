@@ -94,16 +94,7 @@ int cli_affinity(struct cli *cli)
     }
     if ((code = create(&rows, &in)))
         goto out;
-    cli_progress_start(cli);
-    code = cli_rows_run(&rows);
-    cli_progress_end(cli);
-    if (code) {
-        code = cli_job_stopped(cli, rows.job, code);
-        goto out;
-    }
-    if (o->profile && !rows.pool)
-        cli_print_profile(cli);
-    if ((code = cli_rows_finish(&rows)) ||
+    if ((code = cli_rows_run(&rows)) ||
         (o->top && (code = cli_affinity_top(cli, o->output, o->top))))
         goto out;
     cli_rows_say(&rows, say_more);

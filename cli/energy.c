@@ -119,16 +119,7 @@ int cli_energy(struct cli *cli)
     }
     if ((code = create(&rows)))
         goto out;
-    cli_progress_start(cli);
-    code = cli_rows_run(&rows);
-    cli_progress_end(cli);
-    if (code) {
-        code = cli_job_stopped(cli, rows.job, code);
-        goto out;
-    }
-    if (o->profile && !rows.pool)
-        cli_print_profile(cli);
-    if ((code = cli_rows_finish(&rows)))
+    if ((code = cli_rows_run(&rows)))
         goto out;
     cli_rows_say(&rows, NULL);
     code = cli_rows_code(&rows);

@@ -94,17 +94,6 @@ int cli_rows_create(struct cli_rows *rows, struct bioinfer_job_params *params)
     return st ? cli_fail(cli, CLI_AT_CREATE, st, &err) : CLI_EXIT_OK;
 }
 
-int cli_rows_finish(struct cli_rows *rows)
-{
-    struct bioinfer_error err = {0};
-    int st;
-
-    if (rows->job)
-        return cli_job_finish(rows->cli, rows->job, &rows->stats);
-    st = cli_output_finish(&rows->out, &err);
-    return st ? cli_fail(rows->cli, CLI_AT_WRITE, st, &err) : CLI_EXIT_OK;
-}
-
 /* ---- the run ---- */
 
 int cli_rows_dump(struct cli_rows *rows, int64_t tokens)
@@ -132,7 +121,7 @@ static int pending(void *user)
     return bioinfer_job_pending(rows->job);
 }
 
-int cli_rows_run(struct cli_rows *rows)
+static int compute(struct cli_rows *rows)
 {
     struct cli *cli = rows->cli;
     const struct cli_run_io io = {.source = rows->job ? take_record : next_record,
@@ -160,6 +149,32 @@ int cli_rows_run(struct cli_rows *rows)
     if (rows->job)
         bioinfer_job_discard(rows->job);
     return CLI_EXIT_DATA;
+}
+
+static int finish(struct cli_rows *rows)
+{
+    struct bioinfer_error err = {0};
+    int st;
+
+    if (rows->job)
+        return cli_job_finish(rows->cli, rows->job, &rows->stats);
+    st = cli_output_finish(&rows->out, &err);
+    return st ? cli_fail(rows->cli, CLI_AT_WRITE, st, &err) : CLI_EXIT_OK;
+}
+
+int cli_rows_run(struct cli_rows *rows)
+{
+    struct cli *cli = rows->cli;
+    int code;
+
+    cli_progress_start(cli);
+    code = compute(rows);
+    cli_progress_end(cli);
+    if (code)
+        return cli_job_stopped(cli, rows->job, code);
+    if (cli->options->profile && !rows->pool)
+        cli_print_profile(cli);
+    return finish(rows);
 }
 
 void cli_rows_say(struct cli_rows *rows, void (*say)(const struct cli_rows *rows))

@@ -24,10 +24,9 @@ struct cli_rows {
 
 /* Opens the output. params: what a job is told; its writer is set here. An exit code. */
 int cli_rows_create(struct cli_rows *rows, struct bioinfer_job_params *params);
-/* Computes all records; an exit code. */
+/* Computes all records, with progress and profile as the options ask, and completes the output. An
+ * exit code. */
 int cli_rows_run(struct cli_rows *rows);
-/* Completes the output; an exit code. */
-int cli_rows_finish(struct cli_rows *rows);
 /* Says in what time so many results came to be, and what has none. Between: `say` is called, NULL =
  * there is nothing more to say. */
 void cli_rows_say(struct cli_rows *rows, void (*say)(const struct cli_rows *rows));
