@@ -129,7 +129,9 @@ void *core_kept(PyObject *keep, Py_ssize_t n, size_t size);
  * None), of which the first three are bytes of int32 [n], float64 [n, 3] and float64 [3, 3], which
  * the list `keep` holds, and `periodic` has a bit for each vector of the cell. */
 bool core_atoms_set(struct bioinfer_record *r, PyObject *tuple, PyObject *keep);
-/* Gives atoms as such a tuple, of bytearrays; None for NULL. */
+/* Gives atoms as such a tuple, of bytes; None for NULL. */
+PyObject *core_atoms_fixed(const struct bioinfer_atoms *atoms);
+/* The same of bytearrays, for numpy.frombuffer(). */
 PyObject *core_atoms_tuple(const struct bioinfer_atoms *atoms);
 
 /* ---- results.c ---- */
