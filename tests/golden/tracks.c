@@ -96,6 +96,30 @@ static float *run(bioinfer_task *t, const char *sequence)
     return run_with(t, sequence, NULL, 0);
 }
 
+/* Each row of the table of outputs is found by its names, and the table of its tracks is a file or
+ * said to be absent. */
+static void outputs_by_name(const struct golden *g)
+{
+    struct bioinfer_output_info row = {.struct_size = sizeof row};
+    struct bioinfer_error err = {0};
+    char path[512];
+    int at, n = 0;
+    for (; !bioinfer_model_output(g->model, n, &row); n++) {
+        CHECK_EQ(bioinfer_model_find_output(g->model, row.name, NULL, 0, &at, &err), 0);
+        CHECK_EQ(at, n);
+        CHECK_EQ(bioinfer_model_find_output(g->model, row.output, row.organism, row.resolution, &at,
+                                            &err),
+                 0);
+        CHECK_EQ(at, n);
+        const int st = bioinfer_model_tracks_table(g->model, row.organism, path, sizeof path, &err);
+        CHECK(st == BIOINFER_NOT_FOUND ? err.text[0] != '\0' : !st && path[0]);
+    }
+    CHECK(n > 0);
+    CHECK_EQ(bioinfer_model_find_output(g->model, "no such output", NULL, 0, &at, &err),
+             BIOINFER_INVALID);
+    CHECK_HAS(err.text, "no such output");
+}
+
 static void fidelity(const struct golden *g)
 {
     const char *head;
@@ -773,6 +797,7 @@ int main(int argc, char **argv)
     read_window(&g);
     if (!only_exact)
         fidelity(&g);
+    outputs_by_name(&g);
     while (bioinfer_model_head(g.model, n_heads, NULL))
         n_heads++;
     if (!only_fidelity && (!mp.device || strcmp(mp.device, "reference"))) {
