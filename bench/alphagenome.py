@@ -7,10 +7,11 @@
 
 PORT: the folder of the package alphagenome_pytorch, as of tools/golden_alphagenome.py, which also
 makes the random weights. A table: milliseconds a window of either, and the ratio. The command's
-time is that of a file of 1 + N windows less that of one, so that opening is in neither, and has the
-writing of results in it; beside it stands the sum over its kernels (--profile), which the ratios are
-of. The port's is the median of N calls of the same head, float32, and on a GPU bfloat16 by autocast
-and compiled, too; its results stay on the device. Needs torch, safetensors; a few minutes on one GPU.
+time is that of a file of 1 + N windows less that of one, so that opening is in neither, and has
+the writing of results in it; beside it stands the sum over its kernels (--profile), which the
+ratios are of. The port's is the median of N calls of the same head, float32, and on a GPU bfloat16
+by autocast and compiled, too; its results stay on the device. Needs torch, safetensors; a few
+minutes on one GPU.
 """
 import argparse
 import os
