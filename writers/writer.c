@@ -360,7 +360,8 @@ static int make(struct bioinfer_writer **out, const struct bi_env *env, const ch
     w->params.dtype = half ? "f16" : "f32";
     w->params.layout = ops == ops->matrix ? "matrix" : "records";
     w->params.compression = gzip ? "gzip" : "none";
-    w->params.matrix_name = w->params.matrix_name ? w->params.matrix_name : BI_ROWS_VALUES;
+    if (!*w->params.matrix_name)
+        w->params.matrix_name = BI_ROWS_VALUES;
     *out = w;
     return 0;
 }

@@ -263,6 +263,8 @@ static void mark_launches(bool *reached)
         } else if (!strcmp(op, "attention_contacts")) {
             *(struct bi_attention_contacts_params *)l.params = (struct bi_attention_contacts_params){
                 .head_dim = width, .table = variant & 8 ? room : NULL};
+        } else if (!strcmp(op, "multiquery")) {
+            ((struct bi_multiquery_params *)l.params)->cap = variant % 2 ? 5 : 0;
         } else if (!strncmp(op, "align", 5)) {
             continue; /* of no graph */
         }
