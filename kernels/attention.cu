@@ -19,6 +19,19 @@
 
 /* ---- rows of one head to shared memory ---- */
 
+template <int rows, int width, int threads>
+DEV void read_eights(const head_rows &h, f16 *to, int ld)
+{
+#pragma GCC unroll 2
+    for (int n = 0; n < rows * width / 8 / threads; n++) {
+        const int at = thread_id() + n * threads, r = at / (width / 8), i = at % (width / 8) * 8;
+        f16x8 v = {0, 0, 0, 0, 0, 0, 0, 0};
+        if (r < h.rows && i < h.d)
+            v = *(const f16x8 *)((const f16 *)h.base + r * h.ld + i);
+        *(f16x8 *)(to + r * ld + i) = v;
+    }
+}
+
 /* Both halves of a pair at once, four pairs at a time; columns d to width are zeroed. */
 template <int rows, int width, int threads>
 DEV void read_rotated(const head_rows &h, f16 *to, int ld)

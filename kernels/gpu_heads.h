@@ -37,20 +37,6 @@ DEV void read_plain(const head_rows &h, int first, To *to, int ld)
     }
 }
 
-/* The same of f16 that lie on 16 bytes, all columns of the head; no table. */
-template <int rows, int width, int threads>
-DEV void read_eights(const head_rows &h, f16 *to, int ld)
-{
-#pragma GCC unroll 2
-    for (int n = 0; n < rows * width / 8 / threads; n++) {
-        const int at = thread_id() + n * threads, r = at / (width / 8), i = at % (width / 8) * 8;
-        f16x8 v = {0, 0, 0, 0, 0, 0, 0, 0};
-        if (r < h.rows && i < h.d)
-            v = *(const f16x8 *)((const f16 *)h.base + r * h.ld + i);
-        *(f16x8 *)(to + r * ld + i) = v;
-    }
-}
-
 /* ---- f32 tiles ---- */
 
 enum { PAIR_ROWS = 32, PAIR_PART = 64, PAIR_THREADS = 256, PAIR_OF = PAIR_ROWS / 8 };

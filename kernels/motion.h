@@ -142,18 +142,22 @@ static inline void bi_motion_move_atom(const struct bi_motion_facts *f, struct b
 {
     const double half = f->dt / 2;
     a->step += 1;
+#pragma GCC unroll 3
     for (int k = 0; k < 3; k++)
         a->p[k] += half * a->f[k];
     bi_motion_mark(a, bi_motion_flies(f->dt, a->p, a->mass));
+#pragma GCC unroll 3
     for (int k = 0; k < 3; k++)
         a->x[k] += half * a->p[k] / a->mass;
     if (f->keep < 1) {
         const double width = __builtin_sqrt(f->heat * a->mass);
+#pragma GCC unroll 3 /* so that no number is picked by k, which needs memory */
         for (int k = 0; k < 3; k++)
             a->p[k] = f->keep * a->p[k] +
                       width * bi_motion_normal(f->seed, (uint64_t)a->step, 3 * i + (uint32_t)k);
         bi_motion_mark(a, bi_motion_flies(f->dt, a->p, a->mass));
     }
+#pragma GCC unroll 3
     for (int k = 0; k < 3; k++)
         a->x[k] += half * a->p[k] / a->mass;
 }
@@ -161,6 +165,7 @@ static inline void bi_motion_move_atom(const struct bi_motion_facts *f, struct b
 static inline void bi_motion_kick_atom(const struct bi_motion_facts *f, struct bi_motion_atom *a,
                                        const float force[3])
 {
+#pragma GCC unroll 3
     for (int k = 0; k < 3; k++) {
         a->f[k] = f->std * (double)force[k];
         bi_motion_mark(a, !(a->f[k] - a->f[k] == 0)); /* not finite */

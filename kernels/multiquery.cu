@@ -1,8 +1,9 @@
 /* multiquery.cu - attention of which all heads share keys and values, f16 on matrix units.
  *
  * Heads are rows like others: row r of a run is head r % n_heads of query r / n_heads. A block
- * takes 128 rows, which stay in registers. Keys and values come to shared memory 64 (AMD: 32) at
- * a time, where two such tiles have room: one is read while the other arrives.
+ * takes 128 rows. Keys and values come to shared memory 64 (AMD: 16) at a time, where two such tiles
+ * have room: one is read while the other arrives. Queries stay in registers, or on AMD in shared
+ * memory.
  *
  * A capped logit needs no maximum: e^z of |z| <= cap is a number of f16. Others have the largest of
  * their row taken away as it grows. Sums are f32, of exponentials that are not rounded.
@@ -18,11 +19,8 @@
 enum {
     MQ_THREADS = 256,
     MQ_ROWS = 128,
-#if defined MAP_NVIDIA
-    MQ_KEYS = 64,
-#else
-    MQ_KEYS = 32,
-#endif
+    MQ_HELD = COPY_ASYNC, /* queries stay in registers, where keys arrive without them */
+    MQ_KEYS = MQ_HELD ? 64 : 16,
     MQ_WAVES = MQ_THREADS / WAVE,
     MQ_MT = MQ_ROWS / 16 / MQ_WAVES, /* 16-row parts of a wave */
     MQ_NT = MQ_KEYS / 16,
@@ -33,20 +31,24 @@ enum {
 
 template <int E> struct mq_tiles {
     enum { LD = E + 8 };
-    union {
-        f16 q[MQ_ROWS * MQ_LD]; /* before the first keys */
-        struct {
-            f16 k[MQ_KEYS * MQ_LD], v[MQ_KEYS * LD];
-        } at[2];
-    };
+    struct {
+        f16 k[MQ_KEYS * MQ_LD], v[MQ_KEYS * LD];
+    } at[2];
+    f16 more[MQ_HELD ? 8 : MQ_ROWS * MQ_LD];
+
+    /* [MQ_ROWS][MQ_LD]; those that are held lie where the first keys come. */
+    METHOD f16 *queries()
+    {
+        return MQ_HELD ? at[0].k : more;
+    }
 };
 
 /* The rows of a wave. */
 template <int E> struct mq_rows {
-    frag q[MQ_MT][MQ_KT];
+    frag q[MQ_MT][MQ_HELD ? MQ_KT : 1];
     acc o[MQ_MT][E / 16];
     float max[MQ_MT][ACC_ROWS], sum[MQ_MT][ACC_ROWS];
-    const float *bias[MQ_MT][ACC_ROWS]; /* the first keys' for each row; NULL = there is none */
+    int bias[MQ_MT][ACC_ROWS]; /* where each row's first one is; -1 = it has none */
 };
 
 /* Copies rows of q from `first` of the run on to shared memory; zero where there is nothing. */
@@ -75,16 +77,17 @@ template <int width> DEV void mq_bring(const head_rows &h, f16 *to, int ld)
         read_plain<MQ_KEYS, width, MQ_THREADS, f16>(h, 0, to, ld);
         return;
     }
-#if COPY_ASYNC
-    for (int at = thread_id(); at < MQ_KEYS * width / 8; at += MQ_THREADS) {
+    for (int at = anew(thread_id()); at < MQ_KEYS * width / 8; at += MQ_THREADS) {
         const int r = at / (width / 8), i = at % (width / 8) * 8;
         const bool there = r < h.rows && i < h.d;
-        copy_async(to + r * ld + i, (const f16 *)h.base + (there ? r * h.ld + i : 0),
-                   there ? 16 : 0);
-    }
+        const f16 *from = (const f16 *)h.base + (there ? r * h.ld + i : 0);
+#if COPY_ASYNC
+        copy_async(to + r * ld + i, from, there ? 16 : 0);
 #else
-    read_eights<MQ_KEYS, width, MQ_THREADS>(h, to, ld);
+        const f16x8 zero = {0, 0, 0, 0, 0, 0, 0, 0};
+        *(f16x8 *)(to + r * ld + i) = there ? *(const f16x8 *)from : zero;
 #endif
+    }
 }
 
 /* Keys and values from `key` of the run on to a place of the tiles. */
@@ -111,7 +114,9 @@ DEV void mq_weigh_capped(const struct bi_multiquery_params &p, mq_rows<E> &w, in
         float bias[ACC_ROWS];
 #pragma GCC unroll 2
         for (int r = 0; r < ACC_ROWS; r++)
-            bias[r] = w.bias[m][r] && at < p.n ? w.bias[m][r][at / p.pool * p.ldb] : 0;
+            bias[r] = w.bias[m][r] < 0 || at >= p.n
+                          ? 0
+                          : p.bias[w.bias[m][r] + at / p.pool * (int)p.ldb];
 #pragma GCC unroll 8
         for (int e = 0; e < ACC; e++) {
             const float z = fma_(x[n].of[e], p.scale, bias[acc_row(e)]);
@@ -136,7 +141,9 @@ DEV void mq_weigh(const struct bi_multiquery_params &p, mq_rows<E> &w, int m, in
         float bias[ACC_ROWS];
 #pragma GCC unroll 2
         for (int r = 0; r < ACC_ROWS; r++)
-            bias[r] = w.bias[m][r] && at < p.n ? w.bias[m][r][at / p.pool * p.ldb] : 0;
+            bias[r] = w.bias[m][r] < 0 || at >= p.n
+                          ? 0
+                          : p.bias[w.bias[m][r] + at / p.pool * (int)p.ldb];
 #pragma GCC unroll 8
         for (int e = 0; e < ACC; e++) {
             const float z = fma_(x[n].of[e], p.scale, bias[acc_row(e)]) * LOG2E;
@@ -168,19 +175,38 @@ DEV void mq_weigh(const struct bi_multiquery_params &p, mq_rows<E> &w, int m, in
 
 /* Adds the values of a tile of keys, each by its weight. */
 template <int E, bool capped>
-DEV void mq_attend(const struct bi_multiquery_params &p, mq_tiles<E> &s, mq_rows<E> &w, int key)
+DEV void mq_attend(const struct bi_multiquery_params &p, mq_tiles<E> &s, mq_rows<E> &w, int own,
+                   int key)
 {
     const auto &tile = s.at[key / MQ_KEYS % 2];
     acc x[MQ_MT][MQ_NT] = {};
-#pragma GCC unroll 8
-    for (int k = 0; k < MQ_KT; k++) {
+    auto add = [&](int k, const frag *query) ALWAYS_INLINE {
         in_order();
 #pragma GCC unroll 4
         for (int n = 0; n < MQ_NT; n++) {
             const frag y = frag_w(tile.k + n * 16 * MQ_LD + k * 16, MQ_LD);
 #pragma GCC unroll 4
             for (int m = 0; m < MQ_MT; m++)
-                multiply(x[m][n], w.q[m][k], y);
+                multiply(x[m][n], query[m], y);
+        }
+    };
+    if (MQ_HELD) {
+#pragma GCC unroll 8
+        for (int k = 0; k < MQ_KT; k++) {
+            frag query[MQ_MT];
+#pragma GCC unroll 4
+            for (int m = 0; m < MQ_MT; m++)
+                query[m] = w.q[m][MQ_HELD ? k : 0];
+            add(k, query);
+        }
+    } else {
+#pragma GCC unroll 1
+        for (int k = 0; k < MQ_KT; k++) {
+            frag query[MQ_MT];
+#pragma GCC unroll 4
+            for (int m = 0; m < MQ_MT; m++)
+                query[m] = frag_x(s.queries() + (own + m * 16) * MQ_LD + k * 16, MQ_LD);
+            add(k, query);
         }
     }
     in_order();
@@ -220,7 +246,8 @@ DEV void mq_put(const struct bi_multiquery_params &p, const mq_rows<E> &w, int64
         for (int r = 0; r < ACC_ROWS; r++)
             rest[r] = 1.0f / row_sum(w.sum[m][r]);
 #pragma GCC unroll 16
-        for (int k = 0; k < E / 16; k++)
+        for (int k = 0; k < E / 16; k++) {
+            in_order();
 #pragma GCC unroll 8
             for (int e = 0; e < ACC; e += ACC_RUN) {
                 typedef Y run __attribute__((vector_size(ACC_RUN * sizeof(Y))));
@@ -241,6 +268,7 @@ DEV void mq_put(const struct bi_multiquery_params &p, const mq_rows<E> &w, int64
                             y[u] = v[u];
                 }
             }
+        }
     }
 }
 
@@ -251,20 +279,21 @@ template <int E, bool capped, typename Y> DEV void multiquery(const struct bi_mu
     const int first = block_x() % tiles * MQ_ROWS, own = wave_id() * MQ_MT * 16;
     const int64_t run = block_x() / tiles, start = run * p.n, side = p.n / p.pool;
     mq_rows<E> w = {};
-    mq_read_queries(p, start, first, s.q);
+    mq_read_queries(p, start, first, s.queries());
     barrier();
 #pragma GCC unroll 4
     for (int m = 0; m < MQ_MT; m++) {
 #pragma GCC unroll 8
-        for (int k = 0; k < MQ_KT; k++)
-            w.q[m][k] = frag_x(s.q + (own + m * 16) * MQ_LD + k * 16, MQ_LD);
+        for (int k = 0; MQ_HELD && k < MQ_KT; k++)
+            w.q[m][k] = frag_x(s.queries() + (own + m * 16) * MQ_LD + k * 16, MQ_LD);
 #pragma GCC unroll 2
         for (int r = 0; r < ACC_ROWS; r++) {
             const int row = first + own + m * 16 + acc_m(2 * r);
             w.max[m][r] = -INF;
-            if (p.bias && row < p.n * p.n_heads)
-                w.bias[m][r] = p.bias + (run * side + row / p.n_heads / p.pool) * side * p.ldb +
-                               row % p.n_heads;
+            w.bias[m][r] = p.bias && row < p.n * p.n_heads
+                               ? (int)((run * side + row / p.n_heads / p.pool) * side * p.ldb) +
+                                     row % p.n_heads
+                               : -1;
         }
     }
     barrier();
@@ -280,7 +309,7 @@ template <int E, bool capped, typename Y> DEV void multiquery(const struct bi_mu
         copy_wait<1>();
 #endif
         barrier();
-        mq_attend<E, capped>(p, s, w, key);
+        mq_attend<E, capped>(p, s, w, own, key);
         barrier(); /* the tile is used up */
     }
     mq_put<Y>(p, w, start, first + own);

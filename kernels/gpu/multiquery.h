@@ -27,10 +27,17 @@ static inline void bi_gpu_grid_multiquery(const void *params, const struct bi_co
     grid[1] = 1;
 }
 
+/* Groups of 16 keys have one bias, whose places have 32 bits. */
+static inline bool bi_gpu_has_bias_by_16(const struct bi_multiquery_params *p)
+{
+    const int64_t side = p->n / p->pool;
+    return p->pool % 16 == 0 && p->rows / p->n * side * side * p->ldb <= INT32_MAX;
+}
+
 /* e^cap is to be a number of f16. */
 #define BI_GPU_MULTIQUERY_CAP 10.0f
 BI_GPU_TAKES_OF(multiquery_f16, multiquery,
-                (call->half_in & 1) && !p->table && (!p->bias || p->pool % 16 == 0))
+                (call->half_in & 1) && !p->table && (!p->bias || bi_gpu_has_bias_by_16(p)))
 BI_GPU_TAKES_OF(mq_capped, multiquery,
                 bi_gpu_takes_multiquery_f16(call) && p->cap > 0 &&
                     p->cap <= BI_GPU_MULTIQUERY_CAP && p->e <= 192)
@@ -39,8 +46,8 @@ BI_GPU_TAKES_OF(mq_plain, multiquery,
 
 /* clang-format off */
 #define BI_GPU_ENTRIES_multiquery(E) \
-    E(multiquery_capped_f16_f16, multiquery, multiquery, 256, 86016, multiquery, mq_capped) \
-    E(multiquery_f16_f32, multiquery, multiquery, 256, 69632, multiquery, mq_plain)         \
+    E(multiquery_capped_f16_f16, multiquery, multiquery, 256, 86032, multiquery, mq_capped) \
+    E(multiquery_f16_f32, multiquery, multiquery, 256, 69648, multiquery, mq_plain)         \
     E(multiquery_f32, multiquery_f32, multiquery, 256, 45184, multiquery_f32, f32)
 /* clang-format on */
 
