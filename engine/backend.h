@@ -117,7 +117,7 @@ struct bi_backend_ops {
     int (*wait)(struct bi_queue *queue, int slot, struct bioinfer_error *err);
 };
 
-/* By name, index order of `bioinfer devices`; NULL past the end. */
+/* Backends, numbered from 0: cpu, cuda, hip, and those of tests; NULL past the end. */
 const struct bi_backend_ops *bi_backend(int index);
 /* The backend and the number of a device name: "cpu", "cuda:0"; NULL and "auto" are the CPU. */
 int bi_backend_find(const struct bi_backend_ops **out, int *ordinal, const char *device,

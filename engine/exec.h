@@ -180,8 +180,8 @@ const void *bi_exec_output(const struct bi_exec_slot *slot, const struct bi_outp
  * bytes are anything. No batch is being filled. */
 int bi_kept_new(struct bi_kept **out, struct bi_exec *exec, uint64_t size,
                 struct bioinfer_error *err);
-/* Gives it back, when no batch on its way reads or writes it; NULL-safe. Its memory stays for the
- * next one. */
+/* Gives it back, when no batch on its way reads or writes it; NULL-safe. Its memory on the
+ * device stays for the next one; that of the host is freed. */
 void bi_kept_free(struct bi_exec *exec, struct bi_kept **kept);
 /* Says of a batch that is being filled: `size` bytes of kept input `input`, from byte `to` on, are
  * those of the kept value from byte `from` on. An input that the graph does not read is passed

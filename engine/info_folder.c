@@ -69,7 +69,7 @@ static void add_part(struct folder *f, const struct bi_json *part)
 
 /* ---- parts ---- */
 
-/* A bi_folder_list() callback: notes what there is, and reads the descriptions of parts. */
+/* A bi_folder_list() callback: notes the first shard's name. */
 static int look(void *user, const char *name)
 {
     struct folder *f = user;

@@ -52,8 +52,8 @@ struct run {
 
 static int64_t batch_tokens_of(const struct bioinfer_model *model, int64_t asked)
 {
-    /* On the CPU the feed-forward block of a batch stays in the last-level cache: within 16 MiB. On
-     * a GPU a batch fills the chip several times over. */
+    /* On the CPU the feed-forward block of a batch stays in the last-level cache: within 16 MiB,
+     * but for widths above 1,024. On a GPU a batch fills the chip several times over. */
     int64_t cached = (16 << 20) / (16 * (int64_t)model->base.width);
     int64_t tokens = asked > 0           ? asked
                      : model->caps.async ? GPU_BATCH_TOKENS
@@ -260,7 +260,8 @@ static void read_window(struct run *r, struct window *w, int64_t limit, struct b
         r->more = read_unit(r, w, err);
 }
 
-/* Heaviest first, so that the largest buffers come first; ties in the order of units. */
+/* By program; those of one heaviest first, so that the largest buffers come first; ties in the
+ * order of units. */
 static int compare_items(const void *a, const void *b)
 {
     const struct bi_item *x = *(struct bi_item *const *)a, *y = *(struct bi_item *const *)b;

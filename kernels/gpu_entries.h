@@ -20,9 +20,9 @@
  *            sizes return at once.
  *   takes    bi_gpu_takes_<takes>(call): whether it can do a launch (gpu/call.h)
  *
- * A launch becomes the entry that takes it at the least cost, and among equals the first of the
- * list. All that take a launch give the same bits, but for a twin; so the choice is one of time
- * alone. It is made from the bucket and holds for every batch of a plan.
+ * A launch becomes the entry of Hopper's own that takes it at the least cost, and where none does
+ * the first portable one of the list. All that take a launch give the same bits, but for a twin; so
+ * the choice is one of time alone. It is made from the bucket and holds for every batch of a plan.
  *
  * What f16 and f32 in a name mean stands in kernels/gpu/<file>.h above the entries.
  *

@@ -1,9 +1,9 @@
 /* multiquery.cu - attention of which all heads share keys and values, f16 on matrix units.
  *
  * Heads are rows like others: row r of a run is head r % n_heads of query r / n_heads. A block
- * takes 128 rows. Keys and values come to shared memory 64 (AMD: 16) at a time, where two such tiles
- * have room: one is read while the other arrives. Queries stay in registers, or on AMD in shared
- * memory.
+ * takes 128 rows. Keys and values come to shared memory 64 (AMD: 16) at a time, where two such
+ * tiles have room: one is read while the other arrives. Queries stay in registers, or on AMD in
+ * shared memory.
  *
  * A capped logit needs no maximum: e^z of |z| <= cap is a number of f16. Others have the largest of
  * their row taken away as it grows. Sums are f32, of exponentials that are not rounded.

@@ -102,7 +102,7 @@ const struct bi_cpu_kernels *bi_cpu_kernels_neon(void);
 const struct bi_cpu_kernels *bi_cpu_kernels_usable(int index);
 /* Why the processor has AMX and its kernels are not usable all the same; NULL: that is not so. */
 const char *bi_cpu_amx_refused(void);
-/* CPU brand string for messages. */
+/* The processor's name and, in brackets, that of the best usable kernels: for messages. */
 void bi_cpu_description(char *text, size_t size);
 
 #endif

@@ -10,8 +10,9 @@ int bi_infer_tensor_map(struct bi_graph *g, struct bi_node *node, struct bioinfe
 void bi_launch_tensor_map(const struct bi_graph *g, const struct bi_node *node,
                           const struct bi_bind *bind, struct bi_launch *launch);
 void bi_ref_tensor_map(const void *params);
-/* tensor_edges.c: checks inputs 0 to 3, the edges, and the table of three factors at input `table`
- * (-1: there is none) against `width`; the parameters of the edges. */
+/* tensor_edges.c: checks the edges, which are inputs 0 to 3, and the table [knots, 12 width] at
+ * input `table`; without a table, -1, the edges are inputs 1 to 4. INTERNAL: something does not
+ * fit. */
 int bi_expect_edge_list(const struct bi_graph *g, const struct bi_node *node, int table,
                         int64_t width, float cutoff, struct bioinfer_error *err);
 struct bi_edge_list bi_edge_list_of(const struct bi_graph *g, const struct bi_node *node,
