@@ -45,9 +45,14 @@ def read(path):
         return [(a[0], *map(float, a[1:4])) for a in atoms]
     with (gzip.open if path.endswith('.gz') else open)(path, 'rt') as file:
         lines = file.read().split('ENDMDL')[0].splitlines()
-    return [(line[76:78].strip() or line[12:16].strip()[0], float(line[30:38]),
-             float(line[38:46]), float(line[46:54]))
+    return [(symbol(line), float(line[30:38]), float(line[38:46]), float(line[46:54]))
             for line in lines if line.startswith(('ATOM', 'HETATM'))]
+
+
+def symbol(line):
+    """The element of an atom of a PDB; some files have other words in its columns."""
+    word = line[76:78].strip()
+    return word if word in ('C', 'H', 'N', 'O', 'P', 'S') else line[12:16].strip(' 0123456789')[0]
 
 
 def write(path, atoms, n):
