@@ -102,6 +102,22 @@ DEV void mq_bring_tile(const struct bi_multiquery_params &p, int64_t start, int 
                 to.v, mq_tiles<E>::LD);
 }
 
+struct mq_biases {
+    float of[ACC_ROWS];
+};
+
+/* The rows' biases for the 16 keys from `at` on. */
+template <int E>
+DEV mq_biases mq_biases_of(const struct bi_multiquery_params &p, const mq_rows<E> &w, int m, int at)
+{
+    mq_biases b;
+#pragma GCC unroll 2
+    for (int r = 0; r < ACC_ROWS; r++)
+        b.of[r] = w.bias[m][r] < 0 || at >= p.n ? 0
+                                                : p.bias[w.bias[m][r] + at / p.pool * (int)p.ldb];
+    return b;
+}
+
 /* Weights of capped logits x, log2 e cap (1 - 2 / (e^(2 z / cap) + 1)) being their logarithms. */
 template <int E>
 DEV void mq_weigh_capped(const struct bi_multiquery_params &p, mq_rows<E> &w, int m, int key,
@@ -111,15 +127,10 @@ DEV void mq_weigh_capped(const struct bi_multiquery_params &p, mq_rows<E> &w, in
 #pragma GCC unroll 4
     for (int n = 0; n < MQ_NT; n++) {
         const int at = key + n * 16;
-        float bias[ACC_ROWS];
-#pragma GCC unroll 2
-        for (int r = 0; r < ACC_ROWS; r++)
-            bias[r] = w.bias[m][r] < 0 || at >= p.n
-                          ? 0
-                          : p.bias[w.bias[m][r] + at / p.pool * (int)p.ldb];
+        const mq_biases bias = mq_biases_of(p, w, m, at);
 #pragma GCC unroll 8
         for (int e = 0; e < ACC; e++) {
-            const float z = fma_(x[n].of[e], p.scale, bias[acc_row(e)]);
+            const float z = fma_(x[n].of[e], p.scale, bias.of[acc_row(e)]);
             const float y = exp2_(fma_(-2 * most, reciprocal(exp2_(z * twice) + 1), most));
             x[n].of[e] = at + acc_n(e) < p.n ? y : 0;
             w.sum[m][acc_row(e)] += x[n].of[e];
@@ -138,15 +149,10 @@ DEV void mq_weigh(const struct bi_multiquery_params &p, mq_rows<E> &w, int m, in
 #pragma GCC unroll 4
     for (int n = 0; n < MQ_NT; n++) {
         const int at = key + n * 16;
-        float bias[ACC_ROWS];
-#pragma GCC unroll 2
-        for (int r = 0; r < ACC_ROWS; r++)
-            bias[r] = w.bias[m][r] < 0 || at >= p.n
-                          ? 0
-                          : p.bias[w.bias[m][r] + at / p.pool * (int)p.ldb];
+        const mq_biases bias = mq_biases_of(p, w, m, at);
 #pragma GCC unroll 8
         for (int e = 0; e < ACC; e++) {
-            const float z = fma_(x[n].of[e], p.scale, bias[acc_row(e)]) * LOG2E;
+            const float z = fma_(x[n].of[e], p.scale, bias.of[acc_row(e)]) * LOG2E;
             x[n].of[e] = at + acc_n(e) < p.n ? z : -INF;
             high[acc_row(e)] = max_(high[acc_row(e)], x[n].of[e]);
         }
