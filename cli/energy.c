@@ -1,5 +1,5 @@
 /* energy.c - `bioinfer MODEL FRAMES` for models of forces: a row, a line or a frame for every
- * frame, in the order of the input. */
+ * frame, or rows of arrays, in the order of the input. */
 #include "energy.h"
 
 #include <string.h>
@@ -21,11 +21,9 @@ int cli_energy_form(const struct cli_options *o)
     static const struct {
         const char *name, *suffix;
         enum cli_energy_form form;
-    } forms[] = {{"tsv", ".tsv", CLI_ENERGY_TSV},
-                 {"tsv", ".txt", CLI_ENERGY_TSV},
-                 {"extxyz", ".extxyz", CLI_ENERGY_EXTXYZ},
-                 {"extxyz", ".xyz", CLI_ENERGY_EXTXYZ},
-                 {"jsonl", ".jsonl", CLI_ENERGY_JSONL}};
+    } forms[] = {{"tsv", ".tsv", CLI_ENERGY_TSV},          {"tsv", ".txt", CLI_ENERGY_TSV},
+                 {"extxyz", ".extxyz", CLI_ENERGY_EXTXYZ}, {"extxyz", ".xyz", CLI_ENERGY_EXTXYZ},
+                 {"jsonl", ".jsonl", CLI_ENERGY_JSONL},    {"npz", ".npz", CLI_ENERGY_ARRAYS}};
     const char *path = o->output && strcmp(o->output, "-") ? o->output : NULL;
     const struct cli_energy_found {
         int by_name, by_suffix;
@@ -39,12 +37,14 @@ int cli_energy_form(const struct cli_options *o)
             found.by_suffix = (int)forms[i].form;
     }
     if (o->format && found.by_name < 0) {
-        cli_say(NULL, "--format '%s': energies are written as tsv, extxyz or jsonl", o->format);
+        cli_say(NULL, "--format '%s': energies are written as tsv, extxyz, jsonl or npz",
+                o->format);
         return -1;
     }
     if (!o->format && path && found.by_suffix < 0) {
         cli_say(NULL,
-                "%s: the name says no format: name it .tsv, .extxyz or .jsonl, or give --format",
+                "%s: the name says no format: name it .tsv, .extxyz, .jsonl or .npz, or give "
+                "--format",
                 path);
         return -1;
     }
@@ -59,14 +59,35 @@ static bool check(const struct cli_options *o, int form)
     if (form < 0)
         return false;
     if (form == CLI_ENERGY_TSV && o->forces) {
-        cli_say(NULL, "--forces: a table has one row for a frame; write -o FILE.extxyz or .jsonl");
+        cli_say(NULL, "--forces: a table has one row for a frame; write -o FILE.extxyz, .jsonl "
+                      "or .npz");
         return false;
     }
     if (form == CLI_ENERGY_EXTXYZ && o->units && strcmp(o->units, "eV")) {
         cli_say(NULL, "--units %s: extended XYZ is in eV and angstrom", o->units);
         return false;
     }
+    if (form == CLI_ENERGY_ARRAYS && (!o->output || !strcmp(o->output, "-"))) {
+        cli_say(NULL, "--format npz needs a file: name it with -o");
+        return false;
+    }
     return true;
+}
+
+/* Lists the arrays of a file of arrays, as bioinfer_writer_params.columns has them. */
+static void list_arrays(const struct cli_options *o, char *list, size_t size)
+{
+    const char *unit = !o->units || !strcmp(o->units, "eV") ? "eV"
+                       : !strcmp(o->units, "kJ")            ? "kJ/mol"
+                                                            : "kcal/mol";
+    const int n = snprintf(
+        list, size,
+        "energy\t<f8\trecord\t-\t%s\nlargest_force\t<f8\trecord\t-\t%s/angstrom\n"
+        "%snumbers\t<i4\titem\t-\t\n",
+        unit, unit, o->stress ? "stress\t<f8\trecord\t3,3\teV/angstrom^3\n" : "");
+
+    if (o->forces)
+        snprintf(list + n, size - (size_t)n, "forces\t<f4\titem\t3\t%s/angstrom\n", unit);
 }
 
 static int create(struct cli_rows *rows)
@@ -90,6 +111,7 @@ int cli_energy(struct cli *cli)
     enum { ATOMS = 64 };
     const struct cli_options *o = cli->options;
     const int form = cli_energy_form(o);
+    char arrays[512];
     bioinfer_frames *frames = NULL;
     struct bioinfer_error err = {0};
     struct cli_rows rows = {.cli = cli,
@@ -97,11 +119,13 @@ int cli_energy(struct cli *cli)
                             .source = bioinfer_frames_source,
                             .records = "frames",
                             .result = "energy",
+                            .columns = form == CLI_ENERGY_ARRAYS ? arrays : NULL,
                             .head = form != CLI_ENERGY_TSV ? ""
                                     : o->stress            ? with_stress
                                                            : table};
     int code = CLI_EXIT_USAGE, st;
 
+    list_arrays(o, arrays, sizeof arrays);
     cli->input_name = strcmp(o->input, "-") ? o->input : "standard input";
     if (!check(o, form) || !cli_job_needs_file(cli, o->output) || (code = cli_open_context(cli)))
         goto out;

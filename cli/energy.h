@@ -1,13 +1,13 @@
 /* energy.h - what the files of `bioinfer MODEL FRAMES` share.
  *
  *   energy.c       the command: frames in, a table or frames out
- *   energy_task.c  the task: a frame becomes a row, a line of JSON, or a frame */
+ *   energy_task.c  the task: a frame becomes a row, a line of JSON, a frame, or rows of arrays */
 #ifndef BI_CLI_ENERGY_H
 #define BI_CLI_ENERGY_H
 
 #include "rows.h"
 
-enum cli_energy_form { CLI_ENERGY_TSV, CLI_ENERGY_EXTXYZ, CLI_ENERGY_JSONL };
+enum cli_energy_form { CLI_ENERGY_TSV, CLI_ENERGY_EXTXYZ, CLI_ENERGY_JSONL, CLI_ENERGY_ARRAYS };
 
 /* Gives the form of output that the options ask for; -1: said why not. */
 int cli_energy_form(const struct cli_options *o);

@@ -1,5 +1,5 @@
-/* energy_task.c - the task of energies: a frame becomes a row of a table, a line of JSON, or a
- * frame with its energy and forces. */
+/* energy_task.c - the task of energies: a frame becomes a row of a table, a line of JSON, a frame
+ * with its energy and forces, or rows of arrays. */
 #include "energy.h"
 
 #include <math.h>
@@ -98,11 +98,41 @@ static void put_json(struct teller *t, const struct bioinfer_result *r)
     cli_output_printf(&t->text, "}\n");
 }
 
+/* The number of atoms, then rows in the order of the list of arrays (energy.c); NaN where there is
+ * no stress. */
+static void put_arrays(struct teller *t, const struct bioinfer_energy *e)
+{
+    const struct cli_options *o = t->cli->options;
+    const int64_t n = (int64_t)e->n_atoms;
+    const double values[2] = {t->unit * e->energy, t->unit * e->largest};
+    double stress[9];
+
+    for (int k = 0; k < 9; k++)
+        stress[k] = e->stress ? e->stress[k] : (double)NAN;
+    cli_output_write(&t->text, (const char *)&n, sizeof n);
+    cli_output_write(&t->text, (const char *)values, sizeof values);
+    if (o->stress)
+        cli_output_write(&t->text, (const char *)stress, sizeof stress);
+    cli_output_write(&t->text, (const char *)e->atoms->numbers,
+                     e->n_atoms * sizeof *e->atoms->numbers);
+    for (size_t i = 0; o->forces && i < 3 * e->n_atoms; i++) {
+        const float force = (float)(t->unit * e->forces[i]);
+        cli_output_write(&t->text, (const char *)&force, sizeof force);
+    }
+}
+
 static int give(struct teller *t, const struct bioinfer_result *r, bioinfer_sink sink,
                 void *sink_user, struct bioinfer_error *err)
 {
+    if (t->form == CLI_ENERGY_ARRAYS && r->status) { /* it has no rows */
+        const struct bioinfer_result lost = {
+            .ordinal = r->ordinal, .id = r->id, .status = r->status, .message = r->message};
+        return sink(sink_user, &lost, err);
+    }
     if (t->form == CLI_ENERGY_TSV)
         put_row(t, r);
+    else if (t->form == CLI_ENERGY_ARRAYS)
+        put_arrays(t, r->energy);
     else if (t->form == CLI_ENERGY_JSONL)
         put_json(t, r);
     else if (r->n_texts)

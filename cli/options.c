@@ -154,11 +154,13 @@ static const struct cli_option table[] = {
      "residues with names of no amino acid take no place in the pocket"},
     {"top", 0, COUNT, "N", FIELD(top), CLI_AFFINITY | CLI_ALIGN, NULL, NULL},
     {"forces", 0, FLAG, NULL, FIELD(forces), CLI_ENERGY, NULL,
-     "the force on each atom, in jsonl (extxyz always has them)"},
+     "the force on each atom, in jsonl and npz (extxyz always has them)"},
     {"stress", 0, FLAG, NULL, FIELD(stress), CLI_ENERGY, NULL,
-     "the stress of frames with a cell, in GPa (extxyz always has it, in eV / angstrom^3)"},
+     "the stress of frames with a cell, in GPa; in npz in eV / angstrom^3, as extxyz always has\n"
+     "it"},
     {"units", 0, CHOICE, "NAME", FIELD(units), CLI_ENERGY, "eV|kcal|kJ",
-     "of energies in tables and jsonl: eV (default), kcal/mol or kJ/mol; lengths are angstrom"},
+     "of energies in tables, jsonl and npz: eV (default), kcal/mol or kJ/mol; lengths are\n"
+     "angstrom"},
     {"pbc", 0, CHOICE, "NAME", FIELD(pbc), CLI_ENERGY | CLI_MOTION, "file|xyz|none",
      "periodic axes: as the file says (default), all vectors of the cell, or none"},
     {"charge", 0, TEXT, "Q", FIELD(charge), CLI_ENERGY | CLI_MOTION, NULL,
@@ -347,7 +349,7 @@ static const struct {
     {"format", CLI_DESIGN,
      "fasta (default), tsv, npz, npy, safetensors, h5 (hdf5) or jsonl; default: by the\n"
      "suffix of FILE"},
-    {"format", CLI_ENERGY, "tsv (default), extxyz or jsonl; default: by the suffix of FILE"},
+    {"format", CLI_ENERGY, "tsv (default), extxyz, jsonl or npz; default: by the suffix of FILE"},
     {"format", CLI_ALIGN,
      "tsv, paf, sam, needle, blast (the columns of -outfmt 6; of --local), or fasta: both\n"
      "records with their gaps; with --values tsv, phylip or npz; default: by the suffix of\n"
@@ -435,6 +437,7 @@ static const struct cli_subcommand commands[] = {
      "weights output format forces stress charge units pbc device resume",
      "bioinfer MODEL in.xyz --weights FOLDER  # a table on standard output\n"
      "bioinfer MODEL in.xyz --weights FOLDER -o out.extxyz  # for ASE\n"
+     "bioinfer MODEL in.xyz --weights FOLDER --forces -o out.npz  # for NumPy\n"
      "bioinfer MODEL POSCAR --weights FOLDER --stress\n"},
     {"relax", CLI_RELAX, "bioinfer relax [MODEL] FRAMES -o FILE --weights WHERE [options]",
      "atoms, or atoms and cell, moved to a minimum of the energy",

@@ -79,7 +79,7 @@ int cli_rows_create(struct cli_rows *rows, struct bioinfer_job_params *params)
     struct bioinfer_error err = {0};
     int st, code;
 
-    if (!cli_job_wanted(o)) {
+    if (!cli_job_wanted(o) && !rows->columns) {
         if ((st = cli_output_open(&rows->out, o->output, &err)))
             return cli_fail(cli, CLI_AT_CREATE, st, &err);
         cli_output_printf(&rows->out, "%s", rows->head);
@@ -89,7 +89,8 @@ int cli_rows_create(struct cli_rows *rows, struct bioinfer_job_params *params)
         return code;
     writer = cli_writer_params(cli);
     params->writer = &writer;
-    params->text_head = rows->head;
+    writer.columns = rows->columns;
+    params->text_head = rows->columns ? NULL : rows->head;
     st = bioinfer_job_open(&rows->job, cli->ctx, o->output, params, &err);
     return st ? cli_fail(cli, CLI_AT_CREATE, st, &err) : CLI_EXIT_OK;
 }

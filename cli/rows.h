@@ -12,6 +12,8 @@ struct cli_rows {
     void *source_user;
     const char *records, *result; /* words for them, and for the thing that each gives */
     const char *head;             /* in front of all texts; "" = nothing */
+    const char *columns; /* not NULL: texts are rows of arrays, which a job makes a file of in any
+                          * case (bioinfer_writer_params.columns) */
     /* The rest is set by the functions. */
     struct cli_pool *pool; /* NULL: this process computes */
     bioinfer_job *job;     /* NULL: texts go to `out` */

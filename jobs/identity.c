@@ -48,7 +48,8 @@ int bi_identity_make(struct bi_identity *id, const struct bi_env *env,
                                .shard = params->n_shards ? (uint64_t)params->shard : 1,
                                .n_shards = params->n_shards ? (uint64_t)params->n_shards : 1,
                                .units = params->units,
-                               .dedup = !params->no_dedup && !head && !params->units};
+                               .dedup = !params->no_dedup && !head && !params->units &&
+                                        !(w && w->columns && *w->columns)};
     if (params->n_inputs < 0 || params->n_inputs >= MAX_INPUTS)
         return bi_fail(err, BIOINFER_INVALID, "job: %d inputs, at most %d", params->n_inputs,
                        MAX_INPUTS - 1);
@@ -61,10 +62,12 @@ int bi_identity_make(struct bi_identity *id, const struct bi_env *env,
     id->text_head = head ? copy(&id->arena, head) : NULL;
     id->text_tail = tail ? copy(&id->arena, tail) : NULL;
     id->tracks = w && w->tracks && *w->tracks ? copy(&id->arena, w->tracks) : NULL;
+    id->columns = w && w->columns && *w->columns ? copy(&id->arena, w->columns) : NULL;
     id->inputs = bi_arena_calloc(&id->arena, (size_t)params->n_inputs + 1, sizeof *id->inputs);
     if (!id->version || !id->task || !id->model || !id->fingerprint || !id->options ||
         (head && !id->text_head) || (tail && !id->text_tail) ||
-        (w && w->tracks && *w->tracks && !id->tracks) || !id->inputs)
+        (w && w->tracks && *w->tracks && !id->tracks) ||
+        (w && w->columns && *w->columns && !id->columns) || !id->inputs)
         return bi_fail(err, BIOINFER_NOMEM, "job");
     if (head && strcmp(head, id->text_head))
         return bi_fail(err, BIOINFER_INVALID, "job: the head of the output is no UTF-8");
@@ -128,6 +131,8 @@ int bi_identity_write(const struct bi_identity *id, const struct bi_env *env, co
         put_text(&text, "text_tail", id->text_tail);
     if (id->tracks)
         put_text(&text, "tracks", id->tracks);
+    if (id->columns)
+        put_text(&text, "arrays", id->columns);
     put_inputs(&text, id);
     bi_buf_printf(&text, "  \"shard\": %" PRIu64 ",\n  \"shards\": %" PRIu64 ",\n", id->shard,
                   id->n_shards);
@@ -228,6 +233,7 @@ static int parse(struct bi_identity *id, const char *path, const char *text, siz
     id->text_head = bi_json_string(bi_json_get(root, "text_head"));
     id->text_tail = bi_json_string(bi_json_get(root, "text_tail"));
     id->tracks = bi_json_string(bi_json_get(root, "tracks"));
+    id->columns = bi_json_string(bi_json_get(root, "arrays"));
     bi_json_bool(bi_json_get(root, "units"), &id->units);
     if (!id->version || !id->task || !id->model || !id->fingerprint || !id->options ||
         !parse_inputs(id, bi_json_get(root, "inputs"), &st) ||
@@ -336,6 +342,8 @@ int bi_identity_compare(const struct bi_identity *have, const struct bi_identity
          want->text_tail ? want->text_tail : "none"},
         {"the names of tracks", have->tracks ? have->tracks : "none",
          want->tracks ? want->tracks : "none"},
+        {"the arrays", have->columns ? have->columns : "none",
+         want->columns ? want->columns : "none"},
     };
     char a[64], b[64];
     int st;
@@ -373,6 +381,8 @@ uint64_t bi_identity_hash(const struct bi_identity *id)
         h = bi_hash(texts[i], strlen(texts[i]) + 1, h);
     if (id->tracks)
         h = bi_hash(id->tracks, strlen(id->tracks) + 1, h);
+    if (id->columns)
+        h = bi_hash(id->columns, strlen(id->columns) + 1, h);
     for (int i = 1; i < id->n_inputs; i++) /* the first one is known by its records */
         h = bi_hash(id->inputs[i].facts.hash, sizeof id->inputs[i].facts.hash,
                     bi_hash(id->inputs[i].role, strlen(id->inputs[i].role) + 1, h));

@@ -301,7 +301,6 @@ int bi_job_open(struct bioinfer_job **out, const struct bi_env *env, const char 
     job->split.shard = job->is_shard ? (uint64_t)params->shard - 1 : 0;
     job->files = params->files;
     job->units = params->units;
-    job->dedup = !params->no_dedup && !params->text_head && !params->units;
     job->force = params->resume == BIOINFER_RESUME_FORCE;
     if (!(job->path = bi_strdup(env, path)) || !(job->folder = folder_of(env, path, params)) ||
         !(job->inside = bi_alloc(env, strlen(job->folder) + NAME_SIZE))) {
@@ -323,6 +322,7 @@ int bi_job_open(struct bioinfer_job **out, const struct bi_env *env, const char 
     }
     if ((st = bi_identity_make(&job->identity, env, params, err)))
         goto out;
+    job->dedup = job->identity.dedup;
     job->identity.block = job->index ? job->split.block : 0;
     job->identity_hash = bi_identity_hash(&job->identity);
     if ((st = bi_job_lock(&job->lock, env, job->folder, err)))
@@ -897,7 +897,9 @@ int bi_job_build(struct bioinfer_job *job, struct bioinfer_error *err)
     b.params = job->writer->params;
     if (job->identity.tracks)
         b.params.tracks = job->identity.tracks; /* as a merge has them */
-    bi_seen_free(&job->writer->names);          /* room for the names of what is built */
+    if (job->identity.columns)
+        b.params.columns = job->identity.columns;
+    bi_seen_free(&job->writer->names); /* room for the names of what is built */
     bi_seen_free(&job->sequences);
     job->built.arrays.env = job->env;
     if ((st = bi_build(&b, err)) && job->unsaid)

@@ -100,6 +100,7 @@ struct bi_identity {
     const char *text_head; /* NULL unless the output is finished text */
     const char *text_tail; /* NULL, or what stands behind it all */
     const char *tracks;    /* NULL, or names of the files of bedGraph and BigWig */
+    const char *columns;   /* NULL, or a list of arrays of all records */
     uint64_t shard, n_shards;
     uint64_t block; /* records that go to a shard together; 0: one, and the whole input is read */
     bool units, dedup;

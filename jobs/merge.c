@@ -265,6 +265,7 @@ int bi_job_merge(const struct bi_env *env, const char *path, const char *const *
     b.params.model = m.first.model;
     b.params.fingerprint = m.first.fingerprint;
     b.params.tracks = m.first.tracks;
+    b.params.columns = m.first.columns;
     b.text_head = m.first.text_head;
     b.text_tail = m.first.text_tail;
     b.units = m.first.units;

@@ -207,11 +207,9 @@ static int read_comment(struct bi_arrays *a, struct bioinfer_error *err)
     return 0;
 }
 
-/* Is it the table that says where windows lie (writers/npz.c)? */
-static bool is_windows(const struct bi_zip_entry *e)
+static bool is_named(const struct bi_zip_entry *e, const char *name)
 {
-    static const char name[] = "windows.tsv";
-    return e->name_len == sizeof name - 1 && !memcmp(e->name, name, sizeof name - 1);
+    return e->name_len == strlen(name) && !memcmp(e->name, name, e->name_len);
 }
 
 static int open_npz(struct bi_arrays *a, struct bioinfer_error *err)
@@ -225,9 +223,14 @@ static int open_npz(struct bi_arrays *a, struct bioinfer_error *err)
         st = bi_zip_check(&zip, err);
     for (size_t k = 0; k < zip.n_entries && !st; k++) {
         const struct bi_zip_entry *e = &zip.entries[k];
-        if (is_windows(e))
+        if (is_named(e, "windows.tsv")) /* where windows lie (writers/npz.c) */
             continue;
-        if (e->name_len < 4 || memcmp(e->name + e->name_len - 4, ".npy", 4))
+        if (is_named(e, "units.tsv"))
+            st = bi_fail(err, BIOINFER_UNSUPPORTED,
+                         "%s: arrays over all records, as of energies: a report reads their table "
+                         "(-o FILE.tsv)",
+                         a->file.path);
+        else if (e->name_len < 4 || memcmp(e->name + e->name_len - 4, ".npy", 4))
             st = bi_fail(err, BIOINFER_UNSUPPORTED, "%s: '%.200s' in this archive is no array",
                          a->file.path, e->name);
         else

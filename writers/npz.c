@@ -1,9 +1,10 @@
 /* npz.c - arrays by key in a ZIP of stored NPY members, as numpy.load reads it. The
  * archive's comment names bioinfer, the model and its fingerprint. Where arrays of windows lie on a
- * genome stands in a member "windows.tsv" behind them. */
+ * genome stands in a member "windows.tsv" behind them, units of arrays in "units.tsv". */
 #include <stdio.h>
 #include <string.h>
 
+#include "columns.h"
 #include "place.h"
 #include "rows.h"
 #include "text.h"
@@ -17,6 +18,7 @@ struct npz {
     struct bi_buf header, key;
     struct bi_buf windows; /* lines of windows.tsv */
     struct bi_rows matrix; /* used by the layout matrix */
+    struct bi_columns columns;
 };
 
 /* Member names are paths to whoever unpacks the file: none may lead out of a folder.
@@ -126,6 +128,7 @@ static void npz_close(struct bioinfer_writer *w)
         return;
     bi_zip_out_close(&s->zip);
     bi_rows_close(&s->matrix);
+    bi_columns_close(&s->columns);
     bi_buf_free(&s->header);
     bi_buf_free(&s->key);
     bi_buf_free(&s->windows);
@@ -138,6 +141,7 @@ const struct bi_writer_ops bi_writer_npz = {
     .keyed_by_id = true,
     .has_half = true,
     .matrix = &bi_writer_npz_matrix,
+    .columns = &bi_writer_npz_columns,
     .open = npz_open,
     .rename = npz_rename,
     .put = npz_put,
@@ -154,21 +158,20 @@ static int matrix_open(struct bioinfer_writer *w, struct bioinfer_error *err)
     return st ? st : bi_rows_open(&s->matrix, w, err);
 }
 
-/* Makes s->header that of an array of all rows. */
-static int make_header(struct bioinfer_writer *w, const char *type, int n_dims, int64_t width,
-                       struct bioinfer_error *err)
+/* Makes s->header that of the matrix. */
+static int make_header(struct bioinfer_writer *w, struct bioinfer_error *err)
 {
     struct npz *s = w->state;
-    const int64_t shape[2] = {s->matrix.n, width};
+    const int64_t shape[2] = {s->matrix.n, bi_rows_width(&s->matrix)};
     s->header.size = 0;
-    bi_npy_header(&s->header, type, n_dims, shape);
+    bi_npy_header(&s->header, bi_npy_type(w), 2, shape);
     return bi_writer_check(w, &s->header, err);
 }
 
 static int begin_rows(struct bioinfer_writer *w, struct bioinfer_error *err)
 {
     struct npz *s = w->state;
-    int st = make_header(w, bi_npy_type(w), 2, bi_rows_width(&s->matrix), err);
+    int st = make_header(w, err);
     char name[64];
 
     if (snprintf(name, sizeof name, "%s.npy", w->params.matrix_name) >= (int)sizeof name)
@@ -189,25 +192,35 @@ static int matrix_put(struct bioinfer_writer *w, const struct bioinfer_result *r
     return st ? st : bi_zip_out_append(&s->zip, bytes, size, err);
 }
 
-static int take_ids(void *user, const void *bytes, size_t n, struct bioinfer_error *err)
+static int take_bytes(void *user, const void *bytes, size_t n, struct bioinfer_error *err)
 {
     struct npz *s = user;
     return bi_zip_out_append(&s->zip, bytes, n, err);
 }
 
-static int matrix_finish(struct bioinfer_writer *w, struct bioinfer_error *err)
+/* Writes the member of ids. */
+static int put_ids(struct bioinfer_writer *w, struct bi_rows *ids, struct bioinfer_error *err)
 {
     struct npz *s = w->state;
     char type[32];
-    int st = s->matrix.n ? 0 : begin_rows(w, err);
-    if (st || (st = make_header(w, bi_npy_type(w), 2, bi_rows_width(&s->matrix), err)) ||
-        (st = bi_zip_out_end(&s->zip, s->header.data, s->header.size, err)))
-        return st;
-    snprintf(type, sizeof type, "|S%zu", s->matrix.longest);
-    if ((st = make_header(w, type, 1, 0, err)) ||
+    int st;
+    snprintf(type, sizeof type, "|S%zu", ids->longest);
+    s->header.size = 0;
+    bi_npy_header(&s->header, type, 1, &ids->n);
+    if ((st = bi_writer_check(w, &s->header, err)) ||
         (st = bi_zip_out_begin(&s->zip, BI_ROWS_IDS ".npy", s->header.data, s->header.size, err)) ||
-        (st = bi_rows_ids(&s->matrix, w, take_ids, s, err)) ||
-        (st = bi_zip_out_end(&s->zip, s->header.data, s->header.size, err)))
+        (st = bi_rows_ids(ids, w, take_bytes, s, err)))
+        return st;
+    return bi_zip_out_end(&s->zip, s->header.data, s->header.size, err);
+}
+
+static int matrix_finish(struct bioinfer_writer *w, struct bioinfer_error *err)
+{
+    struct npz *s = w->state;
+    int st = s->matrix.n ? 0 : begin_rows(w, err);
+    if (st || (st = make_header(w, err)) ||
+        (st = bi_zip_out_end(&s->zip, s->header.data, s->header.size, err)) ||
+        (st = put_ids(w, &s->matrix, err)))
         return st;
     return npz_finish(w, err);
 }
@@ -222,5 +235,75 @@ const struct bi_writer_ops bi_writer_npz_matrix = {
     .rename = bi_rows_rename,
     .put = matrix_put,
     .finish = matrix_finish,
+    .close = npz_close,
+};
+
+/* ---- arrays of all records: a member for each, offsets, ids, and units ---- */
+
+static int columns_open(struct bioinfer_writer *w, struct bioinfer_error *err)
+{
+    int st = npz_open(w, err);
+    struct npz *s = w->state;
+    return st ? st : bi_columns_open(&s->columns, w, err);
+}
+
+static int columns_put(struct bioinfer_writer *w, const struct bioinfer_result *r, const char *name,
+                       struct bioinfer_error *err)
+{
+    struct npz *s = w->state;
+    return bi_columns_put(&s->columns, w, r, name, err);
+}
+
+/* Writes the member of an array. */
+static int put_column(struct bioinfer_writer *w, int i, struct bioinfer_error *err)
+{
+    struct npz *s = w->state;
+    const struct bi_column *c = &s->columns.of[i];
+    int st;
+    s->key.size = s->header.size = 0;
+    bi_buf_printf(&s->key, "%s.npy", c->name);
+    bi_buf_text(&s->key);
+    bi_npy_header(&s->header, c->type, c->n_dims, c->shape);
+    if ((st = bi_writer_check(w, &s->key, err)) || (st = bi_writer_check(w, &s->header, err)) ||
+        (st = bi_zip_out_begin(&s->zip, s->key.data, s->header.data, s->header.size, err)) ||
+        (st = bi_columns_rows(&s->columns, w, i, take_bytes, s, err)))
+        return st;
+    return bi_zip_out_end(&s->zip, s->header.data, s->header.size, err);
+}
+
+/* A line for each array that has a unit. */
+static int put_units(struct bioinfer_writer *w, struct bioinfer_error *err)
+{
+    struct npz *s = w->state;
+    int st;
+    s->key.size = 0;
+    bi_buf_puts(&s->key, "array\tunit\n");
+    for (int i = 0; i < s->columns.n; i++)
+        if (*s->columns.of[i].unit)
+            bi_buf_printf(&s->key, "%s\t%s\n", s->columns.of[i].name, s->columns.of[i].unit);
+    st = bi_writer_check(w, &s->key, err);
+    return st ? st : bi_zip_out_put(&s->zip, "units.tsv", "", 0, s->key.data, s->key.size, err);
+}
+
+static int columns_finish(struct bioinfer_writer *w, struct bioinfer_error *err)
+{
+    struct npz *s = w->state;
+    int st = 0;
+    for (int i = 0; i <= s->columns.n && !st; i++)
+        st = put_column(w, i, err);
+    if (st || (st = put_ids(w, &s->columns.ids, err)) || (st = put_units(w, err)))
+        return st;
+    return npz_finish(w, err);
+}
+
+const struct bi_writer_ops bi_writer_npz_columns = {
+    .name = "npz",
+    .suffix = ".npz",
+    .columns = &bi_writer_npz_columns,
+    .check = bi_columns_check,
+    .open = columns_open,
+    .rename = bi_rows_rename,
+    .put = columns_put,
+    .finish = columns_finish,
     .close = npz_close,
 };

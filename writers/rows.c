@@ -65,19 +65,12 @@ int64_t bi_rows_width(const struct bi_rows *m)
     return m->width < 0 ? 0 : m->width;
 }
 
-int bi_rows_add(struct bi_rows *m, struct bioinfer_writer *w, const struct bioinfer_result *r,
-                const char *name, const void **bytes, size_t *size, struct bioinfer_error *err)
+int bi_rows_add_id(struct bi_rows *m, const struct bioinfer_writer *w, const char *name,
+                   struct bioinfer_error *err)
 {
-    const struct bioinfer_array *a = r->arrays;
     const size_t n = strlen(name);
     const unsigned char size_of_id = (unsigned char)n;
-    int st = bi_array_bytes(w, r, a, bytes, size, err);
-    if (st)
-        return st;
-    if (m->width < 0)
-        m->width = a->shape[0];
-    if ((st = bi_rows_same_width(w, r, m->width, err)))
-        return st;
+    int st;
     if (n > MAX_ID) /* a suffix has made it longer */
         return bi_fail(err, BIOINFER_LIMIT, "%s: id '%.60s' has %zu bytes, at most %d are held",
                        w->path, name, n, MAX_ID);
@@ -85,6 +78,19 @@ int bi_rows_add(struct bi_rows *m, struct bioinfer_writer *w, const struct bioin
     m->n++;
     st = bi_out_write(&m->ids, &size_of_id, 1, err);
     return st ? st : bi_out_write(&m->ids, name, n, err);
+}
+
+int bi_rows_add(struct bi_rows *m, struct bioinfer_writer *w, const struct bioinfer_result *r,
+                const char *name, const void **bytes, size_t *size, struct bioinfer_error *err)
+{
+    const struct bioinfer_array *a = r->arrays;
+    int st = bi_array_bytes(w, r, a, bytes, size, err);
+    if (st)
+        return st;
+    if (m->width < 0)
+        m->width = a->shape[0];
+    st = bi_rows_same_width(w, r, m->width, err);
+    return st ? st : bi_rows_add_id(m, w, name, err);
 }
 
 int bi_rows_ids(struct bi_rows *m, const struct bioinfer_writer *w,

@@ -31,6 +31,9 @@ void bi_rows_rename(const struct bioinfer_writer *w, struct bi_buf *out,
                     const struct bioinfer_result *r);
 /* Zero-initialise before. */
 int bi_rows_open(struct bi_rows *m, const struct bioinfer_writer *w, struct bioinfer_error *err);
+/* Takes the name of a row; LIMIT when it is too long. */
+int bi_rows_add_id(struct bi_rows *m, const struct bioinfer_writer *w, const char *name,
+                   struct bioinfer_error *err);
 /* Takes the name of a row and gives the bytes of its values. */
 int bi_rows_add(struct bi_rows *m, struct bioinfer_writer *w, const struct bioinfer_result *r,
                 const char *name, const void **bytes, size_t *size, struct bioinfer_error *err);

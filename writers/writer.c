@@ -30,10 +30,12 @@ static const struct bi_writer_ops *const coverage_formats[] = {&bi_writer_bedgra
 #define FORMAT_LIST "npz, npy, safetensors, h5, jsonl, tsv, esm-pt"
 #define ARRAY_FORMATS "npz, safetensors, h5 and jsonl"
 #define NUMBER_FORMATS "npz, npy, safetensors and h5"
+#define COLUMN_FORMATS "npz does"
 #else
 #define FORMAT_LIST "npz, npy, safetensors, jsonl, tsv, esm-pt"
 #define ARRAY_FORMATS "npz, safetensors and jsonl"
 #define NUMBER_FORMATS "npz, npy and safetensors"
+#define COLUMN_FORMATS "npz does"
 #endif
 
 const char *bi_writer_format(int index)
@@ -327,14 +329,32 @@ static int find_layout(const struct bi_writer_ops **ops, const char *path, const
     return 0;
 }
 
+/* Changes *ops into those that write the arrays which are listed: they have types of their own. */
+static int find_columns(const struct bi_writer_ops **ops, const char *path,
+                        const struct bioinfer_writer_params *params, struct bioinfer_error *err)
+{
+    if (!params || !params->columns || !*params->columns)
+        return 0;
+    if (!(*ops)->columns)
+        return bi_fail(err, BIOINFER_INVALID, "%s: %s holds no arrays of all records; %s", path,
+                       (*ops)->name, COLUMN_FORMATS);
+    if ((params->layout && strcmp(params->layout, "records")) ||
+        (params->dtype && strcmp(params->dtype, "f32")))
+        return bi_fail(err, BIOINFER_INVALID,
+                       "%s: arrays of all records have one layout, and types of their own", path);
+    *ops = (*ops)->columns;
+    return 0;
+}
+
 static int make(struct bioinfer_writer **out, const struct bi_env *env, const char *path,
                 const struct bi_writer_ops *ops, const struct bioinfer_writer_params *params,
                 struct bioinfer_error *err)
 {
     struct bioinfer_writer *w = NULL;
     bool half = false, gzip = false;
-    int st = find_dtype(&half, ops, path, params ? params->dtype : NULL, err);
-    if (st || (st = find_compression(&gzip, ops, path, params ? params->compression : NULL, err)) ||
+    int st = find_columns(&ops, path, params, err);
+    if (st || (st = find_dtype(&half, ops, path, params ? params->dtype : NULL, err)) ||
+        (st = find_compression(&gzip, ops, path, params ? params->compression : NULL, err)) ||
         (st = find_layout(&ops, path, params ? params->layout : NULL, err)))
         return st;
     if (!strcmp(path, "-") && !ops->to_stdout)
@@ -351,7 +371,8 @@ static int make(struct bioinfer_writer **out, const struct bi_env *env, const ch
         w->params = *params;
     if (!(w->path = bi_strdup(env, path)) || !copy_text(&w->arena, &w->params.model) ||
         !copy_text(&w->arena, &w->params.fingerprint) || !copy_text(&w->arena, &w->params.tracks) ||
-        !copy_text(&w->arena, &w->params.matrix_name)) {
+        !copy_text(&w->arena, &w->params.matrix_name) ||
+        !copy_text(&w->arena, &w->params.columns)) {
         st = bi_fail(err, BIOINFER_NOMEM, "%s: writer", path);
         bi_writer_close(&w);
         return st;

@@ -14,6 +14,7 @@
  *   esm-pt       the header line; '/', control bytes -> '_'; ".", "..", more than 250 bytes:
  *                the id alone, and if that is no better seq_N
  *   matrix       invalid UTF-8 -> U+FFFD; empty or more than 255 bytes -> seq_N
+ *   columns      as matrix
  *   all keyed    an empty id -> seq_N, N the ordinal */
 #ifndef BI_WRITER_H
 #define BI_WRITER_H
@@ -55,11 +56,12 @@ struct bi_writer_ops {
     const char *suffix2; /* another, or NULL */
     bool keyed_by_id;    /* repeated ids are an error */
     bool to_stdout;
-    bool has_half;                      /* also writes arrays of float16 */
-    bool has_gzip;                      /* also writes arrays in compressed chunks */
-    const struct bi_writer_ops *matrix; /* writes one array of all records; NULL = there is none */
-    bool has_failed_rows;               /* put() also takes results with a status */
-    bool is_folder;                     /* one file per record in a folder called path */
+    bool has_half;                       /* also writes arrays of float16 */
+    bool has_gzip;                       /* also writes arrays in compressed chunks */
+    const struct bi_writer_ops *matrix;  /* writes one array of all records; NULL = there is none */
+    const struct bi_writer_ops *columns; /* writes several, of rows that are texts; NULL = none */
+    bool has_failed_rows;                /* put() also takes results with a status */
+    bool is_folder;                      /* one file per record in a folder called path */
     /* The second path that a writer of `path` makes; NULL = there is none. */
     int (*side_path)(struct bi_buf *out, const char *path);
     /* 0, or why this format cannot hold such a result. Needs no open writer. */
@@ -82,8 +84,8 @@ struct bi_writer_ops {
 
 extern const struct bi_writer_ops bi_writer_texts; /* users have no name for it */
 extern const struct bi_writer_ops bi_writer_npz, bi_writer_npy, bi_writer_safetensors, bi_writer_h5,
-    bi_writer_npz_matrix, bi_writer_safetensors_matrix, bi_writer_h5_matrix, bi_writer_jsonl,
-    bi_writer_tsv, bi_writer_esm_pt, bi_writer_bedgraph, bi_writer_bigwig;
+    bi_writer_npz_matrix, bi_writer_safetensors_matrix, bi_writer_h5_matrix, bi_writer_npz_columns,
+    bi_writer_jsonl, bi_writer_tsv, bi_writer_esm_pt, bi_writer_bedgraph, bi_writer_bigwig;
 
 /* bi_writer_new and bi_writer_start in one. */
 int bi_writer_open(struct bioinfer_writer **out, const struct bi_env *env, const char *path,

@@ -5,17 +5,21 @@ Numbers to compare with are MatGL's in float64 (tools/golden_tensornet.py), with
 formula and, where $BIOINFER_DATA has them, trained ones; and those that torchmd-net's own classes
 gave in float64. Standard library only.
 """
+import ast
 import itertools
 import json
 import math
 import os
 import random
 import re
+import resource
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
 import unittest
+import zipfile
 
 EXE = ROOT = ""
 GPA = 160.2176634
@@ -41,8 +45,9 @@ def path(name):
     return os.path.join(FOLDER.name, name)
 
 
-def run(*args, code=0, stdin=""):
-    p = subprocess.run([EXE, *args], input=stdin.encode(), capture_output=True)
+def run(*args, code=0, stdin="", preexec_fn=None):
+    p = subprocess.run([EXE, *args], input=stdin.encode(), capture_output=True,
+                       preexec_fn=preexec_fn)
     assert p.returncode == code, (args, p.returncode, p.stdout[-500:], p.stderr[-1500:])
     return p.stdout.decode(), p.stderr.decode()
 
@@ -68,6 +73,42 @@ def lines(text, *args, model="formula", code=0):
     out, _ = run("tensornet", "-", "--weights", path(model), "--device", "cpu", "--format", "jsonl",
                  "--forces", "--stress", *args, stdin=text, code=code)
     return [json.loads(line) for line in out.splitlines()]
+
+
+def content(name):
+    with open(path(name), "rb") as file:
+        return file.read()
+
+
+def read_npz(name):
+    """Members of an npz: (type, shape, values one behind the other), or text."""
+    found = {}
+    with zipfile.ZipFile(path(name)) as archive:
+        assert archive.testzip() is None
+        for member in archive.namelist():
+            data = archive.read(member)
+            if not member.endswith(".npy"):
+                found[member] = data.decode()
+                continue
+            end = 10 + struct.unpack("<H", data[8:10])[0]
+            head = ast.literal_eval(data[10:end].decode())
+            kind, n = head["descr"], math.prod(head["shape"])
+            letter = {"<f8": "d", "<f4": "f", "<i8": "q", "<i4": "i"}.get(kind, kind[2:] + "s")
+            values = list(struct.iter_unpack("<" + letter, data[end:]))
+            assert len(values) == n and not head["fortran_order"]
+            found[member[:-4]] = kind, head["shape"], [v for v, in values]
+    return found
+
+
+def read_extxyz(name):
+    """Frames of an output: words of the comment, and columns of each atom."""
+    found = []
+    with open(path(name)) as file:
+        for line in file:
+            words = next(file)
+            words = {k: a or b for k, a, b in re.findall(r'(\w+)=(?:"([^"]*)"|(\S+))', words)}
+            found.append((words, [next(file).split() for _ in range(int(line))]))
+    return found
 
 
 def voigt(s):
@@ -290,6 +331,116 @@ class Command(unittest.TestCase):
         run("merge", path("c.tsv"))
         with open(path("c.tsv")) as file:
             self.assertEqual(file.read(), plain)
+
+    def many(self, name, copies=1):
+        """Writes a file of all golden frames and two bad ones."""
+        frames = [xyz(GOLDEN["frames"][n]) for n in GOLDEN["golden"]["formula"]] * copies
+        with open(path(name), "w") as file:
+            file.writelines([frames[0], "1\n\nAu 0 0 0\n", *frames[1:], "1\n\nXx 0 0 0\n"])
+        return "tensornet", path(name), "--weights", path("formula")
+
+    def test_arrays(self):
+        """The arrays of a file have the numbers of extended XYZ to the last bit, and those of jsonl
+        to the digits that it has."""
+        args = self.many("arrays.xyz")
+        run(*args, "-o", path("all.extxyz"), code=1)
+        run(*args, "-o", path("all.jsonl"), "--forces", "--stress", code=1)
+        _, err = run(*args, "-o", path("all.npz"), "--forces", "--stress", code=1)
+        self.assertIn("2 of 9 frames", err)
+        frames = read_extxyz("all.extxyz")
+        with open(path("all.jsonl")) as file:
+            lines = [o for o in map(json.loads, file) if o["status"] == "ok"]
+        got, n, atoms = read_npz("all.npz"), len(frames), sum(len(a) for _, a in frames)
+        self.assertEqual({k: v[:2] for k, v in got.items() if not k.endswith(".tsv")}, {
+            "energy": ("<f8", (n,)), "largest_force": ("<f8", (n,)), "stress": ("<f8", (n, 3, 3)),
+            "numbers": ("<i4", (atoms,)), "forces": ("<f4", (atoms, 3)),
+            "offsets": ("<i8", (n + 1,)), "ids": ("|S8", (n,))})
+        values = {k: v[2] for k, v in got.items() if not k.endswith(".tsv")}
+        self.assertEqual([i.rstrip(b"\0").decode() for i in values["ids"]],
+                         ["arrays:%d" % i for i in range(1, 10) if i not in (2, 9)])
+        self.assertEqual(values["energy"], [float(w["energy"]) for w, _ in frames])
+        self.assertEqual(values["offsets"][0], 0)
+        for i, (words, rows_of) in enumerate(frames):
+            first, end = values["offsets"][i:i + 2]
+            self.assertEqual(end - first, len(rows_of))
+            symbols = {1: "H", 6: "C", 7: "N", 8: "O"}
+            self.assertEqual([symbols[z] for z in values["numbers"][first:end]],
+                             [r[0] for r in rows_of])
+            self.assertEqual(struct.pack("<%df" % (3 * (end - first)),
+                                         *(float(x) for r in rows_of for x in r[4:])),
+                             struct.pack("<%df" % (3 * (end - first)),
+                                         *values["forces"][3 * first:3 * end]))
+            stress = values["stress"][9 * i:9 * i + 9]
+            if "stress" in words:
+                self.assertEqual(stress, [float(x) for x in words["stress"].split()])
+                self.assertEqual([float("%.9g" % x) for x in
+                                  voigt([stress[k:k + 3] for k in (0, 3, 6)])], lines[i]["stress"])
+            else:
+                self.assertTrue(all(map(math.isnan, stress)))
+            for key in "energy", "largest_force":
+                self.assertEqual(float("%.9g" % values[key][i]), lines[i][key])
+        self.assertEqual(got["units.tsv"], "array\tunit\nenergy\teV\nlargest_force\teV/angstrom\n"
+                         "stress\teV/angstrom^3\nforces\teV/angstrom\n")
+        with open(path("all.npz.manifest.tsv")) as file:
+            self.assertEqual([r["status"] == "ok" for r in rows(file.read())],
+                             [i not in (1, 8) for i in range(9)])
+        out, _ = run("info", path("all.npz"))
+        self.assertIn("  energy float64 [%d]\n" % n, out)
+        _, err = run("report", path("all.npz"), "-o", path("report.html"), code=65)
+        self.assertIn("arrays over all records", err)
+
+    def test_fewer_arrays_and_other_units(self):
+        args = self.many("few.xyz")
+        run(*args, "-o", path("few.npz"), code=1)
+        run(*args, "-o", path("kcal.npz"), "--units", "kcal", "--forces", code=1)
+        few, kcal = read_npz("few.npz"), read_npz("kcal.npz")
+        self.assertEqual(set(few), {"energy", "largest_force", "numbers", "offsets", "ids",
+                                    "units.tsv"})
+        self.assertIn("energy\tkcal/mol\n", kcal["units.tsv"])
+        self.assertIn("forces\tkcal/mol/angstrom\n", kcal["units.tsv"])
+        for x, y in zip(few["energy"][2], kcal["energy"][2]):
+            self.assertAlmostEqual(23.060547830619 * x, y, delta=1e-9 * abs(y))
+        self.assertEqual(few["numbers"], kcal["numbers"])
+        # no frame at all has a result
+        args = ("tensornet", "-", "--weights", path("formula"), "--forces")
+        run(*args, "-o", path("none.npz"), stdin="1\n\nAu 0 0 0\n", code=1)
+        none = read_npz("none.npz")
+        self.assertEqual(none["forces"], ("<f4", (0, 3), []))
+        self.assertEqual(none["offsets"], ("<i8", (1,), [0]))
+        run(*args, "--format", "npz", code=64)
+        run(*args, "-o", path("x.npy"), code=64)
+        run(*args, "-o", path("strict.npz"), "--strict", stdin="1\n\nAu 0 0 0\n", code=65)
+        self.assertFalse([n for n in os.listdir(FOLDER.name) if n.startswith("strict")])
+
+    def test_arrays_of_jobs(self):
+        """A full disk, a run that goes on, workers, and shards: the same bytes."""
+        args = self.many("jobs.xyz", 20)
+        more = ("--forces", "--stress")
+        run(*args, *more, "-o", path("whole.npz"), code=1)
+        want = content("whole.npz")
+        run(*args, *more, "-o", path("two.npz"), "--workers", "2", code=1)
+        self.assertEqual(content("two.npz"), want)
+        run(*args, *more, "-o", path("full.npz"), "--shard", "1/1", code=1)
+        os.rename(path("full.npz.part-1-of-1"), path("full.npz.part"))
+        for limit in 4096, len(want) // 2, len(want) - 1:
+            _, err = run(*args, *more, "-o", path("full.npz"), "--resume", code=74,
+                         preexec_fn=lambda n=limit: resource.setrlimit(
+                             resource.RLIMIT_FSIZE, (n, resource.RLIM_INFINITY)))
+            self.assertIn("full.npz", err)
+            self.assertFalse(os.path.exists(path("full.npz")))
+        _, err = run(*args, "-o", path("full.npz"), "--resume", code=73)
+        self.assertIn("another job", err)  # which has other arrays
+        run(*args, *more, "-o", path("full.npz"), "--resume", code=1)
+        self.assertEqual(content("full.npz"), want)
+        for i in "123":
+            run(*args, *more, "-o", path("parts.npz"), "--shard", i + "/3", code=int(i != "3"))
+        parts = [path("parts.npz.part-%d-of-3" % i) for i in (1, 2, 3)]
+        _, err = run("merge", path("parts.npy"), *parts, code=64)
+        self.assertIn("npy holds no arrays of all records", err)
+        run("merge", path("parts.npz"), "--layout", "matrix", code=64)
+        run("merge", path("parts.npz"), code=1)
+        self.assertEqual(content("parts.npz"), want)
+        self.assertEqual(content("parts.npz.manifest.tsv"), content("whole.npz.manifest.tsv"))
 
     def test_other_models_are_told(self):
         _, err = run("embed", "tensornet", path("many.xyz"), code=64)
