@@ -23,7 +23,8 @@ int cli_energy_form(const struct cli_options *o)
         enum cli_energy_form form;
     } forms[] = {{"tsv", ".tsv", CLI_ENERGY_TSV},          {"tsv", ".txt", CLI_ENERGY_TSV},
                  {"extxyz", ".extxyz", CLI_ENERGY_EXTXYZ}, {"extxyz", ".xyz", CLI_ENERGY_EXTXYZ},
-                 {"jsonl", ".jsonl", CLI_ENERGY_JSONL},    {"npz", ".npz", CLI_ENERGY_ARRAYS}};
+                 {"jsonl", ".jsonl", CLI_ENERGY_JSONL},    {"npz", ".npz", CLI_ENERGY_ARRAYS},
+                 {"h5", ".h5", CLI_ENERGY_ARRAYS},         {"h5", ".hdf5", CLI_ENERGY_ARRAYS}};
     const char *path = o->output && strcmp(o->output, "-") ? o->output : NULL;
     const struct cli_energy_found {
         int by_name, by_suffix;
@@ -37,14 +38,14 @@ int cli_energy_form(const struct cli_options *o)
             found.by_suffix = (int)forms[i].form;
     }
     if (o->format && found.by_name < 0) {
-        cli_say(NULL, "--format '%s': energies are written as tsv, extxyz, jsonl or npz",
+        cli_say(NULL, "--format '%s': energies are written as tsv, extxyz, jsonl, npz or h5",
                 o->format);
         return -1;
     }
     if (!o->format && path && found.by_suffix < 0) {
         cli_say(NULL,
-                "%s: the name says no format: name it .tsv, .extxyz, .jsonl or .npz, or give "
-                "--format",
+                "%s: the name says no format: name it .tsv, .extxyz, .jsonl, .npz or .h5, "
+                "or give --format",
                 path);
         return -1;
     }
@@ -59,8 +60,8 @@ static bool check(const struct cli_options *o, int form)
     if (form < 0)
         return false;
     if (form == CLI_ENERGY_TSV && o->forces) {
-        cli_say(NULL, "--forces: a table has one row for a frame; write -o FILE.extxyz, .jsonl "
-                      "or .npz");
+        cli_say(NULL, "--forces: a table has one row for a frame; write -o FILE.extxyz, .jsonl, "
+                      ".npz or .h5");
         return false;
     }
     if (form == CLI_ENERGY_EXTXYZ && o->units && strcmp(o->units, "eV")) {
@@ -68,7 +69,7 @@ static bool check(const struct cli_options *o, int form)
         return false;
     }
     if (form == CLI_ENERGY_ARRAYS && (!o->output || !strcmp(o->output, "-"))) {
-        cli_say(NULL, "--format npz needs a file: name it with -o");
+        cli_say(NULL, "--format %s needs a file: name it with -o", o->format);
         return false;
     }
     return true;

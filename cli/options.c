@@ -154,13 +154,13 @@ static const struct cli_option table[] = {
      "residues with names of no amino acid take no place in the pocket"},
     {"top", 0, COUNT, "N", FIELD(top), CLI_AFFINITY | CLI_ALIGN, NULL, NULL},
     {"forces", 0, FLAG, NULL, FIELD(forces), CLI_ENERGY, NULL,
-     "the force on each atom, in jsonl and npz (extxyz always has them)"},
+     "the force on each atom, in jsonl, npz and h5 (extxyz always has them)"},
     {"stress", 0, FLAG, NULL, FIELD(stress), CLI_ENERGY, NULL,
-     "the stress of frames with a cell, in GPa; in npz in eV / angstrom^3, as extxyz always has\n"
-     "it"},
+     "the stress of frames with a cell, in GPa; in npz and h5 in eV / angstrom^3, as extxyz\n"
+     "always has it"},
     {"units", 0, CHOICE, "NAME", FIELD(units), CLI_ENERGY, "eV|kcal|kJ",
-     "of energies in tables, jsonl and npz: eV (default), kcal/mol or kJ/mol; lengths are\n"
-     "angstrom"},
+     "of energies in tables, jsonl, npz and h5: eV (default), kcal/mol or kJ/mol; lengths\n"
+     "are angstrom"},
     {"pbc", 0, CHOICE, "NAME", FIELD(pbc), CLI_ENERGY | CLI_MOTION, "file|xyz|none",
      "periodic axes: as the file says (default), all vectors of the cell, or none"},
     {"charge", 0, TEXT, "Q", FIELD(charge), CLI_ENERGY | CLI_MOTION, NULL,
@@ -349,7 +349,8 @@ static const struct {
     {"format", CLI_DESIGN,
      "fasta (default), tsv, npz, npy, safetensors, h5 (hdf5) or jsonl; default: by the\n"
      "suffix of FILE"},
-    {"format", CLI_ENERGY, "tsv (default), extxyz, jsonl or npz; default: by the suffix of FILE"},
+    {"format", CLI_ENERGY, "tsv (default), extxyz, jsonl, npz or h5; default: by the suffix of\n"
+     "FILE"},
     {"format", CLI_ALIGN,
      "tsv, paf, sam, needle, blast (the columns of -outfmt 6; of --local), or fasta: both\n"
      "records with their gaps; with --values tsv, phylip or npz; default: by the suffix of\n"

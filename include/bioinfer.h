@@ -632,13 +632,14 @@ struct bioinfer_writer_params {
                          * mean; LIMIT at the end where they do not fit */
     const char *compression; /* "none" (NULL), or "gzip": h5 alone, in chunks of about a MiB */
     const char *matrix_name; /* names the array of the layout "matrix"; NULL = embeddings */
-    const char *columns; /* not NULL: the arrays of all records that npz then has, each a line with
+    const char *columns; /* not NULL: the arrays of all records that npz or h5 has, each a line with
                           * a '\n' behind it: name, type (<f4, <f8, <i4, <i8), whether a row is of a
                           * "record" or an "item" (an atom), the shape of a row ("3,3"; "-" = one
                           * number), unit, with tabs between. A result has one text: the number of
                           * its items as int64, then the rows of each array, all little-endian.
                           * Behind them are "offsets" int64 [N + 1], where the items of records
-                          * begin and end, "ids", and units as the text "units.tsv" */
+                          * begin and end, "ids", and units as the text "units.tsv" of npz or
+                          * an attribute "unit" of h5 */
 };
 
 /* path "-" is standard output (jsonl, tsv). Files get their names when finish() succeeds. */

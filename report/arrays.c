@@ -223,14 +223,9 @@ static int open_npz(struct bi_arrays *a, struct bioinfer_error *err)
         st = bi_zip_check(&zip, err);
     for (size_t k = 0; k < zip.n_entries && !st; k++) {
         const struct bi_zip_entry *e = &zip.entries[k];
-        if (is_named(e, "windows.tsv")) /* where windows lie (writers/npz.c) */
+        if (is_named(e, "windows.tsv") || is_named(e, "units.tsv")) /* see writers/npz.c */
             continue;
-        if (is_named(e, "units.tsv"))
-            st = bi_fail(err, BIOINFER_UNSUPPORTED,
-                         "%s: arrays over all records, as of energies: a report reads their table "
-                         "(-o FILE.tsv)",
-                         a->file.path);
-        else if (e->name_len < 4 || memcmp(e->name + e->name_len - 4, ".npy", 4))
+        if (e->name_len < 4 || memcmp(e->name + e->name_len - 4, ".npy", 4))
             st = bi_fail(err, BIOINFER_UNSUPPORTED, "%s: '%.200s' in this archive is no array",
                          a->file.path, e->name);
         else
@@ -510,6 +505,26 @@ static struct bi_hdf5_set set_of(const struct bi_array_entry *e)
 
 /* ---- 6 open and read ---------------------------------------------------------------- */
 
+/* Refuses arrays over all records and their items (writers/columns.h): one has a row for
+ * each frame, another for each atom. */
+static int refuse_columns(const struct bi_arrays *a, struct bioinfer_error *err)
+{
+    const struct bi_array_entry *offsets = NULL, *ids = NULL;
+    for (size_t k = 0; k < a->n; k++) {
+        const struct bi_array_entry *e = &a->entries[k];
+        if (e->rank == 1 && !strcmp(e->name, "offsets"))
+            offsets = e;
+        if (e->rank == 1 && !strcmp(e->name, "ids") && e->dtype == BI_DTYPE_COUNT)
+            ids = e;
+    }
+    return !offsets || !ids || offsets->n != ids->n + 1
+               ? 0
+               : bi_fail(err, BIOINFER_UNSUPPORTED,
+                         "%s: arrays over all records, as of energies: a report reads their table "
+                         "(-o FILE.tsv)",
+                         a->file.path);
+}
+
 int bi_arrays_open(struct bi_arrays *a, const char *path, bool *is_one, struct bioinfer_error *err)
 {
     uint8_t head[16] = {0};
@@ -525,13 +540,13 @@ int bi_arrays_open(struct bi_arrays *a, const char *path, bool *is_one, struct b
         return add_npy(a, 0, a->file.size, NULL, 0, err);
     }
     if (!memcmp(head, "PK\3\4", 4) || !memcmp(head, "PK\5\6", 4))
-        return open_npz(a, err);
+        return (st = open_npz(a, err)) ? st : refuse_columns(a, err);
     if (!memcmp(head, "{\"ordinal\":", 11))
         return open_jsonl(a, err);
     if (head[8] == '{' && bi_le64(head) < a->file.size)
         return open_safetensors(a, path, err);
     if (!memcmp(head, "\x89HDF\r\n\x1A\n", 8))
-        return open_hdf5(a, path, err);
+        return (st = open_hdf5(a, path, err)) ? st : refuse_columns(a, err);
     *is_one = false;
     bi_file_close(&a->file);
     return 0;

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "../base/temp.h"
+#include "columns.h"
 #include "place.h"
 #include "rows.h"
 #include "text.h"
@@ -31,6 +32,7 @@ struct hdf5 {
     struct bi_buf waiting, names; /* names: one text behind the other, each with its NUL */
     int64_t n, n_waiting, width;  /* rows written and waiting; values of each, -1 = none yet */
     int64_t n_piece;              /* rows written at a time */
+    struct bi_columns columns;
 };
 
 enum { PIECE_SIZE = 1 << 20 }; /* bytes of a chunk, about */
@@ -334,6 +336,7 @@ static void h5_close(struct bioinfer_writer *w)
     if (s->temp)
         unlink(s->temp);
     bi_hdf5_unload(&s->h5);
+    bi_columns_close(&s->columns);
     bi_free(w->env, s->temp);
     bi_buf_free(&s->key);
     bi_buf_free(&s->waiting);
@@ -349,6 +352,7 @@ const struct bi_writer_ops bi_writer_h5 = {
     .has_half = true,
     .has_gzip = true,
     .matrix = &bi_writer_h5_matrix,
+    .columns = &bi_writer_h5_columns,
     .ready = h5_ready,
     .open = h5_open,
     .rename = h5_rename,
@@ -380,14 +384,13 @@ static hid_t make_growing(struct hdf5 *s, const char *name, hid_t type, int64_t 
     return set;
 }
 
-/* Adds n rows behind the `have` rows of a dataset. */
-static bool put_rows(struct hdf5 *s, hid_t set, hid_t type, int n_dims, int64_t have, int64_t n,
-                     int64_t width, const void *bytes)
+/* Writes rows [from, from + count[0]) of a dataset. */
+static bool write_rows(struct hdf5 *s, hid_t set, hid_t type, int n_dims, int64_t from,
+                       const hsize_t *count, const void *bytes)
 {
-    const hsize_t shape[2] = {(hsize_t)(have + n), (hsize_t)width};
-    const hsize_t first[2] = {(hsize_t)have, 0}, count[2] = {(hsize_t)n, (hsize_t)width};
+    const hsize_t first[4] = {(hsize_t)from};
     hid_t all = -1, here = -1;
-    bool ok = s->h5.H5Dset_extent_(set, shape) >= 0 && (all = s->h5.H5Dget_space_(set)) >= 0 &&
+    bool ok = (all = s->h5.H5Dget_space_(set)) >= 0 &&
               (here = s->h5.H5Screate_simple_(n_dims, count, NULL)) >= 0 &&
               s->h5.H5Sselect_hyperslab_(all, H5S_SELECT_SET, first, NULL, count, NULL) >= 0 &&
               s->h5.H5Dwrite_(set, type, here, all, H5P_DEFAULT, bytes) >= 0;
@@ -396,6 +399,16 @@ static bool put_rows(struct hdf5 *s, hid_t set, hid_t type, int n_dims, int64_t 
     if (all >= 0)
         s->h5.H5Sclose_(all);
     return ok;
+}
+
+/* Adds n rows behind the `have` rows of a dataset. */
+static bool put_rows(struct hdf5 *s, hid_t set, hid_t type, int n_dims, int64_t have, int64_t n,
+                     int64_t width, const void *bytes)
+{
+    const hsize_t shape[2] = {(hsize_t)(have + n), (hsize_t)width};
+    const hsize_t count[2] = {(hsize_t)n, (hsize_t)width};
+    return s->h5.H5Dset_extent_(set, shape) >= 0 &&
+           write_rows(s, set, type, n_dims, have, count, bytes);
 }
 
 /* Rows of a piece, by the size of one. */
@@ -489,6 +502,176 @@ const struct bi_writer_ops bi_writer_h5_matrix = {
     .rename = bi_rows_rename,
     .put = matrix_put,
     .finish = matrix_finish,
+    .close = h5_close,
+};
+
+/* ---- arrays of all records: a dataset for each, offsets and ids; units are attributes ---- */
+
+/* A dataset that is written a piece of rows at a time. */
+struct filling {
+    const struct bioinfer_writer *w;
+    hid_t set, type;
+    int n_dims;
+    int64_t n;         /* rows written */
+    hsize_t piece[4];  /* the shape of a piece; [0]: its rows */
+    size_t size;       /* bytes of a row */
+    struct bi_buf ids; /* pointers to texts, and then the texts */
+};
+
+static hid_t type_of(const struct hdf5 *s, const char *type)
+{
+    return !strcmp(type, "<f8")   ? *s->h5.H5T_IEEE_F64LE_g_
+           : !strcmp(type, "<f4") ? *s->h5.H5T_IEEE_F32LE_g_
+           : !strcmp(type, "<i8") ? *s->h5.H5T_STD_I64LE_g_
+                                  : *s->h5.H5T_STD_I32LE_g_;
+}
+
+/* Makes a dataset of its final shape, f->piece, in compressed chunks where they are asked for.
+ * item_size: bytes of a number, 0 = texts; unit: "" = none. */
+static int make_filling(struct filling *f, const char *name, const char *unit, size_t item_size,
+                        struct bioinfer_error *err)
+{
+    struct hdf5 *s = f->w->state;
+    hid_t creation = s->creation, space = -1;
+    bool ok = true;
+    int st = 0;
+    bi_hdf5_enter(&s->h5);
+    if (f->w->gzip && item_size && f->piece[0]) /* a chunk of nothing is an error */
+        ok = (creation = chunked(s, f->piece, f->n_dims, item_size)) >= 0;
+    ok = ok && (space = s->h5.H5Screate_simple_(f->n_dims, f->piece, NULL)) >= 0 &&
+         (f->set = s->h5.H5Dcreate2_(s->file, name, f->type, space, s->links, creation,
+                                     H5P_DEFAULT)) >= 0 &&
+         (!*unit || put_attribute(s, f->set, "unit", unit));
+    if (!ok)
+        st = fail(f->w, "creating a dataset", err);
+    if (space >= 0)
+        s->h5.H5Sclose_(space);
+    if (creation >= 0 && creation != s->creation)
+        s->h5.H5Pclose_(creation);
+    bi_hdf5_leave(&s->h5);
+    return st;
+}
+
+static int fill(struct filling *f, int64_t n, const void *values, struct bioinfer_error *err)
+{
+    struct hdf5 *s = f->w->state;
+    int st = 0;
+    f->piece[0] = (hsize_t)n;
+    bi_hdf5_enter(&s->h5);
+    if (!write_rows(s, f->set, f->type, f->n_dims, f->n, f->piece, values))
+        st = fail(f->w, "writing rows", err);
+    bi_hdf5_leave(&s->h5);
+    f->n += n;
+    return st;
+}
+
+static int take_values(void *user, const void *bytes, size_t n, struct bioinfer_error *err)
+{
+    struct filling *f = user;
+    return fill(f, (int64_t)(n / f->size), bytes, err);
+}
+
+/* Takes ids that fill f->size bytes each, with zeros behind them. */
+static int take_ids(void *user, const void *bytes, size_t n, struct bioinfer_error *err)
+{
+    struct filling *f = user;
+    const size_t n_ids = n / f->size, pointers = n_ids * sizeof(char *);
+    const char **ids;
+    char *text;
+    f->ids.size = 0;
+    if (!(ids = (const char **)(void *)bi_buf_reserve(&f->ids, pointers + n + n_ids)))
+        return bi_writer_check(f->w, &f->ids, err);
+    text = (char *)ids + pointers;
+    for (size_t i = 0; i < n_ids; i++, text += f->size + 1) {
+        memcpy(text, (const char *)bytes + i * f->size, f->size);
+        text[f->size] = '\0';
+        ids[i] = text;
+    }
+    return fill(f, (int64_t)n_ids, ids, err);
+}
+
+/* Closes a dataset. */
+static int end_filling(struct filling *f, int st, struct bioinfer_error *err)
+{
+    struct hdf5 *s = f->w->state;
+    bi_buf_free(&f->ids);
+    if (f->set < 0)
+        return st;
+    bi_hdf5_enter(&s->h5);
+    if (s->h5.H5Dclose_(f->set) < 0 && !st)
+        st = fail(f->w, "closing a dataset", err);
+    bi_hdf5_leave(&s->h5);
+    return st;
+}
+
+static int put_column(struct bioinfer_writer *w, int i, struct bioinfer_error *err)
+{
+    struct hdf5 *s = w->state;
+    const struct bi_column *c = &s->columns.of[i];
+    struct filling f = {
+        .w = w, .set = -1, .type = type_of(s, c->type), .n_dims = c->n_dims, .size = c->size};
+    int st;
+    for (int k = 0; k < c->n_dims; k++)
+        f.piece[k] = (hsize_t)c->shape[k];
+    if (!(st = make_filling(&f, c->name, c->unit, (size_t)(c->type[2] - '0'), err)))
+        st = bi_columns_rows(&s->columns, w, i, take_values, &f, err);
+    return end_filling(&f, st, err);
+}
+
+static int put_ids(struct bioinfer_writer *w, struct bioinfer_error *err)
+{
+    struct hdf5 *s = w->state;
+    struct bi_rows *ids = &s->columns.ids;
+    struct filling f = {.w = w,
+                        .set = -1,
+                        .type = s->text_type,
+                        .n_dims = 1,
+                        .size = ids->longest,
+                        .piece = {(hsize_t)ids->n},
+                        .ids.env = w->env};
+    int st = make_filling(&f, BI_ROWS_IDS, "", 0, err);
+    if (!st)
+        st = bi_rows_ids(ids, w, take_ids, &f, err);
+    return end_filling(&f, st, err);
+}
+
+static int columns_open(struct bioinfer_writer *w, struct bioinfer_error *err)
+{
+    int st = h5_open(w, err);
+    struct hdf5 *s = w->state;
+    return st ? st : bi_columns_open(&s->columns, w, err);
+}
+
+static int columns_put(struct bioinfer_writer *w, const struct bioinfer_result *r, const char *name,
+                       struct bioinfer_error *err)
+{
+    struct hdf5 *s = w->state;
+    return bi_columns_put(&s->columns, w, r, name, err);
+}
+
+static int columns_finish(struct bioinfer_writer *w, struct bioinfer_error *err)
+{
+    struct hdf5 *s = w->state;
+    int st = 0;
+    for (int i = 0; i <= s->columns.n && !st; i++)
+        st = put_column(w, i, err);
+    if (st || (st = put_ids(w, err)))
+        return st;
+    return h5_finish(w, err);
+}
+
+const struct bi_writer_ops bi_writer_h5_columns = {
+    .name = "h5",
+    .suffix = ".h5",
+    .suffix2 = ".hdf5",
+    .has_gzip = true,
+    .columns = &bi_writer_h5_columns,
+    .check = bi_columns_check,
+    .ready = h5_ready,
+    .open = columns_open,
+    .rename = bi_rows_rename,
+    .put = columns_put,
+    .finish = columns_finish,
     .close = h5_close,
 };
 

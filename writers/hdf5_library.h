@@ -35,7 +35,7 @@ _Static_assert(sizeof(hid_t) == 8, "HDF5 1.10 or later");
 /* variables that its macros hide; valid after H5open() */
 #define HDF5_IDS(X)                                                                    \
     X(H5P_CLS_DATASET_CREATE_ID_g) X(H5P_CLS_LINK_CREATE_ID_g) X(H5T_IEEE_F32LE_g)     \
-    X(H5T_C_S1_g)
+    X(H5T_IEEE_F64LE_g) X(H5T_STD_I32LE_g) X(H5T_STD_I64LE_g) X(H5T_C_S1_g)
 /* clang-format on */
 
 /* A loaded library: its functions, named as in hdf5.h with a '_' behind. */

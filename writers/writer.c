@@ -30,7 +30,7 @@ static const struct bi_writer_ops *const coverage_formats[] = {&bi_writer_bedgra
 #define FORMAT_LIST "npz, npy, safetensors, h5, jsonl, tsv, esm-pt"
 #define ARRAY_FORMATS "npz, safetensors, h5 and jsonl"
 #define NUMBER_FORMATS "npz, npy, safetensors and h5"
-#define COLUMN_FORMATS "npz does"
+#define COLUMN_FORMATS "npz and h5 do"
 #else
 #define FORMAT_LIST "npz, npy, safetensors, jsonl, tsv, esm-pt"
 #define ARRAY_FORMATS "npz, safetensors and jsonl"

@@ -85,7 +85,8 @@ struct bi_writer_ops {
 extern const struct bi_writer_ops bi_writer_texts; /* users have no name for it */
 extern const struct bi_writer_ops bi_writer_npz, bi_writer_npy, bi_writer_safetensors, bi_writer_h5,
     bi_writer_npz_matrix, bi_writer_safetensors_matrix, bi_writer_h5_matrix, bi_writer_npz_columns,
-    bi_writer_jsonl, bi_writer_tsv, bi_writer_esm_pt, bi_writer_bedgraph, bi_writer_bigwig;
+    bi_writer_h5_columns, bi_writer_jsonl, bi_writer_tsv, bi_writer_esm_pt, bi_writer_bedgraph,
+    bi_writer_bigwig;
 
 /* bi_writer_new and bi_writer_start in one. */
 int bi_writer_open(struct bioinfer_writer **out, const struct bi_env *env, const char *path,

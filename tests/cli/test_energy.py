@@ -48,7 +48,7 @@ def path(name):
 def run(*args, code=0, stdin="", preexec_fn=None):
     p = subprocess.run([EXE, *args], input=stdin.encode(), capture_output=True,
                        preexec_fn=preexec_fn)
-    assert p.returncode == code, (args, p.returncode, p.stdout[-500:], p.stderr[-1500:])
+    assert code in (p.returncode, None), (args, p.returncode, p.stdout[-500:], p.stderr[-1500:])
     return p.stdout.decode(), p.stderr.decode()
 
 
@@ -389,6 +389,48 @@ class Command(unittest.TestCase):
         _, err = run("report", path("all.npz"), "-o", path("report.html"), code=65)
         self.assertIn("arrays over all records", err)
 
+    def has_hdf5(self):
+        _, err = run("tensornet", "-", "--weights", path("formula"), "-o", path("has.h5"),
+                     stdin=xyz(GOLDEN["frames"]["water"]), code=None)
+        if "HDF5" in err:
+            self.skipTest(err.strip())
+
+    def test_hdf5(self):
+        """HDF5 has the arrays of npz; units are attributes."""
+        self.has_hdf5()
+        args = (*self.many("sets.xyz"), "--forces", "--stress")
+        run(*args, "-o", path("sets.h5"), code=1)
+        run(*args, "-o", path("sets.npz"), code=1)
+        out, _ = run("info", path("sets.h5"))
+        wanted = read_npz("sets.npz")
+        del wanted["units.tsv"]
+        for name, (kind, shape, _) in wanted.items():
+            kind = {"<f8": "float64", "<f4": "float32", "<i8": "int64",
+                    "<i4": "int32"}.get(kind, "string")
+            self.assertIn("  %s %s %s\n" % (name, kind, list(shape)), out)
+        _, err = run("report", path("sets.h5"), "-o", path("report.html"), code=65)
+        self.assertIn("arrays over all records", err)
+        run("tensornet", "-", "--weights", path("formula"), "--forces", "-o", path("none.h5"),
+            stdin="1\n\nAu 0 0 0\n", code=1)
+        self.assertIn("  forces float32 [0, 3]\n", run("info", path("none.h5"))[0])
+        try:
+            import h5py
+        except ImportError:
+            self.skipTest("no h5py: values were not read")
+        run(*args, "-o", path("packed.h5"), "--shard", "1/1", code=1)
+        run("merge", path("packed.h5"), "--compression", "gzip", code=1)
+        units = {"energy": "eV", "largest_force": "eV/angstrom", "forces": "eV/angstrom",
+                 "stress": "eV/angstrom^3"}
+        with h5py.File(path("sets.h5")) as file, h5py.File(path("packed.h5")) as packed:
+            for name, (_, _, want) in wanted.items():
+                got = file[name][:].ravel().tolist()
+                self.assertEqual(repr(packed[name][:].ravel().tolist()), repr(got))
+                self.assertEqual(packed[name].compression, None if name == "ids" else "gzip")
+                self.assertEqual(file[name].attrs.get("unit"), units.get(name))
+                if name == "ids":
+                    want = [i.rstrip(b"\0") for i in want]
+                self.assertEqual(repr(got), repr(want))
+
     def test_fewer_arrays_and_other_units(self):
         args = self.many("few.xyz")
         run(*args, "-o", path("few.npz"), code=1)
@@ -412,35 +454,44 @@ class Command(unittest.TestCase):
         run(*args, "-o", path("strict.npz"), "--strict", stdin="1\n\nAu 0 0 0\n", code=65)
         self.assertFalse([n for n in os.listdir(FOLDER.name) if n.startswith("strict")])
 
-    def test_arrays_of_jobs(self):
+    def test_npz_of_jobs(self):
+        self.jobs("npz")
+
+    def test_hdf5_of_jobs(self):
+        self.has_hdf5()
+        self.jobs("h5")
+
+    def jobs(self, ending):
         """A full disk, a run that goes on, workers, and shards: the same bytes."""
         args = self.many("jobs.xyz", 20)
         more = ("--forces", "--stress")
-        run(*args, *more, "-o", path("whole.npz"), code=1)
-        want = content("whole.npz")
-        run(*args, *more, "-o", path("two.npz"), "--workers", "2", code=1)
-        self.assertEqual(content("two.npz"), want)
-        run(*args, *more, "-o", path("full.npz"), "--shard", "1/1", code=1)
-        os.rename(path("full.npz.part-1-of-1"), path("full.npz.part"))
+        run(*args, *more, "-o", path("whole." + ending), code=1)
+        want = content("whole." + ending)
+        run(*args, *more, "-o", path("two." + ending), "--workers", "2", code=1)
+        self.assertEqual(content("two." + ending), want)
+        run(*args, *more, "-o", path("full." + ending), "--shard", "1/1", code=1)
+        os.rename(path("full.%s.part-1-of-1" % ending), path("full.%s.part" % ending))
         for limit in 4096, len(want) // 2, len(want) - 1:
-            _, err = run(*args, *more, "-o", path("full.npz"), "--resume", code=74,
+            _, err = run(*args, *more, "-o", path("full." + ending), "--resume", code=74,
                          preexec_fn=lambda n=limit: resource.setrlimit(
                              resource.RLIMIT_FSIZE, (n, resource.RLIM_INFINITY)))
-            self.assertIn("full.npz", err)
-            self.assertFalse(os.path.exists(path("full.npz")))
-        _, err = run(*args, "-o", path("full.npz"), "--resume", code=73)
+            self.assertIn("full." + ending, err)
+            self.assertFalse(os.path.exists(path("full." + ending)))
+        _, err = run(*args, "-o", path("full." + ending), "--resume", code=73)
         self.assertIn("another job", err)  # which has other arrays
-        run(*args, *more, "-o", path("full.npz"), "--resume", code=1)
-        self.assertEqual(content("full.npz"), want)
+        run(*args, *more, "-o", path("full." + ending), "--resume", code=1)
+        self.assertEqual(content("full." + ending), want)
         for i in "123":
-            run(*args, *more, "-o", path("parts.npz"), "--shard", i + "/3", code=int(i != "3"))
-        parts = [path("parts.npz.part-%d-of-3" % i) for i in (1, 2, 3)]
+            run(*args, *more, "-o", path("parts." + ending), "--shard", i + "/3",
+                code=int(i != "3"))
+        parts = [path("parts.%s.part-%d-of-3" % (ending, i)) for i in (1, 2, 3)]
         _, err = run("merge", path("parts.npy"), *parts, code=64)
         self.assertIn("npy holds no arrays of all records", err)
-        run("merge", path("parts.npz"), "--layout", "matrix", code=64)
-        run("merge", path("parts.npz"), code=1)
-        self.assertEqual(content("parts.npz"), want)
-        self.assertEqual(content("parts.npz.manifest.tsv"), content("whole.npz.manifest.tsv"))
+        run("merge", path("parts." + ending), "--layout", "matrix", code=64)
+        run("merge", path("parts." + ending), code=1)
+        self.assertEqual(content("parts." + ending), want)
+        self.assertEqual(content("parts.%s.manifest.tsv" % ending),
+                         content("whole.%s.manifest.tsv" % ending))
 
     def test_other_models_are_told(self):
         _, err = run("embed", "tensornet", path("many.xyz"), code=64)

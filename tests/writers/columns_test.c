@@ -12,7 +12,15 @@
 #include "../folder.h"
 #include "../test.h"
 
-static const char *const formats[] = {"npz"};
+/* libhdf5 loses the memory of a file that it could not close. */
+const char *__lsan_default_suppressions(void);
+const char *__lsan_default_suppressions(void)
+{
+    return "leak:libhdf5\n";
+}
+
+static const char *const formats[] = {"npz", "h5"};
+static size_t n_formats = 1; /* h5 is counted where this build has it */
 static const char list[] = "energy\t<f8\trecord\t-\teV\n"
                            "stress\t<f8\trecord\t3,3\t\n"
                            "numbers\t<i4\titem\t-\t\n"
@@ -96,7 +104,7 @@ static void refuses_lists(void)
     struct bi_env env = bi_env_default();
     struct bioinfer_writer *w = NULL;
     struct bioinfer_error err = {0};
-    for (size_t f = 0; f < BI_COUNT(formats); f++)
+    for (size_t f = 0; f < n_formats; f++)
         for (size_t i = 0; i < BI_COUNT(cases); i++) {
             CHECK_EQ(open_with(&w, &env, formats[f], cases[i].list, &err), BIOINFER_INVALID);
             CHECK_HAS(err.text, cases[i].words);
@@ -118,7 +126,7 @@ static void refuses_rows(void)
     } cases[] = {{3, 2}, {2, 3}, {-1, 0}, {INT64_MAX, 1}, {(int64_t)1 << 60, 0}};
     struct bi_env env = bi_env_default();
     struct bioinfer_error err = {0};
-    for (size_t f = 0; f < BI_COUNT(formats); f++)
+    for (size_t f = 0; f < n_formats; f++)
         for (size_t i = 0; i <= BI_COUNT(cases); i++) {
             const struct bioinfer_text text = {"text", "1234567", 7};
             const struct bioinfer_result shorter = {
@@ -162,7 +170,7 @@ static void survives_faults(void)
                  {BI_FAULT_READ, EIO, BIOINFER_IO},
                  {BI_FAULT_SYNC, EIO, BIOINFER_IO},
                  {BI_FAULT_RENAME, EIO, BIOINFER_IO}};
-    for (size_t i = 0; i < BI_COUNT(formats) * BI_COUNT(cases); i++) {
+    for (size_t i = 0; i < n_formats * BI_COUNT(cases); i++) {
         const char *format = formats[i / BI_COUNT(cases)];
         const size_t k = i % BI_COUNT(cases);
         int at = 1;
@@ -184,7 +192,7 @@ static void survives_faults(void)
 
 static void survives_no_memory(void)
 {
-    for (size_t i = 0; i < BI_COUNT(formats); i++)
+    for (size_t i = 0; i < n_formats; i++)
         for (long n = 1, met = 1; met; n++) {
             struct failing f = {.fail_at = n};
             struct bi_env env = bi_env_default();
@@ -206,6 +214,8 @@ int main(void)
     if (!test_folder(folder, sizeof folder, "columns"))
         return 2;
     snprintf(out, sizeof out, "%s/out", folder);
+    for (int i = 0; bi_writer_format(i); i++)
+        n_formats += !strcmp(bi_writer_format(i), "h5");
     TEST(refuses_lists);
     TEST(refuses_rows);
     TEST(survives_faults);
