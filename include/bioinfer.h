@@ -283,6 +283,18 @@ struct bioinfer_change {
     const char *bases;
 };
 
+/* For tracks of junctions: the sites to count between, instead of the window's most likely ones, so
+ * that windows of two alleles have counts of the same junctions. Places are those of the first
+ * allele; where the second has other bases more or less behind base `joint`, its window says so:
+ * bases that it has more are one row with this one, the largest of each channel, and bases that it
+ * lacks, and what the other window has at its end, are rows of zeros. */
+struct bioinfer_sites {
+    const int32_t *at; /* [4, n] as in the array "sites": each class ascending, then -1 */
+    int64_t n;         /* at most as many as that array has */
+    int64_t joint;     /* read where `inserted` is not 0 */
+    int64_t inserted;  /* bases of this window's allele less bases of the first one's */
+};
+
 /* Fill what the task takes and leave the rest zero. */
 struct bioinfer_record {
     const char *id;          /* for results and messages; never NULL */
@@ -312,6 +324,7 @@ struct bioinfer_record {
     const char *receptor, *file;
     uint64_t number, line;
     const struct bioinfer_atoms *atoms; /* for energies, instead of the text of a file */
+    const struct bioinfer_sites *sites; /* for tracks of junctions; NULL = the most likely ones */
 };
 
 /* Atoms in their places. */

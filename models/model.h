@@ -175,6 +175,11 @@ struct bi_tracks_shape {
     /* 0: the graph gives the tracks, 1: their sums over bins (kernels/bin_sums.h), 2: the sums with
      * logarithms. */
     int sums;
+    /* 0: sites of junctions are the most likely ones. Else they are int32 inputs: "sites" [4 k],
+     * their places; "site_rows" [4 k], which of the finest rows stands for each, -1 = none; and
+     * "spans" [n_span], a power of two, rows whose largest numbers are one row more, which stands
+     * for those sites that have 0 in "site_spans" [4 k] and not -1. */
+    int64_t n_span;
 };
 
 /* Sizes are bases unless said otherwise. Filled by open(). */
@@ -270,7 +275,7 @@ struct bi_model_def {
     /* Families that give tracks have this instead of build, encode and what follows them.
      * Writes the graph; outputs are the features, or for each head that is asked for, in that
      * order, "tracks" [n_bins, n_tracks], or sums of them. Behind them stand the places of the
-     * sites of junctions, int32 [4 k]. */
+     * sites of junctions, int32 [4 k], unless these are given. */
     void (*build_tracks)(const struct bi_model *model, struct bi_graph *g,
                          const struct bi_tracks_shape *shape);
     /* Families that rate complexes have this instead of all that; NULL = it is none. */

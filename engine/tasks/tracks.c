@@ -261,7 +261,9 @@ static void take_sizes(struct bi_tracks_task *s)
 /* Lists the inputs that programs of this model have. */
 static void list_inputs(struct bi_tracks_task *s)
 {
-    static const char *const names[] = {"bases", "from", "kept", "cut", "at", "beside", "row"};
+    static const char *const names[] = {"bases",     "from",   "kept",      "cut",
+                                        "at",        "beside", "row",       "sites",
+                                        "site_rows", "spans",  "site_spans"};
     int n = 0;
     for (size_t i = 0; i < BI_COUNT(names); i++)
         snprintf(s->names[n++], sizeof *s->names, "%s", names[i]);
@@ -555,6 +557,8 @@ static int copy_window(struct bi_tracks_task *s, struct bi_window_unit *w,
             bi_fail(&why, BIOINFER_INVALID, "change %zu: %lld bases from %lld on, of %lld", i,
                     (long long)c->length, (long long)c->first, (long long)window);
     }
+    if (!why.status && from->sites && bi_sites_take(s, w, from->sites, &why) == BIOINFER_NOMEM)
+        return bi_fail(err, BIOINFER_NOMEM, "sites of a window");
     if (why.status) {
         bi_unit_fail(s->task.env, &w->unit, why.status, why.text);
         return 0;
@@ -713,6 +717,7 @@ static void tracks_drop(struct bioinfer_task *t, struct bi_unit *u)
     bi_free(t->env, w->changes);
     bi_free(t->env, w->sequence);
     bi_free(t->env, w->sites);
+    bi_free(t->env, w->given);
 }
 
 static int64_t tracks_load(const struct bi_counts *counts)

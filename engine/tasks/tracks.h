@@ -10,10 +10,10 @@
 
 enum {
     BI_TRACKS_SHIFTS = 64,
-    BI_TRACKS_TOGETHER = 8,                     /* whole windows in a program, a power of two */
-    BI_TRACKS_SITES = 4,                        /* classes of splice sites */
-    BI_TRACKS_COMPANY = 16,                     /* changed windows in a program, the same */
-    BI_TRACKS_MADE = 2 * BI_TRACKS_TOGETHER + 6 /* inputs of all programs: "bases1", "row1" ... */
+    BI_TRACKS_TOGETHER = 8,                      /* whole windows in a program, a power of two */
+    BI_TRACKS_SITES = 4,                         /* classes of splice sites */
+    BI_TRACKS_COMPANY = 16,                      /* changed windows in a program, the same */
+    BI_TRACKS_MADE = 2 * BI_TRACKS_TOGETHER + 10 /* inputs of all programs: "bases1", "row1" ... */
 };
 
 /* The tokens that see a base that differs, and the tokens to compute so that the edges of the cut,
@@ -68,8 +68,10 @@ struct bi_window_unit {
     size_t n_work; /* items, and two more: `instead` */
     struct bi_item *instead[2];
     enum bi_tracks_stage stage;
-    float *values; /* [n_values] of the window; NULL before the first view is there */
-    float *sites;  /* [BI_TRACKS_SITES, side] of junctions; NULL = there are none */
+    float *values;  /* [n_values] of the window; NULL before the first view is there */
+    float *sites;   /* [BI_TRACKS_SITES, side] of junctions; NULL = there are none */
+    int32_t *given; /* the same as they are given; NULL = they are to be found */
+    int64_t joint, inserted, n_span; /* as struct bioinfer_sites and bi_tracks_shape have them */
     int n_added;
     /* The piece at hand. */
     size_t first, n;
@@ -172,6 +174,15 @@ bool bi_find_cut(const struct bi_tracks_task *s, const char *sequence,
 /* Is a cut one of those that run together: as large as that around one base, and off the window's
  * ends, which would move it? */
 bool bi_cut_is_usual(const struct bi_tracks_task *s, const struct bi_cut *cut);
+
+/* ---- tracks_sites.c: sites of junctions that are given ---- */
+
+/* Takes the sites of a record that has some; INVALID: they are none. */
+int bi_sites_take(const struct bi_tracks_task *s, struct bi_window_unit *w,
+                  const struct bioinfer_sites *sites, struct bioinfer_error *err);
+/* Fills the inputs of a program that reads them. */
+void bi_sites_fill(const struct bi_tracks_task *s, const struct bi_window_unit *w,
+                   const struct bi_batch_place *place);
 
 /* ---- tracks_batch.c: items, programs, inputs, values ---- */
 

@@ -24,6 +24,11 @@ static const struct bi_tracks_work *work_of(const struct bi_item *item)
     return &((const struct bi_window_unit *)item->unit)->work[item->number];
 }
 
+static const struct bi_window_unit *unit_of(const struct bi_item *item)
+{
+    return (const struct bi_window_unit *)item->unit;
+}
+
 static struct bi_features *kept_of(const struct bi_item *item)
 {
     return &((struct bi_window_unit *)item->unit)->kept[work_of(item)->view];
@@ -87,7 +92,10 @@ size_t bi_tracks_take(const struct bioinfer_task *t, struct bi_item *const *item
                      : part == BI_TRACKS_CHANGED ? s->most_changed
                                                  : 1;
     size_t k = 1;
-    while (k < n && k < (size_t)most && items[k]->part == items[0]->part)
+    if (unit_of(items[0])->given)
+        return 1;
+    while (k < n && k < (size_t)most && items[k]->part == items[0]->part &&
+           !unit_of(items[k])->given)
         k++;
     if (part != BI_TRACKS_CHANGED && 3 * (filled_up((int64_t)k) - (int64_t)k) > (int64_t)k)
         k = (size_t)filled_up((int64_t)k) / 2; /* too much to fill up */
@@ -165,14 +173,16 @@ int bi_tracks_recipe(struct bioinfer_task *t, const struct bi_batch *b, struct b
                                       .n_windows = filled_up((int64_t)b->n_items),
                                       .asked = s->asked[other],
                                       .n_asked = s->n_outputs,
-                                      .sums = s->sums};
+                                      .sums = s->sums,
+                                      .n_span = item ? unit_of(item)->n_span : 0};
     /* the outputs are those of the task */
-    *recipe = (struct bi_recipe){.key = {{(uint64_t)part, (uint64_t)shape->n_tokens,
-                                          (uint64_t)shape->n_windows, other, b->wide}},
-                                 .build = build_graph,
-                                 .user = &s->graph,
-                                 .wide = b->wide,
-                                 .no_rules = s->no_rules};
+    *recipe = (struct bi_recipe){
+        .key = {{(uint64_t)part, (uint64_t)shape->n_tokens, (uint64_t)shape->n_windows,
+                 (uint64_t)other | (uint64_t)shape->n_span << 1, b->wide}},
+        .build = build_graph,
+        .user = &s->graph,
+        .wide = b->wide,
+        .no_rules = s->no_rules};
     return 0;
 }
 
@@ -354,6 +364,8 @@ void bi_tracks_fill(const struct bioinfer_task *t, const struct bi_item *item,
         fill_cuts(s, item, place, "bases", "row", 0);
         break;
     }
+    if (unit_of(item)->given && bi_item_part(item) != BI_TRACKS_CONVOLUTIONS)
+        bi_sites_fill(s, unit_of(item), place);
 }
 
 /* ---- values ---- */
@@ -608,7 +620,7 @@ int bi_tracks_collect(struct bioinfer_task *t, struct bi_item *item,
     else
         st = add_view(s, item, part == BI_TRACKS_PAIRS ? -1 : work->change, place, place->index,
                       err);
-    if (!st && s->junctions && part != BI_TRACKS_CONVOLUTIONS)
+    if (!st && s->junctions && !unit_of(item)->given && part != BI_TRACKS_CONVOLUTIONS)
         st = collect_sites(s, item, place, err);
     if (!st && part == BI_TRACKS_PAIRS)
         st = add_view(s, item, work->change, place, filled_up(place->n_items) + place->index, err);

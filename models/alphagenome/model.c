@@ -281,36 +281,54 @@ static bi_value_id of_strand(const struct bi_model *m, struct bi_graph *g, int i
     return y;
 }
 
-static bi_value_id count_junctions(const struct bi_model *m, struct bi_graph *g, bi_value_id x,
-                                   const struct ag_head *h, int64_t n_tracks,
-                                   const struct bi_tracks_asked *asked)
+/* The rows of x at given sites: one each, none, or the largest of a span. */
+static bi_value_id given_rows(struct bi_graph *g, bi_value_id x, int64_t n_sites, int64_t n_span)
 {
-    const struct alphagenome *a = m->config;
-    const struct ag_affine *classes = &a->site_classes[h->organism];
-    bi_value_id in[7], sites, rows;
-    sites = bi_top_rows(g, bi_row_softmax(g, layer(m, g, x, *classes)), 4, (int32_t)a->n_sites,
-                        (float)LEAST_SITE);
-    rows = bi_gather_sum(g, x, sites, 1);
-    in[0] = layer(m, g, rows, a->site_rows[h->organism]);
-    in[1] = sites;
-    in[2] = bi_rope_at(g, sites, value(m, g, a->site_frequencies));
-    for (int i = 0; i < 4; i++)
-        in[3 + i] = of_strand(m, g, h->sites[i], i / 2, n_tracks / 2, asked);
-    rows = bi_junctions(g, in);
-    bi_output(g, rows, 0, -1, "tracks");
-    return sites;
+    bi_value_id rows = bi_input(g, "site_rows", BI_I32, BI_AXIS_FIXED, n_sites);
+    bi_value_id spans = bi_input(g, "spans", BI_I32, BI_AXIS_FIXED, n_span);
+    bi_value_id at = bi_input(g, "site_spans", BI_I32, BI_AXIS_FIXED, n_sites);
+    bi_value_id largest = bi_gather_sum(g, x, spans, 1);
+    for (; n_span > 1; n_span /= 2)
+        largest = pooled(g, largest);
+    return bi_add(g, bi_gather_sum(g, x, rows, 1), bi_gather_sum(g, largest, at, 1));
 }
 
-/* Gives the values of a head from the rows x that it reads. *sites: those of junctions, else as
- * before. */
-static void give(const struct bi_model *m, struct bi_graph *g, bi_value_id x,
-                 const struct bi_tracks_asked *asked, int sums, bi_value_id *sites)
+/* *sites: where the most likely ones are; left as it is where they are given. */
+static void count_junctions(const struct bi_model *m, struct bi_graph *g, bi_value_id x,
+                            const struct bi_tracks_asked *asked, int64_t n_span, bi_value_id *sites)
 {
+    const struct alphagenome *a = m->config;
+    const struct ag_head *h = &a->head[asked->head];
+    const struct ag_affine *classes = &a->site_classes[h->organism];
+    const int64_t n_tracks = m->tracks.heads[asked->head].n_tracks;
+    bi_value_id in[7], at, rows;
+    if (n_span) {
+        at = bi_input(g, "sites", BI_I32, BI_AXIS_FIXED, 4 * a->n_sites);
+        rows = given_rows(g, x, 4 * a->n_sites, n_span);
+    } else {
+        at = bi_top_rows(g, bi_row_softmax(g, layer(m, g, x, *classes)), 4, (int32_t)a->n_sites,
+                         (float)LEAST_SITE);
+        rows = bi_gather_sum(g, x, at, 1);
+        *sites = at;
+    }
+    in[0] = layer(m, g, rows, a->site_rows[h->organism]);
+    in[1] = at;
+    in[2] = bi_rope_at(g, at, value(m, g, a->site_frequencies));
+    for (int i = 0; i < 4; i++)
+        in[3 + i] = of_strand(m, g, h->sites[i], i / 2, n_tracks / 2, asked);
+    bi_output(g, bi_junctions(g, in), 0, -1, "tracks");
+}
+
+/* Gives the values of a head that is asked for from the rows x that it reads. *sites: as above. */
+static void give(const struct bi_model *m, struct bi_graph *g, bi_value_id x,
+                 const struct bi_tracks_shape *shape, int index, bi_value_id *sites)
+{
+    const struct bi_tracks_asked *asked = &shape->asked[index];
     const struct alphagenome *a = m->config;
     const struct ag_head *h = &a->head[asked->head];
     const struct bi_tracks_head *out = &m->tracks.heads[asked->head];
     if (h->kind == AG_JUNCTIONS) {
-        *sites = count_junctions(m, g, x, h, out->n_tracks, asked);
+        count_junctions(m, g, x, asked, shape->n_span, sites);
         return;
     }
     if (h->kind == AG_SITE_CLASSES) {
@@ -324,8 +342,8 @@ static void give(const struct bi_model *m, struct bi_graph *g, bi_value_id x,
         else if (h->kind == AG_USAGE)
             x = bi_sigmoid(g, x);
     }
-    if (sums)
-        x = bi_bin_sums(g, x, out->n_bins, sums > 1);
+    if (shape->sums)
+        x = bi_bin_sums(g, x, out->n_bins, shape->sums > 1);
     bi_output(g, x, 0, -1, "tracks");
 }
 
@@ -373,7 +391,7 @@ static void rest(const struct bi_model *m, struct bi_graph *g, const struct enco
              h->kind == AG_CONTACTS ? e.grid
              : h->resolution == 1   ? e.fine
                                     : e.coarse,
-             &shape->asked[i], shape->sums, &sites);
+             shape, i, &sites);
     }
     if (sites != BI_NONE)
         bi_output(g, sites, 0, -1, "sites");

@@ -1,0 +1,88 @@
+/* tracks_sites.c - sites of junctions that a record gives, beside the bases of its window.
+ *
+ * Counts of two alleles can be compared where they are of the same sites. Places are those of the
+ * first allele; behind bases that were inserted or deleted, the row that stands for a place in the
+ * window of the other one lies elsewhere. */
+#include <string.h>
+
+#include "tracks.h"
+
+enum { NO_ROW = -1 };
+
+static int check_sites(const struct bi_tracks_task *s, const struct bioinfer_sites *sites,
+                       struct bioinfer_error *err)
+{
+    const int64_t window = s->t->window, more = sites->inserted;
+    const int64_t side = s->junctions ? bi_tracks_side(s->junctions) : 0;
+    if (!s->junctions)
+        return bi_fail(err, BIOINFER_INVALID, "sites of junctions, which are not asked for");
+    if (!sites->at || sites->n < 1 || sites->n > side)
+        return bi_fail(err, BIOINFER_INVALID, "%lld sites of a class, expected 1 to %lld",
+                       (long long)sites->n, (long long)side);
+    if (more <= -window || more >= window || (more && (sites->joint < 0 || sites->joint >= window)))
+        return bi_fail(err, BIOINFER_INVALID, "sites: %lld bases inserted behind base %lld of %lld",
+                       (long long)more, (long long)sites->joint, (long long)window);
+    for (int64_t i = 0; i < BI_TRACKS_SITES * sites->n; i++) {
+        const int32_t at = sites->at[i], before = i % sites->n ? sites->at[i - 1] : NO_ROW;
+        const bool first = i % sites->n == 0;
+        if (at < NO_ROW || at >= window ||
+            (!first && at != NO_ROW && (before == NO_ROW || at <= before)))
+            return bi_fail(err, BIOINFER_INVALID,
+                           "site %lld of class %lld is at %d: expected bases of %lld, ascending",
+                           (long long)(i % sites->n), (long long)(i / sites->n), at,
+                           (long long)window);
+    }
+    return 0;
+}
+
+int bi_sites_take(const struct bi_tracks_task *s, struct bi_window_unit *w,
+                  const struct bioinfer_sites *sites, struct bioinfer_error *err)
+{
+    const int st = check_sites(s, sites, err);
+    const int64_t side = st ? 0 : bi_tracks_side(s->junctions);
+    if (st)
+        return st;
+    w->given = bi_calloc(s->task.env, (size_t)(BI_TRACKS_SITES * side), sizeof *w->given);
+    w->sites = bi_calloc(s->task.env, (size_t)(BI_TRACKS_SITES * side), sizeof *w->sites);
+    if (!w->given || !w->sites)
+        return bi_fail(err, BIOINFER_NOMEM, "sites of a window");
+    for (int64_t i = 0; i < BI_TRACKS_SITES * side; i++) {
+        w->given[i] = i % side < sites->n ? sites->at[i / side * sites->n + i % side] : NO_ROW;
+        w->sites[i] = (float)w->given[i];
+    }
+    w->joint = sites->joint;
+    w->inserted = sites->inserted;
+    for (w->n_span = 1; w->n_span <= w->inserted; w->n_span *= 2)
+        ;
+    return 0;
+}
+
+/* Finds the row of the window that stands for a place of the first allele. */
+static int64_t row_of(const struct bi_window_unit *w, int64_t window, int64_t at)
+{
+    const int64_t more = w->inserted;
+    if (at < 0 || (more > 0 && at >= window - more))
+        return NO_ROW;
+    if (!more || at <= w->joint)
+        return more < 0 && at >= window + more ? NO_ROW : at;
+    return more < 0 && at <= w->joint - more ? NO_ROW : at + more;
+}
+
+void bi_sites_fill(const struct bi_tracks_task *s, const struct bi_window_unit *w,
+                   const struct bi_batch_place *place)
+{
+    const int64_t n = BI_TRACKS_SITES * bi_tracks_side(s->junctions), window = s->t->window;
+    int32_t *rows = bi_batch_input(place, "site_rows"), *spans = bi_batch_input(place, "spans");
+    int32_t *in_span = bi_batch_input(place, "site_spans");
+    memcpy(bi_batch_input(place, "sites"), w->given, (size_t)n * sizeof *w->given);
+    for (int64_t i = 0; i < w->n_span; i++) { /* the last row again and again */
+        const int64_t row = w->joint + (i < w->inserted ? i : w->inserted);
+        spans[i] = (int32_t)(w->inserted <= 0 ? 0 : row < window ? row : window - 1);
+    }
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t row = row_of(w, window, w->given[i]);
+        const bool spans_all = w->inserted > 0 && row >= 0 && w->given[i] == w->joint;
+        rows[i] = spans_all ? NO_ROW : (int32_t)row;
+        in_span[i] = spans_all ? 0 : NO_ROW;
+    }
+}
