@@ -553,6 +553,18 @@ static int find_starting(const struct bi_gtf *g, uint64_t contig, int64_t start,
     return st;
 }
 
+/* Hands out the introns of a transcript; `spans` has room for its exons. */
+static int find_introns(const struct bi_gtf *g, const struct transcript *t, struct span *spans,
+                        bi_intron_take take, void *user)
+{
+    const size_t n = join(spans, add_exons(g, t, 0, INT64_MAX, spans));
+    int st = 0;
+
+    for (size_t i = 1; !st && i < n; i++)
+        st = take(user, t->strand, spans[i - 1].end, spans[i].start);
+    return st;
+}
+
 /* ---- public ---- */
 
 _Static_assert(sizeof(struct span) == sizeof(int64_t[2]), "spans are pairs");
@@ -592,6 +604,31 @@ int bi_gtf_find(const struct bi_gtf *g, enum bi_gene_query query, const char *co
         return 0;
     st = query == BI_GENES_OVERLAPPING ? find_bodies(g, at, start, end, take, user, err)
                                        : find_starting(g, at, start, end, take, user, err);
+    return st > 0 ? 0 : st;
+}
+
+int bi_gtf_introns(const struct bi_gtf *g, const char *contig, int64_t start, int64_t end,
+                   bi_intron_take take, void *user, struct bioinfer_error *err)
+{
+    const struct contig *c;
+    struct span *spans = NULL;
+    size_t most = 0;
+    uint64_t at;
+    int st = 0;
+
+    if (!bi_map_find(&g->by_contig, contig, strlen(contig), &at))
+        return 0;
+    c = &g->contigs[at];
+    for (size_t i = c->transcripts[0]; i < c->transcripts[1]; i++)
+        most = g->transcripts[i].n_exons > most ? g->transcripts[i].n_exons : most;
+    if (!(spans = bi_calloc(g->env, most + 1, sizeof *spans)))
+        return bi_fail(err, BIOINFER_NOMEM, "exons of a transcript");
+    for (size_t i = c->transcripts[0]; !st && i < c->transcripts[1]; i++) {
+        const struct transcript *t = &g->transcripts[i];
+        if (t->contig == (int32_t)at && t->at.end > start && t->at.start < end)
+            st = find_introns(g, t, spans, take, user);
+    }
+    bi_free(g->env, spans);
     return st > 0 ? 0 : st;
 }
 

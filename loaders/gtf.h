@@ -40,6 +40,12 @@ const char *bi_gtf_contig(const struct bi_gtf *genes, int64_t index);
 int bi_gtf_find(const struct bi_gtf *genes, enum bi_gene_query query, const char *contig,
                 int64_t start, int64_t end, bi_gene_take take, void *user,
                 struct bioinfer_error *err);
+/* Takes bases [start, end) between two exons. 0: go on, > 0: stop, < 0: a status. */
+typedef int (*bi_intron_take)(void *user, char strand, int64_t start, int64_t end);
+/* Hands out the introns of transcripts with a base in [start, end), which may lie beside it, one
+ * that several transcripts have as often. Else as bi_gtf_find(). */
+int bi_gtf_introns(const struct bi_gtf *genes, const char *contig, int64_t start, int64_t end,
+                   bi_intron_take take, void *user, struct bioinfer_error *err);
 void bi_gtf_close(struct bi_gtf **genes);
 
 #endif

@@ -76,6 +76,44 @@ static void good_files(void)
 
 /* ---- what is refused ---- */
 
+static int note_intron(void *user, char strand, int64_t start, int64_t end)
+{
+    struct found *f = user;
+    f->n += (size_t)snprintf(f->text + f->n, sizeof f->text - f->n, "%c%lld-%lld;", strand,
+                             (long long)start, (long long)end);
+    return strand == '-' && start == 40;
+}
+
+/* Introns of transcripts at a place, whatever the order of exons is; exons that touch have none
+ * between them. */
+static void introns(void)
+{
+    const struct bi_env env = bi_env_default();
+    struct bioinfer_error err = {0};
+    struct bi_gtf *g = NULL;
+    struct found f = {{0}, 0};
+#define PART(KIND, FIRST, LAST, ID)                                                                \
+    "1\tE\t" KIND "\t" FIRST "\t" LAST "\t.\t-\t.\tgene_id E; gene_type t; transcript_id " ID "\n"
+    static const char text[] = "1\tE\tgene\t11\t100\t.\t-\t.\tgene_id E; gene_type t\n" PART(
+        "transcript", "11", "100", "T") PART("exon", "81", "100", "T") PART("exon", "31", "40", "T")
+        PART("exon", "11", "20", "T") PART("exon", "61", "80", "T")
+            PART("transcript", "11", "30", "U") PART("exon", "11", "15", "U")
+                PART("exon", "25", "30", "U");
+    CHECK_EQ(open_text(&g, &env, text, &err), 0);
+    if (!g)
+        return;
+    CHECK_EQ(bi_gtf_introns(g, "1", 50, 51, note_intron, &f, &err), 0);
+    CHECK_STR(f.text, "-20-30;-40-60;");
+    f = (struct found){{0}, 0};
+    CHECK_EQ(bi_gtf_introns(g, "1", 10, 11, note_intron, &f, &err), 0); /* it stops at the second */
+    CHECK_STR(f.text, "-20-30;-40-60;");
+    f = (struct found){{0}, 0};
+    CHECK_EQ(bi_gtf_introns(g, "1", 100, 200, note_intron, &f, &err), 0);
+    CHECK_EQ(bi_gtf_introns(g, "2", 0, 200, note_intron, &f, &err), 0);
+    CHECK_EQ(f.n, 0);
+    bi_gtf_close(&g);
+}
+
 static void bad_files(void)
 {
     const struct bi_env env = bi_env_default();
@@ -162,6 +200,7 @@ static void failures(void)
 int main(void)
 {
     TEST(good_files);
+    TEST(introns);
     TEST(bad_files);
     TEST(cut_gzip);
     TEST(failures);
