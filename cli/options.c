@@ -88,7 +88,7 @@ static const struct cli_option table[] = {
      "of variants: SAD (default), SAR, REF, ALT"},
     {"scorers", 0, TEXT, "LIST", FIELD(scorers), CLI_TRACKS, NULL,
      "scores of variants as AlphaGenome's tool makes them: recommended, center, gene,\n"
-     "splicing, contact, polya; with --targets, and --gtf for those of genes"},
+     "splicing, contact, junction, polya; with --targets, and --gtf for those of genes"},
     {"gtf", 0, TEXT, "FILE", FIELD(gtf), CLI_TRACKS, NULL,
      "genes for --scorers, plain or gzip"},
     {"polya", 0, TEXT, "FILE", FIELD(polya), CLI_TRACKS, NULL,

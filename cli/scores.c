@@ -35,6 +35,7 @@ static const struct scorer scorers[] = {
     {"splice_site_usage", "1",
      "GeneMaskSplicingScorer(requested_output=SPLICE_SITE_USAGE, width=None)", "splicing",
      SCORE_SPLICING, 0, 0},
+    {"splice_junctions", "1", "SpliceJunctionScorer()", "junction", SCORE_JUNCTIONS, 0, 0},
     {"rna_seq", "1", "PolyadenylationScorer()", "polya", SCORE_SITES, 0, 0},
     CENTER("ATAC", "atac", "1", 501, ACTIVE_SUM),
     CENTER("DNASE", "dnase", "1", 501, ACTIVE_SUM),
@@ -65,23 +66,18 @@ static bool has_word(const char *list, const char *word)
 
 static int check_words(const char *list)
 {
-    static const char *const words[] = {"recommended", "center",  "gene",
-                                        "splicing",    "contact", "polya"};
+    static const char *const words[] = {"recommended", "center",   "gene", "splicing",
+                                        "contact",     "junction", "polya"};
 
     for (;; list++) {
         const size_t n = strcspn(list, ",");
         size_t i = 0;
         while (i < CLI_COUNT(words) && (strlen(words[i]) != n || memcmp(words[i], list, n)))
             i++;
-        if (n == strlen("junction") && !memcmp(list, "junction", n)) {
-            cli_say(NULL, "--scorers: junction: both alleles' junctions at the same sites are not "
-                          "computed yet");
-            return CLI_EXIT_USAGE;
-        }
         if (i == CLI_COUNT(words)) {
             cli_say(NULL,
                     "--scorers: '%.*s': expected recommended, center, gene, splicing, contact, "
-                    "polya",
+                    "junction, polya",
                     n < 40 ? (int)n : 40, list);
             return CLI_EXIT_USAGE;
         }
@@ -122,9 +118,9 @@ int scores_begin(struct tracker *t)
         }
         t->scores->scorers[t->scores->n_scorers++] = s;
     }
-    if (all && !o->quiet && !t->cli->told) /* that is, not in a worker */
-        cli_say(NULL, "--scorers recommended: without SpliceJunctionScorer()%s",
-                o->polya ? "" : ", and without PolyadenylationScorer(), as --polya is not given");
+    if (all && !o->polya && !o->quiet && !t->cli->told) /* that is, not in a worker */
+        cli_say(NULL, "--scorers recommended: without PolyadenylationScorer(), as --polya is not "
+                      "given");
     return CLI_EXIT_OK;
 }
 
@@ -145,6 +141,7 @@ static void free_output(struct score_output *x)
 {
     score_tracks_free(&x->tracks, x->n_tracks);
     free(x->chosen);
+    free(x->hidden);
     *x = (struct score_output){.n_tracks = 0};
 }
 
@@ -168,7 +165,6 @@ static bool is_meant(const struct score_track *track, const char *list)
  * splice site is none that is scored. */
 static int choose_tracks(const struct tracker *t, struct score_output *x, bool classes)
 {
-    enum { CLASSES = 4 };
     const struct cli_options *o = t->cli->options;
     int code;
 
@@ -176,11 +172,90 @@ static int choose_tracks(const struct tracker *t, struct score_output *x, bool c
         return cli_fail(t->cli, CLI_AT_CONFIG, BIOINFER_NOMEM, NULL);
     if ((code = score_tracks_read(&x->tracks, t->table, x->head, x->n_tracks)))
         return code;
-    for (int i = 0; i < x->n_tracks && (!classes || i < CLASSES); i++)
+    for (int i = 0; i < x->n_tracks && (!classes || i < SITE_CLASSES); i++)
         if ((!o->tracks || is_meant(&x->tracks[i], o->tracks)) &&
             (!o->ontology || has_word(o->ontology, x->tracks[i].term)))
             x->chosen[x->n_chosen++] = i;
+    x->n_columns = x->n_chosen;
     return CLI_EXIT_OK;
+}
+
+/* Takes all classes of splice sites, of which those that were not chosen have no rows. */
+static int take_classes(const struct tracker *t, struct score_output *x)
+{
+    if (!(x->hidden = calloc(SITE_CLASSES, sizeof *x->hidden)))
+        return cli_fail(t->cli, CLI_AT_CONFIG, BIOINFER_NOMEM, NULL);
+    for (int i = 0, k = 0; i < SITE_CLASSES; i++) {
+        x->hidden[i] = k == x->n_chosen || x->chosen[k] != i;
+        k += !x->hidden[i];
+    }
+    for (int i = 0; i < SITE_CLASSES; i++)
+        x->chosen[i] = i;
+    x->n_columns = x->n_chosen = SITE_CLASSES;
+    return CLI_EXIT_OK;
+}
+
+/* Makes tissues of the tracks of junctions, which are those of the strand + and then those of -:
+ * each is asked for on both, and has one row, of the strand '.', as in the released tool. */
+static int take_tissues(const struct tracker *t, struct score_output *x)
+{
+    const int n = x->n_tracks / 2;
+    bool *meant = calloc((size_t)n + 1, sizeof *meant);
+
+    if (!meant)
+        return cli_fail(t->cli, CLI_AT_CONFIG, BIOINFER_NOMEM, NULL);
+    for (int i = 0; i < x->n_chosen; i++)
+        meant[x->chosen[i] % n] = true;
+    x->n_chosen = 0;
+    for (int i = 0; i < 2 * n; i++)
+        if (meant[i % n])
+            x->chosen[x->n_chosen++] = i;
+    x->n_columns = x->n_chosen / 2;
+    for (int i = 0; i < n; i++) {
+        char *strand = strchr(x->tracks[i].columns, '\t') + 1;
+        x->tracks[i].strand = *strand = '.';
+    }
+    free(meant);
+    return CLI_EXIT_OK;
+}
+
+const struct score_output *scores_output(const struct scores *s, int i)
+{
+    return s->scorers[i]->kind == SCORE_JUNCTIONS ? &s->junctions : &s->outputs[s->output_of[i]];
+}
+
+/* Finds the output of junctions and that of the classes of splice sites, which they are counted
+ * between; there is one of both or none. */
+static int need_junctions(struct tracker *t, const struct scorer *s, const char *organism)
+{
+    struct scores *all = t->scores;
+    struct score_output x = {.n_tracks = 0}, sites = {.n_tracks = 0};
+    char name[64];
+    int code;
+
+    snprintf(name, sizeof name, "%s.%s.%s", organism, s->output, s->resolution);
+    x.head = find_head(t, name, &x.n_tracks);
+    snprintf(name, sizeof name, "%s.splice_sites.1", organism);
+    sites.head = find_head(t, name, &sites.n_tracks);
+    if (!x.head || !sites.head || x.n_tracks % 2 || sites.n_tracks < SITE_CLASSES)
+        return CLI_EXIT_OK;
+    code = choose_tracks(t, &x, false);
+    if (!code && x.n_chosen)
+        code = take_tissues(t, &x);
+    if (code || !x.n_chosen) {
+        free_output(&x);
+        return code;
+    }
+    all->junctions = x;
+    for (all->classes = 0; all->classes < all->n_outputs; all->classes++)
+        if (!strcmp(all->outputs[all->classes].head, sites.head))
+            return take_classes(t, &all->outputs[all->classes]);
+    all->n_outputs++;
+    code = choose_tracks(t, &sites, true);
+    if (!code)
+        code = take_classes(t, &sites);
+    all->outputs[all->classes] = sites;
+    return code;
 }
 
 /* Finds the output of a scorer, or adds it; *index -1: the organism has none, or no track of it is
@@ -218,8 +293,13 @@ static int find_outputs(struct tracker *t, const char *organism)
     for (int i = 0; i < s->n_scorers; i++) {
         if (s->scorers[i]->kind == SCORE_SITES && strcmp(organism, "human") != 0)
             continue;
-        if ((code = need_output(t, s->scorers[i], organism, &index)))
+        if (s->scorers[i]->kind == SCORE_JUNCTIONS) {
+            if ((code = need_junctions(t, s->scorers[i], organism)))
+                return code;
+            index = s->junctions.n_chosen ? 0 : -1;
+        } else if ((code = need_output(t, s->scorers[i], organism, &index))) {
             return code;
+        }
         if (index < 0)
             continue;
         s->output_of[n] = index;
@@ -260,6 +340,48 @@ static int open_outputs(struct tracker *t, struct bioinfer_tracks_params *params
     t->n_values = s->outputs[0].info.n_values;
     t->most_changes = t->n_values < MOST_VALUES ? (size_t)(MOST_VALUES / t->n_values) : 1;
     return CLI_EXIT_OK;
+}
+
+/* Leaves out the scorer of junctions, which the model cannot count for a reason. */
+static void leave_junctions(struct tracker *t, const char *why)
+{
+    struct scores *s = t->scores;
+    int n = 0;
+
+    for (int i = 0; i < s->n_scorers; i++)
+        if (s->scorers[i]->kind != SCORE_JUNCTIONS) {
+            s->output_of[n] = s->output_of[i];
+            s->scorers[n++] = s->scorers[i];
+        }
+    s->n_scorers = n;
+    free_output(&s->junctions);
+    if (!t->cli->options->quiet && !t->cli->told)
+        cli_say(NULL, "--scorers recommended: without SpliceJunctionScorer(): %s", why);
+}
+
+/* Opens the task that counts junctions. */
+static int open_counts(struct tracker *t, struct bioinfer_tracks_params *params)
+{
+    struct score_output *x = &t->scores->junctions;
+    const struct bioinfer_tracks_output of = {
+        .name = x->head, .tracks = x->chosen, .n_tracks = x->n_chosen};
+    struct bioinfer_error err = {0};
+    int st;
+
+    if (!x->n_chosen)
+        return CLI_EXIT_OK;
+    params->outputs = &of;
+    params->n_outputs = 1;
+    st = bioinfer_tracks_open(&t->scores->counts, t->cli->model, params, &err);
+    params->outputs = NULL;
+    if (st == BIOINFER_UNSUPPORTED && t->scores->n_scorers > 1 &&
+        !has_word(t->cli->options->scorers, "junction")) {
+        leave_junctions(t, err.text);
+        return CLI_EXIT_OK;
+    }
+    x->info.struct_size = sizeof x->info;
+    return st ? cli_fail(t->cli, CLI_AT_CONFIG, st, &err)
+              : bioinfer_tracks_get_output(t->scores->counts, 0, &x->info);
 }
 
 /* Names the table of tracks: that of --targets, or the one that comes with bioinfer. */
@@ -310,7 +432,8 @@ int scores_open(struct tracker *t, struct bioinfer_tracks_params *params)
     bioinfer_model_output(cli->model, 0, &first);
     organism = o->organism ? o->organism : first.organism ? first.organism : "";
     if ((code = find_table(t, organism)) || (code = find_outputs(t, organism)) ||
-        (code = open_outputs(t, params)) || (code = tracker_open_genome(t)))
+        (code = open_outputs(t, params)) || (code = open_counts(t, params)) ||
+        (code = tracker_open_genome(t)))
         return code;
     for (int i = 0; i < t->scores->n_scorers; i++)
         genes |= needs_genes(t->scores->scorers[i]);
@@ -330,6 +453,8 @@ void scores_end(struct tracker *t)
     for (int i = 0; s && i < s->n_outputs; i++)
         free_output(&s->outputs[i]);
     if (s) {
+        free_output(&s->junctions);
+        bioinfer_task_close(&s->counts);
         bi_gtf_close(&s->genes);
         score_sites_free(&s->sites);
         score_quantiles_free(&s->quantiles);

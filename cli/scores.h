@@ -2,12 +2,14 @@
  *
  *   scores.c         the scorers there are, --scorers, and what they need of the model
  *   scores_run.c     windows of a unit, and the scores of its variants
+ *   scores_junctions.c  junctions of both alleles between the same sites
  *   scores_rows.c    the table
  *   scores_values.c  scores from arrays (scores_values.h)
  *   scores_tables.c  tables of tracks, of polyadenylation sites and of quantiles
  *
  * A unit's window and its variants are computed with all outputs that scorers ask for; scores are
- * made of the arrays as these come, and nothing else is kept of them. */
+ * made of the arrays as these come, and nothing else is kept of them but where junctions are to be
+ * counted: that takes a second run of both windows. */
 #ifndef BI_CLI_SCORES_H
 #define BI_CLI_SCORES_H
 
@@ -22,6 +24,7 @@ enum scorer_kind {
     SCORE_LFC,
     SCORE_ACTIVE,
     SCORE_SPLICING,
+    SCORE_JUNCTIONS,
     SCORE_SITES
 };
 
@@ -91,7 +94,9 @@ struct score_output {
     int n_tracks;     /* rows of the table */
     struct bioinfer_tracks_info info;
     struct score_track *tracks; /* [n_tracks] */
-    int *chosen, n_chosen;      /* the tracks that are scored, as many as info has */
+    int *chosen, n_chosen;      /* the tracks that are computed, as many as info has */
+    int n_columns;              /* scores of a row: one for each of these, or of two strands */
+    bool *hidden;               /* [n_columns] those without rows; NULL = all have some */
 };
 
 struct scores {
@@ -99,12 +104,19 @@ struct scores {
     int output_of[MOST_SCORERS]; /* index into outputs */
     int n_scorers, n_outputs;
     struct score_output outputs[MOST_OUTPUTS];
+    /* The scorer of junctions has an output that is no other scorer's and a task that counts it,
+     * between sites that the output number `classes` gives. counts NULL: it is not asked for. */
+    struct score_output junctions;
+    bioinfer_task *counts;
+    int classes;
     struct bi_env env;
     struct bi_gtf *genes;
     struct score_sites sites;
     struct score_quantiles quantiles;
 };
 
+/* The output that scorer number i has rows of. */
+const struct score_output *scores_output(const struct scores *s, int i);
 /* Reads --scorers, and what goes with them; an exit code. */
 int scores_begin(struct tracker *t);
 /* Opens the task of all outputs, the genes and the tables; an exit code. */
@@ -117,6 +129,7 @@ void scores_end(struct tracker *t);
 struct score_row {
     const char *id, *name, *type; /* they belong to the genes */
     char strand;
+    int64_t start, end; /* a junction's intron in the contig; end 0 = it is none */
 };
 
 /* Holds the scores of one variant by one scorer: rows [n] and scores [n, n_tracks]. */
@@ -131,7 +144,26 @@ void scores_put_header(const struct tracker *t, struct cli_output *to);
 void scores_put_rows(struct tracker *t, const struct unit *u, const struct place *p,
                      const struct score_block *blocks);
 
+/* ---- scores_junctions.c ---- */
+
+/* Finds the sites to count between, [4, side of the array of junctions], for the caller to free;
+ * *sites NULL: no gene of a protein has a base of the variant. Alleles are the classes of sites. */
+int junctions_find(const struct tracker *t, const struct unit *u, const struct place *p,
+                   const struct alleles *alleles, int32_t **sites, struct bioinfer_error *err);
+/* Counts junctions of a window and of that with a change, and adds their scores to the block. A
+ * status of the run; *status is the variant's, its words are in err, too. */
+int junctions_score(struct tracker *t, const struct unit *u, const struct place *p,
+                    const struct window *w, const struct bioinfer_change *change,
+                    const int32_t *sites, struct score_block *block, int *status,
+                    struct bioinfer_error *err);
+
 /* ---- scores_run.c ---- */
+
+/* Adds a row to the block: its `width` scores, which are to be filled in; NULL: no memory. gene
+ * NULL: the variant itself. */
+float *score_block_add(struct score_block *b, size_t width, const struct bi_gene *gene);
+/* Finds the row of the last base that both alleles have, and how many more the other one has. */
+void score_align(const struct unit *u, const struct place *p, struct alleles *alleles);
 
 /* Computes all records of the source; a status, as of all that follow. */
 int scores_run(struct tracker *t, struct bioinfer_error *err);

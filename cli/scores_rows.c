@@ -55,7 +55,10 @@ static void put_row(struct tracker *t, const struct unit *u, const struct place 
                           row->type, row->strand);
     else
         cli_output_printf(to, "\t\t\t");
-    cli_output_printf(to, "\t\t\t");
+    if (row->end)
+        cli_output_printf(to, "\t%lld\t%lld\t", (long long)row->start, (long long)row->end);
+    else
+        cli_output_printf(to, "\t\t\t");
     put_upper(to, scorer->output);
     cli_output_printf(to, "\t%s\t%s", scorer->name, track->columns);
     put_number(to, (double)score);
@@ -70,12 +73,12 @@ void scores_put_rows(struct tracker *t, const struct unit *u, const struct place
     const struct scores *s = t->scores;
 
     for (int i = 0; i < s->n_scorers; i++) {
-        const struct score_output *x = &s->outputs[s->output_of[i]];
+        const struct score_output *x = scores_output(s, i);
         const struct score_block *block = &blocks[i];
-        const size_t n = (size_t)x->info.n_tracks;
+        const size_t n = (size_t)x->n_columns;
         for (size_t k = 0; k < n; k++) {
             const struct score_track *track = &x->tracks[x->chosen[k]];
-            for (int r = 0; r < block->n; r++)
+            for (int r = 0; r < block->n && !(x->hidden && x->hidden[k]); r++)
                 if (!is_other_strand(&block->rows[r], track))
                     put_row(t, u, p, s->scorers[i], &block->rows[r], track,
                             block->scores[(size_t)r * n + k]);

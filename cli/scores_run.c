@@ -12,7 +12,8 @@ enum { SITE_BASES = 400 }; /* in front of a polyadenylation site */
 /* A variant whose window is at hand. */
 struct scored {
     struct score_block blocks[MOST_SCORERS];
-    int status; /* why there are no scores ... */
+    int32_t *sites; /* between which its junctions are counted; NULL = none are */
+    int status;     /* why there are no scores ... */
     char why[MAX_TEXT];
 };
 
@@ -39,12 +40,8 @@ struct task {
 
 /* ---- blocks ---- */
 
-/* Adds a row to the block: its scores, which are to be filled in; NULL: no memory. */
-static float *add_row(const struct task *task, const struct bi_gene *gene)
+float *score_block_add(struct score_block *b, size_t width, const struct bi_gene *gene)
 {
-    struct score_block *b = task->block;
-    const size_t width = (size_t)task->output->info.n_tracks;
-
     if (b->n == b->cap) {
         const int cap = b->cap ? 2 * b->cap : 1;
         struct score_row *rows = realloc(b->rows, (size_t)cap * sizeof *rows);
@@ -57,9 +54,14 @@ static float *add_row(const struct task *task, const struct bi_gene *gene)
         b->scores = scores;
         b->cap = cap;
     }
-    b->rows[b->n] = gene ? (struct score_row){gene->id, gene->name, gene->type, gene->strand}
+    b->rows[b->n] = gene ? (struct score_row){gene->id, gene->name, gene->type, gene->strand, 0, 0}
                          : (struct score_row){0};
     return b->scores + (size_t)b->n++ * width;
+}
+
+static float *add_row(const struct task *task, const struct bi_gene *gene)
+{
+    return score_block_add(task->block, (size_t)task->output->n_columns, gene);
 }
 
 static void free_scored(struct scored *x)
@@ -68,6 +70,7 @@ static void free_scored(struct scored *x)
         free(x->blocks[i].rows);
         free(x->blocks[i].scores);
     }
+    free(x->sites);
 }
 
 /* ---- genes ---- */
@@ -199,27 +202,36 @@ static int score_around(struct task *task, struct bioinfer_error *err)
     return alleles_rows(&task->alleles, first, end, task->scorer->how, scores);
 }
 
-/* Makes the scores of change k of the result at hand by one scorer. */
+void score_align(const struct unit *u, const struct place *p, struct alleles *alleles)
+{
+    const int64_t old = (int64_t)strlen(p->reference), new = (int64_t)strlen(p->alternative);
+
+    alleles->joint = p->start - u->start + (old < new ? old : new) - 1;
+    alleles->inserted = new - old;
+}
+
+/* Makes the scores of change k of the result at hand by one scorer; of junctions, the sites that
+ * they are to be counted between. */
 static int score_by(const struct scoring *s, size_t k, int scorer, struct bioinfer_error *err)
 {
     const struct bioinfer_changed *changed = s->r->changed;
     const struct scores *all = s->tracker->scores;
-    const int output = all->output_of[scorer];
+    const enum scorer_kind kind = all->scorers[scorer]->kind;
+    const int output = kind == SCORE_JUNCTIONS ? all->classes : all->output_of[scorer];
     const struct score_output *x = &all->outputs[output];
     const size_t i = changed->first + k;
     const struct place *p = s->places[i];
-    const int64_t old = (int64_t)strlen(p->reference), new = (int64_t)strlen(p->alternative);
-    const enum scorer_kind kind = all->scorers[scorer]->kind;
     struct task task = {
         s->tracker, s->unit, p, all->scorers[scorer], x, &s->variants[i].blocks[scorer], {0}};
 
-    task.alleles = (struct alleles){
-        .reference = s->r->arrays[output].data,
-        .alternative = changed->values + (int64_t)k * x->info.n_values + x->info.values_at,
-        .n_rows = x->info.n_rows,
-        .n_tracks = x->info.n_tracks,
-        .joint = p->start - s->unit->start + (old < new ? old : new) - 1,
-        .inserted = new - old};
+    task.alleles = (struct alleles){.reference = s->r->arrays[output].data,
+                                    .alternative = changed->values + (int64_t)k * x->info.n_values +
+                                                   x->info.values_at,
+                                    .n_rows = x->info.n_rows,
+                                    .n_tracks = x->info.n_tracks};
+    score_align(s->unit, p, &task.alleles);
+    if (kind == SCORE_JUNCTIONS)
+        return junctions_find(s->tracker, s->unit, p, &task.alleles, &s->variants[i].sites, err);
     return kind == SCORE_CENTER || kind == SCORE_CONTACTS ? score_around(&task, err)
                                                           : score_genes(&task, err);
 }
@@ -278,6 +290,28 @@ static int compute_window(struct scoring *s, const struct window *w, struct bioi
     return w->sequence ? bioinfer_task_compute(t->tracks, &record, 1, take_values, s, err) : 0;
 }
 
+/* Scores the junctions of those variants of a window that have sites. */
+static int count_junctions(struct scoring *s, const struct window *w, struct bioinfer_error *err)
+{
+    const struct scores *all = s->tracker->scores;
+    int scorer = 0, st = 0;
+
+    while (scorer < all->n_scorers && all->scorers[scorer]->kind != SCORE_JUNCTIONS)
+        scorer++;
+    for (size_t i = 0; !st && i < s->n; i++) {
+        struct scored *x = &s->variants[i];
+        struct bioinfer_error why = {0};
+        if (x->status || !x->sites)
+            continue;
+        st = junctions_score(s->tracker, s->unit, s->places[i], w, &w->changes[i], x->sites,
+                             &x->blocks[scorer], &x->status, &why);
+        snprintf(x->why, sizeof x->why, "%s: %.900s", all->scorers[scorer]->name, why.text);
+        if (st)
+            *err = why;
+    }
+    return st;
+}
+
 /* Puts the results of the places of a window, in their order. */
 static int put_results(struct scoring *s, const struct window *w, struct bioinfer_error *err)
 {
@@ -315,7 +349,7 @@ static int run_window(struct tracker *t, struct unit *u, bool *last, struct bioi
     for (int64_t i = w.first; !st && i < w.first + w.n; i++)
         if (!u->of[i].status)
             s.places[s.n++] = &u->of[i];
-    if (!st && !(st = compute_window(&s, &w, err)))
+    if (!st && !(st = compute_window(&s, &w, err)) && !(st = count_junctions(&s, &w, err)))
         st = put_results(&s, &w, err);
     for (size_t i = 0; i < s.n; i++)
         free_scored(&s.variants[i]);

@@ -6,7 +6,7 @@
  *
  * Source: google-deepmind/alphagenome_research (commit 3f79219): model/variant_scoring/.
  *
- * Sections: alignment, rows, genes, contacts, polyadenylation, junctions. */
+ * Sections: alignment, rows, genes, contacts, polyadenylation, sites of junctions, junctions. */
 #include "scores_values.h"
 
 #include <math.h>
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK = 32, SITE_BLOCK = 4, JUNCTION_SITES = 256 };
+enum { BLOCK = 32, SITE_BLOCK = 4 };
 
 static int count(int n, int first, int most)
 {
@@ -258,6 +258,70 @@ int alleles_sites(const struct alleles *a, const int64_t (*ranges)[2], size_t n,
         for (int k = 0; k < m; k++)
             scores[t + k] = (float)best_split(ratios[k], n);
     }
+    return 0;
+}
+
+/* ---- sites of junctions ---- */
+
+static const float LEAST_SITE = 0.1F;
+
+struct candidate {
+    float p;
+    int32_t row;
+};
+
+static int by_probability(const void *a, const void *b)
+{
+    const struct candidate *x = a, *y = b;
+
+    return x->p != y->p ? (x->p > y->p ? -1 : 1) : (x->row > y->row) - (x->row < y->row);
+}
+
+static int by_row(const void *a, const void *b)
+{
+    const struct candidate *x = a, *y = b;
+
+    return (x->row > y->row) - (x->row < y->row);
+}
+
+/* Finds the rows where sites of a class may be. */
+static int64_t find_candidates(const struct alleles *a, const unsigned char *known, int class,
+                               struct candidate *of)
+{
+    int64_t n = 0;
+
+    for (int64_t row = 0; row < a->n_rows; row++) {
+        float largest, p;
+        const float *other;
+        if (!(known[row] & SITES_WANTED))
+            continue;
+        other = aligned(a, row, class, 1, &largest);
+        p = larger(a->reference[row * a->n_tracks + class], other ? *other : 0);
+        p = known[row] & 1 << class ? larger(p, 1) : p;
+        if (p >= LEAST_SITE)
+            of[n++] = (struct candidate){p, (int32_t)row};
+    }
+    return n;
+}
+
+int alleles_junction_sites(const struct alleles *a, const unsigned char *known, int64_t n,
+                           int32_t *sites)
+{
+    struct candidate *of;
+
+    if (!usable(a) || a->n_tracks < SITE_CLASSES || a->n_rows > INT32_MAX || !known || n < 1)
+        return BIOINFER_INVALID;
+    if (!(of = calloc((size_t)a->n_rows, sizeof *of)))
+        return BIOINFER_NOMEM;
+    for (int c = 0; c < SITE_CLASSES; c++) {
+        int64_t m = find_candidates(a, known, c, of);
+        qsort(of, (size_t)m, sizeof *of, by_probability);
+        m = m < n ? m : n;
+        qsort(of, (size_t)m, sizeof *of, by_row);
+        for (int64_t i = 0; i < n; i++)
+            sites[c * n + i] = i < m ? of[i].row : -1;
+    }
+    free(of);
     return 0;
 }
 

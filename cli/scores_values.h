@@ -58,6 +58,17 @@ enum { MOST_SITES = 256 };
 int alleles_sites(const struct alleles *alleles, const int64_t (*ranges)[2], size_t n,
                   float *scores);
 
+/* Chooses the sites [4, n] that junctions of both alleles are counted between: the n of each
+ * class with the largest probabilities that are 0.1 at least, in the order of rows, -1 behind
+ * the last; the first of equal ones. Alleles are the classes of splice sites, 4 tracks of them
+ * or more, and are aligned; a probability is that of the allele that has the larger one. known
+ * [n_rows]: bit c of a row is set where it is known to be a site of class c, with a probability
+ * of 1; bit 4 where sites are looked for at all. NOMEM. */
+int alleles_junction_sites(const struct alleles *alleles, const unsigned char *known, int64_t n,
+                           int32_t *sites);
+enum { JUNCTION_SITES = 256 }; /* so many of a class are scored, the first ones */
+enum { SITE_CLASSES = 4, SITES_WANTED = 1 << SITE_CLASSES };
+
 struct junction {
     int64_t start, end;  /* the intron, [start, end) of the window */
     const float *scores; /* [n_tracks / 2] absolute differences of ln(1e-7 + count), in float16 */

@@ -40,9 +40,9 @@ def show(name, numbers, result):
     print(name, *numbers, '=', *['%.9g' % x for x in np.asarray(result, np.float64).reshape(-1)])
 
 
-def read_gtf():
+def read_gtf(path=GTF):
     columns = 'Chromosome Source Feature Start End Score Strand Frame rest'.split()
-    t = pd.read_csv(GTF, sep='\t', comment='#', names=columns)
+    t = pd.read_csv(path, sep='\t', comment='#', names=columns)
     for key in ('gene_id', 'gene_type', 'gene_name', 'transcript_id', 'transcript_type'):
         t[key] = t.rest.str.extract('%s "([^"]*)"' % key)[0].fillna('')
     t['Start'] -= 1

@@ -32,6 +32,7 @@ OUTPUTS = {  # tracks: name, strand
     'splice_sites.1': [('donor', '+'), ('acceptor', '+'), ('donor', '-'), ('acceptor', '-'),
                        ('none', '.')],
     'splice_site_usage.1': [('U0', '+'), ('U1', '+'), ('U0', '-'), ('U1', '-')],
+    'splice_junctions.1': [('J0', '+'), ('J1', '+'), ('J0', '-'), ('J1', '-')],
 }
 CENTER = 'CenterMaskScorer(requested_output=%s, width=%d, aggregation_type=%s)'
 SPLICING = 'GeneMaskSplicingScorer(requested_output=%s, width=None)'
@@ -326,8 +327,57 @@ class Scores(unittest.TestCase):
         self.run_it('v.vcf', *self.use, '--scorers', 'center,gene,splicing,contact,polya',
                     '--polya', 'pas.tsv', '-o', 's.tsv')
         got = self.table('s.tsv')
-        self.compare(got, variants, self.arrays(variants, OUTPUTS))
+        self.compare(got, variants, self.arrays(variants, sorted({s[0] for s in SCORERS})))
         self.assertTrue(any(r['variant_scorer'] == 'PolyadenylationScorer()' for r in got))
+
+    def test_junctions(self):
+        """Rows of the released tool's own functions (tools/golden_junctions.py): of a substitution,
+        of insertions and a deletion at sites, and none of variants that no protein's gene has."""
+        golden = os.path.join(ROOT, 'tests', 'golden', 'alphagenome')
+        vcf = os.path.join(golden, 'junctions.vcf')
+        use = ('--genome', 'g.fa', '--gtf', os.path.join(golden, 'junctions.gtf'), '--targets',
+               't.tsv', '-q', '--scorers', 'junction')
+        self.run_it(vcf, *use, '-o', 's.tsv')
+        got = self.table('s.tsv')
+        lines = read(os.path.join(golden, 'junctions.tsv')).decode().splitlines()
+        columns = lines[0].split('\t')
+        self.assertEqual(len(got), len(lines) - 1)
+        for row, line in zip(got, lines[1:]):
+            want = dict(zip(columns, line.split('\t')))
+            self.assertEqual([row[c] for c in columns[:-1]], list(want.values())[:-1])
+            # a score is rounded to float16, and so is the tool's
+            self.assertAlmostEqual(float(row['raw_score']), float(want['raw_score']),
+                                   delta=2 ** -10 * float(want['raw_score']) + 1e-6, msg=row)
+            self.assertEqual(row['biosample_name'], 'of ' + row['track_name'])
+        self.assertGreater(len({r['variant_id'] for r in got}), 4)
+        self.run_it(vcf, *use, '-o', 'two.tsv', '--workers', '2')
+        self.assertEqual(read(self.path('two.tsv')), read(self.path('s.tsv')))
+        # a tissue is meant by the track of either strand, and is the same alone
+        self.run_it(vcf, *use, '-o', 'one.tsv', '--tracks', 'J1-')
+        for row in self.table('one.tsv'):
+            self.assertEqual(row['track_name'], 'J1')
+            self.assertIn(row, got)
+
+    def test_junctions_in_company(self):
+        """Variants that share a window, and other scorers, change no bytes of a variant's rows."""
+        at, gtf = self.genome, os.path.join(ROOT, 'tests', 'golden', 'alphagenome', 'junctions.gtf')
+        variants = [(13000, at[13000], alt) for alt in 'ACGT' if alt != at[13000]]
+        use = ('--genome', 'g.fa', '--gtf', gtf, '--targets', 't.tsv', '-q')
+        self.vcf(variants)
+        self.run_it('v.vcf', *use, '--scorers', 'recommended', '-o', 'all.tsv', '--cluster', '100',
+                    '--resume')
+        together = [r for r in self.table('all.tsv')
+                    if r['variant_scorer'] == 'SpliceJunctionScorer()']
+        scorers = list(dict.fromkeys(r['variant_scorer'] for r in self.table('all.tsv')))
+        self.assertEqual(scorers, [s for _, _, s in SCORERS[:11]] + ['SpliceJunctionScorer()'] +
+                         [s for _, _, s in SCORERS[12:]])
+        alone = []
+        for variant in variants:
+            self.vcf([variant], 'w.vcf')
+            self.run_it('w.vcf', *use, '--scorers', 'junction', '-o', 'alone.tsv')
+            alone += self.table('alone.tsv')
+        self.assertGreater(len(alone), 10)
+        self.assertEqual(together, alone)
 
     def test_a_job(self):
         """Clusters, journals, shards and workers give the bytes of a plain run."""
@@ -416,7 +466,8 @@ class Scores(unittest.TestCase):
                  '-o': 'x.tsv'}
         for change, code, words in (
                 ({'--scorers': 'gene,all'}, 64, "'all': expected recommended, center, gene"),
-                ({'--scorers': 'junction'}, 64, 'are not computed yet'),
+                ({'--scorers': 'junction', '--gtf': None}, 64,
+                 'the scorer junction needs genes: --gtf FILE'),
                 ({'--scorers': 'polya'}, 64, 'polya needs a table of sites: --polya FILE'),
                 ({'--gtf': None}, 64, 'the scorer gene needs genes: --gtf FILE'),
                 # the table that comes with bioinfer has the tracks of released weights
@@ -463,8 +514,9 @@ class Scores(unittest.TestCase):
                     '--organism', 'mouse', '--scorers', 'recommended', '--polya', 'pas.tsv', '-o',
                     'm.out.tsv')
         mouse = self.table('m.out.tsv')
+        scorers = [s for _, _, s in SCORERS if 'Poly' not in s]
         self.assertEqual(list(dict.fromkeys(r['variant_scorer'] for r in mouse)),
-                         [s for _, _, s in SCORERS if 'Poly' not in s])
+                         scorers[:11] + ['SpliceJunctionScorer()'] + scorers[11:])
 
 
 if __name__ == '__main__':
