@@ -233,6 +233,10 @@ struct bi_step_values {
 bi_value_id bi_layernorm_groups(struct bi_graph *g, bi_value_id x, bi_value_id w, bi_value_id b,
                                 int32_t groups, float eps);
 
+/* The derivative of rmsnorm by x [R, D]; w [D], dy [R, D]. */
+bi_value_id bi_rmsnorm_grad(struct bi_graph *g, bi_value_id x, bi_value_id w, bi_value_id dy,
+                            float eps);
+
 /* ---- whole-graph functions ---- */
 
 /* Appends the nodes that compute the derivative of the sum of all of y by x, from the gradients of

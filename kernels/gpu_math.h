@@ -48,9 +48,8 @@ DEV float log_(float x)
 /* z/2 (1 + erf(z / sqrt 2)) = max(z, 0) - t/2 erfc(t / sqrt 2), t = |z|; erfc is 2 to a
  * polynomial in t (coefficients of vf_gelu in cpu/math.h). z >= 0: 2 ulp; z < 0: 4e-8 absolute;
  * and what exp2_ is off. */
-DEV float gelu(float z)
+DEV float erfc_power(float t) /* log2 of erfc(t / sqrt 2) */
 {
-    const float a = z < 0 ? -z : z, t = a > 12.5f ? 12.5f : a; /* NaN stays */
     float q = -2.000289356e-08f;
     q = fma_(q, t, 6.443548273e-07f);
     q = fma_(q, t, -8.776383766e-06f);
@@ -61,7 +60,19 @@ DEV float gelu(float z)
     q = fma_(q, t, -5.250303447e-02f);
     q = fma_(q, t, -4.592021108e-01f);
     q = fma_(q, t, -1.151106119f);
-    return fma_(-0.5f * t, exp2_(q * t), z > 0 ? z : 0 * t);
+    return q * t;
+}
+DEV float gelu(float z)
+{
+    const float a = z < 0 ? -z : z, t = a > 12.5f ? 12.5f : a; /* NaN stays */
+    return fma_(-0.5f * t, exp2_(erfc_power(t)), z > 0 ? z : 0 * t);
+}
+/* The slope of gelu: the normal distribution and z times its density. */
+DEV float gelu_slope(float z)
+{
+    const float a = z < 0 ? -z : z, t = a > 12.5f ? 12.5f : a;
+    const float tail = 0.5f * exp2_(erfc_power(t)), p = z < 0 ? tail : 1 - tail;
+    return fma_(z, 0.398942280f * exp_(-0.5f * z * z), p);
 }
 
 /* The same for results that are rounded to f16, with two thirds of the instructions: 8e-6 of the

@@ -1,9 +1,10 @@
 /* track_grads.cu - derivatives of what stands between convolutions: norm_act_grad, pair_pool_grad,
- * pad_rows. Rows of gpu_rows.h. */
+ * pad_rows, unclip_grad. Rows of gpu_rows.h. */
 #include "gpu_rows.h"
 
 #include "gpu_norm_act.h"
 #include "track_grads.h"
+#include "track_rows.h"
 
 /* The slope of an activation at z. */
 DEV float slope(float z, int act)
@@ -101,5 +102,36 @@ KERNEL(pad_rows_f32, struct bi_pad_rows_params, ROW_THREADS, 4)
         const f32x4 zero = {0, 0, 0, 0};
         store4(p.y + r * p.ldy, c, p.width, whole,
                there ? load4(p.x + from * p.ldx, c, p.width, whole_x) : zero);
+    }
+}
+
+/* The slope of unclip at x, but for the mean. */
+DEV float unclip_slope(float x, float gain, float exponent)
+{
+    const float s = softplus(x) * gain, t = s + BI_UNCLIP_FROM;
+    const bool far = s > BI_UNCLIP_FROM;
+    const float u = far ? t * t * (0.25f / BI_UNCLIP_FROM) : s;
+    const float slope = gain * sigmoid(x) * (far ? t * (0.5f / BI_UNCLIP_FROM) : 1);
+    if (exponent == 1)
+        return slope;
+    return slope * exponent * exp_((exponent - 1) * log_(max_(u, 1.17549435e-38f)));
+}
+
+KERNEL(unclip_grad_f32, struct bi_unclip_grad_params, ROW_THREADS, 4)
+{
+    const int64_t r = my_row();
+    if (r >= bi_live_rows(p.counts, p.axis, p.rows))
+        return;
+    const bool whole_x = fours(p.x, p.ldx), whole_d = fours(p.dy, p.lddy);
+    const bool whole = fours(p.dx, p.lddx), vectors = ((u64)p.gain | (u64)p.mean) % 16 == 0;
+    for (int c = my_column(); c < p.width; c += 4 * ROW_LANES) {
+        const f32x4 x = load4(p.x + r * p.ldx, c, p.width, whole_x);
+        const f32x4 gain = load4(p.gain, c, p.width, vectors);
+        f32x4 d = load4(p.dy + r * p.lddy, c, p.width, whole_d) *
+                  load4(p.mean, c, p.width, vectors);
+#pragma GCC unroll 4
+        for (int i = 0; i < 4; i++)
+            d[i] *= unclip_slope(x[i], gain[i], p.exponent);
+        store4(p.dx + r * p.lddx, c, p.width, whole, d);
     }
 }

@@ -29,6 +29,18 @@ struct bi_pair_pool_grad_params {
     int32_t width;
 };
 
+/* The derivative of unclip (track_rows.h) by x, with s and u of x[r, c] as there:
+ *   dx[r, c] = mean[c] exponent u^(exponent - 1) u'(s) gain[c] sigmoid(x[r, c]) dy[r, c]
+ * u'(s) = s <= BI_UNCLIP_FROM ? 1 : (s + BI_UNCLIP_FROM) / (2 BI_UNCLIP_FROM) */
+struct bi_unclip_grad_params {
+    const struct bi_counts *counts;
+    const float *x, *gain, *mean, *dy;
+    float *dx;
+    int64_t ldx, lddy, lddx, rows;
+    int32_t axis, width;
+    float exponent;
+};
+
 /* y [rows, width] = x [n, width] from row `first` on, zeros in all other rows. */
 struct bi_pad_rows_params {
     const struct bi_counts *counts;

@@ -16,7 +16,9 @@ KERNEL(unary_grad_f32, struct bi_unary_grad_params, ROW_THREADS, 4)
 #pragma GCC unroll 4
         for (int i = 0; i < 4; i++) {
             const float s = sigmoid(x[i]), t = sigmoid(-x[i]);
-            d[i] *= p.function == BI_UNARY_SILU ? fma_(x[i] * s, t, s) : s * t;
+            d[i] *= p.function == BI_UNARY_GELU   ? gelu_slope(x[i])
+                    : p.function == BI_UNARY_SILU ? fma_(x[i] * s, t, s)
+                                                  : s * t;
         }
         store4(p.dx + r * p.lddx, c, p.width, whole, d);
     }

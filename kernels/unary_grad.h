@@ -4,7 +4,7 @@
 
 #include "unary.h"
 
-/* dx[r, c] = f'(x[r, c]) dy[r, c]; f is SIGMOID or SILU of enum bi_unary. */
+/* dx[r, c] = f'(x[r, c]) dy[r, c]; f is GELU, SIGMOID or SILU of enum bi_unary. */
 struct bi_unary_grad_params {
     const struct bi_counts *counts;
     const float *x, *dy;

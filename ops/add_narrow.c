@@ -44,11 +44,20 @@ bi_value_id bi_add_narrow(struct bi_graph *g, bi_value_id a, bi_value_id b)
     return bi_node_add(g, BI_OP_ADD_NARROW, BI_IN(a, b), NULL);
 }
 
+static void add_narrow_grad(struct bi_graph *g, const struct bi_node *node, const bi_value_id *dy,
+                            unsigned wanted, bi_value_id *dx)
+{
+    dx[0] = dy[0];
+    if (wanted & 2)
+        dx[1] = bi_columns(g, dy[0], 0, (int32_t)g->values[node->in[1]].shape[1]);
+}
+
 const struct bi_op bi_op_add_narrow = {
     .name = "add_narrow",
     .infer = add_narrow_infer,
     .launch = add_narrow_launch,
     .reference = add_narrow_reference,
     .cost = bi_cost_bytes,
+    .grad = add_narrow_grad,
     .required = 3,
 };

@@ -33,10 +33,24 @@ bi_value_id bi_columns(struct bi_graph *g, bi_value_id x, int32_t first, int32_t
     return bi_node_add(g, BI_OP_COLUMNS, BI_IN(x), BI_ATTRS(columns, .first = first, .n = n));
 }
 
+static void columns_grad(struct bi_graph *g, const struct bi_node *node, const bi_value_id *dy,
+                         unsigned wanted, bi_value_id *dx)
+{
+    const struct bi_value x = g->values[node->in[0]];
+    (void)wanted;
+    if (BI_ATTR(node, columns)->first) {
+        bi_graph_fail(g, BIOINFER_INTERNAL, "gradient: columns has none but of the first ones");
+        return;
+    }
+    dx[0] = bi_fill(g, BI_F32, x.axis, x.shape[0], x.shape[1], 0);
+    dx[0] = bi_add_narrow(g, dx[0], dy[0]);
+}
+
 const struct bi_op bi_op_columns = {
     .name = "columns",
     .infer = columns_infer,
     .cost = columns_cost,
+    .grad = columns_grad,
     .first = columns_first,
     .view = BI_VIEW_ELEMENTS,
     .required = 1,

@@ -45,11 +45,19 @@ bi_value_id bi_gelu(struct bi_graph *g, bi_value_id x)
     return bi_node_add(g, BI_OP_GELU, BI_IN(x), NULL);
 }
 
+static void gelu_grad(struct bi_graph *g, const struct bi_node *node, const bi_value_id *dy,
+                      unsigned wanted, bi_value_id *dx)
+{
+    (void)wanted;
+    dx[0] = bi_gelu_grad(g, node->in[0], dy[0]);
+}
+
 const struct bi_op bi_op_gelu = {
     .name = "gelu",
     .infer = bi_infer_like_first,
     .launch = gelu_launch,
     .reference = bi_ref_unary,
     .cost = bi_cost_bytes,
+    .grad = gelu_grad,
     .required = 1,
 };

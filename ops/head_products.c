@@ -66,11 +66,21 @@ bi_value_id bi_head_products(struct bi_graph *g, bi_value_id x, bi_value_id w, i
                        BI_ATTRS(head_products, .n_heads = n_heads, .blocks = blocks));
 }
 
+static void head_products_grad(struct bi_graph *g, const struct bi_node *node,
+                               const bi_value_id *dy, unsigned wanted, bi_value_id *dx)
+{
+    const struct bi_head_products_attr a = *BI_ATTR(node, head_products);
+    for (int k = 0; k < 2; k++)
+        if (wanted >> k & 1)
+            dx[k] = bi_head_products_grad(g, dy[0], node->in[1 - k], a.n_heads, a.blocks, k);
+}
+
 const struct bi_op bi_op_head_products = {
     .name = "head_products",
     .infer = head_products_infer,
     .launch = head_products_launch,
     .reference = head_products_reference,
     .cost = head_products_cost,
+    .grad = head_products_grad,
     .required = 3,
 };

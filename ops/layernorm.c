@@ -111,11 +111,12 @@ bi_value_id bi_layernorm_groups(struct bi_graph *g, bi_value_id x, bi_value_id w
 static void layernorm_grad(struct bi_graph *g, const struct bi_node *node, const bi_value_id *dy,
                            unsigned wanted, bi_value_id *dx)
 {
-    if (wanted != 1 || node->in[3] != BI_NONE || BI_ATTR(node, layernorm)->groups > 1) {
+    if (wanted != 1 || node->in[3] != BI_NONE) {
         bi_graph_fail(g, BIOINFER_INTERNAL, "gradient: layernorm has none but by plain rows");
         return;
     }
-    dx[0] = bi_layernorm_grad(g, node->in[0], node->in[1], dy[0], BI_ATTR(node, layernorm)->eps);
+    dx[0] = bi_layernorm_grad(g, node->in[0], node->in[1], dy[0], BI_ATTR(node, layernorm)->groups,
+                              BI_ATTR(node, layernorm)->eps);
 }
 
 const struct bi_op bi_op_layernorm = {

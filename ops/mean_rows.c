@@ -43,11 +43,22 @@ bi_value_id bi_mean_rows(struct bi_graph *g, bi_value_id x, int32_t n)
     return bi_node_add(g, BI_OP_MEAN_ROWS, BI_IN(x), BI_ATTRS(mean_rows, .n = n));
 }
 
+/* Each row of the run has its share. */
+static void mean_rows_grad(struct bi_graph *g, const struct bi_node *node, const bi_value_id *dy,
+                           unsigned wanted, bi_value_id *dx)
+{
+    const struct bi_value x = g->values[node->in[0]];
+    (void)wanted;
+    dx[0] = bi_upsample(g, bi_scale(g, dy[0], 1 / (float)BI_ATTR(node, mean_rows)->n),
+                        bi_fill(g, BI_F32, x.axis, x.shape[0], x.shape[1], 0));
+}
+
 const struct bi_op bi_op_mean_rows = {
     .name = "mean_rows",
     .infer = mean_rows_infer,
     .launch = mean_rows_launch,
     .reference = mean_rows_reference,
     .cost = bi_cost_bytes,
+    .grad = mean_rows_grad,
     .required = 1,
 };

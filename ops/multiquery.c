@@ -7,8 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "../kernels/multiquery.h"
-#include "shared.h"
+#include "multiquery_grad.h"
 
 static int multiquery_infer(struct bi_graph *g, struct bi_node *node, struct bioinfer_error *err)
 {
@@ -53,7 +52,7 @@ static void multiquery_launch(const struct bi_graph *g, const struct bi_node *no
 }
 
 /* Number i of a row of d numbers, rotated by a row of the table. */
-static double rotated(const float *x, const float *table, int32_t d, int32_t i)
+double bi_ref_rotated(const float *x, const float *table, int32_t d, int32_t i)
 {
     const int32_t half = d / 2, j = i % half;
     const double c = (double)table[j], s = (double)table[half + j];
@@ -61,14 +60,15 @@ static double rotated(const float *x, const float *table, int32_t d, int32_t i)
                     : (double)x[i] * c + (double)x[i - half] * s;
 }
 
-static double logit(const struct bi_multiquery_params *p, int64_t row, int32_t h, int64_t key)
+double bi_ref_multiquery_logit(const struct bi_multiquery_params *p, int64_t row, int32_t h,
+                               int64_t key)
 {
     const int64_t i = row % p->n, j = key % p->n, side = p->n / p->pool;
     const float *q = p->q + row * p->ldq + h * p->d, *k = p->k + key * p->ldk;
     double sum = 0;
     for (int32_t c = 0; c < p->d; c++)
-        sum += p->table ? rotated(q, p->table + i * p->d, p->d, c) *
-                              rotated(k, p->table + j * p->d, p->d, c)
+        sum += p->table ? bi_ref_rotated(q, p->table + i * p->d, p->d, c) *
+                              bi_ref_rotated(k, p->table + j * p->d, p->d, c)
                         : (double)q[c] * (double)k[c];
     sum *= (double)p->scale;
     if (p->bias) {
@@ -86,9 +86,9 @@ static void multiquery_reference(const void *params)
             const int64_t first = r - r % p->n;
             double most = -INFINITY, total = 0, sum[BI_MULTIQUERY_VALUE] = {0};
             for (int64_t j = first; j < first + p->n; j++)
-                most = fmax(most, logit(p, r, h, j));
+                most = fmax(most, bi_ref_multiquery_logit(p, r, h, j));
             for (int64_t j = first; j < first + p->n; j++) {
-                const double e = exp(logit(p, r, h, j) - most);
+                const double e = exp(bi_ref_multiquery_logit(p, r, h, j) - most);
                 total += e;
                 for (int32_t c = 0; c < p->e; c++)
                     sum[c] += e * (double)p->v[j * p->ldv + c];
@@ -132,12 +132,26 @@ bi_value_id bi_multiquery(struct bi_graph *g, const bi_value_id in[5], int32_t n
                                 .scale = scale, .cap = cap));
 }
 
+static void multiquery_grad(struct bi_graph *g, const struct bi_node *node, const bi_value_id *dy,
+                            unsigned wanted, bi_value_id *dx)
+{
+    bi_value_id in[7];
+    memcpy(in, node->in, 5 * sizeof *in);
+    in[5] = dy[0];
+    dx[0] = bi_multiquery_grad(g, in, node, &in[6]);
+    if (wanted & 6)
+        dx[1] = bi_multiquery_grad_keys(g, in, node, &dx[2]);
+    if (wanted & 16)
+        dx[4] = bi_multiquery_grad_bias(g, in, node);
+}
+
 const struct bi_op bi_op_multiquery = {
     .name = "multiquery",
     .infer = multiquery_infer,
     .launch = multiquery_launch,
     .reference = multiquery_reference,
     .cost = multiquery_cost,
+    .grad = multiquery_grad,
     .required = 7,
     .half = {.out = 1, .in = 7, .all = 7},
     .half_of = multiquery_half_of,

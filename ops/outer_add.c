@@ -47,11 +47,26 @@ bi_value_id bi_outer_add(struct bi_graph *g, bi_value_id x, bi_value_id a, bi_va
     return bi_node_add(g, BI_OP_OUTER_ADD, BI_IN(x, a, b), NULL);
 }
 
+/* Sums over the rows and over the columns of the grid. Those over columns are twice the sums over
+ * rows of the symmetric grid, less those over rows. */
+static void outer_add_grad(struct bi_graph *g, const struct bi_node *node, const bi_value_id *dy,
+                           unsigned wanted, bi_value_id *dx)
+{
+    const int64_t n = g->values[node->in[0]].shape[0] / g->values[node->in[1]].shape[0];
+    dx[0] = dy[0];
+    if (!(wanted & 6))
+        return;
+    dx[1] = bi_scale(g, bi_mean_rows(g, dy[0], (int32_t)n), (float)n);
+    dx[2] = bi_mean_rows(g, bi_symmetrise(g, dy[0], (int32_t)n), (int32_t)n);
+    dx[2] = bi_add(g, bi_scale(g, dx[2], 2 * (float)n), bi_scale(g, dx[1], -1));
+}
+
 const struct bi_op bi_op_outer_add = {
     .name = "outer_add",
     .infer = outer_add_infer,
     .launch = outer_add_launch,
     .reference = outer_add_reference,
     .cost = bi_cost_bytes,
+    .grad = outer_add_grad,
     .required = 7,
 };

@@ -28,12 +28,23 @@ bi_value_id bi_rmsnorm(struct bi_graph *g, bi_value_id x, bi_value_id w, float e
     return bi_node_add(g, BI_OP_RMSNORM, BI_IN(x, w), BI_ATTRS(rmsnorm, .eps = eps));
 }
 
+static void rmsnorm_grad(struct bi_graph *g, const struct bi_node *node, const bi_value_id *dy,
+                         unsigned wanted, bi_value_id *dx)
+{
+    if (wanted != 1) {
+        bi_graph_fail(g, BIOINFER_INTERNAL, "gradient: rmsnorm has none but by its rows");
+        return;
+    }
+    dx[0] = bi_rmsnorm_grad(g, node->in[0], node->in[1], dy[0], BI_ATTR(node, rmsnorm)->eps);
+}
+
 const struct bi_op bi_op_rmsnorm = {
     .name = "rmsnorm",
     .infer = rmsnorm_infer,
     .launch = rmsnorm_launch,
     .reference = bi_ref_layernorm,
     .cost = bi_cost_bytes,
+    .grad = rmsnorm_grad,
     .required = 3,
     .half = {.out = 1},
 };

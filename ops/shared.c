@@ -88,6 +88,11 @@ void bi_launch_unary_grad(const struct bi_graph *g, const struct bi_node *node,
               .width = (int32_t)x->shape[1], .function = function);
 }
 
+static double gelu_slope(double x)
+{
+    return 0.5 * erfc(-x * 0.70710678118654752440) + x * exp(-x * x / 2) * 0.39894228040143267794;
+}
+
 void bi_ref_unary_grad(const void *params)
 {
     const struct bi_unary_grad_params *p = params;
@@ -95,7 +100,9 @@ void bi_ref_unary_grad(const void *params)
     for (int64_t r = 0; r < rows; r++)
         for (int32_t c = 0; c < p->width; c++) {
             const double x = (double)p->x[r * p->ldx + c], s = 1 / (1 + exp(-x));
-            const double d = p->function == BI_UNARY_SILU ? s + x * s * (1 - s) : s * (1 - s);
+            const double d = p->function == BI_UNARY_GELU   ? gelu_slope(x)
+                             : p->function == BI_UNARY_SILU ? s + x * s * (1 - s)
+                                                            : s * (1 - s);
             p->dx[r * p->lddx + c] = (float)(d * (double)p->dy[r * p->lddy + c]);
         }
 }

@@ -24,15 +24,9 @@ BI_INLINE vf vf_exp(vf x)
     return vf_scale2(vf_add(q, vf_set1(1.0f)), n);
 }
 
-/* gelu(z) = z/2 (1 + erf(z / sqrt 2)), as max(z, 0) - t/2 erfc(t / sqrt 2) with t = |z|: no
- * cancellation where z < 0. erfc is a power of two whose exponent is a polynomial in t.
- * Error: z >= 0: 2.5 ulp. z < 0: 4.2 ulp to -1, 14 ulp to -3; below -3, where gelu > -0.0041,
- * 5e-9 absolute. z/2 (1 + erf) in floats is off by up to 1e-7 there, even with a perfect erf. */
-BI_INLINE vf vf_gelu(vf z)
+/* erfc(t / sqrt 2) / 2, t in [0, 11.5]: a power of two whose exponent is a polynomial in t. */
+BI_INLINE vf vf_half_erfc(vf t)
 {
-    /* gelu(-11.5) = -1e-35 stands for all below it: no denormals arise, which are slow. In
-     * this order for NaN. */
-    vf t = vf_min(vf_set1(11.5f), vf_abs(z));
     vf q = vf_set1(-2.000289356e-08f);
     q = vf_fma(q, t, vf_set1(6.443548273e-07f));
     q = vf_fma(q, t, vf_set1(-8.776383766e-06f));
@@ -52,7 +46,28 @@ BI_INLINE vf vf_gelu(vf z)
     e = vf_fma(e, f, vf_set1(0.5f * 2.402224243e-01f));
     e = vf_fma(e, f, vf_set1(0.5f * 6.931470037e-01f));
     e = vf_fma(e, f, vf_set1(0.5f));
-    return vf_fnma(t, vf_scale2_normal(e, n), vf_max(vf_zero(), z));
+    return vf_scale2_normal(e, n);
+}
+
+/* gelu(z) = z/2 (1 + erf(z / sqrt 2)), as max(z, 0) - t/2 erfc(t / sqrt 2) with t = |z|: no
+ * cancellation where z < 0.
+ * Error: z >= 0: 2.5 ulp. z < 0: 4.2 ulp to -1, 14 ulp to -3; below -3, where gelu > -0.0041,
+ * 5e-9 absolute. z/2 (1 + erf) in floats is off by up to 1e-7 there, even with a perfect erf. */
+BI_INLINE vf vf_gelu(vf z)
+{
+    /* gelu(-11.5) = -1e-35 stands for all below it: no denormals arise, which are slow. In
+     * this order for NaN. */
+    const vf t = vf_min(vf_set1(11.5f), vf_abs(z));
+    return vf_fnma(t, vf_half_erfc(t), vf_max(vf_zero(), z));
+}
+
+/* The slope of gelu, P(z) + z e^(-z^2 / 2) / sqrt(2 pi); P is the normal distribution. */
+BI_INLINE vf vf_gelu_slope(vf z)
+{
+    const vf t = vf_min(vf_set1(11.5f), vf_abs(z)), tail = vf_half_erfc(t);
+    const vf p = vf_select(vf_lt(z, vf_zero()), tail, vf_sub(vf_set1(1), tail));
+    const vf density = vf_mul(vf_exp(vf_mul(vf_mul(z, z), vf_set1(-0.5f))), vf_set1(0.398942280f));
+    return vf_fma(z, density, p);
 }
 
 /* log(1 + e^z) = max(z, 0) + log(1 + e), e = e^-|z| in (0, 1], the logarithm as twice the

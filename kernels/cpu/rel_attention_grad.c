@@ -5,30 +5,10 @@
  * from them runs over partners in their order, so a row does not depend on its task. */
 #include "../rel_attention_grad.h"
 
-#include <float.h>
-
 #include "entries.h"
-#include "math.h"
-#include "rows.h"
+#include "grad_rows.h"
 
 enum { EACH = 32 };
-
-BI_INLINE float dot(const float *a, const float *b, int n)
-{
-    vf sum = vf_zero();
-    for (int c = 0; c < n; c += VW)
-        sum = vf_fma(vf_load_n(a + c, lanes(c, n)), vf_load_n(b + c, lanes(c, n)), sum);
-    return vf_hsum(sum);
-}
-
-/* y += x by. */
-BI_INLINE void add_row(float *y, const float *x, float by, int n)
-{
-    for (int c = 0; c < n; c += VW) {
-        const int k = lanes(c, n);
-        vf_store_n(y + c, vf_fma(vf_load_n(x + c, k), vf_set1(by), vf_load_n(y + c, k)), k);
-    }
-}
 
 /* y = x by + z. */
 BI_INLINE void scaled_row(float *y, const float *x, float by, const float *z, int n)
@@ -61,25 +41,6 @@ int64_t BI_ISA_NAME(rel_attention_grad_tasks)(const void *params, int n_threads)
     const struct bi_rel_attention_grad_params *p = params;
     (void)n_threads;
     return ((int64_t)p->n_queries + EACH - 1) / EACH * p->n_heads * p->n_windows;
-}
-
-/* z[n] becomes e^(z - its largest), which is returned; *total: their sum. */
-static float exponentials(float *z, int n, float *total)
-{
-    vf most = vf_set1(-FLT_MAX), sum = vf_zero();
-    for (int j = 0; j < n; j += VW) {
-        const int k = lanes(j, n);
-        most = vf_max(most, vf_select(vm_first(k), vf_load_n(z + j, k), most));
-    }
-    const float top = vf_hmax(most);
-    for (int j = 0; j < n; j += VW) {
-        const int k = lanes(j, n);
-        const vf e = vf_exp(vf_sub(vf_load_n(z + j, k), vf_set1(top)));
-        vf_store_n(z + j, e, k);
-        sum = vf_add(sum, vf_select(vm_first(k), e, vf_zero()));
-    }
-    *total = vf_hsum(sum);
-    return top;
 }
 
 static void grad_query(const struct bi_rel_attention_grad_params *p, int64_t window, int h, int i,

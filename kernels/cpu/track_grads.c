@@ -1,7 +1,11 @@
 /* track_grads.c - derivatives of what stands between convolutions: norm_act_grad, pair_pool_grad,
- * pad_rows. A task is a run of rows (rows.h). */
+ * pad_rows, unclip_grad. A task is a run of rows (rows.h). */
 #include "../track_grads.h"
+
+#include <float.h>
+
 #include "../norm_act.h"
+#include "../track_rows.h"
 #include "entries.h"
 #include "math.h"
 #include "rows.h"
@@ -159,6 +163,41 @@ void BI_ISA_NAME(pad_rows_run)(const void *params, int64_t task, int64_t n_tasks
     }
 }
 
+/* ---- unclip_grad ---- */
+
+ROW_TASKS(unclip_grad)
+
+/* The slope of unclip at x, but for the mean. */
+BI_INLINE vf unclip_slope(vf x, vf gain, float exponent)
+{
+    const vf from = vf_set1(BI_UNCLIP_FROM), s = vf_mul(vf_softplus(x), gain), t = vf_add(s, from);
+    const vm far = vf_gt(s, from);
+    const vf u = vf_select(far, vf_mul(vf_mul(t, t), vf_set1(0.25f / BI_UNCLIP_FROM)), s);
+    const vf du = vf_select(far, vf_mul(t, vf_set1(0.5f / BI_UNCLIP_FROM)), vf_set1(1));
+    const vf slope = vf_mul(vf_mul(gain, sigmoid(x)), du);
+    if (exponent == 1)
+        return slope;
+    const vf power = vf_mul(vf_set1(exponent - 1), vf_log(vf_max(vf_set1(FLT_MIN), u)));
+    return vf_mul(slope, vf_mul(vf_set1(exponent), vf_exp(power)));
+}
+
+void BI_ISA_NAME(unclip_grad_run)(const void *params, int64_t task, int64_t n_tasks, void *scratch)
+{
+    const struct bi_unclip_grad_params *p = params;
+    const struct rows rows = task_rows(task, bi_live_rows(p->counts, p->axis, p->rows), p->width);
+    (void)n_tasks;
+    (void)scratch;
+    for (int64_t r = rows.first; r < rows.end; r++)
+        for (int c = 0; c < p->width; c += VW) {
+            const int n = lanes(c, p->width);
+            const vf slope = unclip_slope(vf_load_n(p->x + r * p->ldx + c, n),
+                                          vf_load_n(p->gain + c, n), p->exponent);
+            const vf d = vf_mul(vf_load_n(p->dy + r * p->lddy + c, n), vf_load_n(p->mean + c, n));
+            vf_store_n(p->dx + r * p->lddx + c, vf_mul(d, slope), n);
+        }
+}
+
+BI_CPU_ENTRY(unclip_grad)
 BI_CPU_ENTRY(norm_act_grad)
 BI_CPU_ENTRY(pair_pool_grad)
 BI_CPU_ENTRY(pad_rows)

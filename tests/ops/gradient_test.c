@@ -342,8 +342,60 @@ static bi_value_id build_tracks(struct fix *f, bi_value_id *x, bi_value_id *rows
     return bi_scale(g, bi_windows(g, z, 1, 4, 1), 8);
 }
 
+enum { PLACES = 4, POOL = 2, WIDE = 8, GRID = 4 }; /* PLACES POOL = ROWS - 1 */
+
+static bi_value_id rms(struct fix *f, bi_value_id x, int64_t n)
+{
+    x = bi_rmsnorm(f->g, x, weight(f, 1, n, 1, 1), 1e-3f);
+    return bi_add(f->g, x, weight(f, 1, n, 1, 0));
+}
+
+/* Values of pairs of places, from the mean rows of x: by products, by distances, by both places,
+ * and by attention of each row over its columns. */
+static bi_value_id pairs_of(struct fix *f, bi_value_id x)
+{
+    struct bi_graph *g = f->g;
+    const bi_value_id s = rms(f, bi_mean_rows(g, x, POOL), WIDE), active = bi_gelu(g, s);
+    const bi_value_id q = times(f, s, HEADS * KEY, WIDE), k = times(f, s, HEADS * KEY, WIDE);
+    const bi_value_id distances = weight(f, 2, 5, HEADS * KEY, 0);
+    bi_value_id in[5], y = bi_head_products(g, q, k, HEADS, 1);
+    y = bi_grid_logits(g, y, bi_head_products(g, q, distances, HEADS, 1),
+                       bi_head_products(g, k, distances, HEADS, 1), weight(f, 1, 2, 1, 1), HEADS);
+    y = bi_outer_add(g, times(f, y, GRID, HEADS), times(f, active, GRID, WIDE),
+                     times(f, active, GRID, WIDE));
+    in[0] = times(f, y, GRID, GRID);
+    in[1] = times(f, y, GRID, GRID);
+    in[2] = times(f, y, GRID, GRID);
+    in[3] = in[4] = BI_NONE;
+    return bi_add(g, y, bi_multiquery(g, in, 1, PLACES, 0.5f, 0));
+}
+
+/* All that stands in models with pairs beside their rows, from x as build_tracks() has it. */
+static bi_value_id build_pairs(struct fix *f, bi_value_id *x, bi_value_id *rows)
+{
+    struct bi_graph *g = f->g;
+    bi_value_id in[5], y, z;
+    *rows = bi_embedding(g, weight(f, 2, V, COLUMNS, 0),
+                         bi_input(g, "bases", BI_I32, BI_AXIS_FIXED, ROWS));
+    *x = bi_scale_rows(g, *rows, bi_input(g, "scale", BI_F32, BI_AXIS_FIXED, ROWS));
+    z = bi_windows(g, *x, 1, ROWS - 1, 1);
+    y = bi_add_narrow(g, times(f, z, WIDE, COLUMNS), bi_columns(g, z, 0, 4));
+    in[0] = bi_layernorm_groups(g, times(f, y, HEADS * GRID, WIDE),
+                                weight(f, 1, HEADS * GRID, 1, 1), weight(f, 1, HEADS * GRID, 1, 0),
+                                HEADS, 1e-3f);
+    in[1] = bi_layernorm(g, times(f, y, GRID, WIDE), weight(f, 1, GRID, 1, 1), BI_NONE, 1e-3f);
+    in[2] = bi_layernorm(g, times(f, y, 5, WIDE), weight(f, 1, 5, 1, 1), BI_NONE, 1e-3f);
+    in[3] = weight(f, 2, ROWS - 1, GRID, 0);
+    in[4] = times(f, bi_gelu(g, rms(f, pairs_of(f, y), GRID)), HEADS, GRID);
+    y = times(f, bi_multiquery(g, in, HEADS, ROWS - 1, 0.5f, 2), 2, HEADS * 5);
+    y = bi_unclip(g, bi_scale(g, y, 8), weight(f, 1, 2, 1, 1), weight(f, 1, 2, 1, 1), 1.25f);
+    return bi_scale(g, bi_windows(g, y, 1, 4, 1), 2);
+}
+
+typedef bi_value_id build_fn(struct fix *f, bi_value_id *x, bi_value_id *rows);
+
 /* The sum of y, and where wanted its derivative by each scale. */
-static double sum_of_tracks(const float scale[ROWS], double *by_scale)
+static double sum_of_tracks(build_fn *build_it, const float scale[ROWS], double *by_scale)
 {
     struct fix f;
     struct bi_memory_plan plan = {0};
@@ -351,7 +403,7 @@ static double sum_of_tracks(const float scale[ROWS], double *by_scale)
     double sum = 0;
     fix_open(&f);
     memcpy(f.x.scale, scale, ROWS * sizeof *scale);
-    y = build_tracks(&f, &x, &rows);
+    y = build_it(&f, &x, &rows);
     output(&f, y);
     if (by_scale) {
         d = bi_scale(f.g, bi_graph_gradient(f.g, y, x), 1);
@@ -378,19 +430,19 @@ static double sum_of_tracks(const float scale[ROWS], double *by_scale)
     return sum;
 }
 
-static void tracks_have_gradients(void)
+static void check_gradients(build_fn *build_it)
 {
     float scale[ROWS];
     double have[ROWS], largest = 0;
     for (int i = 0; i < ROWS; i++)
         scale[i] = 1 + 0.2f * (float)i;
-    sum_of_tracks(scale, have);
+    sum_of_tracks(build_it, scale, have);
     for (int i = 0; i < ROWS; i++) {
         const float at = scale[i], h = 0.015625f;
         double y[4], want;
         for (int k = 0; k < 4; k++) {
             scale[i] = at + h * (float)(k < 2 ? k - 2 : k - 1);
-            y[k] = sum_of_tracks(scale, NULL);
+            y[k] = sum_of_tracks(build_it, scale, NULL);
         }
         scale[i] = at;
         want = (8 * (y[2] - y[1]) - (y[3] - y[0])) / (12 * (double)h);
@@ -402,15 +454,25 @@ static void tracks_have_gradients(void)
         fprintf(stderr, "    the largest is %g\n", largest);
 }
 
+static void tracks_have_gradients(void)
+{
+    check_gradients(build_tracks);
+}
+
+static void pairs_have_gradients(void)
+{
+    check_gradients(build_pairs);
+}
+
 static void what_has_none_is_named(void)
 {
     struct bioinfer_error err = {0};
     struct fix f;
     fix_open(&f);
-    bi_value_id x = embedding(&f, 8), y = bi_gelu(f.g, x);
+    bi_value_id x = embedding(&f, 8), y = bi_row_softmax(f.g, x);
     CHECK_EQ(bi_graph_gradient(f.g, y, x), BI_NONE);
     CHECK_EQ(bi_graph_status(f.g, &err), BIOINFER_INTERNAL);
-    CHECK_HAS(err.text, "gelu");
+    CHECK_HAS(err.text, "row_softmax");
     bi_graph_free(&f.g);
     fix_open(&f);
     x = embedding(&f, 8);
@@ -429,6 +491,7 @@ int main(void)
     TEST(edges_have_derivatives);
     TEST(graphs_have_gradients);
     TEST(tracks_have_gradients);
+    TEST(pairs_have_gradients);
     TEST(what_has_none_is_named);
     return test_report();
 }

@@ -62,11 +62,20 @@ bi_value_id bi_grid_logits(struct bi_graph *g, bi_value_id s, bi_value_id p, bi_
                        BI_ATTRS(grid_logits, .n_heads = n_heads));
 }
 
+static void grid_logits_grad(struct bi_graph *g, const struct bi_node *node, const bi_value_id *dy,
+                             unsigned wanted, bi_value_id *dx)
+{
+    const int64_t n = g->values[node->in[0]].shape[1] / BI_ATTR(node, grid_logits)->n_heads;
+    (void)wanted;
+    bi_grid_logits_grad(g, dy[0], node->in[3], n, dx);
+}
+
 const struct bi_op bi_op_grid_logits = {
     .name = "grid_logits",
     .infer = grid_logits_infer,
     .launch = grid_logits_launch,
     .reference = grid_logits_reference,
     .cost = bi_cost_bytes,
+    .grad = grid_logits_grad,
     .required = 15,
 };

@@ -48,11 +48,22 @@ bi_value_id bi_unclip(struct bi_graph *g, bi_value_id x, bi_value_id gain, bi_va
                        BI_ATTRS(unclip, .exponent = exponent));
 }
 
+static void unclip_grad(struct bi_graph *g, const struct bi_node *node, const bi_value_id *dy,
+                        unsigned wanted, bi_value_id *dx)
+{
+    const bi_value_id in[] = {node->in[0], node->in[1], node->in[2], dy[0]};
+    if (wanted != 1)
+        bi_graph_fail(g, BIOINFER_INTERNAL, "gradient: unclip has none by its gain or mean");
+    else
+        dx[0] = bi_unclip_grad(g, in, BI_ATTR(node, unclip)->exponent);
+}
+
 const struct bi_op bi_op_unclip = {
     .name = "unclip",
     .infer = unclip_infer,
     .launch = unclip_launch,
     .reference = unclip_reference,
     .cost = bi_cost_bytes,
+    .grad = unclip_grad,
     .required = 7,
 };
