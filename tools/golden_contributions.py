@@ -3,15 +3,24 @@
 
     golden_contributions.py enformer FOLDER      needs torch, enformer-pytorch, safetensors
     golden_contributions.py borzoi FOLDER        needs torch, safetensors
+    golden_contributions.py alphagenome FOLDER PORT        needs torch, safetensors
 
 FOLDER holds the weights, config.json and window.fa that golden_tracks.py wrote, and gets
 contributions.npy [window, 4]: the derivative by the one-hot input of the mean of tracks 1 and 3 of
 the human head over the bins of the 256 bases in the middle. Borzoi is stated here once more, in
 the operations of PyTorch.
+
+Of AlphaGenome FOLDER is what golden_alphagenome.py PORT FOLDER small wrote, and gets
+contributions.fa and contributions.HEAD.npy for a few heads; tracks are 0 and 1. The window is
+another one than that of the tracks, in which two rows of a maximum are equal up to rounding. The
+port runs in float64: what its source turns to float32 is turned to float64, but for positions,
+widths of classes and frequencies.
 """
+import importlib
 import json
 import os
 import sys
+import tempfile
 
 from usage import usage
 
@@ -26,8 +35,8 @@ TRACKS = [1, 3]
 MIDDLE = 256
 
 
-def one_hot(folder):
-    with open(os.path.join(folder, 'window.fa'), encoding='ascii') as f:
+def one_hot(folder, name='window.fa'):
+    with open(os.path.join(folder, name), encoding='ascii') as f:
         s = ''.join(line.strip() for line in f if line[0] != '>').upper()
     x = torch.zeros(len(s), 4, dtype=torch.float64)
     for i, base in enumerate('ACGT'):
@@ -127,6 +136,51 @@ def borzoi(folder, config, x):
     return y, config['seq_length'] // (config['bins_to_return'] + 2 * cut)
 
 
+SEED = 13
+HEADS = ('human.chip_tf.128', 'human.rna_seq.1', 'human.splice_site_usage.1')
+
+
+def double_port(port, folder):
+    """The model of the port in the small configuration, which computes in float64."""
+    import golden_alphagenome as golden
+    with tempfile.TemporaryDirectory() as copy:
+        sources = os.path.join(copy, 'port')
+        for name in ('attention', 'config', 'convolutions', 'embeddings', 'heads', 'layers',
+                     'model', os.path.join('utils', 'splicing')):
+            with open(os.path.join(port, name + '.py'), encoding='utf-8') as f:
+                text = f.read()
+            path = os.path.join(sources, name + '.py')
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, 'w', encoding='utf-8') as f:
+                f.write(text.replace('.float()', '.double()'))
+        make = golden.reduced(sources, os.path.join(copy, 'reduced'), golden.SIZES['small'])
+        config = importlib.import_module('alphagenome_pytorch.config')
+    policy = config.DtypePolicy(*3 * [torch.float64])
+    model = make(dtype_policy=policy)
+    model.load_state_dict({k: v.double() for k, v in load(folder).items()})
+    return model.eval().double()
+
+
+def alphagenome(folder, port):
+    from golden_tracks import sequence, write_window
+    write_window(os.path.join(folder, 'contributions.fa'), sequence(8192, SEED))
+    model, x = double_port(port, folder), one_hot(folder, 'contributions.fa')
+    for name in HEADS:
+        organism, output, resolution = name.split('.')
+        index = torch.tensor([('human', 'mouse').index(organism)])
+        e1, e128, _, _ = model._compute_embeddings_ncl(x[None], index)
+        if output == 'splice_site_usage':
+            y = model.splice_sites_usage_head(e1, index)['predictions']
+        else:
+            y = model.heads[output]({1: e1, 128: e128}, index)[int(resolution)]
+        y = y[0].reshape(-1, y.shape[-1])
+        x.grad = None
+        y[middle(len(y), int(resolution))][:, :2].mean().backward()
+        np.save(os.path.join(folder, 'contributions.%s.npy' % name),
+                x.grad.numpy().astype(np.float32))
+        print(name, x.grad.shape, float(x.grad.abs().max()))
+
+
 def main(family, folder):
     with open(os.path.join(folder, 'config.json'), encoding='utf-8') as f:
         config = json.load(f)
@@ -140,6 +194,9 @@ def main(family, folder):
 
 
 if __name__ == '__main__':
-    if len(sys.argv) != 3 or sys.argv[1] not in ('enformer', 'borzoi'):
+    if len(sys.argv) == 4 and sys.argv[1] == 'alphagenome':
+        alphagenome(*sys.argv[2:])
+    elif len(sys.argv) == 3 and sys.argv[1] in ('enformer', 'borzoi'):
+        main(*sys.argv[1:])
+    else:
         sys.exit(__doc__)
-    main(*sys.argv[1:])

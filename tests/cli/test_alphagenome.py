@@ -60,11 +60,21 @@ class AlphaGenome(unittest.TestCase):
         self.assertEqual(r.returncode, code, r.stderr)
         return r
 
-    def test_contributions_are_refused(self):
-        r = self.run_it('i.bed', '--genome', 'g.fa', '--head', 'human.dnase.128', '--contributions',
-                        '--tracks', '0', '-o', 'x.npz', code=64)
-        self.assertIn('contributions to head human.dnase.128: gradient: unclip has none', r.stderr)
-        self.assertFalse(os.path.exists(self.path('x.npz')))
+    def test_contributions(self):
+        self.run_it(os.path.join(self.model, 'contributions.fa'), '--head', 'human.chip_tf.128',
+                    '--contributions', '--tracks', '0,1', '-o', 'c.npz')
+        got = {name.split('/')[-1]: array for name, array in npz(self.path('c.npz')).items()}
+        shape, want = self.golden('contributions.human.chip_tf.128')
+        self.assertEqual(got['gradient'][0], shape)
+        self.assertEqual(got['contributions'][0], (WINDOW,))
+        most = max(abs(x) for x in want)
+        self.assertTrue(all(abs(x - y) <= 1e-4 * most for x, y in zip(got['gradient'][1], want)))
+        for head, why in (('human.contact_maps.2048', 'pairs, which have no derivative'),
+                          ('human.splice_junctions.1', 'pairs, which have no derivative')):
+            r = self.run_it('i.bed', '--genome', 'g.fa', '--head', head, '--contributions',
+                            '--tracks', '0', '-o', 'x.npz', code=64)
+            self.assertIn(why, r.stderr)
+            self.assertFalse(os.path.exists(self.path('x.npz')))
 
     def golden(self, name):
         return npy(os.path.join(self.model, name + '.npy'))

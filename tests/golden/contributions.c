@@ -1,10 +1,11 @@
 /* contributions.c - derivatives of tracks by the bases of a window, against automatic
  * differentiation in float64.
  *
- *   contributions FOLDER GATE [--device NAME] [--no-rule NAMES] [--positions NAME]
+ *   contributions FOLDER GATE [--device NAME] [--no-rule NAMES] [--positions NAME] [--head NAME]
  *
  * FOLDER: weights, window.fa, contributions.npy (tools/golden_contributions.py): tracks 1 and 3 of
- * the first head, bins in the middle. GATE: the relative error in the 2-norm. */
+ * the first head, bins in the middle. Of a head that is named contributions.fa and
+ * contributions.NAME.npy, tracks 0 and 1. GATE: the relative error in the 2-norm. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,12 +16,13 @@
 
 enum { BASES = 4, COPIES = 3 };
 
-static const int tracks[] = {1, 3};
+static const int tracks[] = {1, 3}, tracks_of_head[] = {0, 1};
 static const char letters[] = "ACGTacgt";
 
 struct run {
     bioinfer_model *model;
-    const char *no_rules, *bases;
+    const char *no_rules, *bases, *head;
+    const int *tracks;
     char *shuffled; /* another window of the same length */
     int64_t window;
     size_t n_read, n_done, n;
@@ -70,9 +72,9 @@ static int take(void *user, const struct bioinfer_result *r, struct bioinfer_err
 
 static void open_and_run(struct run *run, size_t n)
 {
-    struct bioinfer_contributions_params p = BIOINFER_PARAMS(struct bioinfer_contributions_params,
-                                                             .tracks = tracks, .n_tracks = 2,
-                                                             .no_rules = run->no_rules);
+    struct bioinfer_contributions_params p = BIOINFER_PARAMS(
+        struct bioinfer_contributions_params, .head = run->head, .tracks = run->tracks,
+        .n_tracks = 2, .no_rules = run->no_rules);
     struct bioinfer_tracks_info info = {.struct_size = sizeof info};
     struct bioinfer_error err = {0};
     bioinfer_task *t = NULL;
@@ -93,11 +95,11 @@ static void open_and_run(struct run *run, size_t n)
     bioinfer_task_close(&t);
 }
 
-static char *read_bases(const char *folder)
+static char *read_bases(const char *folder, const char *name)
 {
     char path[512], line[256], *bases = calloc(1, 1 << 20);
     FILE *f;
-    snprintf(path, sizeof path, "%s/window.fa", folder);
+    snprintf(path, sizeof path, "%s/%s", folder, name);
     if (!bases || !(f = fopen(path, "r")))
         exit(1);
     while (fgets(line, sizeof line, f))
@@ -114,7 +116,8 @@ static double error_of(const struct run *run, const char *folder)
     unsigned char head[10];
     double off = 0, all = 0;
     FILE *f;
-    snprintf(path, sizeof path, "%s/contributions.npy", folder);
+    snprintf(path, sizeof path, "%s/contributions%s%s.npy", folder, run->head ? "." : "",
+             run->head ? run->head : "");
     if (!(f = fopen(path, "rb")) || fread(head, 1, 10, f) != 10 ||
         fseek(f, head[8] | head[9] << 8, SEEK_CUR)) {
         fprintf(stderr, "%s: not there\n", path);
@@ -149,8 +152,8 @@ static int add_tracks(void *user, const struct bioinfer_result *r, struct bioinf
 
 static void values_are_means(struct run *run)
 {
-    struct bioinfer_tracks_params p = BIOINFER_PARAMS(struct bioinfer_tracks_params,
-                                                      .tracks = tracks, .n_tracks = 2);
+    struct bioinfer_tracks_params p = BIOINFER_PARAMS(
+        struct bioinfer_tracks_params, .head = run->head, .tracks = run->tracks, .n_tracks = 2);
     struct bioinfer_tracks_info info = {.struct_size = sizeof info};
     struct bioinfer_error err = {0};
     bioinfer_task *t = NULL;
@@ -210,13 +213,15 @@ int main(int argc, char **argv)
     for (int i = 3; i + 1 < argc; i += 2)
         *(!strcmp(argv[i], "--device")    ? &m.device
           : !strcmp(argv[i], "--no-rule") ? &run.no_rules
+          : !strcmp(argv[i], "--head")    ? &run.head
                                           : &m.positions) = argv[i + 1];
     if (bioinfer_context_new(&ctx, &c, &err) ||
         bioinfer_model_open(&run.model, ctx, argv[1], &m, &err)) {
         fprintf(stderr, "%s\n", err.text);
         return 1;
     }
-    run.bases = read_bases(argv[1]);
+    run.bases = read_bases(argv[1], run.head ? "contributions.fa" : "window.fa");
+    run.tracks = run.head ? tracks_of_head : tracks;
     run.shuffled = calloc(1, strlen(run.bases) + 1);
     for (size_t n = strlen(run.bases), i = 0; i < n; i++)
         run.shuffled[i] = run.bases[n - 1 - i];

@@ -1,7 +1,7 @@
 /* emu_contributions.c - derivatives of small models of DNA windows through the GPU path on the
  * host, against the CPU backend; and a window alone against one in company.
  *
- *   emu_contributions WEIGHTS WINDOW.fasta [POSITIONS] */
+ *   emu_contributions WEIGHTS WINDOW.fasta [POSITIONS [HEAD]]; POSITIONS `-`: none */
 #include <math.h>
 
 #include "../../engine/engine.h"
@@ -49,11 +49,11 @@ static int take(void *user, const struct bioinfer_result *r, struct bioinfer_err
 
 /* The derivatives of n of the windows a, b, a. */
 static void compute(const bioinfer_model *model, const char *a, const char *b, size_t n,
-                    struct run *run)
+                    const char *head, struct run *run)
 {
     static const int tracks[] = {1, 2};
     struct bioinfer_contributions_params p = {
-        .struct_size = sizeof p, .tracks = tracks, .n_tracks = 2};
+        .struct_size = sizeof p, .head = head, .tracks = tracks, .n_tracks = 2};
     struct bioinfer_error err = {0};
     bioinfer_task *t = NULL;
     *run = (struct run){.sequence = {a, b, a}, .n = n, .window = strlen(a)};
@@ -107,7 +107,8 @@ int main(int argc, char **argv)
     char *a, *b;
     if (argc < 3)
         return 2;
-    const char *positions = argc > 3 ? argv[3] : NULL;
+    const char *positions = argc > 3 && strcmp(argv[3], "-") != 0 ? argv[3] : NULL;
+    const char *head = argc > 4 ? argv[4] : NULL;
     if (bioinfer_context_new(&ctx, NULL, &err) ||
         bioinfer_reader_open(&reader, ctx, argv[2], NULL, &err) ||
         bioinfer_reader_next(reader, &r, &err) != 1) {
@@ -121,18 +122,18 @@ int main(int argc, char **argv)
         b[i] = a[r.length - 1 - i];
     bioinfer_reader_close(&reader);
     bioinfer_model *model = open_on(ctx, argv[1], positions, NULL);
-    compute(model, a, b, 1, &cpu);
+    compute(model, a, b, 1, head, &cpu);
     bioinfer_model_close(&model);
     for (size_t i = 0; i < sizeof backends / sizeof *backends; i++) {
         model = open_on(ctx, argv[1], positions, backends[i]);
-        compute(model, a, b, 1, &got);
+        compute(model, a, b, 1, head, &got);
         printf("%s: relative difference %.1e\n", backends[i]->name, difference(&got, &cpu));
         CHECK(difference(&got, &cpu) <= 2e-5);
         CHECK(fabs((double)got.value[0] - (double)cpu.value[0]) <=
               1e-5 * fabs((double)cpu.value[0]));
         if (!i) {
             const size_t size = got.window * BASES * sizeof(float);
-            compute(model, a, b, MOST, &company);
+            compute(model, a, b, MOST, head, &company);
             CHECK(!memcmp(company.gradient[0], got.gradient[0], size));
             CHECK(!memcmp(company.gradient[2], got.gradient[0], size));
             CHECK(memcmp(company.gradient[1], got.gradient[0], size));
