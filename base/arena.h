@@ -13,13 +13,16 @@ struct bi_arena {
     size_t total_size; /* bytes handed out */
 };
 
-/* 16-byte aligned; NULL when there is no memory. */
+/* All that is taken goes with bi_arena_reset(), nothing alone. NULL: there is no memory. */
+
+/* Gives `size` bytes, 16-byte aligned, whose content is undefined; size 0 gives a valid pointer. */
 void *bi_arena_alloc(struct bi_arena *arena, size_t size);
 void *bi_arena_calloc(struct bi_arena *arena, size_t n, size_t size); /* zeroed, checked */
-/* A NUL-terminated copy of n bytes. */
+/* Gives a NUL-terminated copy of n bytes; text may be NULL only where n is 0. */
 char *bi_arena_strndup(struct bi_arena *arena, const char *text, size_t n);
+/* Gives the whole text, whatever its length. NULL also where the format fails. */
 char *bi_arena_printf(struct bi_arena *arena, const char *fmt, ...) BI_PRINTF(2, 3);
-/* Frees everything; the arena may be used again. */
+/* Frees everything; the arena may be used again. A zeroed arena is fine. */
 void bi_arena_reset(struct bi_arena *arena);
 
 #endif

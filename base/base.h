@@ -1,7 +1,13 @@
 /* base.h - status, memory, logging and checked sizes: what every file here starts with.
  *
  * struct bi_env carries what a context gives to everything below it: allocator, log
- * callback, fault injection. It is passed by pointer and never global. */
+ * callback, fault injection. It is passed by pointer and never global.
+ *
+ * Rules that hold for functions of all folders, unless a comment says otherwise:
+ *  - A function that takes an err gives 0 or a negative status, whose words *err holds then; err
+ *    may be NULL. NOMEM is possible wherever memory is taken, and is not listed for each.
+ *  - bi_..._close(T **) and bi_..._free(T **) accept a pointer to NULL, and leave NULL there. The
+ *    pointer itself must not be NULL, and nor may any other. */
 #ifndef BI_BASE_H
 #define BI_BASE_H
 
@@ -41,19 +47,20 @@ struct bi_env {
     void *fault_user;
 };
 
-/* An environment over malloc, silent. */
+/* An environment over malloc, silent, with no team: all work is done by the caller. */
 struct bi_env bi_env_default(void);
 
-/* Log a line to the context's callback; formatted into a fixed buffer. */
+/* Logs a line through the context's callback, cut to 1,023 bytes; without a callback nothing. */
 void bi_log(const struct bi_env *env, int level, const char *fmt, ...) BI_PRINTF(3, 4);
 
 /* ---- errors: the one place that fills a struct bioinfer_error ---- */
 
-/* Returns `status`. Text longer than the buffer is cut with "...". err may be NULL. */
+/* Returns `status`. A text longer than the buffer loses its middle, where "..." stands then. err
+ * may be NULL. */
 int bi_fail(struct bioinfer_error *err, int status, const char *fmt, ...) BI_PRINTF(3, 4);
 /* The word of a status ("ok", "bad_residue", ...), "unknown" for none of ours. */
 const char *bi_status_name(int status);
-/* The status of an errno: ENOMEM -> NOMEM, ENOSPC/EDQUOT -> NO_SPACE, EPIPE ->
+/* The status of an errno: ENOMEM -> NOMEM, ENOSPC/EDQUOT/EFBIG -> NO_SPACE, EPIPE ->
  * CLOSED_PIPE, ENOENT/ENOTDIR -> NOT_FOUND, else IO. */
 int bi_status_from_errno(int error);
 /* bi_fail with ": strerror" appended, status from the errno. Thread-safe. */
@@ -64,12 +71,14 @@ int bi_fail_errno(struct bioinfer_error *err, int error, const char *fmt, ...) B
 /* 64-byte aligned; NULL when there is none (or the fault hook says so). size 0 gives a
  * valid pointer. bi_free accepts NULL. */
 void *bi_alloc(const struct bi_env *env, size_t size);
-void *bi_zalloc(const struct bi_env *env, size_t size);
-void *bi_calloc(const struct bi_env *env, size_t n, size_t size); /* checked product */
+void *bi_zalloc(const struct bi_env *env, size_t size); /* zeroed */
+/* Zeroed, n * size bytes; NULL also where the product overflows. */
+void *bi_calloc(const struct bi_env *env, size_t n, size_t size);
 void bi_free(const struct bi_env *env, void *ptr);
+/* A copy, to be freed by bi_free() of the same env; text must not be NULL. */
 char *bi_strdup(const struct bi_env *env, const char *text);
-/* Grow *array (elements of elem_size) to hold at least n; doubles *cap. False: no memory,
- * the array is untouched. */
+/* Grows *array (elements of elem_size) to hold at least n: *cap is doubled from 8 on, and new ones
+ * are not zeroed. *array may be NULL with *cap 0. False: no memory, the array is untouched. */
 bool bi_grow(const struct bi_env *env, void *array, size_t *cap, size_t n, size_t elem_size);
 
 /* ---- checked sizes: false on overflow, *out untouched ---- */
@@ -92,7 +101,7 @@ static inline bool bi_add_size(uint64_t a, uint64_t b, uint64_t *out)
     return true;
 }
 
-/* Round up to a multiple of a power of two. */
+/* Rounds a up to a multiple of `align`, a power of two. */
 static inline bool bi_round_size(uint64_t a, uint64_t align, uint64_t *out)
 {
     uint64_t r;
@@ -128,13 +137,14 @@ static inline uint64_t bi_le64(const void *p)
 
 /* ---- text and time ---- */
 
-/* A text ends with itself; NULL ends with nothing. */
+/* Says whether text ends with `end`: it ends with itself and with "". NULL ends with nothing. */
 bool bi_ends_with(const char *text, const char *end);
 double bi_now(void); /* seconds, monotonic */
 
 /* ---- half precision ---- */
 
-uint16_t bi_f32_to_f16(float f); /* round to nearest even */
+/* Rounds to nearest even; 65520 and more becomes infinity, NaN stays NaN. */
+uint16_t bi_f32_to_f16(float f);
 /* Without branches, so that a loop of it becomes vectors. */
 static inline float bi_f16_to_f32(uint16_t h)
 {

@@ -14,14 +14,18 @@ struct bi_buf {
     bool failed;
 };
 
+/* Each appends, or sets `failed` where there is no memory: then data and size are as before. */
 void bi_buf_append(struct bi_buf *buf, const void *bytes, size_t n);
 void bi_buf_putc(struct bi_buf *buf, char c);
 void bi_buf_puts(struct bi_buf *buf, const char *text);
 void bi_buf_printf(struct bi_buf *buf, const char *fmt, ...) BI_PRINTF(2, 3);
-/* Room for n more bytes: a pointer to write to (then add to size), NULL: no memory. */
+/* Room for n more bytes: a pointer to write to, valid until the next append; `size` is left to the
+ * caller. NULL: no memory, or an append failed before; `failed` is set. n may be 0. */
 char *bi_buf_reserve(struct bi_buf *buf, size_t n);
-/* The content as NUL-terminated text; NULL after a failure. Valid until the next append. */
+/* The content as text, owned by buf and valid until the next append. The NUL is not counted in
+ * `size`. NULL: an append failed, or there is no memory for the NUL. */
 const char *bi_buf_text(struct bi_buf *buf);
+/* Frees the content; buf is empty then, without a failure, and may be used again. */
 void bi_buf_free(struct bi_buf *buf);
 
 #endif

@@ -38,13 +38,14 @@ enum bi_dtype {
         BI_DTYPE_COUNT
 };
 
-const char *bi_dtype_name(enum bi_dtype dtype); /* "float32" */
-unsigned bi_dtype_bits(enum bi_dtype dtype);
-/* By safetensors name; BI_DTYPE_COUNT when unknown. */
+const char *bi_dtype_name(enum bi_dtype dtype); /* "float32"; "unknown" for none of the list */
+unsigned bi_dtype_bits(enum bi_dtype dtype);    /* bits of an element; 0 for none of the list */
+/* By safetensors name, name[0, n) in capitals; BI_DTYPE_COUNT when unknown. */
 enum bi_dtype bi_dtype_from_safetensors(const char *name, size_t n);
 /* Can values of this type be read as float32 (bi_dtype_to_f32)? */
 bool bi_dtype_is_loadable(enum bi_dtype dtype);
-/* n packed little-endian elements at src (any alignment) to float32. Loadable types only. */
+/* Converts n packed little-endian elements at src (any alignment) to float32: 64-bit types and I32
+ * are rounded to nearest, a BOOL is its byte. Loadable types only: another one is read as U8. */
 void bi_dtype_to_f32(enum bi_dtype dtype, const void *src, size_t n, float *dst);
 
 #endif

@@ -1,8 +1,11 @@
 /* file.h - reading files by position, writing them so that they appear whole or not.
  *
- * Every system call on files in the library is in file.c (and temp.c), behind the environment's fault
- * hook. Nothing is mapped: a file that someone truncates meanwhile gives a status, not a
- * SIGBUS. Interrupted and short transfers are continued. */
+ * Every system call on files in the library is in file.c (and temp.c), behind the environment's
+ * fault hook. Nothing is mapped: a file that someone truncates meanwhile gives a status, not a
+ * SIGBUS. Interrupted transfers are continued; short ones too, but by bi_stream_read().
+ *
+ * A call that the system refuses gives the status of its errno (bi_status_from_errno()), and words
+ * that name the path. What an open left after a failure is safe to close. */
 #ifndef BI_FILE_H
 #define BI_FILE_H
 
@@ -18,30 +21,34 @@ struct bi_file {
     char *path; /* for messages */
 };
 
-/* A regular file. Folders, FIFOs and devices are refused with BIOINFER_IO. */
+/* Opens a regular file; links are followed. Folders, FIFOs and devices are refused with IO. */
 int bi_file_open(struct bi_file *file, const struct bi_env *env, const char *path,
                  struct bioinfer_error *err);
 /* Bytes in memory behind the same interface (fuzzing, tests); not copied, not freed. */
 int bi_file_from_memory(struct bi_file *file, const struct bi_env *env, const char *name,
                         const void *bytes, size_t size, struct bioinfer_error *err);
-/* All n bytes at `offset`, or a status naming path, offset, expected and got. */
+/* Reads all n bytes at `offset`. FORMAT: they are not all there, and the words name path, offset,
+ * expected and got. Any number of threads. */
 int bi_file_read(const struct bi_file *file, uint64_t offset, void *dst, size_t n,
                  struct bioinfer_error *err);
-void bi_file_close(struct bi_file *file); /* safe on BI_FILE_NONE */
+/* Leaves BI_FILE_NONE, on which it is safe; bytes in memory are not freed. */
+void bi_file_close(struct bi_file *file);
 
 /* A closed file: use it to initialise, so that close is always safe. */
 #define BI_FILE_NONE ((struct bi_file){.fd = -1})
 
-/* A whole small file (at most `cap` bytes) as NUL-terminated text. Caller frees *out. */
+/* A whole small file as NUL-terminated text, *size without the NUL. Caller frees *out by bi_free().
+ * LIMIT: it has more than `cap` bytes. After a failure *out and *size are untouched. */
 int bi_file_slurp(const struct bi_env *env, const char *path, uint64_t cap, char **out,
                   size_t *size, struct bioinfer_error *err);
-/* Files that this process may have open. */
+/* Files that this process may have open; 256 where the system does not tell. */
 uint64_t bi_files_max(void);
+/* Each is false where the path cannot be looked at, too. Links are followed, but by is_link(). */
 bool bi_path_exists(const char *path);
 bool bi_path_is_folder(const char *path);
 bool bi_path_is_link(const char *path);
 bool bi_path_is_regular(const char *path);
-/* The path with all links resolved. Caller frees *out. */
+/* The path with all links resolved. Caller frees *out, which is untouched after a failure. */
 int bi_path_real(char **out, const struct bi_env *env, const char *path,
                  struct bioinfer_error *err);
 
@@ -59,21 +66,24 @@ struct bi_stream {
 
 #define BI_STREAM_NONE ((struct bi_stream){.fd = -1})
 
-/* "-" is standard input. Folders are refused. */
+/* "-" is standard input, which is never closed. IO: it is a folder. Waits for a FIFO's writer. */
 int bi_stream_open(struct bi_stream *stream, const struct bi_env *env, const char *path,
                    struct bioinfer_error *err);
+/* The same of bytes in memory, which are not copied and not freed. */
 int bi_stream_from_memory(struct bi_stream *stream, const struct bi_env *env, const char *name,
                           const void *bytes, size_t size, struct bioinfer_error *err);
-/* Up to n bytes; *got = 0 at the end. */
+/* One read(), begun again after a signal: fewer than n bytes do not mean the end, 0 bytes do. After
+ * a failure *got is untouched. */
 int bi_stream_read(struct bi_stream *stream, void *dst, size_t n, size_t *got,
                    struct bioinfer_error *err);
-/* Of a file or memory with `size` known: bytes [offset, offset + n) or those that are there, whatever
- * has been read; any thread. */
+/* Reads bytes [offset, offset + n) of a file or memory with `size` known, or those that are there
+ * (*got), whatever has been read before; any thread. */
 int bi_stream_read_at(const struct bi_stream *stream, uint64_t offset, void *dst, size_t n,
                       size_t *got, struct bioinfer_error *err);
-/* Of the same: where the next bi_stream_read() begins, which `done` then says. */
+/* The next bi_stream_read() of such a one begins at `offset`, which `done` says then; in memory at
+ * the end at most. */
 int bi_stream_seek(struct bi_stream *stream, uint64_t offset, struct bioinfer_error *err);
-void bi_stream_close(struct bi_stream *stream);
+void bi_stream_close(struct bi_stream *stream); /* leaves BI_STREAM_NONE, which is safe too */
 
 /* ---- writing ---- */
 
@@ -86,7 +96,7 @@ struct bi_out {
     int fd;
     bool is_stdout;
     enum bi_sync sync; /* set after open */
-    uint64_t size;     /* bytes written */
+    uint64_t size;     /* bytes written, gathered ones included */
     uint64_t begun;    /* of them, whose way to the disk was begun */
     char *path, *temp; /* temp: where it grows (temp.h), "" = nowhere */
     char *buffer;      /* writes are gathered here */
@@ -95,21 +105,24 @@ struct bi_out {
 
 #define BI_OUT_NONE ((struct bi_out){.fd = -1})
 
-/* Creates a temporary file beside `path`; "-" is standard output. */
+/* Creates a temporary file beside `path`; "-" is standard output. IO: path is a folder. */
 int bi_out_open(struct bi_out *out, const struct bi_env *env, const char *path,
                 struct bioinfer_error *err);
+/* Gathers up to 256 KiB before anything is handed to the system. A failure is final. */
 int bi_out_write(struct bi_out *out, const void *bytes, size_t n, struct bioinfer_error *err);
 /* Hands gathered bytes to the system. */
 int bi_out_flush(struct bi_out *out, struct bioinfer_error *err);
-/* Overwrites bytes already written (files only). */
+/* Overwrites bytes already written (files only), after a flush; `size` stays. */
 int bi_out_patch(struct bi_out *out, uint64_t offset, const void *bytes, size_t n,
                  struct bioinfer_error *err);
-/* Reads back bytes already written (files only). */
+/* Reads back bytes already written (files only), after a flush; FORMAT beyond them. */
 int bi_out_read(struct bi_out *out, uint64_t offset, void *dst, size_t n,
                 struct bioinfer_error *err);
-/* flush, fsync, rename over path, fsync the folder; less as `sync` says. Of a large file most is on the disk by then. */
+/* flush, fsync, rename over path, fsync the folder; less as `sync` says, and standard output is
+ * flushed only. Most of a large file is on the disk by then. After a failure path is as it was, or,
+ * where the sync of the folder failed, is removed. */
 int bi_out_finish(struct bi_out *out, struct bioinfer_error *err);
-/* Without finish before, removes the temporary file. Safe on BI_OUT_NONE. */
+/* Without finish before, removes the temporary file. Leaves BI_OUT_NONE, which is safe too. */
 void bi_out_close(struct bi_out *out);
 /* fsync a file by path, rename it over `to`, fsync the folder (for files that a library
  * wrote, such as HDF5). */
@@ -129,64 +142,72 @@ struct bi_append {
 
 #define BI_APPEND_NONE ((struct bi_append){.fd = -1})
 
-/* Opens path for reading and writing, creates it when it is not there; or to read it. */
+/* Opens path for reading and writing, and creates it when it is not there; or, read_only, opens one
+ * that is there to read it. IO: it is a link or no regular file. */
 int bi_append_open(struct bi_append *file, const struct bi_env *env, const char *path,
                    bool read_only, struct bioinfer_error *err);
+/* Gathers up to 256 KiB. What a failed write had gathered stays, to be tried again or cut. */
 int bi_append_write(struct bi_append *file, const void *bytes, size_t n,
                     struct bioinfer_error *err);
 /* Hands gathered bytes to the system: what is there after a SIGKILL. */
 int bi_append_flush(struct bi_append *file, struct bioinfer_error *err);
 /* flush, then fdatasync. A failure is final: the caller cuts the file and stops. */
 int bi_append_sync(struct bi_append *file, struct bioinfer_error *err);
-/* Bytes [offset, offset + n), gathered ones after a flush only. */
+/* Bytes [offset, offset + n), gathered ones after a flush only: FORMAT before it. */
 int bi_append_read(const struct bi_append *file, uint64_t offset, void *dst, size_t n,
                    struct bioinfer_error *err);
-/* Closes a file that was opened to be read, and opens it again. */
+/* Closes a file that was opened to be read, and opens it again; each does nothing where that is
+ * done. After a failed wake the file stays closed. */
 void bi_append_park(struct bi_append *file);
 int bi_append_wake(struct bi_append *file, struct bioinfer_error *err);
-/* Drops everything behind `size`, gathered bytes included. */
+/* Drops everything behind `size` and all gathered bytes. `size` is set even after a failure. */
 int bi_append_cut(struct bi_append *file, uint64_t size, struct bioinfer_error *err);
-void bi_append_close(struct bi_append *file); /* safe on BI_APPEND_NONE */
+/* Drops gathered bytes: flush before. Leaves BI_APPEND_NONE, which is safe too. */
+void bi_append_close(struct bi_append *file);
 
 /* ---- folders ---- */
 
-/* 0 also when it is there already. */
+/* Makes one folder; 0 also when it is there already. NOT_FOUND: the one around it is not. */
 int bi_folder_make(const struct bi_env *env, const char *path, struct bioinfer_error *err);
-/* A new folder beside `path`; temp.h says how long its name is. */
+/* Makes a new folder beside `path` and writes its name to temp, as bi_temp_folder() does. */
 int bi_folder_make_temp(char *temp, const struct bi_env *env, const char *path,
                         struct bioinfer_error *err);
-/* Calls `each` with every name in the folder but "." and ".."; non-zero stops. */
+/* Calls `each` with every name in the folder but "." and "..", in the system's order; non-zero
+ * stops and is returned. */
 int bi_folder_list(const struct bi_env *env, const char *path,
                    int (*each)(void *user, const char *name), void *user,
                    struct bioinfer_error *err);
-/* Removes a folder and all in it, sub-folders of two levels included; a link itself. Best effort. */
+/* Removes a folder and all in it, sub-folders of two levels included; a link or a file itself. Best
+ * effort: what cannot be removed stays, and nobody is told. */
 void bi_folder_remove(const struct bi_env *env, const char *path);
-/* Removes it when nothing is in it. */
+/* Removes a folder when nothing is in it; else, and for a file, does nothing. */
 void bi_folder_remove_empty(const char *path);
 /* Syncs the folder that holds `path`, so that names in it survive a power loss. */
 int bi_folder_sync_of(const struct bi_env *env, const char *path, struct bioinfer_error *err);
-/* Syncs all files of the file system that holds this folder: one call for many files. */
+/* Syncs the whole file system that holds this folder by one syncfs(), not file by file. */
 int bi_folder_sync_all(const struct bi_env *env, const char *path, struct bioinfer_error *err);
-/* rename, without a sync of the folder. */
+/* Renames, over what is there, without a sync of the folder. */
 int bi_path_rename(const struct bi_env *env, const char *from, const char *to,
                    struct bioinfer_error *err);
-/* The same where nothing may be replaced, not even an empty folder. */
+/* The same where nothing may be replaced, not even an empty folder: IO. */
 int bi_path_rename_new(const struct bi_env *env, const char *from, const char *to,
                        struct bioinfer_error *err);
-void bi_path_remove(const char *path);
+void bi_path_remove(const char *path); /* a file or link; best effort, folders stay */
 
-/* An exclusive lock on a file that is created when missing; it ends with the process. *fd
- * is to be closed by bi_lock_release. BIOINFER_MISUSE: another process holds it. */
+/* Takes an exclusive lock on a file that is created when missing, and does not wait; it ends with
+ * the process. *fd is to be closed by bi_lock_release(), and is -1 after a failure and where the
+ * file system has no locks, which is no failure. MISUSE: another process holds it. */
 int bi_lock_take(int *fd, const struct bi_env *env, const char *path, struct bioinfer_error *err);
-void bi_lock_release(int *fd);
+void bi_lock_release(int *fd); /* safe on -1, which it leaves; the file stays */
 
 /* Size, time of the last change (ns since 1970) and a 128-bit hash: of the whole of a file up to
- * 16 MiB, of 256 pieces of 64 KiB all over a larger one, its first and its last bytes among them. */
+ * 16 MiB, of 256 pieces of 64 KiB all over a larger one, with its first and its last bytes. */
 struct bi_file_facts {
     uint64_t size;
     int64_t mtime;
     uint64_t hash[2];
 };
+/* After a failure *facts is untouched. */
 int bi_file_facts(struct bi_file_facts *facts, const struct bi_env *env, const char *path,
                   struct bioinfer_error *err);
 

@@ -21,11 +21,13 @@ struct bi_map {
 /* A 64-bit hash of bytes; not cryptographic, seeded against crafted collisions. */
 uint64_t bi_hash(const void *bytes, size_t n, uint64_t seed);
 
-/* 1 = added, 0 = the key was there (*value_found, when not NULL, gets its value),
- * BIOINFER_NOMEM. */
+/* 1 = added, 0 = the key was there and keeps its value (which *value_found, when not NULL, gets),
+ * BIOINFER_NOMEM: the map is as before. */
 int bi_map_add(struct bi_map *map, const char *key, size_t key_len, uint64_t value,
                uint64_t *value_found);
+/* False: the key is not there, and *value is untouched. value may be NULL. */
 bool bi_map_find(const struct bi_map *map, const char *key, size_t key_len, uint64_t *value);
+/* Frees the slots, not the keys; the map is empty then and may be used again. */
 void bi_map_free(struct bi_map *map);
 
 #endif

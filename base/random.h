@@ -25,14 +25,16 @@ struct bi_random {
 
 /* skip: numbers given away before the first is used (mt19937 only). */
 void bi_random_start(struct bi_random *r, enum bi_rng kind, uint64_t seed, uint64_t skip);
-/* The next 32 bits of mt19937. */
+/* The next 32 bits of mt19937; r of any kind, once started. */
 uint32_t bi_mt19937(struct bi_random *r);
 
-/* NATIVE: one number of its own place. */
+/* NATIVE: one number of its own place, the same whenever it is asked for; r is only read. normal:
+ * of mean 0 and variance 1; exponential: of mean 1, above 0. */
 double bi_random_normal_at(const struct bi_random *r, uint32_t stream, uint32_t sample,
                            uint32_t index);
 double bi_random_exponential_at(const struct bi_random *r, uint32_t stream, uint32_t sample,
                                 uint32_t index);
+/* Philox4x32-10: four random words for each key and counter. */
 void bi_philox(uint64_t key, const uint32_t counter[4], uint32_t out[4]);
 
 #endif

@@ -22,11 +22,13 @@ struct bi_seen {
     uint64_t seed[2];
 };
 
-/* *slot is the entry of these bytes, valid until the next call. 1 = new (a = b = 0), 0 = it
- * was there, LIMIT = new but the table is full (*slot NULL), NOMEM. */
+/* *slot is the entry of these bytes, valid until the next bi_seen_add(). 1 = new (a = b = 0), 0 =
+ * it was there; LIMIT = new but the table is full, NOMEM: *slot is NULL and nothing was added. */
 int bi_seen_add(struct bi_seen *seen, const void *bytes, size_t n, struct bi_seen_slot **slot);
-/* The entry of these bytes, or NULL. */
+/* The entry of these bytes, valid until the next bi_seen_add(); NULL: they were never added, and
+ * are not now. */
 struct bi_seen_slot *bi_seen_find(struct bi_seen *seen, const void *bytes, size_t n);
+/* Frees the entries; the table is empty then, keeps env and max, and may be used again. */
 void bi_seen_free(struct bi_seen *seen);
 
 #endif

@@ -18,6 +18,7 @@ struct bi_share {
     struct bi_crew *crew;  /* team.c's own */
 };
 
+/* Makes a team, which has no threads yet. After a failure *out is NULL. */
 int bi_team_new(struct bi_team **out, const struct bi_env *env, struct bioinfer_error *err);
 /* Ends the threads, none of which may be at work; frees memory alone in a forked child, which
  * has no such threads. NULL-safe. */
@@ -28,15 +29,16 @@ void bi_team_free(struct bi_team **team);
  * share->n_threads is the number that all of them see. */
 void bi_team_run(const struct bi_env *env, int n_threads,
                  void (*work)(void *user, const struct bi_share *share), void *user);
-/* Returns when all threads of the call are here; what they wrote before is seen by all. */
+/* Returns when all threads of the call are here; what they wrote before is seen by all. A call may
+ * have any number of barriers. */
 void bi_team_barrier(const struct bi_share *share);
-/* Calls body(user, thread, first, end) for pieces of at most `step` that cover [0, n), as
- * threads become free. */
+/* Calls body(user, thread, first, end) for pieces of `step`, the last one of fewer, that cover
+ * [0, n), as threads become free; returns when all have returned. step > 0; n 0: never. */
 void bi_team_for(const struct bi_env *env, int n_threads, int64_t n, int64_t step,
                  void (*body)(void *user, int thread, int64_t first, int64_t end), void *user);
 
 /* Processors that this process may use, or the number that OMP_NUM_THREADS asks for, as batch
- * systems set it. */
+ * systems set it; at least 1. */
 int bi_thread_count(void);
 /* A thread of 2 MiB of stack that takes no signal; 0 or an errno. */
 int bi_thread_start(pthread_t *thread, void *(*main)(void *user), void *user);
