@@ -38,7 +38,9 @@ int bi_align_gpu_submit(struct bi_align_gpu *gpu, int slot, const struct bi_alig
 int bi_align_gpu_wait(struct bi_align_gpu *gpu, int slot, struct bioinfer_error *err);
 /* Waits for all there is, after an error. */
 void bi_align_gpu_drain(struct bi_align_gpu *gpu);
-/* Of pair i of the batch waited for last; path: pushed from the end on, finished. Any thread. */
+/* The results of pair i of the batch waited for last; any thread. *begin is the cell where the
+ * alignment begins, and the path goes from there to its end. The device's walk counts for nothing
+ * where the alignment ends in row or column 0. */
 struct bi_align_end bi_align_gpu_end(const struct bi_align_gpu *gpu, int slot, size_t i,
                                      const struct bi_align_input *in);
 void bi_align_gpu_path(const struct bi_align_gpu *gpu, int slot, size_t i,

@@ -25,10 +25,11 @@ int bi_wave_new(struct bi_wave **out, const struct bi_env *env,
                 const struct bi_align_kernels *kernels, struct bioinfer_error *err);
 void bi_wave_free(struct bi_wave **w); /* NULL-safe */
 
-/* A pair, with all wavefronts kept for its path, up to `keep` bytes; 0: no path is asked for.
- * Then run() as far as `most` cells, and where these do not do bound(), which finds some
- * alignment's penalty; with it the next run() has fewer cells to fill. Both: 1 = done; 0 = gave
- * up; < 0 = a status. */
+/* Begins a pair, with all wavefronts kept for its path, up to `keep` bytes. With keep 0 only the
+ * last wavefronts are kept, and there is no path. It aligns nothing yet: it copies both sequences,
+ * but *c and *in must stay until the pair ends. Then run() as far as `most` cells, and where these
+ * do not do bound(), which finds some alignment's penalty; with it the next run() has fewer cells
+ * to fill. Both: 1 = done; 0 = gave up; < 0 = a status. */
 int bi_wave_start(struct bi_wave *w, const struct bi_wave_costs *c, const struct bi_align_input *in,
                   uint64_t keep, struct bioinfer_error *err);
 int bi_wave_run(struct bi_wave *w, int64_t most, struct bioinfer_error *err);

@@ -98,7 +98,8 @@ int bi_model_open_on(bioinfer_model **out, bioinfer_context *ctx, const char *pa
                      const struct bioinfer_model_params *params, const struct bi_backend_ops *ops,
                      struct bioinfer_error *err);
 
-/* "fp32", "fp16" or "bf16x2": what its matrix products are computed in. */
+/* Says what its matrix products are computed in: "fp16" comes first, then what the backend says of
+ * itself ("bf16x2"), else it is "fp32". */
 const char *bi_model_precision(const struct bioinfer_model *model);
 
 int bi_store_new(struct bioinfer_model *model, struct bioinfer_error *err);

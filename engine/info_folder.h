@@ -5,7 +5,8 @@
 #include "../base/buf.h"
 
 /* Describes a folder of parts (jobs/parts.c), or the journal of a run that is not finished.
- * *known = false: it is none of them, and nothing was printed. */
+ * *known = false: it is none of them, and nothing was printed. Returns 0 then, also for a folder
+ * that cannot be listed. */
 int bi_info_folder(struct bi_buf *out, const char *path, bool *known, struct bioinfer_error *err);
 
 #endif

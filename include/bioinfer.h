@@ -513,7 +513,8 @@ BIOINFER_API void bioinfer_task_set_profile(bioinfer_task *task, int on);
 BIOINFER_API int bioinfer_task_get_profile(bioinfer_task *task, struct bioinfer_profile *profile);
 
 /* Writes the graph of one record of n_residues as text, before (fused = 0) or after the rules;
- * trace != 0 lists the rules that fired instead. UNSUPPORTED: the task has no graph. */
+ * trace != 0 lists the rules that fired instead. UNSUPPORTED: the task has no graph. n_residues is
+ * 1 to BIOINFER_MAX_RESIDUES, else INVALID. */
 BIOINFER_API int bioinfer_task_dump(bioinfer_task *task, int64_t n_residues, int fused, int trace,
                                     bioinfer_write write, void *user, struct bioinfer_error *err);
 
@@ -543,6 +544,7 @@ enum bioinfer_include {
                                     * before softmax or sigmoid; a regression's values */
 };
 BIOINFER_API unsigned bioinfer_include_from_name(const char *name); /* "mean" ...; 0 = none */
+/* NULL unless `bit` is exactly one bit of this list. */
 BIOINFER_API const char *bioinfer_include_name(unsigned bit);
 
 enum { BIOINFER_MAX_RESIDUES = 1048576 }; /* the longest record that a task takes */
@@ -948,7 +950,8 @@ struct bioinfer_contributions_params {
 BIOINFER_API int bioinfer_contributions_open(bioinfer_task **out, const bioinfer_model *model,
                                              const struct bioinfer_contributions_params *params,
                                              struct bioinfer_error *err);
-/* Tells of the tracks: first_bin and n_bins are those explained, n_rows is the window. */
+/* Tells of the tracks: first_bin and n_bins are those explained, n_rows is the window. first_bin
+ * counts from the start of the window, in bins. INVALID: the task is of another kind. */
 BIOINFER_API int bioinfer_contributions_get_info(const bioinfer_task *task,
                                                  struct bioinfer_tracks_info *info);
 
@@ -1008,6 +1011,7 @@ BIOINFER_API int bioinfer_bigwig_open(bioinfer_bigwig **out, bioinfer_context *c
 BIOINFER_API int bioinfer_bigwig_put(bioinfer_bigwig *bigwig, const char *contig, int64_t length,
                                      int64_t start, int64_t bin_size, const float *values,
                                      int64_t n, struct bioinfer_error *err);
+/* INVALID: a base was given two values, which is found only here, or bigwig is NULL. */
 BIOINFER_API int bioinfer_bigwig_finish(bioinfer_bigwig *bigwig, struct bioinfer_error *err);
 BIOINFER_API void bioinfer_bigwig_close(bioinfer_bigwig **bigwig);
 
@@ -1237,7 +1241,7 @@ typedef struct bioinfer_ligands bioinfer_ligands;
 BIOINFER_API int bioinfer_ligands_open(bioinfer_ligands **out, bioinfer_context *ctx,
                                        const char *path, struct bioinfer_error *err);
 /* A bioinfer_source: the text of the next molecule as a record; what its text is worth is found out
- * by the task. */
+ * by the task. A molecule of more than 16 MiB is a record of length 0 with status LIMIT. */
 BIOINFER_API int bioinfer_ligands_source(void *ligands, struct bioinfer_record *record,
                                          struct bioinfer_error *err);
 BIOINFER_API void bioinfer_ligands_close(bioinfer_ligands **ligands); /* NULL-safe */

@@ -109,6 +109,8 @@ struct bi_identity {
 /* Facts of the inputs are taken here. */
 int bi_identity_make(struct bi_identity *id, const struct bi_env *env,
                      const struct bioinfer_job_params *params, struct bioinfer_error *err);
+/* Writes job.json, which gets its name when it is whole, so nobody sees half of it. LIMIT: it would
+ * be too long to be read back, which is 16 MiB. */
 int bi_identity_write(const struct bi_identity *id, const struct bi_env *env, const char *folder,
                       struct bioinfer_error *err);
 /* NOT_FOUND when the folder has no job.json. */

@@ -100,7 +100,8 @@ int bi_journal_get(const struct bi_journal *j, uint64_t i, struct bi_journal_rec
 /* The payload of a record, into `dst` of r->size bytes; FORMAT when its CRC is wrong. */
 int bi_journal_read(const struct bi_journal *j, const struct bi_journal_record *r, void *dst,
                     struct bioinfer_error *err);
-/* One that is only read can be parked, which takes no open file, and be read again once awake. */
+/* One that is only read can be parked, which takes no open file, and be read again once awake.
+ * True: both files, data and journal, are open. */
 bool bi_journal_is_awake(const struct bi_journal *j);
 void bi_journal_park(struct bi_journal *j);
 int bi_journal_wake(struct bi_journal *j, struct bioinfer_error *err);

@@ -46,7 +46,7 @@ char *bi_parts_path(const struct bi_parts *s, const char *name, struct bioinfer_
 /* Reads a small JSON file of the folder; its tree and text live in the arena. */
 int bi_parts_read_text(const struct bi_parts *s, struct bi_arena *arena, const char *name,
                        struct bi_json **root, const char **text, struct bioinfer_error *err);
-/* Reads 16 hexadecimal digits. */
+/* Takes a string of exactly 16 digits 0-9 and a-f, no capitals; false: it is none, *hash is 0. */
 bool bi_parts_get_hash(const struct bi_json *json, uint64_t *hash);
 /* Reads the description of part k. */
 int bi_parts_read_part(const struct bi_parts *s, uint64_t k, struct bi_described *d,

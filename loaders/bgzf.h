@@ -15,7 +15,8 @@ struct bi_bgzf;
  * *size: of the whole member, 0 where the header says none that can be. */
 bool bi_bgzf_header(const uint8_t *p, size_t n, size_t *size);
 
-/* NULL = no memory. file_size: bytes of the file; small ones need little room. */
+/* NULL = no memory. file_size: bytes of the file; small ones need little room. At most 32 threads
+ * are used. A batch has 8 members a thread, and no more than file_size / 28 + 1. */
 struct bi_bgzf *bi_bgzf_new(const struct bi_env *env, int n_threads, uint64_t file_size);
 void bi_bgzf_free(struct bi_bgzf **bgzf); /* NULL-safe */
 /* Gives the bytes of the file that a batch can hold. */

@@ -100,6 +100,7 @@ const struct bi_meta *bi_checkpoint_meta(const struct bi_checkpoint *cp, const c
  * checks the zip CRC once per record when `verify` is set. Thread-safe. */
 int bi_tensor_read_f32(const struct bi_checkpoint *cp, const struct bi_tensor *tensor,
                        uint64_t first, uint64_t n, float *dst, struct bioinfer_error *err);
+/* Closes all files and frees the tensors; *cp becomes NULL. NULL-safe. */
 void bi_checkpoint_close(struct bi_checkpoint **cp);
 
 /* Resolves what a user calls a model: an existing path as it is; "org/name" (optionally

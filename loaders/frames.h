@@ -47,10 +47,12 @@ int32_t bi_frames_element(const char *word, size_t n);
 int bi_frames_grow(const struct bi_frames *f, struct bi_frame *frame, struct bioinfer_error *err);
 
 /* Readers of one frame: a status for a frame that cannot be used; f->done where nothing can be
- * read behind it. *none: there was no frame. */
+ * read behind it. *none: there was no frame; of a PDB file, all models were read. */
 int bi_xyz_read(struct bi_frames *f, struct bi_frame *frame, bool *none,
                 struct bioinfer_error *err);
 int bi_poscar_read(struct bi_frames *f, struct bi_frame *frame, struct bioinfer_error *err);
+/* EMPTY: the model has no atoms. Atoms whose alternate location is neither blank nor A are left
+ * out. */
 int bi_pdb_frame_read(struct bi_frames *f, struct bi_frame *frame, bool *none,
                       struct bioinfer_error *err);
 

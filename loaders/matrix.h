@@ -26,7 +26,8 @@ struct bi_matrix {
 /* `name`: of a built-in matrix, in any case, else the path of a file. */
 int bi_matrix_open(struct bi_matrix *m, const struct bi_env *env, const char *name,
                    struct bioinfer_error *err);
-/* A file in memory. */
+/* Reads text[0, size), which needs no NUL. The matrix is named as `name` behind its last '/', cut
+ * to 60 bytes. FORMAT: binary data, or a letter has no row. */
 int bi_matrix_parse(struct bi_matrix *m, const char *name, const char *text, size_t size,
                     struct bioinfer_error *err);
 /* Nucleotides, without a name: match where two of A, C, G, T (U) are equal, else mismatch; N and

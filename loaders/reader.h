@@ -78,7 +78,8 @@ int bi_hub_check_link(const struct bi_env *env, const char *path, const char *ro
 
 /* ---- helpers ---- */
 
-/* CRC-32 of a range of a file, read in chunks. */
+/* CRC-32 of a range of a file, read in chunks of 256 KiB. After a failed read *crc is that of the
+ * chunks before it; without memory it is untouched. */
 int bi_file_crc(const struct bi_file *f, uint64_t offset, uint64_t size, uint32_t *crc,
                 struct bioinfer_error *err);
 

@@ -18,7 +18,8 @@ struct bi_records {
     size_t text_size, text_cap;
 };
 
-/* Memory of blocks for one reader; it lasts until the last block is freed. */
+/* Memory of blocks for one reader; it lasts until the last block is freed. NOMEM, with *out NULL,
+ * also where the mutex cannot be made. */
 int bi_records_pool_new(struct bi_records_pool **out, const struct bi_env *env);
 void bi_records_pool_close(struct bi_records_pool **pool); /* NULL-safe */
 

@@ -345,7 +345,8 @@ int bi_model_read(struct bi_model *model, const struct bi_tensor *tensor, float 
 /* A number of config.json in [min, max]: 1 = set, 0 = the key is absent, < 0 = status. */
 int bi_config_int(const struct bi_model *model, const char *key, int64_t min, int64_t max,
                   int64_t *out, struct bioinfer_error *err);
-/* A number in [0, 1), the same way. */
+/* A number in [0, 1), the same way. A key that is null counts as absent, and a value outside of
+ * [0, 1) is MISMATCH. */
 int bi_config_eps(const struct bi_model *model, const char *key, float *out,
                   struct bioinfer_error *err);
 /* Numbers of config.json, from 0 to 2^20, that the shapes of weights tell already: 0, or MISMATCH
@@ -362,10 +363,12 @@ bool bi_config_type_is(const struct bi_checkpoint *cp, const char *type);
 void bi_model_represent(const struct bi_model *model, struct bi_graph *g,
                         const struct bi_wants *wants, bi_value_id x, bi_value_id start, int layer);
 /* A symbol of model->tokens, of those whose ids are listed, at text[0, n): sets *id and returns
- * its length; 0 when there is none. */
+ * its length. The first in the order of ids that matches is taken, not the longest. 0: none does,
+ * and *id stays as it is. */
 size_t bi_model_special(const struct bi_model *model, const int32_t *ids, int n_ids,
                         const char *text, size_t n, int32_t *id);
-/* BAD_RESIDUE for character i of a record. */
+/* BAD_RESIDUE for character i, from 0, of a record. The message counts residues from 1, shows each
+ * in hex as well, and one that is not printable as '?'. */
 int bi_model_bad_residue(const struct bioinfer_record *record, size_t i,
                          struct bioinfer_error *err);
 

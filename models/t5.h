@@ -55,7 +55,8 @@ bi_value_id bi_t5_attend(const struct bi_model *model, struct bi_graph *g,
                          bi_value_id start, bi_value_id *maps);
 bi_value_id bi_t5_feed_forward(const struct bi_model *model, struct bi_graph *g,
                                const struct bi_t5_layer *l, bi_value_id h);
-/* Which bucket of `buckets` a distance n >= 0 has, half of them for one distance each. */
+/* Which bucket of `buckets` a distance n >= 0 has. A distance n below buckets / 2 has bucket n;
+ * further ones share the rest by their logarithm in float32, up to bucket buckets - 1. */
 int64_t bi_t5_bucket(int64_t n, int64_t buckets, int64_t max_distance);
 /* A weight's place in a table of indices, its name here and in files, its shape of widths D, heads
  * I and feed-forward F, and the kind of feed-forward that has it. */

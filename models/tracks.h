@@ -99,7 +99,9 @@ struct bi_tracks_kept {
     int64_t first, kept, n_windows;
     bi_value_id rows; /* BI_NONE: one window */
 };
-/* x: [n_windows * n_tokens, width]; positions: [2 n_tokens - 1, n_features]. */
+/* x: [n_windows * n_tokens, width]; positions: [2 n_tokens - 1, n_features]. It gives crop->kept
+ * rows, or, where there are crop->rows, one for each row that these list. Only the queries and the
+ * residual of the last layer are cropped; its keys see all tokens. */
 bi_value_id bi_tracks_transformer(const struct bi_model *m, struct bi_graph *g, bi_value_id x,
                                   bi_value_id positions, const struct bi_tracks_layers *layers,
                                   const struct bi_tracks_kept *crop);

@@ -4,9 +4,9 @@
 
 #include "../base/buf.h"
 
-/* Bytes of the well-formed UTF-8 character at text[0] (n > 0 bytes are there), 0 =
- * none. */
+/* Bytes of the well-formed UTF-8 character at text[0] (n > 0 bytes are there), 0 = none. */
 size_t bi_utf8_char(const char *text, size_t n);
+/* Says whether a NUL-terminated text of any length is well-formed; "" is. */
 bool bi_utf8_valid(const char *text);
 /* text with every ill-formed byte as U+FFFD. */
 void bi_put_utf8(struct bi_buf *out, const char *text);

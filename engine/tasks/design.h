@@ -65,8 +65,12 @@ void bi_design_item(const struct bi_design_task *d, struct bi_design_unit *u, in
 int64_t bi_design_load(const struct bi_counts *counts);
 /* The program that a dump shows. */
 int32_t bi_design_program(const struct bi_design_task *d);
+/* Rounds up terms and cells, as b->capacity has all other sizes rounded already. The first 7 words
+ * of the key are sizes; the last one is the pass and whether it scores again. */
 int bi_design_recipe(struct bioinfer_task *t, const struct bi_batch *b, struct bi_recipe *recipe,
                      struct bioinfer_error *err);
+/* Writes "grid" and "cells" with the first item of a batch alone. Jobs that are no samples get
+ * temperature 1. */
 void bi_design_fill(const struct bioinfer_task *t, const struct bi_item *item,
                     const struct bi_batch_place *place);
 int bi_design_collect(struct bioinfer_task *t, struct bi_item *item,

@@ -4,7 +4,8 @@
 
 #include "../../loaders/atoms.h"
 
-/* The frame in the words of the interface; it points into the frame. */
+/* The frame in the words of the interface; it points into the frame, which owns all arrays.
+ * atoms->cell is NULL where all nine numbers of the frame's cell are 0. */
 void bi_frame_atoms(const struct bi_frame *frame, struct bioinfer_atoms *atoms);
 
 #endif

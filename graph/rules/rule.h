@@ -93,7 +93,7 @@ struct bi_rule {
 struct bi_node *bi_rule_producer(const struct bi_graph *g, bi_value_id id);
 /* Is the value an output of the graph? A view cannot be one. */
 bool bi_rule_is_output(const struct bi_graph *g, bi_value_id id);
-/* Is it a weight of the model, not several nor some of its rows? */
+/* Is it a weight of the model: not several, nor some rows of one, nor a transposed one? */
 bool bi_rule_is_one_weight(const struct bi_graph *g, bi_value_id id);
 
 #endif

@@ -62,6 +62,9 @@ enum bi_emu_op { BI_EMU_SHUFFLE = 1, BI_EMU_MULTIPLY };
 const void *bi_emu_meet(enum bi_emu_op op, const void *mine, size_t size, int lane);
 void bi_emu_barrier(void);
 void *bi_emu_shared(size_t size);
+/* Notes an asynchronous copy of up to 16 bytes, padded with zeros. Both addresses must be multiples
+ * of 16, or the launch fails. The bytes are there after the bi_emu_wait() for their group, not
+ * before. */
 void bi_emu_copy(void *to, const void *from, int bytes);
 void bi_emu_commit(void);
 void bi_emu_wait(int groups);

@@ -81,11 +81,12 @@ const char *ag_join(char *text, const char *name, const char *part);
  * evens_first: see struct bi_weight. */
 int ag_matrix(const struct bi_tracks_source *s, int *index, const char *name, int64_t *out,
               int64_t in, const double *gain, int64_t evens_first, struct bioinfer_error *err);
-/* NOMEM where p is NULL. */
+/* 0, or NOMEM where p is NULL, with the path of the checkpoint in the message. */
 int ag_need_memory(const struct bi_tracks_source *s, const void *p, struct bioinfer_error *err);
 /* d_c = c + g_c, g geometric from 1 to `farthest` - n + 1 in n terms; the frequencies are 1 / d. */
 float ag_frequency(int64_t c, int64_t n, int64_t farthest);
-/* Channels of the skip at level i, whose rows are 2^i bases. */
+/* Channels of the skip at level i, whose rows are 2^i bases: level 0 has those of the first
+ * convolution, level i those that down[i - 1] gives. */
 int64_t ag_skip_width(const struct alphagenome *a, int i);
 
 int ag_open_encoder(const struct bi_tracks_source *s, struct alphagenome *a,
