@@ -94,10 +94,12 @@ int bi_checkpoint_open_folder_memory(struct bi_checkpoint **out, const struct bi
                                      const struct bi_named_bytes *files, size_t n_files,
                                      const struct bi_checkpoint_options *options,
                                      struct bioinfer_error *err);
+/* By its whole name; NULL: there is none. It lives as long as the checkpoint. */
 const struct bi_tensor *bi_checkpoint_find(const struct bi_checkpoint *cp, const char *name);
 const struct bi_meta *bi_checkpoint_meta(const struct bi_checkpoint *cp, const char *key);
 /* Elements [first, first + n) in row-major order of the view, as float32. Honours strides;
- * checks the zip CRC once per record when `verify` is set. Thread-safe. */
+ * checks the zip CRC once per record when `verify` is set. Thread-safe. UNSUPPORTED: values of its
+ * type cannot be used. INVALID: it has fewer elements. */
 int bi_tensor_read_f32(const struct bi_checkpoint *cp, const struct bi_tensor *tensor,
                        uint64_t first, uint64_t n, float *dst, struct bioinfer_error *err);
 /* Closes all files and frees the tensors; *cp becomes NULL. NULL-safe. */
@@ -105,12 +107,12 @@ void bi_checkpoint_close(struct bi_checkpoint **cp);
 
 /* Resolves what a user calls a model: an existing path as it is; "org/name" (optionally
  * "@revision") in the Hugging Face cache (HF_HUB_CACHE, HF_HOME/hub, ~/.cache/huggingface/
- * hub): refs/<rev> -> snapshots/<commit>. *out is allocated. NOT_FOUND names every place
- * looked at and the command that fetches it. */
+ * hub): refs/<rev> -> snapshots/<commit>. *out is allocated, and untouched after a failure.
+ * NOT_FOUND names the place looked at and the command that fetches it. */
 int bi_hub_resolve(char **out, const struct bi_env *env, const char *name,
                    struct bioinfer_error *err);
 
-/* Prints what a weight file is (bioinfer_file_info). */
+/* Appends to out what a weight file is (bioinfer_file_info). NOMEM: the buffer failed; no words. */
 int bi_checkpoint_print(const struct bi_checkpoint *cp, struct bi_buf *out);
 
 #endif

@@ -18,8 +18,10 @@
 enum { BI_FASTA_HEADER = 65536 };         /* bytes of a header line, '>' included */
 enum { BI_FASTA_MAX_LENGTH = 100000000 }; /* residues of a record unless told otherwise */
 
+/* As bioinfer_reader_open(), params may be NULL. After a failure *out is NULL. */
 int bi_fasta_open(struct bioinfer_reader **out, const struct bi_env *env, const char *path,
                   const struct bioinfer_reader_params *params, struct bioinfer_error *err);
+/* The same of bytes in memory, which must outlive the reader; `name` is for messages. */
 int bi_fasta_open_memory(struct bioinfer_reader **out, const struct bi_env *env, const char *name,
                          const void *bytes, size_t size,
                          const struct bioinfer_reader_params *params, struct bioinfer_error *err);
@@ -30,7 +32,9 @@ int bi_fasta_next(struct bioinfer_reader *reader, struct bioinfer_record *record
 int bi_fasta_next_many(struct bioinfer_reader *reader, struct bioinfer_records **records,
                        struct bioinfer_error *err);
 void bi_fasta_many_free(struct bioinfer_records **records);
+/* As bioinfer_reader_progress(): bytes as stored, of compressed files *done is an estimate. */
 void bi_fasta_progress(const struct bioinfer_reader *reader, uint64_t *done, uint64_t *total);
+/* Blocks that bi_fasta_next_many() gave stay valid, until they are freed. */
 void bi_fasta_close(struct bioinfer_reader **reader);
 
 /* Tests only: most bytes of one read, and the compression ratio that is refused (0 =

@@ -33,8 +33,8 @@ uint64_t bi_record_hash(const struct bioinfer_record *record);
 /* A hash of all records up to one with this hash. */
 uint64_t bi_record_chain(uint64_t before, uint64_t hash);
 
-/* Reads the whole file. UNSUPPORTED where no reader can begin in the middle: what is compressed,
- * a pipe, lines that end with CR alone. */
+/* Reads the whole file. MISMATCH: it changed meanwhile. UNSUPPORTED where no reader can begin in
+ * the middle: what is compressed, a pipe, lines that end with CR alone. */
 int bi_fasta_index_make(struct bioinfer_index **out, const struct bi_env *env, const char *path,
                         const struct bioinfer_reader_params *params, struct bioinfer_error *err);
 /* Writes PATH.bfi, which is there whole or not at all, however many do so at once. */
@@ -49,7 +49,8 @@ int bi_fasta_index_parse(struct bioinfer_index **out, const struct bi_env *env, 
                          const void *bytes, size_t size, struct bioinfer_error *err);
 void bi_fasta_index_close(struct bioinfer_index **index); /* NULL-safe */
 
-/* Goes on with the first record of a block. A reader with threads has none from here on. */
+/* Goes on with the first record of a block. A reader with threads has none from here on. INVALID:
+ * record `ordinal` begins no block. UNSUPPORTED: the file is not plain. */
 int bi_fasta_seek(struct bioinfer_reader *reader, const struct bioinfer_index *index,
                   uint64_t ordinal, struct bioinfer_error *err);
 
@@ -57,7 +58,7 @@ int bi_fasta_seek(struct bioinfer_reader *reader, const struct bioinfer_index *i
  * is not read but jumped over. `to`: the records' number or more is the end. */
 bool bi_index_far(const struct bioinfer_index *index, uint64_t from, uint64_t to);
 /* Compares the hash of the first n records of the input with the index, where it is known. `end`:
- * there are no more. index NULL: 0. */
+ * there are no more. index NULL: 0. MISMATCH: the input has changed. */
 int bi_index_check(const struct bioinfer_index *index, uint64_t n, bool end, uint64_t hash,
                    struct bioinfer_error *err);
 

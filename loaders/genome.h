@@ -11,6 +11,7 @@
 
 struct bioinfer_genome;
 
+/* Opens path and its index path.fai, and path.gzi of a BGZF file. After a failure *out is NULL. */
 int bi_genome_open(struct bioinfer_genome **out, const struct bi_env *env, const char *path,
                    struct bioinfer_error *err);
 /* The three files as bytes, which must outlive the genome (fuzzing, tests). */
@@ -21,12 +22,14 @@ struct bi_genome_bytes {
 };
 int bi_genome_open_memory(struct bioinfer_genome **out, const struct bi_env *env,
                           const struct bi_genome_bytes *bytes, struct bioinfer_error *err);
-/* Contig by number in the index's order: its name and length; NULL past the end. */
+/* Contig by number in the index's order: its name and length; NULL past the end and below 0, and
+ * *length is untouched. */
 const char *bi_genome_contig(const struct bioinfer_genome *g, int64_t index, int64_t *length);
 /* Length of a contig by name, -1 = there is none. */
 int64_t bi_genome_length(const struct bioinfer_genome *g, const char *contig);
 /* Bases [start, end), 0-based, as they stand; 'N' off the ends of the contig. INVALID: no such
- * contig, or the whole range is off it. One thread at a time. */
+ * contig, or the range is empty or wholly off it. bases: end - start of them, without a NUL. One
+ * thread at a time. */
 int bi_genome_read(struct bioinfer_genome *g, const char *contig, int64_t start, int64_t end,
                    char *bases, struct bioinfer_error *err);
 void bi_genome_close(struct bioinfer_genome **genome);

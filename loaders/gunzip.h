@@ -31,7 +31,8 @@ struct bi_gunzip {
 
 /* Takes the stream over: it is closed with the gunzip, also when this fails. */
 int bi_gunzip_open(struct bi_gunzip *g, struct bi_stream *stream, struct bioinfer_error *err);
-/* Up to n > 0 bytes; *got = 0 at the end. */
+/* Up to n > 0 bytes; *got = 0 at the end. An error behind *got bytes is that of the next call, and
+ * of all later ones. */
 int bi_gunzip_read(struct bi_gunzip *g, void *dst, size_t n, size_t *got,
                    struct bioinfer_error *err);
 /* Of plain bytes with a known size: reads on at this one. */

@@ -28,7 +28,9 @@ struct bi_json {
     struct bi_json *first, *next; /* children in file order; sibling */
 };
 
-/* Parses text[0, size). `name` is for messages. The tree lives in the arena. */
+/* Parses text[0, size). `name` is for messages. The tree lives in the arena, with a copy of the
+ * text. FORMAT: no JSON, or an object has a name twice. LIMIT: too many values for its size. After
+ * a failure *out is untouched. */
 int bi_json_parse(struct bi_json **out, struct bi_arena *arena, const char *name, const char *text,
                   size_t size, struct bioinfer_error *err);
 /* A member of an object by name; NULL when absent or json is no object (or NULL). */

@@ -12,6 +12,7 @@
 
 struct bioinfer_loci;
 
+/* Opens BED or VCF, told by content. After a failure *out is NULL. */
 int bi_loci_open(struct bioinfer_loci **out, const struct bi_env *env, const char *path,
                  struct bioinfer_error *err);
 int bi_loci_open_memory(struct bioinfer_loci **out, const struct bi_env *env, const char *name,

@@ -23,7 +23,8 @@ struct bi_matrix {
     uint8_t code[256];
 };
 
-/* `name`: of a built-in matrix, in any case, else the path of a file. */
+/* `name`: of a built-in matrix, in any case, else the path of a file. NOT_FOUND: it is neither, and
+ * the words list the built-in ones. */
 int bi_matrix_open(struct bi_matrix *m, const struct bi_env *env, const char *name,
                    struct bioinfer_error *err);
 /* Reads text[0, size), which needs no NUL. The matrix is named as `name` behind its last '/', cut

@@ -12,7 +12,8 @@ struct bi_npy {
     uint64_t shape[BI_NPY_RANK];
 };
 
-/* Reads the header of the array in bytes [at, at + size) of the file; `name` is for messages. */
+/* Reads the header of the array in bytes [at, at + size) of the file; `name` is for messages.
+ * Versions 1 to 3, and at most 64 KiB of header. */
 int bi_npy_read(struct bi_npy *npy, const struct bi_file *file, uint64_t at, uint64_t size,
                 const char *name, struct bioinfer_error *err);
 

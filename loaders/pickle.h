@@ -96,6 +96,7 @@ struct bi_pickle_iter {
 const struct bi_pickle_value *bi_pickle_next(struct bi_pickle_iter *it);
 /* Last value of a string key of a dict or object; NULL without. */
 const struct bi_pickle_value *bi_pickle_get(const struct bi_pickle_value *dict, const char *key);
+/* Is it a string or bytes, equal to text as a whole? */
 bool bi_pickle_is_text(const struct bi_pickle_value *v, const char *text);
 /* "a tuple", or "an unsupported Python class x.y.Z" (in a buffer of the caller). */
 const char *bi_pickle_describe(const struct bi_pickle_value *v, char *buffer, size_t size);
@@ -115,6 +116,7 @@ struct bi_pickle {
 /* Reads one pickle from file[begin, end). *stop = offset behind its STOP. */
 int bi_pickle_read(struct bi_pickle *p, const struct bi_file *file, uint64_t begin, uint64_t end,
                    uint64_t *stop, struct bi_pickle_value *out, struct bioinfer_error *err);
+/* The storage of this key; NULL: no pickle has named it so far. */
 struct bi_pickle_storage *bi_pickle_find_storage(const struct bi_pickle *p, const char *key,
                                                  size_t n);
 void bi_pickle_free(struct bi_pickle *p);

@@ -59,6 +59,7 @@ int bi_torch_legacy_read(struct bi_reader *r, int file, struct bioinfer_error *e
 int bi_mpnn_read(struct bi_reader *r, int file, struct bioinfer_error *err);
 /* Sniffs cp->files[file] and calls the right one. `want`: the only format to accept. */
 int bi_weights_read(struct bi_reader *r, int file, const char *want, struct bioinfer_error *err);
+/* Takes the file over: *f is BI_FILE_NONE then, and after a failure the file is closed. */
 int bi_reader_add_file(struct bi_reader *r, struct bi_file *f, struct bioinfer_error *err);
 
 /* ---- Hugging Face folders (hf.c) ---- */
@@ -67,12 +68,14 @@ int bi_reader_add_file(struct bi_reader *r, struct bi_file *f, struct bioinfer_e
 int bi_hf_read_folder(struct bi_reader *r, struct bioinfer_error *err);
 /* config.json and vocab.txt when they are there. */
 int bi_hf_read_config(struct bi_reader *r, struct bioinfer_error *err);
-/* The contact head of a fair-esm checkpoint called `file_name`, when it is there. */
+/* The model.json beside a state.pt called `file_name`, as the config, unless there is one; of other
+ * names nothing. */
 int bi_hf_read_matgl(struct bi_reader *r, const char *file_name, struct bioinfer_error *err);
+/* The contact head of a fair-esm checkpoint called `file_name`, when it is there. */
 int bi_hf_read_contact_head(struct bi_reader *r, const char *file_name, struct bioinfer_error *err);
 /* The folder that links of a model in `path` must stay in; *out is allocated. */
 int bi_hub_root(char **out, const struct bi_env *env, const char *path, struct bioinfer_error *err);
-/* 0, or why the real place of `path` is not below the folder `root`. */
+/* 0, or INVALID and why the real place of `path` is not below the folder `root`. */
 int bi_hub_check_link(const struct bi_env *env, const char *path, const char *root,
                       struct bioinfer_error *err);
 
@@ -83,13 +86,15 @@ int bi_hub_check_link(const struct bi_env *env, const char *path, const char *ro
 int bi_file_crc(const struct bi_file *f, uint64_t offset, uint64_t size, uint32_t *crc,
                 struct bioinfer_error *err);
 
-/* Bytes of a file as they may stand in a message: short and printable. */
+/* Bytes of a file as they may stand in a message: what is not printable ASCII as \xNN, and "..."
+ * where there were more than some 80 bytes. */
 struct bi_quoted {
     char text[88];
 };
 struct bi_quoted bi_quote(const char *text, size_t n);
 
-/* Plain decimal digits without a leading zero. */
+/* Plain decimal digits without a sign or a leading zero, all of text[0, n); else, and beyond 64
+ * bits, false: *out is untouched. */
 bool bi_text_u64(const char *text, size_t n, uint64_t *out);
 
 /* Ranges sorted by (begin, end, index), in place. */

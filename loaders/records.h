@@ -27,6 +27,7 @@ void bi_records_pool_close(struct bi_records_pool **pool); /* NULL-safe */
 struct bi_records *bi_records_new(struct bi_records_pool *pool);
 /* Appends a copy; false without memory: the block is as before. */
 bool bi_records_add(struct bi_records *block, const struct bioinfer_record *record);
+/* Sets the pointers, and the ordinals from first_ordinal on: shown is complete then. */
 void bi_records_finish(struct bi_records *block, uint64_t first_ordinal);
 void bi_records_free(struct bi_records **block); /* NULL-safe */
 

@@ -41,12 +41,12 @@ struct bi_scan {
     size_t value_len;
 };
 
-/* Checks that the whole text is UTF-8 without a byte order mark and starts scanning. */
+/* Starts scanning. FORMAT: the text is not all UTF-8, or has a byte order mark. */
 int bi_scan_start(struct bi_scan *scan, const char *name, char *text, size_t size,
                   struct bioinfer_error *err);
 /* Next token into *scan. After BI_TOKEN_END nothing but white space was left. */
 int bi_scan_next(struct bi_scan *scan, struct bioinfer_error *err);
-/* Skips the rest of the value whose first token was read last. */
+/* Skips the rest of the value whose first token was read last; a plain value has none. */
 int bi_scan_skip(struct bi_scan *scan, struct bioinfer_error *err);
 
 /* Offset of the first byte that is not part of well-formed UTF-8, n when all is well.

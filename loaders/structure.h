@@ -33,6 +33,8 @@ struct bi_structure {
 
 /* Gives the name of a file without folder and suffix, allocated; NULL = no memory. */
 char *bi_structure_name(const struct bi_env *env, const char *path);
+/* Reads a PDB or mmCIF file, told by content, plain or in gzip, of at most BI_MAX_STRUCTURE_SIZE
+ * bytes (LIMIT). EMPTY: it has no atom. After a failure *out is safe to close. */
 int bi_structure_open(struct bi_structure *out, const struct bi_env *env, const char *path,
                       struct bioinfer_error *err);
 /* The same of bytes in memory, with a NUL behind them. */
@@ -44,6 +46,7 @@ void bi_structure_close(struct bi_structure *structure); /* NULL-safe */
 int bi_pdb_read(struct bi_structure *s, const char *text, size_t size, struct bioinfer_error *err);
 int bi_mmcif_read(struct bi_structure *s, const char *text, size_t size,
                   struct bioinfer_error *err);
+/* Appends a copy of the atom. LIMIT: there are BI_MAX_ATOMS already. */
 int bi_structure_add(struct bi_structure *s, const struct bi_atom *atom,
                      struct bioinfer_error *err);
 
@@ -83,10 +86,12 @@ struct bi_backbone {
  * protein as X) that have a CA; first model, alternate location none or A, occupancy above 0. */
 enum bi_backbone_rules { BI_RULES_GAPS, BI_RULES_LIGAND };
 
-/* EMPTY when no residue is left. */
+/* EMPTY when no residue is left. LIMIT: more than 4,096 chains or BI_MAX_RESIDUES residues. After a
+ * failure *out is safe to free. */
 int bi_backbone_build(struct bi_backbone *out, const struct bi_structure *structure,
                       enum bi_backbone_rules rules, struct bioinfer_error *err);
-void bi_backbone_free(struct bi_backbone *backbone);
+void bi_backbone_free(struct bi_backbone *backbone); /* safe on zeros, not on NULL */
+
 /* ---- what is around (ligand.c) ---- */
 
 struct bi_ligand_atom {
@@ -105,9 +110,11 @@ struct bi_ligand {
  * nucleic acids, residues of other names. None is no error. */
 int bi_ligand_build(struct bi_ligand *out, const struct bi_structure *structure,
                     struct bioinfer_error *err);
-void bi_ligand_free(struct bi_ligand *ligand); /* NULL-safe */
-/* Do the rules LIGAND read the atom, and is its residue's name one of a protein? */
+void bi_ligand_free(struct bi_ligand *ligand); /* safe on zeros, not on NULL */
+/* Do the rules LIGAND read the atom: is it of the first atom's model, with alternate location none
+ * or A and an occupancy above 0? */
 bool bi_is_read(const struct bi_atom *atom, const struct bi_structure *structure);
+/* Is its residue's name one that these rules know, whatever its record? */
 bool bi_is_protein(const struct bi_atom *atom);
 bool bi_is_water(const struct bi_atom *atom);
 

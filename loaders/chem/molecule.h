@@ -122,12 +122,14 @@ int bi_molecules_next_text(struct bi_molecules *m, struct bi_mol_text *text, boo
                            struct bioinfer_error *err);
 /* The number of the record before the first one, and of the line, for messages. */
 void bi_molecules_begin_at(struct bi_molecules *m, uint64_t ordinal, uint64_t line);
-/* 1: the next molecule is in *mol; 0: there are no more; < 0: the input is of no further use. */
+/* 1: the next molecule is in *mol, also one that cannot be used, whose mol->status says why; 0:
+ * there are no more; < 0: the input is of no further use. */
 int bi_molecules_next(struct bi_molecules *m, struct bi_molecule *mol, struct bioinfer_error *err);
 void bi_molecules_close(struct bi_molecules **m); /* NULL-safe */
 
 /* ---- parts of the module ---- */
 
+/* Goes to the next line of the record, without LF and CR; false: there is none. */
 bool bi_mol_next_line(struct bi_mol_text *text);
 /* bi_fail() with file, record and line in front. */
 int bi_mol_fail(const struct bi_mol_text *text, struct bioinfer_error *err, int status,
@@ -136,6 +138,7 @@ int bi_mol_fail(const struct bi_mol_text *text, struct bioinfer_error *err, int 
 const char *bi_mol_columns(const struct bi_mol_text *text, size_t from, size_t width, size_t *n);
 /* The next word of the line at *at, NULL behind the last one. */
 const char *bi_mol_word(const struct bi_mol_text *text, size_t *at, size_t *n);
+/* At most nine decimal digits behind an optional sign, the whole word; else false. */
 bool bi_mol_int(const char *word, size_t n, int *out);
 /* A finite number of angstroms below 10^6. */
 bool bi_mol_coordinate(const char *word, size_t n, double *out);
@@ -206,6 +209,7 @@ struct bi_element {
     float mass;         /* standard weight; that of the longest-lived isotope where there is none */
 };
 
+/* The element of an atomic number, 1 to 118; beyond it entry 0, which stands for none. */
 const struct bi_element *bi_element(uint32_t number);
 bool bi_is_metal(uint32_t number);
 /* The atomic number of a symbol in any case; 0: there is no such element. */
