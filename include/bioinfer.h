@@ -14,10 +14,13 @@
  *    the caller's own struct bioinfer_error (NULL: not wanted). Readers also return 1, and sources
  *    1 and BIOINFER_NONE_NOW.
  *  - Parameters: each struct starts with struct_size, and zero in any other field means its
- *    default. BIOINFER_PARAMS fills them. They need live during the call alone.
+ *    default. BIOINFER_PARAMS fills them. They need live during the call alone. A struct that a
+ *    *_get_* function fills has its struct_size set by the caller, too, else INVALID.
  *  - Ownership: *_open, *_new and *_read make what their counterpart *_close or *_free frees, which
- *    accepts NULL; close what was made from a model before the model, the context last. Everything
- *    that is handed out lives as long as its owner, unless a comment says how much shorter.
+ *    accepts NULL and sets the handle to NULL. Where one fails, *out is NULL, unless an argument
+ *    that must be given was NULL. Close what was made from a model before the model, the context
+ *    last. All that is handed out lives as long as its owner, unless a comment says how much
+ *    shorter.
  *  - Units: sequences in residues, DNA in bases, positions from 0, ranges [start, end), sizes in
  *    bytes, times in seconds, coordinates in angstrom. Arrays are row-major.
  *  - Strings are UTF-8 (ids: bytes as they stand in the file), NUL-terminated.
@@ -234,7 +237,7 @@ enum bioinfer_family_kind {
     BIOINFER_FAMILY_AFFINITY,
     BIOINFER_FAMILY_ENERGY
 };
-BIOINFER_API int bioinfer_family_kind(int index);
+BIOINFER_API int bioinfer_family_kind(int index); /* SEQUENCES past the end */
 /* The letters of a family's records. A family of PAIRS takes two for each residue, the amino acid
  * and a state of its structure in lower case ("MdEv#p"), and so reads records with
  * BIOINFER_RESIDUES_RAW. */
@@ -243,7 +246,7 @@ enum bioinfer_family_letters {
     BIOINFER_LETTERS_BASES,    /* nucleotides */
     BIOINFER_LETTERS_PAIRS
 };
-BIOINFER_API int bioinfer_family_letters(int index);
+BIOINFER_API int bioinfer_family_letters(int index); /* RESIDUES past the end */
 
 /* Writes what a file is, by its content, as text through `write`: format, tensors or arrays with
  * type and shape, metadata; records of FASTA, BED and VCF. `path` may be what bioinfer_model_open()
@@ -610,12 +613,13 @@ BIOINFER_API int bioinfer_score_open(bioinfer_task **out, const bioinfer_model *
                                      const struct bioinfer_score_params *params,
                                      struct bioinfer_error *err);
 /* The score of a mutation, "A12G" or "A12G:K15R" (position - offset = index from 0), by a result of
- * that task: the sum over its terms of log p(mutant) - log p(wild type). */
+ * that task: the sum over its terms of log p(mutant) - log p(wild type). MISMATCH: the record has
+ * another residue there. INVALID: no such position, or it was left out. BAD_RESIDUE: no token. */
 BIOINFER_API int bioinfer_score_mutation(const bioinfer_model *model,
                                          const struct bioinfer_result *result, const char *mutation,
                                          int64_t offset, double *score, struct bioinfer_error *err);
 /* The positions, from 0, that a mutation string touches: returns their number, or a status. Writes
- * at most n_max. */
+ * at most n_max; positions may be NULL. INVALID: no mutation, or one before position 0. */
 BIOINFER_API int bioinfer_mutation_positions(const char *mutation, int64_t offset,
                                              int64_t *positions, int n_max,
                                              struct bioinfer_error *err);
@@ -1295,7 +1299,8 @@ BIOINFER_API const char *bioinfer_affinity_caveat(const bioinfer_model *model);
 typedef struct bioinfer_frames bioinfer_frames;
 BIOINFER_API int bioinfer_frames_open(bioinfer_frames **out, bioinfer_context *ctx,
                                       const char *path, struct bioinfer_error *err);
-/* A bioinfer_source: the next frame as a record, as atoms and as the text of an extended XYZ. */
+/* A bioinfer_source: the next frame as a record, as atoms and as the text of an extended XYZ. One
+ * that cannot be used has neither, but a status. */
 BIOINFER_API int bioinfer_frames_source(void *frames, struct bioinfer_record *record,
                                         struct bioinfer_error *err);
 BIOINFER_API void bioinfer_frames_close(bioinfer_frames **frames); /* NULL-safe */
