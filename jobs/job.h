@@ -76,10 +76,10 @@ static inline uint64_t bi_split_next(const struct bi_split *s, uint64_t ordinal)
 
 #define BI_JOB_OUTPUT "output" /* the folder in it where the output grows */
 
-/* folder + "/" + name as a new string. */
+/* folder + "/" + name as a new string, to be freed by bi_free(); NULL = no memory. */
 char *bi_job_path(const struct bi_env *env, const char *folder, const char *name);
-/* Makes the folder of a job and takes its lock. IO when another job holds it, or when there is
- * a folder of that name which is no job's. */
+/* Makes the folder of a job and takes its lock; after a failure *fd is -1. IO when another job holds
+ * it, or when there is a folder of that name which is no job's. */
 int bi_job_lock(int *fd, const struct bi_env *env, const char *folder, struct bioinfer_error *err);
 /* Removes the files of a job, and its folder when nothing else is in it. Best effort. */
 void bi_job_clear(const struct bi_env *env, const char *folder);
@@ -113,7 +113,7 @@ int bi_identity_make(struct bi_identity *id, const struct bi_env *env,
  * be too long to be read back, which is 16 MiB. */
 int bi_identity_write(const struct bi_identity *id, const struct bi_env *env, const char *folder,
                       struct bioinfer_error *err);
-/* NOT_FOUND when the folder has no job.json. */
+/* NOT_FOUND when the folder has no job.json. After a failure, too, *id is to be freed. */
 int bi_identity_read(struct bi_identity *id, const struct bi_env *env, const char *folder,
                      struct bioinfer_error *err);
 /* MISMATCH naming the first difference. Between shards the shard itself, and path and time
@@ -134,11 +134,12 @@ struct bi_part {
     uint64_t n_set; /* ordinals that have a record */
 };
 
-/* Notes that record number `at` holds the ordinal of `index`. FORMAT when it is farther ahead of the
- * records before it than any run can be: what a file says decides no allocation. */
+/* Notes that record number `at` holds the ordinal of `index`; of two the last one counts. FORMAT
+ * when it is farther ahead of the records before it than any run can be: what a file says decides
+ * no allocation. */
 int bi_part_add(struct bi_part *part, const struct bi_env *env, uint64_t index, uint64_t at,
                 struct bioinfer_error *err);
-/* A place has no record any more. */
+/* Place `index` has no record any more; it may have had none. */
 void bi_part_forget(struct bi_part *part, uint64_t index);
 
 struct bi_build {
@@ -237,6 +238,7 @@ struct bioinfer_job {
     struct bi_parts *parts; /* not NULL: the output is partitioned, and these do all the work */
 };
 
+/* As the functions bioinfer_job_...() of bioinfer.h, whose pointers were checked. */
 int bi_job_open(struct bioinfer_job **out, const struct bi_env *env, const char *path,
                 const struct bioinfer_job_params *params, struct bioinfer_error *err);
 int bi_job_expect(struct bioinfer_job *job, const struct bioinfer_record *record,

@@ -94,7 +94,7 @@ bool bi_journal_due(const struct bi_journal *j, double *begun);
 void bi_journal_space(struct bi_journal *j, double begun);
 /* Keeps n blocks of records that were read, of 4 KiB each; it is 1 before. */
 int bi_journal_keep(struct bi_journal *j, size_t n, struct bioinfer_error *err);
-/* Record number i, from 0. */
+/* Record number i < n, from 0, as it was added. FORMAT: it is damaged. */
 int bi_journal_get(const struct bi_journal *j, uint64_t i, struct bi_journal_record *r,
                    struct bioinfer_error *err);
 /* The payload of a record, into `dst` of r->size bytes; FORMAT when its CRC is wrong. */
@@ -105,6 +105,6 @@ int bi_journal_read(const struct bi_journal *j, const struct bi_journal_record *
 bool bi_journal_is_awake(const struct bi_journal *j);
 void bi_journal_park(struct bi_journal *j);
 int bi_journal_wake(struct bi_journal *j, struct bioinfer_error *err);
-void bi_journal_close(struct bi_journal *j);
+void bi_journal_close(struct bi_journal *j); /* commits nothing; leaves BI_JOURNAL_NONE, safe too */
 
 #endif

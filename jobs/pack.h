@@ -19,9 +19,10 @@
 
 enum { BI_PACK_ARRAY = 48, BI_PACK_TEXT = 16 }; /* bytes that say what an array is, and a text */
 
-/* Bytes of a packed result; 0 when it has shapes or texts no result can have. */
+/* Bytes of a packed result, a multiple of 8; 0 when it has shapes or texts no result can have. */
 uint64_t bi_pack_size(const struct bioinfer_result *r);
-/* Hands out the bytes piece by piece; a non-zero return of `write` stops with it. */
+/* Hands out the bytes piece by piece; a non-zero return of `write` stops with it. INVALID: the size
+ * would be 0, and nothing was handed out. */
 int bi_pack(const struct bioinfer_result *r,
             int (*write)(void *user, const void *bytes, size_t size), void *user,
             struct bioinfer_error *err);

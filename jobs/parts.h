@@ -7,7 +7,7 @@
 
 #include "job.h"
 
-/* owner: the job whose source gives the records. */
+/* As the functions of job.h. owner: the job whose source gives the records. */
 int bi_parts_open(struct bi_parts **out, const struct bioinfer_job *owner, const char *path,
                   const struct bioinfer_job_params *params, struct bioinfer_error *err);
 int bi_parts_expect(struct bi_parts *s, const struct bioinfer_record *record,
@@ -22,7 +22,8 @@ void bi_parts_count(const struct bi_parts *s, struct bioinfer_job_stats *stats);
 int bi_parts_finish(struct bi_parts *s, struct bioinfer_error *err);
 void bi_parts_discard(struct bi_parts *s); /* parts that are done stay */
 void bi_parts_close(struct bi_parts **parts);
-/* Whether a finished shard of a partitioned output lies in the folder. */
+/* Whether a finished shard of a partitioned output lies in the folder; false also where that cannot
+ * be listed. */
 bool bi_parts_found(const struct bi_env *env, const char *folder);
 /* Checks that all parts of all shards are there and of one job, where `check` is set also that
  * their files have the checksums that were written, and writes index.json. The sums of the parts go

@@ -41,7 +41,7 @@ struct bi_described {
     uint64_t first, n, failed, residues, copied, input, job;
 };
 
-/* The path of a file in the folder; the caller frees it. */
+/* The path of a file in the folder; the caller frees it. NULL = no memory, which err says. */
 char *bi_parts_path(const struct bi_parts *s, const char *name, struct bioinfer_error *err);
 /* Reads a small JSON file of the folder; its tree and text live in the arena. */
 int bi_parts_read_text(const struct bi_parts *s, struct bi_arena *arena, const char *name,

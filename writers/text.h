@@ -12,12 +12,14 @@ bool bi_utf8_valid(const char *text);
 void bi_put_utf8(struct bi_buf *out, const char *text);
 /* A JSON string with its quotes; ill-formed bytes become U+FFFD. */
 void bi_put_json(struct bi_buf *out, const char *text);
+/* Base64 of n bytes, padded with '=', without line ends. */
 void bi_put_base64(struct bi_buf *out, const void *bytes, size_t n);
 /* A field of a table: tab, CR, LF and other control bytes become a space. */
 void bi_put_field(struct bi_buf *out, const char *text);
 void bi_put_u64(struct bi_buf *out, uint64_t n);
 /* NaN and infinity as JSON has them: null. */
 void bi_put_json_f32(struct bi_buf *out, float x);
+/* As bi_print_f32(), NaN and infinity as words. */
 void bi_put_f32(struct bi_buf *out, float x);
 
 #endif

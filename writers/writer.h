@@ -100,16 +100,20 @@ int bi_writer_of_texts(struct bioinfer_writer **out, const struct bi_env *env, c
                        const char *head, const char *tail, struct bioinfer_error *err);
 /* Whether it can be started, as far as that is known without a file: before hours of computing. */
 int bi_writer_ready(const struct bioinfer_writer *w, struct bioinfer_error *err);
+/* Opens the file; what was reserved is forgotten. After a failure the writer can only be closed. */
 int bi_writer_start(struct bioinfer_writer *w, struct bioinfer_error *err);
 /* Before start: notes the name that a record will have; DUPLICATE_ID when it is taken, LIMIT when
  * there are more records than the format can hold. */
 int bi_writer_reserve(struct bioinfer_writer *w, const struct bioinfer_result *record,
                       struct bioinfer_error *err);
+/* A result with a status is passed over where the format has no rows for such. A failure is final:
+ * whatever is asked later fails for the same reason. */
 int bi_writer_put(struct bioinfer_writer *w, const struct bioinfer_result *result,
                   struct bioinfer_error *err);
 /* Instead of the one in the parameters; before finish(). */
 int bi_writer_set_fingerprint(struct bioinfer_writer *w, const char *text,
                               struct bioinfer_error *err);
+/* The file has its name then; MISUSE: a second one, or put() behind it. */
 int bi_writer_finish(struct bioinfer_writer *w, struct bioinfer_error *err);
 void bi_writer_close(struct bioinfer_writer **w);
 const char *bi_writer_format(int index);

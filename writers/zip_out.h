@@ -24,6 +24,8 @@ struct bi_zip_out {
     uint32_t crc;                  /* CRC-32 of its data */
 };
 
+/* Opens an archive of stored members at path, which has its name after finish. To be closed after a
+ * failure, too. */
 int bi_zip_out_open(struct bi_zip_out *zip, const struct bi_env *env, const char *path,
                     struct bioinfer_error *err);
 /* A member: n_prefix bytes and n_data bytes behind them. */
