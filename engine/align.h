@@ -38,6 +38,7 @@ struct bi_align_work {
     struct bi_align_buffer profile, rows, corners, flags, state, scratch;
 };
 void bi_align_work_free(struct bi_align_work *work);
+/* Makes room for `size` bytes; the content is lost where the buffer grows. NOMEM: it is empty. */
 int bi_align_buffer_need(const struct bi_env *env, struct bi_align_buffer *b, uint64_t size,
                          struct bioinfer_error *err);
 

@@ -84,13 +84,15 @@ int bi_aligner_run(bi_aligner *aligner, const struct bioinfer_align_pair *pairs,
                    struct bioinfer_alignment *results, struct bioinfer_error *err);
 void bi_aligner_set_profile(bi_aligner *aligner, int on);
 int bi_aligner_get_profile(bi_aligner *aligner, struct bioinfer_align_profile *profile);
+/* 1, or 0 where one letter is not in the alphabet: *score is untouched then. */
 int bi_aligner_score(const bi_aligner *aligner, char query, char target, int *score);
 /* Aligns pairs; what their results point to goes to *kept, whose earlier contents are freed. */
 int bi_aligner_run_into(struct bi_aligner *a, struct bi_align_kept *kept,
                         const struct bioinfer_align_pair *pairs, size_t n,
                         struct bioinfer_alignment *results, struct bioinfer_error *err);
 void bi_align_kept_free(const struct bi_env *env, struct bi_align_kept *kept);
-/* Gives pair i a status instead of a result; returns the status. */
+/* Gives pair i a status instead of a result; returns the status. The message lies in a->kept, cut
+ * to 159 bytes, and lives as long as the results of the call. */
 int bi_aligner_fail(struct bi_aligner *a, struct bioinfer_alignment *r, size_t i, int status,
                     const char *fmt, ...) BI_PRINTF(5, 6);
 /* Makes the path of the worker the result of place i. */

@@ -119,7 +119,8 @@ struct bi_backend_ops {
 
 /* Backends, numbered from 0: cpu, cuda, hip, and those of tests; NULL past the end. */
 const struct bi_backend_ops *bi_backend(int index);
-/* The backend and the number of a device name: "cpu", "cuda:0"; NULL and "auto" are the CPU. */
+/* The backend and the number, 0 to 99, of a device name: "cpu", "cuda:0"; without a number it is 0.
+ * NULL, "" and "auto" are the CPU. DEVICE: this build has none of this name, and *out is NULL. */
 int bi_backend_find(const struct bi_backend_ops **out, int *ordinal, const char *device,
                     struct bioinfer_error *err);
 

@@ -20,7 +20,7 @@ struct bioinfer_context {
     pid_t pid; /* threads and drivers do not survive fork */
 };
 
-/* 0, or FORKED in a child of the process that made the context. */
+/* 0, or FORKED in a child of the process that made the context, which must not be NULL. */
 int bi_context_check(const struct bioinfer_context *ctx, struct bioinfer_error *err);
 
 /* Where weights lie that are called `path`: a file or folder, a hub name, "tiny"; NULL = the usual
@@ -37,7 +37,8 @@ int bi_find_shipped(char **out, const struct bi_env *env, const char *name,
 int bi_release_missing(const struct bi_env *env, const char *name, struct bioinfer_error *err);
 
 /* Copies a caller's parameter struct of any version: fields it does not know stay zero, fields
- * we do not know must be zero. src NULL = all defaults. */
+ * we do not know must be zero, else UNSUPPORTED. INVALID: struct_size is not set. src NULL = all
+ * defaults: dst stays as it is, zeros. */
 int bi_params_copy(void *dst, size_t size, const void *src, const char *what,
                    struct bioinfer_error *err);
 

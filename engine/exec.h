@@ -86,7 +86,7 @@ int bi_plan_load(const struct bi_plan *plan, struct bioinfer_model *model,
 int bi_plan_bind(struct bi_plan *plan, int slot, struct bioinfer_model *model, void *input,
                  void *activation, void *output, struct bioinfer_error *err);
 void bi_plan_free(struct bi_plan **plan, const struct bi_env *env);
-/* Sizes a few per octave: n rounded up to 4, 5, 6 or 7 quarters of a power of two. */
+/* Sizes a few per octave: n rounded up to 4, 5, 6 or 7 quarters of a power of two, at least 16. */
 int64_t bi_bucket(int64_t n);
 
 /* A kept value: bytes that one program gives and others read. */
@@ -171,7 +171,7 @@ void *bi_exec_input(const struct bi_exec_slot *slot, const char *name);
 int bi_exec_submit(struct bi_exec *exec, struct bi_exec_slot *slot, struct bioinfer_error *err);
 /* The slot's blocks stay valid until the second bi_exec_begin after this. */
 int bi_exec_wait(struct bi_exec *exec, struct bi_exec_slot *slot, struct bioinfer_error *err);
-/* An output of the batch and the elements between its rows. */
+/* An output of the batch, in host memory, and the elements between its rows. */
 const void *bi_exec_output(const struct bi_exec_slot *slot, const struct bi_output *output,
                            int64_t *ld);
 /* ---- kept.c ---- */

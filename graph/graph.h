@@ -143,14 +143,17 @@ struct bi_graph {
     struct bioinfer_error error;
 };
 
+/* Makes an empty graph. After a failure *out is untouched. */
 int bi_graph_new(struct bi_graph **out, const struct bi_env *env, struct bioinfer_error *err);
 void bi_graph_free(struct bi_graph **graph);
 
 /* The first error of a builder, 0 when there was none. */
 int bi_graph_status(const struct bi_graph *g, struct bioinfer_error *err);
-/* Records a builder's error (the first one stays) and returns BI_NONE. */
+/* Records a builder's error and returns BI_NONE. The first one stays, later ones are dropped; every
+ * builder gives BI_NONE then. */
 bi_value_id bi_graph_fail(struct bi_graph *g, int status, const char *fmt, ...) BI_PRINTF(3, 4);
 
+/* An input [n] of a name that is copied; BI_NONE where the graph has failed. */
 bi_value_id bi_input(struct bi_graph *g, const char *name, enum bi_dtype dtype, enum bi_axis axis,
                      int64_t n);
 /* An input of float32 rows. */
@@ -162,7 +165,7 @@ bi_value_id bi_input_matrix(struct bi_graph *g, const char *name, enum bi_dtype 
 /* A kept value: float32 rows that an earlier program left on the device. */
 bi_value_id bi_input_kept(struct bi_graph *g, const char *name, enum bi_axis axis, int64_t n,
                           int64_t width);
-/* A weight of the model by its index, rank 1 or 2. */
+/* A weight of the model by its index, rank 1 or 2; asked for again, the same value. */
 bi_value_id bi_weight(struct bi_graph *g, int32_t index, const char *name, int rank,
                       const int64_t *shape);
 /* Columns [first, first + n) of a weight that is no stack. */
@@ -173,6 +176,7 @@ bi_value_id bi_weight_rows(struct bi_graph *g, bi_value_id w, const int32_t *row
 bi_value_id bi_weight_transposed(struct bi_graph *g, bi_value_id w);
 /* Makes a transposed weight [taps C, N] a convolution [C, taps N] with the taps in reverse. */
 bi_value_id bi_weight_flipped(struct bi_graph *g, bi_value_id w, int32_t taps);
+/* Makes the value the graph's next output; nothing where the graph has failed. */
 void bi_output(struct bi_graph *g, bi_value_id value, int kind, int layer, const char *name);
 /* An output that stays on the device, as a kept value for other programs. */
 void bi_output_kept(struct bi_graph *g, bi_value_id value, const char *name);
@@ -279,7 +283,7 @@ int bi_graph_verify(struct bi_graph *g, struct bioinfer_error *err);
 /* The stable text form. Nodes and values are numbered in order of appearance. */
 void bi_graph_dump(const struct bi_graph *g, struct bi_buf *out);
 
-/* Bytes of a value (all but views). */
+/* Elements of a value, the product of its shape (1 at rank 0), and their bytes. */
 int64_t bi_value_elements(const struct bi_value *v);
 int64_t bi_value_size(const struct bi_value *v);
 

@@ -34,7 +34,8 @@ struct bi_memory_plan {
     uint64_t unshared_size; /* of the activations, were nothing reused */
 };
 
-/* Input offsets start behind struct bi_counts, which opens the input block. */
+/* Input offsets start behind struct bi_counts, which opens the input block. After a failure *plan
+ * is zeros, which free takes. */
 int bi_memory_plan(struct bi_memory_plan *plan, const struct bi_graph *g,
                    struct bioinfer_error *err);
 void bi_memory_plan_free(struct bi_memory_plan *plan);

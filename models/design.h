@@ -91,7 +91,8 @@ void bi_note_ties(struct bi_notes *notes, const struct bi_env *env, const struct
                   bool noise);
 
 /* Makes an entry of a record, whose sequence is the text of a structure. A failure of the structure
- * is the entry's status; the return value is for what stops the run. */
+ * is the entry's status and message, and 0 is returned; NOMEM alone stops the run. The entry is to
+ * be freed after a failure, too. */
 int bi_entry_read(struct bi_entry *entry, const struct bi_model *model,
                   const struct bioinfer_record *record, const struct bioinfer_design_params *params,
                   const struct bi_side_files *side, struct bi_notes *notes,

@@ -78,7 +78,9 @@ enum {
 int bi_esm_open_residues(struct bi_model *model, const struct bi_esm_kind *kind,
                          struct bioinfer_error *err);
 int bi_esm_residue_token(const struct bi_model *model, char residue);
-/* J (leucine or isoleucine) has no token and is read as X, unless raw. */
+/* CLS, a token for each residue and EOS; "<mask>" and its like are one token. J (leucine or
+ * isoleucine) has no token and is read as X, which out->n_mapped counts, unless raw. BAD_RESIDUE:
+ * another character has none. out->ids is freed by who owns out. */
 int bi_esm_encode(const struct bi_model *model, const struct bioinfer_record *record, bool raw,
                   struct bi_tokens *out, struct bioinfer_error *err);
 

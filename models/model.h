@@ -307,8 +307,9 @@ const char *bi_model_task_head(const struct bi_model *model, size_t *n);
 
 /* ---- for the files of families ---- */
 
-/* Adds a weight; its index, or a negative status. With tensor set, checks that it holds the
- * rows and columns asked for: message "path: name: shape [..], expected [..]". */
+/* Adds a copy of a weight; its index, or a negative status. With tensor set, checks that it holds
+ * the rows and columns asked for: MISMATCH "path: name: shape [..], expected [..]". UNSUPPORTED:
+ * values of its type cannot be used. */
 int bi_model_weight(struct bi_model *model, const struct bi_weight *weight,
                     struct bioinfer_error *err);
 /* One line of a family's table of weights. %d in a name is the layer. */
@@ -342,7 +343,8 @@ int bi_weight_read(const struct bi_model *model, const struct bi_weight *weight,
 /* All of a tensor of at most a million elements, in the model's arena. */
 int bi_model_read(struct bi_model *model, const struct bi_tensor *tensor, float **values,
                   struct bioinfer_error *err);
-/* A number of config.json in [min, max]: 1 = set, 0 = the key is absent, < 0 = status. */
+/* A number of config.json in [min, max], min >= 0: 1 = set, 0 = the key is absent or null, and *out
+ * stays; < 0 = status, MISMATCH where it is no such number. */
 int bi_config_int(const struct bi_model *model, const char *key, int64_t min, int64_t max,
                   int64_t *out, struct bioinfer_error *err);
 /* A number in [0, 1), the same way. A key that is null counts as absent, and a value outside of

@@ -62,6 +62,7 @@ struct bi_design_unit {
 /* Makes the item of job `number` of a unit. */
 void bi_design_item(const struct bi_design_task *d, struct bi_design_unit *u, int32_t number,
                     struct bi_item *item);
+/* Tokens, or a BI_DESIGN_SAMPLED-th of the tokens of samples where that is more. */
 int64_t bi_design_load(const struct bi_counts *counts);
 /* The program that a dump shows. */
 int32_t bi_design_program(const struct bi_design_task *d);

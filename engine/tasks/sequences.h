@@ -52,6 +52,7 @@ int bi_sequences_read(struct bi_sequences *s, struct bi_sequence_unit *u, struct
                       struct bioinfer_error *err);
 /* Says how many residues were read as X, and forgets them. */
 void bi_sequences_end(struct bi_sequences *s);
+/* Residues of a record of so many tokens: without those in front and behind, at least 0. */
 int64_t bi_sequences_residues(const struct bi_model *m, int64_t n_tokens);
 /* The recipe of a batch's graph that gives `wants`; it points into the task. */
 int bi_sequences_recipe(struct bi_sequences *s, const struct bi_batch *b, struct bi_wants wants,

@@ -197,7 +197,7 @@ enum { BI_DIRECT_AHEAD = BIOINFER_PAIRS_AHEAD };
 int bi_task_run_direct(struct bioinfer_task *t, struct bioinfer_error *err);
 /* The same with one unit at a time, on the caller's thread. */
 int bi_task_run_alone(struct bioinfer_task *t, struct bioinfer_error *err);
-/* Gives a unit a status instead of a result. */
+/* Gives a unit a status instead of a result; the first message stays, a later status replaces. */
 void bi_unit_fail(const struct bi_env *env, struct bi_unit *u, int status, const char *message);
 /* Why the unit has no result; "" = it has one. */
 const char *bi_unit_message(const struct bi_unit *u);
