@@ -78,8 +78,8 @@ static inline uint64_t bi_split_next(const struct bi_split *s, uint64_t ordinal)
 
 /* folder + "/" + name as a new string, to be freed by bi_free(); NULL = no memory. */
 char *bi_job_path(const struct bi_env *env, const char *folder, const char *name);
-/* Makes the folder of a job and takes its lock; after a failure *fd is -1. IO when another job holds
- * it, or when there is a folder of that name which is no job's. */
+/* Makes the folder of a job and takes its lock; after a failure *fd is -1. IO when another job
+ * holds it, or when there is a folder of that name which is no job's. */
 int bi_job_lock(int *fd, const struct bi_env *env, const char *folder, struct bioinfer_error *err);
 /* Removes the files of a job, and its folder when nothing else is in it. Best effort. */
 void bi_job_clear(const struct bi_env *env, const char *folder);
