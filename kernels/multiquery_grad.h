@@ -27,4 +27,7 @@ struct bi_multiquery_grad_params {
     int64_t lddy, lds, lddq, lddk, lddv, lddb;
 };
 
+#define bi_multiquery_grad_keys_params bi_multiquery_grad_params
+#define bi_multiquery_grad_bias_params bi_multiquery_grad_params
+
 #endif
