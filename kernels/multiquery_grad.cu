@@ -187,8 +187,8 @@ KERNEL(multiquery_grad_keys_f32, struct bi_multiquery_grad_params, MG_THREADS, 4
 {
     SHARED(mg_tiles, s, sizeof(mg_tiles));
     const struct bi_multiquery_params &o = p.of;
-    const int j = block_x() % o.n;
-    const int64_t run = block_x() / o.n, row = block_x();
+    const int j = anew(block_x() % o.n); /* CDNA has too few scalar registers for all places */
+    const int64_t run = anew(block_x() / o.n), row = anew(block_x());
     float dk = 0, dv[MG_COLUMNS];
 #pragma GCC unroll 2
     for (int c = 0; c < MG_COLUMNS; c++)
@@ -199,7 +199,7 @@ KERNEL(multiquery_grad_keys_f32, struct bi_multiquery_grad_params, MG_THREADS, 4
         s.value[c] = o.v[row * o.ldv + c];
 #pragma GCC unroll 1
     for (int h = 0; h < o.n_heads; h++)
-        mg_add_head(p, s, run, j, h, &dk, dv);
+        mg_add_head(p, s, run, j, anew(h), &dk, dv);
     barrier();
     if (thread_id() < o.d)
         s.own[thread_id()] = dk * o.scale;
@@ -216,8 +216,9 @@ KERNEL(multiquery_grad_bias_f32, struct bi_multiquery_grad_params, MG_THREADS, 4
 {
     SHARED(mg_tiles, s, sizeof(mg_tiles));
     const struct bi_multiquery_params &o = p.of;
-    const int side = o.n / o.pool, h = block_y(), place = block_x() % side, d = o.d, e = o.e;
-    const int64_t run = block_x() / side;
+    const int side = o.n / o.pool, h = anew(block_y()), place = anew(block_x() % side);
+    const int d = o.d, e = o.e;
+    const int64_t run = anew(block_x() / side);
     const int places = MG_THREADS / o.pool, chunk = places * o.pool; /* keys at a time */
     const float *k = o.k + run * o.n * o.ldk, *v = o.v + run * o.n * o.ldv;
     for (int first = 0; first < o.n; first += chunk) {
