@@ -94,6 +94,7 @@ struct stream {
     int error;              /* of an op, told at the next wait */
 };
 
+#ifndef FAKE_CUDA
 /* Ends the process at the call that the environment names, if none has been ended so before. */
 static void fault(void)
 {
@@ -106,6 +107,7 @@ static void fault(void)
     fprintf(stderr, "fake driver: memory access fault by GPU node-1\n");
     abort();
 }
+#endif
 
 /* Counts a call and says what it returns; 0 = do it. Holds the lock on return. */
 static int begin(void)
