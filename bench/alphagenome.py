@@ -10,8 +10,9 @@ makes the random weights. A table: milliseconds a window of either, and the rati
 time is that of a file of 1 + N windows less that of one, so that opening is in neither, and has
 the writing of results in it; beside it stands the sum over its kernels (--profile), which the
 ratios are of. The port's is the median of N calls of the same head, float32, and on a GPU bfloat16
-by autocast and compiled, too; its results stay on the device. Needs torch, safetensors; a few
-minutes on one GPU.
+by autocast and compiled, too; its results stay on the device. --fidelity prints how far fp16 is
+from fp32 instead: the relative L2 of all values, and 1 - cosine of tracks, median and worst.
+Needs torch, safetensors; a few minutes on one GPU.
 """
 import argparse
 import os
@@ -55,6 +56,26 @@ def ours(args, *what):
     return (many - one) / args.repeat, kernels / 2
 
 
+def fidelity(args, *what):
+    """How far fp16 is from fp32; tracks of zeros are left out."""
+    import numpy as np
+    folder = what[0]
+    values = []
+    for precision in 'fp32', 'fp16':
+        run(args, *what, precision, 1)
+        with np.load(os.path.join(folder, 'out.npz')) as arrays:
+            name = next(n for n in arrays.files if arrays[n].dtype == np.float32)
+            y = arrays[name]
+            values.append(y.reshape(-1, y.shape[-1])[:100000].astype(np.float64))
+    x, y = values
+    some = (x * x).sum(0) > 0
+    x, y = x[:, some], y[:, some]
+    off = 1 - (x * y).sum(0) / np.sqrt((x * x).sum(0) * (y * y).sum(0))
+    print('%-24s %8d  relative L2 %.1e  1 - cosine of %d tracks: median %.1e, worst %.1e' %
+          (what[1], what[2], np.linalg.norm(x - y) / np.linalg.norm(x), len(off), np.median(off),
+           off.max()), flush=True)
+
+
 def theirs(args, model, head, window, half):
     """Seconds a call."""
     import torch
@@ -92,6 +113,7 @@ def main():
     p.add_argument('--device', default='cpu')
     p.add_argument('--repeat', type=int, default=3)
     p.add_argument('--precision', default='fp32')
+    p.add_argument('--fidelity', action='store_true')
     p.add_argument('--kinds', default='float32,bfloat16,compiled')
     args = p.parse_args()
     args.bioinfer = os.path.abspath(args.bioinfer)
@@ -100,6 +122,11 @@ def main():
         model = golden.fill(model, 4, lambda n: n).eval()
         save_file({k: v.contiguous() for k, v in model.state_dict().items()},
                   os.path.join(folder, 'model.safetensors'))
+        pairs = [(h, w) for h in args.heads.split(',') for w in map(int, args.windows.split(','))]
+        if args.fidelity:
+            for head, window in pairs:
+                fidelity(args, folder, head, window)
+            return
         kinds = [('float32', False, model)]
         if args.device != 'cpu':
             model.cuda()
@@ -107,15 +134,14 @@ def main():
         kinds = [k for k in kinds if k[0] in args.kinds.split(',')]
         print('%-24s %8s %-5s %10s %10s' % ('head', 'window', '', 'bioinfer', 'kernels') +
               ''.join(' %17s' % ('port ' + k) for k, _, _ in kinds))
-        for head in args.heads.split(','):
-            for window in map(int, args.windows.split(',')):
-                port = [theirs(args, m, head, window, half) for _, half, m in kinds]
-                for precision in args.precision.split(','):
-                    own, kernels = ours(args, folder, head, window, precision)
-                    print('%-24s %8d %-5s %7.1f ms %7.1f ms' %
-                          (head, window, precision, 1e3 * own, 1e3 * kernels) +
-                          ''.join(' %7.1f ms %5.2fx' % (1e3 * t, t / kernels) for t in port),
-                          flush=True)
+        for head, window in pairs:
+            port = [theirs(args, m, head, window, half) for _, half, m in kinds]
+            for precision in args.precision.split(','):
+                own, kernels = ours(args, folder, head, window, precision)
+                print('%-24s %8d %-5s %7.1f ms %7.1f ms' %
+                      (head, window, precision, 1e3 * own, 1e3 * kernels) +
+                      ''.join(' %7.1f ms %5.2fx' % (1e3 * t, t / kernels) for t in port),
+                      flush=True)
 
 
 if __name__ == '__main__':

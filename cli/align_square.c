@@ -1,6 +1,6 @@
 /* align_square.c - a matrix of all pairs: identities, distances or scores.
  *
- * Of one file every record meets itself and each one behind it, and what they give stands on both
+ * In one file every record meets itself and each one behind it; what they give stands on both
  * sides of the diagonal. A pair without a result is nan. */
 #include "align.h"
 

@@ -3,7 +3,7 @@
  * A record is a frame; its unit has one item, whose tokens are atoms. Their positions are uploaded
  * in double, and the pairs within the cutoff are found by the graph (kernels/atom_edges.h), which
  * has room for as many as were guessed: a batch with more is computed again, with room for them.
- * What atoms give is added up here in double.
+ * The energies of atoms are added up here, in double.
  *
  * Sections: frames, edges, units, batches, results, life. */
 #include <math.h>
