@@ -3,9 +3,10 @@
  *
  * Thousands of calls come from some hundred places, of loops over tensors and records, and those of
  * one place fail alike. So an undisturbed run notes the call stack of each call, and of every stack
- * the first call, the second and the last one are tried; where sanitizers make each run slow
- * (BIOINFER_SANITIZED), every fourth of these. BIOINFER_ALLOC_FAIL=all tries all of them:
- * `meson test --setup alloc_fail --suite alloc-fail`, by hand. */
+ * the first call, the second and the last one are tried; where each run is slow, under sanitizers
+ * (BIOINFER_SANITIZED) and in emulation (BIOINFER_SPARSE), every fourth of these.
+ * BIOINFER_ALLOC_FAIL=all tries all of them: `meson test --setup alloc_fail --suite alloc-fail`,
+ * by hand. */
 #ifndef FAILING_H
 #define FAILING_H
 
@@ -135,8 +136,8 @@ static inline long failure_after(const struct stacks *s, long n)
         exit(2);
     }
     const bool every = all && !strcmp(all, "all");
-    const char *sanitized = getenv("BIOINFER_SANITIZED");
-    const long step = !every && sanitized && *sanitized ? 4 : 1;
+    const bool slow = getenv("BIOINFER_SANITIZED") || getenv("BIOINFER_SPARSE");
+    const long step = !every && slow ? 4 : 1;
     long i = n ? parts * step : part;
     if (n < s->first)
         n = s->first;

@@ -129,7 +129,7 @@ class Fasta(Task):
             self.options = (*self.options, "--batch-tokens", "48")
         path = os.path.join(self.folder, "backbones")
         os.mkdir(path)
-        for i in range(60 if large else 4):
+        for i in range(32 if large else 4):
             cut_structure(["5L33.pdb", "6MRR.pdb", "4GYT.pdb"][i % 3],
                           os.path.join(path, f"s{i:02}.pdb"), i, 40 if large else 12)
         with open(os.path.join(path, "s03.pdb"), "w", encoding="ascii") as f:
