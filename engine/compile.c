@@ -82,7 +82,9 @@ int bi_plan_new(struct bi_plan **out, const struct bioinfer_model *model,
     if ((st = bi_plan_graph(&p->graph, model, recipe, true, err)) ||
         (st = bi_memory_plan(&p->memory, p->graph, err)))
         goto out;
-    if (!(p->op_of = bi_calloc(env, p->graph->n_nodes + 1, sizeof *p->op_of))) {
+    for (size_t i = 0; i < p->graph->n_nodes; i++)
+        p->n_launches += (size_t)bi_graph_trips(p->graph, p->graph->nodes[i].phase);
+    if (!(p->op_of = bi_calloc(env, p->n_launches + 1, sizeof *p->op_of))) {
         st = bi_fail(err, BIOINFER_NOMEM, "plan: launches");
         goto out;
     }
@@ -96,7 +98,7 @@ int bi_plan_new(struct bi_plan **out, const struct bioinfer_model *model,
             goto out;
         }
         *(v->kept ? &p->kept[p->n_kept++] : &p->inputs[p->n_inputs++]) = (struct bi_plan_input){
-            v->name, p->memory.slots[i].offset};
+            v->name, p->memory.slots[i].offset, p->memory.slots[i].step};
     }
 out:
     if (st)
@@ -150,73 +152,113 @@ int bi_plan_load(const struct bi_plan *plan, struct bioinfer_model *model,
     return st;
 }
 
+/* A program while its launches get their addresses. */
+struct binding {
+    struct bi_plan *plan;
+    struct bi_program *program;
+    const struct bioinfer_model *model;
+    char *input, *activation, *output;
+    struct weights weights;
+    size_t next; /* of the weights */
+    int n;       /* launches so far */
+};
+
+/* Finds where a value lies that a node reads or writes in a trip of its stage; NULL = nowhere. */
+static void *address_of(const struct binding *b, const struct bi_node *node, bi_value_id id,
+                        int32_t trip)
+{
+    const struct bi_graph *g = b->plan->graph;
+    const struct bi_slot *s = &b->plan->memory.slots[id];
+    const struct bi_value *v = &g->values[id];
+    /* a value of this stage, or an input that is another one in each trip */
+    const bool own = v->kind == BI_VALUE_INPUT ||
+                     (v->kind == BI_VALUE_NODE && g->nodes[v->node].phase == node->phase);
+    const uint64_t step = own ? b->plan->memory.slots[s->base].step : 0;
+    if (s->place == BI_PLACE_NONE)
+        return NULL;
+    return (s->place == BI_PLACE_INPUT    ? b->input
+            : s->place == BI_PLACE_OUTPUT ? b->output
+                                          : b->activation) +
+           s->offset + (uint64_t)trip * step;
+}
+
+/* Appends the launch of a node in a trip of its stage; a view has none. */
+static int bind_node(struct binding *b, const struct bi_node *node, int32_t trip,
+                     struct bioinfer_error *err)
+{
+    const struct bi_graph *g = b->plan->graph;
+    const struct bi_op *op = bi_ops[node->op];
+    struct bi_launch *l = &b->program->launches[b->n];
+    struct bi_bind at = {.counts = (const struct bi_counts *)(void *)b->input,
+                         .gate_block = b->model->caps.gate_block};
+    if (op->view)
+        return 0;
+    *l = (struct bi_launch){.op = op, .phase = node->phase};
+    for (int k = 0; k < BI_NODE_IN; k++) {
+        const bi_value_id id = node->in[k];
+        l->in_dtype[k] = id == BI_NONE ? BI_F32 : g->values[id].dtype;
+        if (id == BI_NONE)
+            continue;
+        if (!is_weight(b->plan, node, k) && op->layout[k] != BI_LAYOUT_PLAIN)
+            return bi_fail(err, BIOINFER_INTERNAL, "%s: input %d must be a weight", op->name, k);
+        at.in[k] = is_weight(b->plan, node, k) ? b->weights.ptrs[b->next++]
+                                               : address_of(b, node, id, trip);
+        at.in_ld[k] = b->plan->memory.slots[id].ld;
+    }
+    for (int k = 0; k < BI_NODE_OUT; k++) {
+        const bi_value_id id = node->out[k];
+        l->out_dtype[k] = id == BI_NONE ? BI_F32 : g->values[id].dtype;
+        if (id == BI_NONE)
+            continue;
+        at.out[k] = address_of(b, node, id, trip);
+        at.out_ld[k] = b->plan->memory.slots[id].ld;
+    }
+    op->cost(g, node, &l->flops, &l->bytes);
+    op->launch(g, node, &at, l);
+    b->program->loops |= node->phase & 1;
+    b->plan->op_of[b->n++] = node->op;
+    return 0;
+}
+
 int bi_plan_bind(struct bi_plan *plan, int slot, struct bioinfer_model *model, void *input,
                  void *activation, void *output, struct bioinfer_error *err)
 {
     const struct bi_graph *g = plan->graph;
     struct bi_program *program = &plan->programs[slot];
-    struct weights weights = {0};
-    size_t next = 0; /* of the weights */
-    int n = 0, st;
-    if (!program->launches && !(program->launches = bi_calloc(model->base.env, g->n_nodes + 1,
+    struct binding b = {.plan = plan,
+                        .program = program,
+                        .model = model,
+                        .input = input,
+                        .activation = activation,
+                        .output = output};
+    int st;
+    if (!program->launches && !(program->launches = bi_calloc(model->base.env, plan->n_launches + 1,
                                                               sizeof *program->launches)))
         return bi_fail(err, BIOINFER_NOMEM, "plan: launches");
     program->max_rows = g->n_tokens;
     program->max_seqs = g->n_seqs;
     program->longest = g->longest;
     program->loops = false;
-    if ((st = load_weights(plan, model, &weights, err)))
+    if ((st = load_weights(plan, model, &b.weights, err)))
         goto out;
-    for (size_t i = 0; i < g->n_nodes; i++) {
-        const struct bi_node *node = &g->nodes[i];
-        const struct bi_op *op = bi_ops[node->op];
-        struct bi_launch *l = &program->launches[n];
-        struct bi_bind b = {.counts = input, .gate_block = model->caps.gate_block};
-        if (op->view)
-            continue;
-        for (int k = 0; k < BI_NODE_IN + BI_NODE_OUT; k++) {
-            bool is_in = k < BI_NODE_IN;
-            bi_value_id id = is_in ? node->in[k] : node->out[k - BI_NODE_IN];
-            const struct bi_slot *s;
-            char *base = NULL;
-            void *ptr = NULL;
-            if (id == BI_NONE)
-                continue;
-            s = &plan->memory.slots[id];
-            if (is_in && is_weight(plan, node, k)) {
-                ptr = weights.ptrs[next++];
-            } else if (is_in && op->layout[k] != BI_LAYOUT_PLAIN) {
-                st = bi_fail(err, BIOINFER_INTERNAL, "%s: input %d must be a weight", op->name, k);
-                goto out;
-            } else if (s->place != BI_PLACE_NONE) {
-                base = s->place == BI_PLACE_INPUT    ? input
-                       : s->place == BI_PLACE_OUTPUT ? output
-                                                     : activation;
-                ptr = base + s->offset;
-            }
-            if (is_in) {
-                b.in[k] = ptr;
-                b.in_ld[k] = s->ld;
-            } else {
-                b.out[k - BI_NODE_IN] = ptr;
-                b.out_ld[k - BI_NODE_IN] = s->ld;
-            }
+    for (size_t first = 0, end; !st && first < g->n_nodes; first = end) {
+        const int32_t trips = bi_graph_trips(g, g->nodes[first].phase);
+        const size_t next = b.next;
+        for (end = first + 1; end < g->n_nodes && g->nodes[end].phase == g->nodes[first].phase;)
+            end++;
+        for (int32_t trip = 0; !st && trip < trips; trip++) {
+            b.next = next;
+            for (size_t i = first; !st && i < end; i++)
+                st = bind_node(&b, &g->nodes[i], trip, err);
         }
-        *l = (struct bi_launch){.op = op, .phase = node->phase};
-        for (int k = 0; k < BI_NODE_IN; k++)
-            l->in_dtype[k] = node->in[k] == BI_NONE ? BI_F32 : g->values[node->in[k]].dtype;
-        for (int k = 0; k < BI_NODE_OUT; k++)
-            l->out_dtype[k] = node->out[k] == BI_NONE ? BI_F32 : g->values[node->out[k]].dtype;
-        op->cost(g, node, &l->flops, &l->bytes);
-        op->launch(g, node, &b, l);
-        program->loops |= node->phase & 1;
-        plan->op_of[n++] = node->op;
     }
-    program->n_launches = n;
-    st = model->ops->module(model->device, program->launches, n, err);
+    if (st)
+        goto out;
+    program->n_launches = b.n;
+    st = model->ops->module(model->device, program->launches, b.n, err);
 out:
-    bi_free(model->base.env, weights.needs);
-    bi_free(model->base.env, weights.ptrs);
+    bi_free(model->base.env, b.weights.needs);
+    bi_free(model->base.env, b.weights.ptrs);
     return st;
 }
 

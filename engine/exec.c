@@ -280,8 +280,7 @@ int bi_exec_begin(struct bi_exec *x, const struct bi_exec_batch *batch, struct b
         return st;
     program = &p->programs[s->index];
     if (x->profiling && !program->seconds) {
-        if (!(program->seconds = bi_calloc(x->env, p->graph->n_nodes + 1,
-                                           sizeof *program->seconds)))
+        if (!(program->seconds = bi_calloc(x->env, p->n_launches + 1, sizeof *program->seconds)))
             return bi_fail(err, BIOINFER_NOMEM, "profile");
         p->bound[s->index] = 0; /* a timed program is prepared differently */
     }
@@ -309,12 +308,18 @@ int bi_exec_begin(struct bi_exec *x, const struct bi_exec_batch *batch, struct b
     return 0;
 }
 
+void *bi_exec_input_trip(const struct bi_exec_slot *s, const char *name, int64_t trip)
+{
+    const struct bi_plan_input *in = s->plan->inputs;
+    for (int i = 0; i < s->plan->n_inputs; i++)
+        if (!strcmp(in[i].name, name))
+            return s->input + in[i].offset + (uint64_t)trip * in[i].step;
+    return NULL;
+}
+
 void *bi_exec_input(const struct bi_exec_slot *s, const char *name)
 {
-    for (int i = 0; i < s->plan->n_inputs; i++)
-        if (!strcmp(s->plan->inputs[i].name, name))
-            return s->input + s->plan->inputs[i].offset;
-    return NULL;
+    return bi_exec_input_trip(s, name, 0);
 }
 
 int bi_exec_submit(struct bi_exec *x, struct bi_exec_slot *s, struct bioinfer_error *err)

@@ -61,6 +61,7 @@ int bi_plan_dump(const struct bioinfer_model *model, struct bi_recipe *recipe, b
 struct bi_plan_input {
     const char *name;
     uint64_t offset; /* in the input block */
+    uint64_t step;   /* bytes between those of two trips; 0: all trips read the same */
 };
 
 struct bi_plan {
@@ -69,6 +70,7 @@ struct bi_plan {
     struct bi_memory_plan memory;
     struct bi_program programs[BI_SLOTS];        /* one for the buffers of each slot */
     uint64_t bound[BI_SLOTS];                    /* to that generation of them, 0 = never */
+    size_t n_launches;                           /* the most that a program has */
     enum bi_op_kind *op_of;                      /* per launch: op for the profile */
     struct bi_plan_input inputs[BI_EXEC_INPUTS]; /* those the graph uses */
     int n_inputs;
@@ -167,6 +169,8 @@ int bi_exec_begin(struct bi_exec *exec, const struct bi_exec_batch *batch,
                   struct bi_exec_slot **slot, struct bioinfer_error *err);
 /* Where the graph's input of that name lies; NULL = this plan does not use it. */
 void *bi_exec_input(const struct bi_exec_slot *slot, const char *name);
+/* The same of one trip, of an input that each trip has its own of (bi_input_trips). */
+void *bi_exec_input_trip(const struct bi_exec_slot *slot, const char *name, int64_t trip);
 /* On failure the slot is idle again. */
 int bi_exec_submit(struct bi_exec *exec, struct bi_exec_slot *slot, struct bioinfer_error *err);
 /* The slot's blocks stay valid until the second bi_exec_begin after this. */

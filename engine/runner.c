@@ -298,6 +298,11 @@ void *bi_batch_input(const struct bi_batch_place *place, const char *name)
     return bi_exec_input(place->slot, name);
 }
 
+void *bi_batch_input_trip(const struct bi_batch_place *place, const char *name, int64_t trip)
+{
+    return bi_exec_input_trip(place->slot, name, trip);
+}
+
 const void *bi_batch_output(const struct bi_batch_place *place, const struct bi_output *output,
                             int64_t *ld)
 {

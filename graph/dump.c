@@ -72,9 +72,10 @@ static int number(const struct bi_graph *g, int32_t *numbers, int32_t *next, bi_
         return numbers[id] - 1;
     numbers[id] = ++*next;
     if (v->kind != BI_VALUE_NODE)
-        bi_buf_printf(out, "%%%d = %s \"%s\" %s %s%s\n", numbers[id] - 1,
+        bi_buf_printf(out, "%%%d = %s \"%s\" %s %s%s%s\n", numbers[id] - 1,
                       v->kind == BI_VALUE_INPUT ? "input" : "weight", v->name,
-                      bi_dtype_name(v->dtype), bi_shape_text(v).text, v->kept ? " kept" : "");
+                      bi_dtype_name(v->dtype), bi_shape_text(v).text, v->kept ? " kept" : "",
+                      v->trips > 1 ? " of each trip" : "");
     return numbers[id] - 1;
 }
 
@@ -101,7 +102,11 @@ void bi_graph_dump(const struct bi_graph *g, struct bi_buf *out)
             bi_buf_printf(out, "%s%%%d", sep, number(g, numbers, &next, n->out[k], out));
             sep = ", ";
         }
-        bi_buf_printf(out, "%s = %s(", n->phase & 1 ? " (each step)" : "", bi_ops[n->op]->name);
+        if (n->phase & 1)
+            bi_buf_puts(out, " (each step)");
+        else if (bi_graph_trips(g, n->phase) > 1)
+            bi_buf_printf(out, " (%d trips)", bi_graph_trips(g, n->phase));
+        bi_buf_printf(out, " = %s(", bi_ops[n->op]->name);
         while (n_in && n->in[n_in - 1] == BI_NONE)
             n_in--;
         for (int k = 0; k < n_in; k++) {

@@ -48,7 +48,7 @@ static void visit(struct sweep *s, size_t at)
     }
     if (!any || !wanted || g->status)
         return;
-    const bool carried = node.phase & 1 && node.phase != g->phase;
+    const bool carried = bi_graph_repeats(g, node.phase) && node.phase != g->phase;
     if (!op->grad || op->in_place || carried) {
         bi_graph_fail(g, BIOINFER_INTERNAL, "gradient: %s has none%s", op->name,
                       carried ? " behind the loop" : "");

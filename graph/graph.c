@@ -162,7 +162,7 @@ bi_value_id bi_input_kept(struct bi_graph *g, const char *name, enum bi_axis axi
 
 void bi_loop_begin(struct bi_graph *g)
 {
-    if (g->phase & 1)
+    if (bi_graph_repeats(g, g->phase))
         bi_graph_fail(g, BIOINFER_INTERNAL, "graph: a loop within a loop");
     g->phase++;
 }
@@ -176,9 +176,52 @@ void bi_loop_end(struct bi_graph *g)
 
 void bi_phase_next(struct bi_graph *g)
 {
-    if (g->phase & 1)
+    if (bi_graph_repeats(g, g->phase))
         bi_graph_fail(g, BIOINFER_INTERNAL, "graph: a phase within a loop");
     g->phase += 2;
+}
+
+int32_t bi_graph_trips(const struct bi_graph *g, int32_t phase)
+{
+    for (int i = 0; i < g->n_stages; i++)
+        if (g->stages[i].phase == phase)
+            return g->stages[i].trips;
+    return 1;
+}
+
+bool bi_graph_repeats(const struct bi_graph *g, int32_t phase)
+{
+    return phase & 1 || bi_graph_trips(g, phase) > 1;
+}
+
+void bi_trips_begin(struct bi_graph *g, int64_t n)
+{
+    if (bi_graph_repeats(g, g->phase))
+        bi_graph_fail(g, BIOINFER_INTERNAL, "graph: a stage within a loop");
+    if (n < 1 || n > BI_TRIPS_MAX || (n > 1 && g->n_stages == BI_GRAPH_STAGES))
+        bi_graph_fail(g, BIOINFER_LIMIT, "graph: stage %d of %lld trips", g->n_stages + 1,
+                      (long long)n);
+    if (g->status || n == 1)
+        return;
+    g->phase += 2;
+    g->stages[g->n_stages++] = (struct bi_stage){g->phase, (int32_t)n};
+}
+
+void bi_trips_end(struct bi_graph *g)
+{
+    if (g->phase & 1)
+        bi_graph_fail(g, BIOINFER_INTERNAL, "graph: a stage ends in a loop");
+    if (bi_graph_trips(g, g->phase) > 1)
+        g->phase += 2;
+}
+
+bi_value_id bi_input_trips(struct bi_graph *g, const char *name, enum bi_dtype dtype,
+                           enum bi_axis axis, int64_t n)
+{
+    const bi_value_id id = bi_input(g, name, dtype, axis, n);
+    if (id != BI_NONE)
+        g->values[id].trips = bi_graph_trips(g, g->phase);
+    return id;
 }
 
 bi_value_id bi_weight(struct bi_graph *g, int32_t index, const char *name, int rank,
@@ -534,7 +577,8 @@ int bi_graph_dce(struct bi_graph *g)
                 continue;
             for (int k = 0; k < bi_op_n_out(node->op); k++)
                 uses += g->values[node->out[k]].n_uses;
-            uses += bi_ops[node->op]->in_place && node->phase & 1; /* the next trip reads it */
+            /* the next trip reads what this one changes */
+            uses += bi_ops[node->op]->in_place && bi_graph_repeats(g, node->phase);
             if (uses)
                 continue;
             node->dead = true;
@@ -701,6 +745,36 @@ static bool is_made(const struct bi_graph *g, bi_value_id id)
             !g->nodes[v->node].dead && g->nodes[v->node].out[v->slot] == id);
 }
 
+/* Trips of the stage that makes a value, or that an input is for. */
+static int32_t trips_of(const struct bi_graph *g, bi_value_id id)
+{
+    const struct bi_value *v = &g->values[id];
+    if (v->kind == BI_VALUE_INPUT)
+        return v->trips > 1 ? v->trips : 1;
+    return v->kind == BI_VALUE_NODE ? bi_graph_trips(g, g->nodes[v->node].phase) : 1;
+}
+
+/* A value that each trip has its own of is read in these trips, or by the op that joins them. */
+static int verify_trips(const struct bi_graph *g, size_t at, struct bioinfer_error *err)
+{
+    const struct bi_node *node = &g->nodes[at];
+    const int32_t mine = bi_graph_trips(g, node->phase);
+    for (int k = 0; k < BI_NODE_IN; k++) {
+        const bi_value_id id = node->in[k];
+        const struct bi_value *v = id == BI_NONE ? NULL : &g->values[id];
+        const int32_t trips = v ? trips_of(g, id) : 1;
+        const bool within = v && (v->kind == BI_VALUE_INPUT
+                                      ? trips == mine
+                                      : v->node >= 0 && g->nodes[v->node].phase == node->phase);
+        if (trips > 1 && !within && bi_ops[node->op]->view != BI_VIEW_TRIPS &&
+            !(v->kind == BI_VALUE_NODE && bi_ops[g->nodes[v->node].op]->in_place))
+            return bi_fail(err, BIOINFER_INTERNAL,
+                           "graph: node %zu: %s: input %d is of one trip of %d", at,
+                           bi_ops[node->op]->name, k, trips);
+    }
+    return 0;
+}
+
 static int verify_node(struct bi_graph *g, size_t at, struct bioinfer_error *err)
 {
     struct bi_node *node = &g->nodes[at];
@@ -748,7 +822,7 @@ static int verify_node(struct bi_graph *g, size_t at, struct bioinfer_error *err
                                "graph: node %zu: %s overwrites what node "
                                "%zu reads",
                                at, name, i);
-    if ((st = bi_ops[node->op]->infer(g, node, err)))
+    if ((st = verify_trips(g, at, err)) || (st = bi_ops[node->op]->infer(g, node, err)))
         return st;
     for (int k = 0; k < bi_op_n_out(node->op); k++) {
         const struct bi_value *a = &before[k], *b = &g->values[node->out[k]];

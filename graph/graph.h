@@ -28,6 +28,7 @@ enum bi_op_kind {
 };
 
 enum { BI_NONE = -1, BI_GRAPH_RANK = 4, BI_NODE_IN = 13, BI_NODE_OUT = 6, BI_WEIGHT_PARTS = 3 };
+enum { BI_GRAPH_STAGES = 8, BI_TRIPS_MAX = 64 };
 
 typedef int32_t bi_value_id;
 
@@ -54,6 +55,7 @@ struct bi_value {
     bool wide;           /* stays float32 when the graph is lowered */
     bool exact;          /* products of it are near float32 then */
     bool kept;           /* INPUT: an earlier program left it on the device */
+    int32_t trips;       /* INPUT: so many lie one behind the other, one for each trip; 0 = one */
 };
 
 /* Attributes: struct bi_<stem>_attr of each op that has some (ops.inc). Their fields are of 4 bytes,
@@ -124,6 +126,11 @@ struct bi_output {
     bool kept;        /* it stays on the device, for other programs */
 };
 
+/* A phase whose nodes run `trips` times, see bi_trips_begin. */
+struct bi_stage {
+    int32_t phase, trips;
+};
+
 struct bi_graph {
     struct bi_arena arena;
     struct bi_value *values;
@@ -139,6 +146,8 @@ struct bi_graph {
     bool indexed;
     int64_t n_tokens, n_seqs, n_rows, longest; /* the bucket */
     int32_t phase;                             /* of nodes that are added now */
+    struct bi_stage stages[BI_GRAPH_STAGES];
+    int n_stages;
     int status;
     struct bioinfer_error error;
 };
@@ -186,8 +195,22 @@ void bi_output_kept(struct bi_graph *g, bi_value_id value, const char *name);
  * to what follows; all others live for one trip. Loops do not nest. */
 void bi_loop_begin(struct bi_graph *g);
 void bi_loop_end(struct bi_graph *g);
+/* Nodes added between these two are a stage of n trips: they are written, fused and planned once,
+ * and their launches run n times. A trip has its own of each bi_input_trips(), and gives its own
+ * rows of what bi_all_trips() makes of a value; what ops in place change is carried from trip to
+ * trip, as in a loop. All other values live for one trip. One trip is no stage: the nodes are
+ * plain ones. LIMIT: n is not 1 to BI_TRIPS_MAX. Not in a loop or in another stage. */
+void bi_trips_begin(struct bi_graph *g, int64_t n);
+void bi_trips_end(struct bi_graph *g);
+/* An input [n] for each trip of the stage that is open, or a plain one where none is. */
+bi_value_id bi_input_trips(struct bi_graph *g, const char *name, enum bi_dtype dtype,
+                           enum bi_axis axis, int64_t n);
+/* How often the nodes of a phase run: 1 but for stages. Loops run as a count says. */
+int32_t bi_graph_trips(const struct bi_graph *g, int32_t phase);
+/* Do nodes of a phase run again, in a loop or in a stage of several trips? */
+bool bi_graph_repeats(const struct bi_graph *g, int32_t phase);
 /* Nodes added from here on run behind all before them, however they are fused: what those leave
- * nobody is memory for these. Not in a loop. */
+ * nobody is memory for these. Not in a loop or a stage. */
 void bi_phase_next(struct bi_graph *g);
 
 /* Appends a node; shapes by the op's infer. attrs: those of the op, NULL = all 0. Returns its first

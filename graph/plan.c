@@ -93,6 +93,25 @@ static int place_outputs(struct bi_memory_plan *plan, const struct bi_graph *g,
     return st;
 }
 
+/* A value that all trips give has room for every one of them, without gaps. */
+static int place_trips(struct bi_memory_plan *plan, const struct bi_graph *g,
+                       struct bioinfer_error *err)
+{
+    for (size_t i = 0; i < g->n_nodes; i++) {
+        const struct bi_node *n = &g->nodes[i];
+        struct bi_slot *s = &plan->slots[n->in[0] == BI_NONE ? 0 : n->in[0]];
+        if (bi_ops[n->op]->view != BI_VIEW_TRIPS)
+            continue;
+        if (s->base != n->in[0] || is_changed(g, n->in[0]))
+            return bi_fail(err, BIOINFER_INTERNAL, "plan: a value of all trips is not its own");
+        s->step = (uint64_t)bi_value_size(&g->values[n->in[0]]);
+        if (!bi_round_size((uint64_t)bi_value_size(&g->values[n->out[0]]), BI_ALIGN, &s->size))
+            return bi_fail(err, BIOINFER_LIMIT, "plan: value of shape %s",
+                           bi_shape_text(&g->values[n->out[0]]).text);
+    }
+    return 0;
+}
+
 static int place(struct bi_memory_plan *plan, const struct bi_graph *g, struct bioinfer_error *err)
 {
     uint64_t size;
@@ -106,6 +125,10 @@ static int place(struct bi_memory_plan *plan, const struct bi_graph *g, struct b
         if (!bi_round_size((uint64_t)bi_value_size(v), BI_ALIGN, &size))
             return bi_fail(err, BIOINFER_LIMIT, "plan: value of shape %s", bi_shape_text(v).text);
         s->size = size;
+        if (v->trips > 1) {
+            s->step = size;
+            s->size = (uint64_t)v->trips * size;
+        }
         if (v->kind == BI_VALUE_NODE ? !is_written(g, (bi_value_id)i) : !v->n_uses)
             continue;
         s->base = base_of(g, (bi_value_id)i);
@@ -117,7 +140,7 @@ static int place(struct bi_memory_plan *plan, const struct bi_graph *g, struct b
             s->place = BI_PLACE_ACTIVATION;
         }
     }
-    if ((st = place_outputs(plan, g, err)))
+    if ((st = place_trips(plan, g, err)) || (st = place_outputs(plan, g, err)))
         return st;
     for (size_t i = 0; i < g->n_values; i++) {
         enum bi_place at = plan->slots[plan->slots[i].base].place;
@@ -143,14 +166,17 @@ static void liveness(struct bi_memory_plan *plan, const struct bi_graph *g)
             if (n->in[k] != BI_NONE)
                 plan->slots[plan->slots[n->in[k]].base].dies = (int32_t)i;
     }
-    /* a loop reads its outside values on every trip: they live until its end */
+    /* a loop reads its outside values on every trip: they live until its end, and what its trips
+     * make rows of lives from its beginning */
     for (size_t first = 0, end; first < g->n_nodes; first = end) {
         for (end = first + 1; end < g->n_nodes && g->nodes[end].phase == g->nodes[first].phase;)
             end++;
-        if (!(g->nodes[first].phase & 1))
+        if (!bi_graph_repeats(g, g->nodes[first].phase))
             continue;
         for (size_t i = 0; i < g->n_values; i++) {
             struct bi_slot *s = &plan->slots[i];
+            if (s->step && s->born >= (int32_t)first && s->born < (int32_t)end)
+                s->born = (int32_t)first;
             if (s->born < (int32_t)first && s->dies >= (int32_t)first && s->dies < (int32_t)end)
                 s->dies = (int32_t)end - 1;
         }

@@ -243,23 +243,17 @@ static bi_value_id pool(struct bi_graph *g, bi_value_id x)
     return bi_pair_pool(g, x, BI_NONE);
 }
 
-struct skips {
-    bi_value_id of[2]; /* u0, u1 */
-};
-
-static struct skips convolutions(const struct bi_model *m, struct bi_graph *g, int64_t n_tokens)
+/* Makes u0 and u1. */
+static void borzoi_features(const struct bi_model *m, struct bi_graph *g, bi_value_id bases,
+                            bi_value_id *u)
 {
     const struct borzoi *b = m->config;
-    bi_value_id bases = bi_input(g, "bases", BI_I32, BI_AXIS_FIXED,
-                                 n_tokens * m->tracks.token_size);
     bi_value_id x = bi_embedding(g, bi_model_value(m, g, b->bases), bases);
-    struct skips u;
     x = bi_tracks_conv_block(m, g, x, &b->dna, BI_NORM_ACT_NONE);
     for (int i = 0; i < b->n_tower; i++)
         x = bi_tracks_conv_block(m, g, pool(g, x), &b->tower[i], BI_NORM_ACT_TANH_GELU);
-    u.of[0] = x;
-    u.of[1] = bi_tracks_conv_block(m, g, pool(g, x), &b->unet, BI_NORM_ACT_TANH_GELU);
-    return u;
+    u[0] = x;
+    u[1] = bi_tracks_conv_block(m, g, pool(g, x), &b->unet, BI_NORM_ACT_TANH_GELU);
 }
 
 static bi_value_id finer(const struct bi_model *m, struct bi_graph *g, bi_value_id x,
@@ -275,40 +269,21 @@ static bi_value_id finer(const struct bi_model *m, struct bi_graph *g, bi_value_
     return bi_add(g, bi_matmul(g, x, bi_model_value(m, g, y->w)), bi_model_value(m, g, y->b));
 }
 
-static void rest(const struct bi_model *m, struct bi_graph *g, struct skips u,
-                 const struct bi_tracks_shape *shape)
+static void borzoi_tracks(const struct bi_model *m, struct bi_graph *g, const bi_value_id *u,
+                          const struct bi_tracks_shape *shape)
 {
     const struct borzoi *b = m->config;
     const struct bi_tracks *t = &m->tracks;
-    bi_value_id x = bi_tracks_transformer(m, g, pool(g, u.of[1]),
-                                          bi_model_value(m, g, b->positions), &b->layers,
+    bi_value_id x = bi_tracks_transformer(m, g, pool(g, u[1]), bi_model_value(m, g, b->positions),
+                                          &b->layers,
                                           &(struct bi_tracks_kept){0, t->n_tokens, 1, BI_NONE});
-    x = finer(m, g, x, u.of[1], 1);
-    x = finer(m, g, x, u.of[0], 0);
+    x = finer(m, g, x, u[1], 1);
+    x = finer(m, g, x, u[0], 0);
     x = bi_tracks_crop(g, x, t->heads[0].first_bin, t->heads[0].n_bins);
     if (b->has_final)
         x = bi_tracks_conv_block(m, g, x, &b->final, BI_NORM_ACT_TANH_GELU);
     x = bi_norm_act(g, x, BI_NONE, BI_NONE, BI_NORM_ACT_TANH_GELU, 0);
     bi_tracks_outputs(m, g, x, b->head_w, b->head_b, shape);
-}
-
-static void borzoi_build(const struct bi_model *m, struct bi_graph *g,
-                         const struct bi_tracks_shape *shape)
-{
-    const struct bi_feature *f = m->tracks.features;
-    struct skips u;
-    if (shape->part != BI_TRACKS_REST)
-        u = convolutions(m, g, shape->n_tokens);
-    for (int i = 0; i < 2; i++)
-        if (shape->part == BI_TRACKS_REST)
-            u.of[i] = bi_input_kept(g, f[i].name, BI_AXIS_FIXED, shape->n_tokens * f[i].rows,
-                                    f[i].width);
-        else if (shape->part == BI_TRACKS_CONVOLUTIONS)
-            bi_output_kept(g, u.of[i], f[i].name);
-        else
-            bi_graph_keep_wide(g, u.of[i]); /* the same bits as where the parts are cut */
-    if (shape->part != BI_TRACKS_CONVOLUTIONS)
-        rest(m, g, u, shape);
 }
 
 static const struct bi_release releases[] = {
@@ -322,5 +297,6 @@ const struct bi_model_def bi_model_borzoi = {
     .releases = releases,
     .recognise = borzoi_recognise,
     .open = borzoi_open,
-    .build_tracks = borzoi_build,
+    .build_features = borzoi_features,
+    .build_tracks = borzoi_tracks,
 };

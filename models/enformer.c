@@ -355,11 +355,10 @@ static int enformer_open(struct bi_model *m, struct bioinfer_error *err)
 
 /* ---- graph ---- */
 
-static bi_value_id convolutions(const struct bi_model *m, struct bi_graph *g, const char *input,
-                                int64_t n_tokens)
+static void enformer_features(const struct bi_model *m, struct bi_graph *g, bi_value_id bases,
+                              bi_value_id *features)
 {
     const struct enformer *e = m->config;
-    bi_value_id bases = bi_input(g, input, BI_I32, BI_AXIS_FIXED, n_tokens * m->tracks.token_size);
     bi_value_id x = bi_embedding(g, bi_model_value(m, g, e->bases), bases);
     for (int i = 0; i < e->n_stages; i++) {
         const struct stage *y = &e->stage[i];
@@ -367,106 +366,23 @@ static bi_value_id convolutions(const struct bi_model *m, struct bi_graph *g, co
         x = bi_add(g, x, bi_tracks_conv_block(m, g, x, &y->point, BI_NORM_ACT_QUICK_GELU));
         x = bi_pair_pool(g, x, bi_matmul(g, x, bi_model_value(m, g, y->pool)));
     }
-    return x;
+    features[0] = x;
 }
 
-static void rest(const struct bi_model *m, struct bi_graph *g, bi_value_id x,
-                 const struct bi_tracks_shape *shape)
+static void enformer_tracks(const struct bi_model *m, struct bi_graph *g,
+                            const bi_value_id *features, const struct bi_tracks_shape *shape)
 {
     const struct enformer *e = m->config;
-    const int64_t n_windows = shape->part == BI_TRACKS_PAIRS ? 2 * shape->n_windows
-                                                             : shape->n_windows;
     const struct bi_tracks_head *h = &m->tracks.heads[0]; /* all have these bins */
-    struct bi_tracks_kept crop = {h->first_bin, h->n_bins, 1, BI_NONE};
-    if (n_windows > 1) {
-        crop.n_windows = n_windows;
-        crop.rows = bi_input(g, "kept", BI_I32, BI_AXIS_FIXED, n_windows * h->n_bins);
-    }
-    x = bi_tracks_transformer(m, g, x, bi_model_value(m, g, e->positions), &e->layers, &crop);
+    struct bi_tracks_kept crop = {h->first_bin, h->n_bins, shape->n_windows, BI_NONE};
+    bi_value_id x;
+    if (shape->n_windows > 1)
+        crop.rows = bi_input(g, "kept", BI_I32, BI_AXIS_FIXED, shape->n_windows * h->n_bins);
+    x = bi_tracks_transformer(m, g, features[0], bi_model_value(m, g, e->positions), &e->layers,
+                              &crop);
     x = bi_tracks_conv_block(m, g, x, &e->final, BI_NORM_ACT_QUICK_GELU);
     x = bi_norm_act(g, x, BI_NONE, BI_NONE, BI_NORM_ACT_QUICK_GELU, 0);
     bi_tracks_outputs(m, g, x, e->head_w, e->head_b, shape);
-}
-
-/* Gives n_all tokens: the rows of `tokens` that input `from` [n_all] lists, but where input `row`
- * [n] is not -1 the token that the convolutions make of `bases`. */
-static bi_value_id patched(const struct bi_model *m, struct bi_graph *g, bi_value_id tokens,
-                           const char *from, int64_t n_all, const char *bases, const char *row,
-                           int64_t n)
-{
-    bi_value_id x = convolutions(m, g, bases, n);
-    tokens = bi_select_rows(g, tokens, bi_input(g, from, BI_I32, BI_AXIS_FIXED, n_all));
-    return bi_put_rows(g, tokens, x, bi_input(g, row, BI_I32, BI_AXIS_FIXED, n));
-}
-
-/* The tokens of windows that differ little from one, whose tokens are an input. */
-static bi_value_id changed(const struct bi_model *m, struct bi_graph *g,
-                           const struct bi_tracks_shape *shape)
-{
-    const struct bi_tracks *t = &m->tracks;
-    const struct bi_feature *tokens = &t->features[0];
-    bi_value_id x = bi_input_kept(g, tokens->name, BI_AXIS_FIXED, t->n_tokens, tokens->width);
-    return patched(m, g, x, "from", shape->n_windows * t->n_tokens, "bases", "row",
-                   shape->n_windows * shape->n_tokens);
-}
-
-/* Gives the tokens of whole windows, one below the other. The convolutions of the windows run one
- * after the other in the same memory. */
-static bi_value_id tokens_of(const struct bi_model *m, struct bi_graph *g, int64_t n_tokens,
-                             int64_t n_windows)
-{
-    bi_value_id x = convolutions(m, g, "bases", n_tokens);
-    char name[16];
-    if (n_windows == 1)
-        return x;
-    x = bi_select_rows(g, x, bi_input(g, "from", BI_I32, BI_AXIS_FIXED, n_windows * n_tokens));
-    for (int i = 1; i < n_windows; i++) {
-        bi_value_id y, row;
-        bi_phase_next(g);
-        snprintf(name, sizeof name, "bases%d", i);
-        y = convolutions(m, g, name, n_tokens);
-        snprintf(name, sizeof name, "row%d", i);
-        row = bi_input(g, name, BI_I32, BI_AXIS_FIXED, n_tokens);
-        x = bi_put_rows(g, x, y, row);
-    }
-    return x;
-}
-
-/* Gives the tokens of n whole windows, followed by the tokens of n variants of them. */
-static bi_value_id pairs(const struct bi_model *m, struct bi_graph *g,
-                         const struct bi_tracks_shape *shape)
-{
-    const int64_t n_tokens = m->tracks.n_tokens;
-    bi_value_id x = tokens_of(m, g, n_tokens, shape->n_windows);
-    bi_phase_next(g);
-    return patched(m, g, x, "beside", 2 * shape->n_windows * n_tokens, "cut", "at",
-                   shape->n_windows * shape->n_tokens);
-}
-
-static bi_value_id features(const struct bi_model *m, struct bi_graph *g,
-                            const struct bi_tracks_shape *shape)
-{
-    const struct bi_feature *tokens = &m->tracks.features[0];
-    switch (shape->part) {
-    case BI_TRACKS_REST:
-        return bi_input_kept(g, tokens->name, BI_AXIS_FIXED, shape->n_tokens, tokens->width);
-    case BI_TRACKS_CHANGED:
-        return changed(m, g, shape);
-    case BI_TRACKS_PAIRS:
-        return pairs(m, g, shape);
-    default:
-        return tokens_of(m, g, shape->n_tokens, shape->n_windows);
-    }
-}
-
-static void enformer_build(const struct bi_model *m, struct bi_graph *g,
-                           const struct bi_tracks_shape *shape)
-{
-    bi_value_id x = features(m, g, shape);
-    if (shape->part == BI_TRACKS_CONVOLUTIONS)
-        bi_output_kept(g, x, m->tracks.features[0].name);
-    else
-        rest(m, g, x, shape);
 }
 
 static const struct bi_release releases[] = {{"EleutherAI/enformer-official-rough", "see its page",
@@ -481,5 +397,6 @@ const struct bi_model_def bi_model_enformer = {
     .releases = releases,
     .recognise = enformer_recognise,
     .open = enformer_open,
-    .build_tracks = enformer_build,
+    .build_features = enformer_features,
+    .build_tracks = enformer_tracks,
 };

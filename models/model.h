@@ -111,35 +111,10 @@ enum { BI_TRACKS_FEATURES = 12, BI_TRACKS_HEADS = 64, BI_BASES = 6 };
  * is a quarter of each. */
 enum bi_base { BI_BASE_NONE = 4, BI_BASE_QUARTER = 5 };
 
-/* The whole graph, or one of the halves it is cut into: convolutions up to the tokens (and what
- * skips the transformer), and all behind. A token's features depend on its own bases and
- * `reach` more on either side, so a change of few bases recomputes few tokens. */
-enum bi_tracks_part {
-    /* Families with `batches` build n_windows windows at once. Inputs are then "bases", "bases1",
-     * "bases2" ... of each window, and int32 "from" [n_windows * n_tokens], token t % n_tokens of
-     * the first window, "row1", "row2" ... [n_tokens], the place of each token among those of all
-     * windows, and "kept" as below. */
-    BI_TRACKS_WHOLE,
-    BI_TRACKS_CONVOLUTIONS,
-    BI_TRACKS_REST,
-    /* Several windows that differ little from one whose features are known: the convolutions of
-     * n_tokens tokens of each, n_windows of them end to end in "bases", and everything behind for
-     * all. Beside the features (input of their name) there are int32 inputs: "from" [n_windows *
-     * tokens of a window], the row of the features that each token starts with; "row" [n_windows *
-     * n_tokens], the one of these that a computed token replaces, -1 = none; "kept" [n_windows *
-     * n_bins], the tokens that are given. For families with `batches`. */
-    BI_TRACKS_CHANGED,
-    /* Tokens of n_windows whole windows, as in WHOLE but without "kept", followed by the tokens of
-     * one variant of each, which differs little from it. The graph computes the convolutions of
-     * n_tokens tokens of each variant, end to end in "cut", and everything behind them for all
-     * 2 n_windows. Int32 "beside" [2 n_windows * tokens of a window] is the token of a whole window
-     * that each one starts with, "at" [n_windows * n_tokens] is the one that a computed token
-     * replaces, -1 = none, "kept" [2 n_windows * n_bins] as above. For families with `batches`. */
-    BI_TRACKS_PAIRS
-};
-
+/* Convolutions make features of the bases of each token. A token's features depend on its own bases
+ * and `reach` more on either side, so a change of few bases recomputes few tokens. */
 struct bi_feature {
-    const char *name; /* output of BI_TRACKS_CONVOLUTIONS, input of BI_TRACKS_REST */
+    const char *name; /* the kept value's */
     int rows;         /* per token */
     int64_t width;
 };
@@ -165,11 +140,9 @@ struct bi_tracks_asked {
     int64_t n_tracks;
 };
 
-/* Which graph: that of a part. */
+/* The outputs of a graph, and the number of its windows. */
 struct bi_tracks_shape {
-    enum bi_tracks_part part;
-    int64_t n_tokens;  /* fewer than the window's only for BI_TRACKS_CONVOLUTIONS, CHANGED, PAIRS */
-    int64_t n_windows; /* 1 but for WHOLE, CHANGED, PAIRS */
+    int64_t n_windows;                   /* 1 but for families with `batches` */
     const struct bi_tracks_asked *asked; /* [n_asked], of one trunk */
     int n_asked;
     /* 0: the graph gives the tracks, 1: their sums over bins (kernels/bin_sums.h), 2: the sums with
@@ -186,7 +159,7 @@ struct bi_tracks_shape {
 struct bi_tracks {
     int64_t window, token_size, reach, n_tokens;
     int n_features, n_heads;
-    bool batches; /* BI_TRACKS_CHANGED, PAIRS and WHOLE of several can be built */
+    bool batches; /* build_tracks takes several windows, and there is one feature a token */
     struct bi_feature features[BI_TRACKS_FEATURES];
     struct bi_tracks_head heads[BI_TRACKS_HEADS];
 };
@@ -272,17 +245,27 @@ struct bi_model_def {
     void (*token_scale)(const struct bi_model *model, const int32_t *ids, size_t n, float *scale);
     /* Token of one residue letter, -1 when it has none. */
     int (*residue_token)(const struct bi_model *model, char residue);
-    /* Families that give tracks have this instead of build, encode and what follows them.
-     * Writes the graph; outputs are the features, or for each head that is asked for, in that
-     * order, "tracks" [n_bins, n_tracks], or sums of them. Behind them stand the places of the
-     * sites of junctions, int32 [4 k], unless these are given. */
+    /* Families that give tracks have the next two instead of build, encode and what follows them:
+     * the stages of the network, between which programs may end and begin (models/programs.h).
+     * Makes features [rows * tokens, width], in the order of bi_tracks.features, of tokens whose
+     * bases [tokens * token_size] are given. */
+    void (*build_features)(const struct bi_model *model, struct bi_graph *g, bi_value_id bases,
+                           bi_value_id *features);
+    /* Makes the outputs, from the features of shape->n_windows windows, one window below the other:
+     * for each head that is asked for, in that order, "tracks" [n_windows * n_bins, n_tracks], or
+     * sums of them. Behind them stand the places of the sites of junctions, int32 [4 k], unless
+     * these are given. Of several windows int32 input "kept" [n_windows * n_bins] lists the tokens
+     * that are given. */
     void (*build_tracks)(const struct bi_model *model, struct bi_graph *g,
-                         const struct bi_tracks_shape *shape);
+                         const bi_value_id *features, const struct bi_tracks_shape *shape);
     /* Families that rate complexes have this instead of all that; NULL = it is none. */
     const struct bi_affinity_def *affinity;
     /* The same of families that give energies of atoms. */
     const struct bi_energy_def *energy;
 };
+
+/* The number of features, the first of bi_tracks.features, that the heads of a graph read. */
+int bi_tracks_features(const struct bi_tracks *t, const struct bi_tracks_shape *shape);
 
 /* The families of this build; NULL past the end. */
 const struct bi_model_def *bi_model_def(int index);

@@ -85,8 +85,6 @@ int bi_tracks_window(struct bi_model *model, int64_t token_size, int64_t usual,
 /* Completes heads that are named after what they are, such as "human": all have the same bins, all
  * features and one trunk. */
 void bi_tracks_bins(struct bi_tracks *t, int64_t bin_size, int64_t n_bins, int64_t first_bin);
-/* The number of features that the heads of a graph read. */
-int bi_tracks_features(const struct bi_tracks *t, const struct bi_tracks_shape *shape);
 
 /* ---- graphs ---- */
 

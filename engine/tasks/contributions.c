@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "../../models/programs.h"
 #include "../../models/tracks.h"
 #include "task.h"
 #include "tracks.h"
@@ -108,10 +109,12 @@ static int build_graph(void *user, struct bi_graph *g, struct bioinfer_error *er
 {
     const struct contributions *s = user;
     const struct bi_model *m = &s->task.model->base;
+    const struct bi_tracks_program whole = {
+        .to = BI_AT_TRACKS, .n_windows = 1, .n_tokens = s->t->n_tokens};
     (void)err;
     g->n_tokens = g->longest = s->t->n_tokens;
     g->n_seqs = 1;
-    m->def->build_tracks(m, g, &s->shape);
+    bi_tracks_write(m, g, &whole, &s->shape);
     bi_tracks_explain(g, s->first_bin, s->n_bins);
     return 0;
 }
@@ -307,11 +310,7 @@ static int open_contributions(struct contributions *s,
     s->task.window_load = 1;
     s->task.progress = p.progress;
     s->task.progress_user = p.progress_user;
-    s->shape = (struct bi_tracks_shape){.part = BI_TRACKS_WHOLE,
-                                        .n_tokens = s->t->n_tokens,
-                                        .n_windows = 1,
-                                        .asked = &s->asked,
-                                        .n_asked = 1};
+    s->shape = (struct bi_tracks_shape){.n_windows = 1, .asked = &s->asked, .n_asked = 1};
     bi_tracks_codes(s->codes, false);
     if ((st = find_head(s, &p, err)) || (st = take_tracks(s, &p, err)) ||
         (st = take_bins(s, &p, err)) || (st = check_graph(s, err)))

@@ -204,6 +204,8 @@ const char *bi_unit_message(const struct bi_unit *u);
 
 /* Where a packed input of an item's batch begins; NULL = the graph does not use it. */
 void *bi_batch_input(const struct bi_batch_place *place, const char *name);
+/* The same of an input that each trip of a stage has its own of (bi_input_trips). */
+void *bi_batch_input_trip(const struct bi_batch_place *place, const char *name, int64_t trip);
 /* An output of the batch, and the elements between its rows. */
 const void *bi_batch_output(const struct bi_batch_place *place, const struct bi_output *output,
                             int64_t *ld);

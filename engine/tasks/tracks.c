@@ -258,25 +258,6 @@ static void take_sizes(struct bi_tracks_task *s)
     pool_size(&s->values, s->n_values);
 }
 
-/* Lists the inputs that programs of this model have. */
-static void list_inputs(struct bi_tracks_task *s)
-{
-    static const char *const names[] = {"bases",     "from",   "kept",      "cut",
-                                        "at",        "beside", "row",       "sites",
-                                        "site_rows", "spans",  "site_spans"};
-    int n = 0;
-    for (size_t i = 0; i < BI_COUNT(names); i++)
-        snprintf(s->names[n++], sizeof *s->names, "%s", names[i]);
-    for (int i = 1; i < BI_TRACKS_TOGETHER; i++) {
-        snprintf(s->names[n++], sizeof *s->names, "bases%d", i);
-        snprintf(s->names[n++], sizeof *s->names, "row%d", i);
-    }
-    for (int i = 0; i < n; i++)
-        s->made[i] = s->names[i];
-    s->def.made = s->made;
-    s->def.n_made = n;
-}
-
 static const struct bi_task_def tracks_def;
 
 static int open_tracks(struct bi_tracks_task *s, const struct bioinfer_tracks_params *params,
@@ -290,8 +271,6 @@ static int open_tracks(struct bi_tracks_task *s, const struct bioinfer_tracks_pa
     if (!model->base.def->build_tracks)
         return bi_fail(err, BIOINFER_UNSUPPORTED, "%s: %s gives no tracks", model->path,
                        model->base.def->name);
-    s->def = tracks_def;
-    s->task.def = &s->def;
     s->t = &model->base.tracks;
     s->task.window_load = model->caps.async ? 0 : 1; /* else reading ahead gains nothing */
     s->task.progress = p.progress;
@@ -299,7 +278,6 @@ static int open_tracks(struct bi_tracks_task *s, const struct bioinfer_tracks_pa
     if ((st = take_outputs(s, &p, err)) || (st = take_views(s, &p, err)))
         return st;
     take_sizes(s);
-    list_inputs(s);
     if (p.no_rules && !(s->no_rules = bi_strdup(s->task.env, p.no_rules)))
         return bi_fail(err, BIOINFER_NOMEM, "tracks");
     /* as many views as fill programs, whatever their number is */
@@ -725,6 +703,10 @@ static int64_t tracks_load(const struct bi_counts *counts)
     return counts->n_seqs;
 }
 
+/* Inputs of all programs. */
+static const char *const made[] = {"bases", "from",      "kept",  "cut",       "at",
+                                   "sites", "site_rows", "spans", "site_spans"};
+
 static const struct bi_task_def tracks_def = {
     .name = "tracks",
     .unit_size = sizeof(struct bi_window_unit),
@@ -735,6 +717,8 @@ static const struct bi_task_def tracks_def = {
     .too_large = bi_tracks_too_large,
     .recipe = bi_tracks_recipe,
     .fill = bi_tracks_fill,
+    .made = made,
+    .n_made = BI_COUNT(made),
     .collect = bi_tracks_collect,
     .next = tracks_next,
     .result = tracks_result,

@@ -6,14 +6,23 @@
 #ifndef BI_TASK_TRACKS_H
 #define BI_TASK_TRACKS_H
 
+#include "../../models/programs.h"
 #include "task.h"
 
 enum {
     BI_TRACKS_SHIFTS = 64,
-    BI_TRACKS_TOGETHER = 8,                      /* whole windows in a program, a power of two */
-    BI_TRACKS_SITES = 4,                         /* classes of splice sites */
-    BI_TRACKS_COMPANY = 16,                      /* changed windows in a program, the same */
-    BI_TRACKS_MADE = 2 * BI_TRACKS_TOGETHER + 10 /* inputs of all programs: "bases1", "row1" ... */
+    BI_TRACKS_TOGETHER = 8, /* whole windows in a program, a power of two */
+    BI_TRACKS_SITES = 4,    /* classes of splice sites */
+    BI_TRACKS_COMPANY = 16  /* changed windows in a program, the same */
+};
+
+/* How items are computed: rows of a table of programs (tracks_batch.c). */
+enum bi_tracks_part {
+    BI_TRACKS_WHOLE,        /* a window, from its bases to its tracks */
+    BI_TRACKS_CONVOLUTIONS, /* features of a window, or of a changed one's cut, which are kept */
+    BI_TRACKS_REST,         /* the tracks of kept features */
+    BI_TRACKS_CHANGED,      /* windows that differ from one whose features are kept by a cut each */
+    BI_TRACKS_PAIRS         /* a window, and beside it one that differs from it by a cut */
 };
 
 /* The tokens that see a base that differs, and the tokens to compute so that the edges of the cut,
@@ -103,6 +112,8 @@ struct bi_tracks_output {
 
 struct bi_tracks_graph {
     const struct bi_model *model;
+    int64_t n_tokens; /* counted as the batch's */
+    struct bi_tracks_program program;
     struct bi_tracks_shape shape;
 };
 
@@ -114,9 +125,6 @@ struct bi_tracks_held {
 
 struct bi_tracks_task {
     struct bioinfer_task task;
-    struct bi_task_def def;           /* it lists the inputs of this model */
-    const char *made[BI_TRACKS_MADE]; /* they lie in `names` */
-    char names[BI_TRACKS_MADE][16];
     const struct bi_tracks *t;
     struct bi_tracks_output *of;      /* [n_outputs] */
     struct bi_tracks_asked *asked[2]; /* [n_outputs] as graphs take them; [1]: the other strand's */

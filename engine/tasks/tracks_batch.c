@@ -1,21 +1,32 @@
 /* tracks_batch.c - views of windows as items of batches: programs, inputs, values.
  *
- * A window runs whole, or in two halves cut where the convolutions end. Several whole windows make
- * a program, or pairs of a window and one that differs from it, or the changed windows of one whose
- * features are known: products of many rows, weights read once. Each row is what it would be alone,
- * to the bit; neighbours in the input are edges like those of any cut. A program takes 1, 2, 4 ...
- * of them; the last one is repeated where there are fewer.
+ * A table says which piece of the network each kind of items runs (models/programs.h). Several of
+ * one kind make a program: products of many rows, weights read once. Each row is what it would be
+ * alone, to the bit; neighbours in the input are edges like those of any cut. A program takes 1, 2,
+ * 4 ... of them; the last one is repeated where there are fewer.
  *
  * Sections: items, graphs, inputs, values. */
 #include <math.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "../../base/team.h"
 #include "tracks.h"
 
 enum { MANY_VALUES = 1 << 18 }; /* several threads bring so many in */
+
+/* The piece of the network that an item runs. */
+static const struct strategy {
+    enum bi_tracks_at from, to;
+    bool whole;   /* the item has all tokens of a window, or a cut whose features are kept */
+    bool changed; /* it has a window that differs in a cut; with `whole`, both side by side */
+} strategies[] = {
+    [BI_TRACKS_WHOLE] = {BI_AT_BASES, BI_AT_TRACKS, true, false},
+    [BI_TRACKS_CONVOLUTIONS] = {BI_AT_BASES, BI_AT_FEATURES, true, false},
+    [BI_TRACKS_REST] = {BI_AT_FEATURES, BI_AT_TRACKS, true, false},
+    [BI_TRACKS_CHANGED] = {BI_AT_FEATURES, BI_AT_TRACKS, false, true},
+    [BI_TRACKS_PAIRS] = {BI_AT_BASES, BI_AT_TRACKS, true, true},
+};
 
 /* ---- items ---- */
 
@@ -57,6 +68,11 @@ static bool other_tracks(const struct bi_tracks_task *s, int view)
     for (int i = 0; i < s->n_outputs; i++)
         other |= s->of[i].other_pairs && !s->of[i].all_tracks;
     return other && bi_view_reversed(s, view);
+}
+
+static const struct strategy *strategy_of(const struct bi_item *item)
+{
+    return &strategies[bi_item_part(item)];
 }
 
 /* Tokens that an item's convolutions compute, or the tokens of a window where it has none. */
@@ -138,9 +154,9 @@ static int build_graph(void *user, struct bi_graph *g, struct bioinfer_error *er
 {
     const struct bi_tracks_graph *of = user;
     (void)err;
-    g->n_tokens = g->longest = of->shape.n_tokens * of->shape.n_windows;
+    g->n_tokens = g->longest = of->n_tokens;
     g->n_seqs = 1;
-    of->model->def->build_tracks(of->model, g, &of->shape);
+    bi_tracks_write(of->model, g, &of->program, &of->shape);
     return 0;
 }
 
@@ -155,6 +171,22 @@ static int take_room(struct bi_tracks_task *s, const struct bi_item *item,
                    : bi_kept_new(&f->kept, s->task.exec, bi_tracks_features_size(s, n_tokens), err);
 }
 
+/* The program for n items like this one; NULL: for a whole window. */
+static struct bi_tracks_program program_of(const struct bi_tracks_task *s,
+                                           const struct bi_item *item, int64_t n)
+{
+    const struct strategy *how = item ? strategy_of(item) : &strategies[BI_TRACKS_WHOLE];
+    const int64_t n_cut = item ? work_of(item)->cut.n : 0;
+    return (struct bi_tracks_program){.from = how->from,
+                                      .to = how->to,
+                                      .n_windows = how->from == BI_AT_FEATURES ? 1 : n,
+                                      .n_tokens = how->to == BI_AT_FEATURES ? n_cut
+                                                                            : s->t->n_tokens,
+                                      .n_changed = how->changed ? n : 0,
+                                      .n_cut = how->changed ? n_cut : 0,
+                                      .beside = how->whole};
+}
+
 int bi_tracks_recipe(struct bioinfer_task *t, const struct bi_batch *b, struct bi_recipe *recipe,
                      struct bioinfer_error *err)
 {
@@ -162,46 +194,35 @@ int bi_tracks_recipe(struct bioinfer_task *t, const struct bi_batch *b, struct b
     const struct bi_item *item = b->n_items ? b->items[0] : NULL;
     const enum bi_tracks_part part = item ? bi_item_part(item) : BI_TRACKS_WHOLE;
     const bool other = item && (item->program & 1);
-    struct bi_tracks_shape *shape = &s->graph.shape;
+    const int64_t n = filled_up((int64_t)b->n_items);
+    const int64_t n_tokens = item ? tokens_of(s, part, &work_of(item)->cut) : s->t->n_tokens;
+    const int64_t n_span = item ? unit_of(item)->n_span : 0;
     int st;
-    if (item && part == BI_TRACKS_CONVOLUTIONS && (st = take_room(s, item, err)))
+    if (item && strategy_of(item)->to == BI_AT_FEATURES && (st = take_room(s, item, err)))
         return st;
-    s->graph.model = &t->model->base;
-    *shape = (struct bi_tracks_shape){.part = part,
-                                      .n_tokens = item ? tokens_of(s, part, &work_of(item)->cut)
-                                                       : s->t->n_tokens,
-                                      .n_windows = filled_up((int64_t)b->n_items),
-                                      .asked = s->asked[other],
-                                      .n_asked = s->n_outputs,
-                                      .sums = s->sums,
-                                      .n_span = item ? unit_of(item)->n_span : 0};
+    s->graph = (struct bi_tracks_graph){
+        .model = &t->model->base,
+        .n_tokens = n * n_tokens,
+        .program = program_of(s, item, n),
+        .shape = {
+            .asked = s->asked[other], .n_asked = s->n_outputs, .sums = s->sums, .n_span = n_span}};
     /* the outputs are those of the task */
-    *recipe = (struct bi_recipe){
-        .key = {{(uint64_t)part, (uint64_t)shape->n_tokens, (uint64_t)shape->n_windows,
-                 (uint64_t)other | (uint64_t)shape->n_span << 1, b->wide}},
-        .build = build_graph,
-        .user = &s->graph,
-        .wide = b->wide,
-        .no_rules = s->no_rules};
+    *recipe = (struct bi_recipe){.key = {{(uint64_t)part, (uint64_t)n_tokens, (uint64_t)n,
+                                          (uint64_t)other | (uint64_t)n_span << 1, b->wide}},
+                                 .build = build_graph,
+                                 .user = &s->graph,
+                                 .wide = b->wide,
+                                 .no_rules = s->no_rules};
     return 0;
 }
 
 /* ---- inputs ---- */
 
-/* An input of window i of several. */
-static int32_t *input_of(const struct bi_batch_place *place, const char *name, int64_t i)
-{
-    char full[16];
-    snprintf(full, sizeof full, i ? "%s%d" : "%s", name, (int)i);
-    return bi_batch_input(place, full);
-}
-
-/* Fills input `name`, the token that each token of n windows starts with: that of the first `some`
+/* Fills "from", the token that each token of n windows starts with: that of the first `some`
  * windows, again and again. */
-static void fill_from(const struct bi_batch_place *place, const char *name, int64_t n_tokens,
-                      int64_t n, int64_t some)
+static void fill_from(const struct bi_batch_place *place, int64_t n_tokens, int64_t n, int64_t some)
 {
-    int32_t *from = bi_batch_input(place, name);
+    int32_t *from = bi_batch_input(place, "from");
     for (int64_t i = 0; from && i < n * n_tokens; i++)
         from[i] = (int32_t)(i % (some * n_tokens));
 }
@@ -237,38 +258,33 @@ static void fill_bases(const struct bi_tracks_task *s, const struct bi_item *ite
                   work->view, from, to, bases);
 }
 
-/* Whole windows, each with an input of its own; of pairs, the first of each. */
-static void fill_whole(const struct bi_tracks_task *s, const struct bi_item *item,
-                       const struct bi_batch_place *place)
+/* Writes the bases of whole windows, those of an item in its trip, or of the cut of one; of pairs,
+ * those of the first of each. */
+static void fill_windows(const struct bi_tracks_task *s, const struct bi_item *item,
+                         const struct bi_batch_place *place)
 {
-    const int64_t window = s->t->window, n_tokens = s->t->n_tokens;
-    const int64_t all = filled_up(place->n_items), at = place->index;
-    const bool pairs = bi_item_part(item) == BI_TRACKS_PAIRS;
-    int32_t *bases = input_of(place, "bases", at);
-    fill_bases(s, item, !pairs, 0, window, bases);
-    for (int64_t i = place->n_items; at + 1 == place->n_items && i < all; i++)
-        memcpy(input_of(place, "bases", i), bases, (size_t)window * sizeof *bases);
-    if (at)
-        return;
-    for (int64_t i = 1; i < all; i++) {
-        int32_t *row = input_of(place, "row", i);
-        for (int64_t k = 0; k < n_tokens; k++)
-            row[k] = (int32_t)(i * n_tokens + k);
-    }
-    fill_from(place, "from", n_tokens, all, 1);
-    fill_from(place, "beside", n_tokens, 2 * all, all);
-    fill_kept(s, place, pairs ? 2 * all : all);
+    const struct strategy *how = strategy_of(item);
+    const struct bi_cut *c = &work_of(item)->cut;
+    const bool cut = how->to == BI_AT_FEATURES;
+    const int64_t token = s->t->token_size, first = cut ? c->first * token : 0;
+    const int64_t n = cut ? c->n * token : s->t->window;
+    int32_t *bases = bi_batch_input_trip(place, "bases", place->index);
+    fill_bases(s, item, !how->changed, first, first + n, bases);
+    if (place->index + 1 == place->n_items)
+        for (int64_t i = place->n_items; i < filled_up(place->n_items); i++)
+            memcpy(bi_batch_input_trip(place, "bases", i), bases, (size_t)n * sizeof *bases);
 }
 
-/* Cuts of changed windows, end to end. first: the windows of the program in front of them. */
+/* Writes the bases of the cuts of changed windows, end to end, and where their tokens go: behind
+ * those of the windows that are given beside them. */
 static void fill_cuts(const struct bi_tracks_task *s, const struct bi_item *item,
-                      const struct bi_batch_place *place, const char *input, const char *rows,
-                      int64_t first)
+                      const struct bi_batch_place *place)
 {
     const struct bi_cut *c = &work_of(item)->cut;
     const int64_t token = s->t->token_size, size = c->n * token;
-    int32_t *bases = bi_batch_input(place, input), *row = bi_batch_input(place, rows);
     const int64_t at = place->index, all = filled_up(place->n_items);
+    const int64_t first = strategy_of(item)->whole ? all : 0;
+    int32_t *bases = bi_batch_input(place, "cut"), *row = bi_batch_input(place, "at");
     fill_bases(s, item, true, c->first * token, (c->first + c->n) * token, bases + at * size);
     fill_changes(s, c, first + at, row + at * c->n);
     for (int64_t i = place->n_items; at + 1 == place->n_items && i < all; i++) {
@@ -277,21 +293,21 @@ static void fill_cuts(const struct bi_tracks_task *s, const struct bi_item *item
     }
 }
 
-/* Takes the features of the window, and fills what all changed windows of a plan have, unless the
- * slot has it. */
+/* Fills what all batches of a plan have, unless the slot has it. */
 static void fill_held(struct bi_tracks_task *s, const struct bi_item *item,
                       const struct bi_batch_place *place)
 {
-    const struct bi_tracks *t = s->t;
+    const struct strategy *how = strategy_of(item);
     struct bi_tracks_held *h = &s->held[place->slot->index];
     const int64_t all = filled_up(place->n_items);
-    bi_kept_take(place->slot, t->features[0].name, 0, kept_of(item)->kept, 0,
-                 bi_tracks_features_size(s, t->n_tokens));
+    const int64_t given = how->whole && how->changed ? 2 * all : all;
+    if (memcmp(&h->key, &place->slot->plan->key, sizeof h->key))
+        *h = (struct bi_tracks_held){.key = place->slot->plan->key};
     if (h->generation == place->slot->generation)
         return;
     h->generation = place->slot->generation;
-    fill_from(place, "from", t->n_tokens, all, 1);
-    fill_kept(s, place, all);
+    fill_from(place, s->t->n_tokens, given, how->whole ? all : 1);
+    fill_kept(s, place, given);
 }
 
 /* Takes the features of a window, or of a change: the window's but for those of a few tokens. */
@@ -337,34 +353,18 @@ void bi_tracks_fill(const struct bioinfer_task *t, const struct bi_item *item,
                     const struct bi_batch_place *place)
 {
     struct bi_tracks_task *s = (struct bi_tracks_task *)(uintptr_t)t;
-    const struct bi_tracks_work *work = work_of(item);
-    struct bi_tracks_held *h = &s->held[place->slot->index];
-    if (!place->index && memcmp(&h->key, &place->slot->plan->key, sizeof h->key))
-        *h = (struct bi_tracks_held){.key = place->slot->plan->key};
-    switch (bi_item_part(item)) {
-    case BI_TRACKS_WHOLE:
-        fill_whole(s, item, place);
-        break;
-    case BI_TRACKS_PAIRS:
-        fill_whole(s, item, place);
-        fill_cuts(s, item, place, "cut", "at", filled_up(place->n_items));
-        break;
-    case BI_TRACKS_CONVOLUTIONS:
-        fill_bases(s, item, true, work->cut.first * s->t->token_size,
-                   (work->cut.first + work->cut.n) * s->t->token_size,
-                   bi_batch_input(place, "bases"));
-        give_features(s, item, place);
-        break;
-    case BI_TRACKS_REST:
+    const struct strategy *how = strategy_of(item);
+    if (!place->index)
+        fill_held(s, item, place);
+    if (how->from == BI_AT_BASES)
+        fill_windows(s, item, place);
+    else if (!place->index)
         take_features(s, item, place);
-        break;
-    case BI_TRACKS_CHANGED:
-        if (!place->index)
-            fill_held(s, item, place);
-        fill_cuts(s, item, place, "bases", "row", 0);
-        break;
-    }
-    if (unit_of(item)->given && bi_item_part(item) != BI_TRACKS_CONVOLUTIONS)
+    if (how->changed)
+        fill_cuts(s, item, place);
+    if (how->to == BI_AT_FEATURES)
+        give_features(s, item, place);
+    else if (unit_of(item)->given)
         bi_sites_fill(s, unit_of(item), place);
 }
 
@@ -608,26 +608,25 @@ int bi_tracks_collect(struct bioinfer_task *t, struct bi_item *item,
                       const struct bi_batch_place *place, struct bioinfer_error *err)
 {
     struct bi_tracks_task *s = (struct bi_tracks_task *)t;
-    const enum bi_tracks_part part = bi_item_part(item);
+    const struct strategy *how = strategy_of(item);
     const struct bi_tracks_work *work = work_of(item);
-    const bool cut = part == BI_TRACKS_CHANGED || part == BI_TRACKS_PAIRS ||
-                     (part == BI_TRACKS_CONVOLUTIONS && work->change >= 0);
+    const bool tracks = how->to == BI_AT_TRACKS, pair = how->whole && how->changed;
+    const bool cut = how->changed || (!tracks && work->change >= 0);
+    const bool whole = how->whole && tracks && (how->from == BI_AT_BASES || work->change < 0);
     int st = 0;
     if (item->state == BI_ITEM_DONE)
         return 0; /* it is counted; then memory did not do for another item of the batch */
-    if (part == BI_TRACKS_CONVOLUTIONS)
-        features_of(item)->there = true;
+    if (tracks)
+        st = add_view(s, item, pair ? -1 : work->change, place, place->index, err);
     else
-        st = add_view(s, item, part == BI_TRACKS_PAIRS ? -1 : work->change, place, place->index,
-                      err);
-    if (!st && s->junctions && !unit_of(item)->given && part != BI_TRACKS_CONVOLUTIONS)
+        features_of(item)->there = true;
+    if (!st && s->junctions && !unit_of(item)->given && tracks)
         st = collect_sites(s, item, place, err);
-    if (!st && part == BI_TRACKS_PAIRS)
+    if (!st && pair)
         st = add_view(s, item, work->change, place, filled_up(place->n_items) + place->index, err);
     if (st)
         return st;
-    s->n_whole += part == BI_TRACKS_WHOLE || part == BI_TRACKS_PAIRS ||
-                  (part == BI_TRACKS_REST && work->change < 0);
+    s->n_whole += whole;
     s->n_cut += cut;
     s->cut_tokens += cut ? (uint64_t)work->cut.n : 0;
     return 0;

@@ -144,30 +144,22 @@ static bi_value_id pooled(struct bi_graph *g, bi_value_id x)
     return bi_pair_pool(g, x, BI_NONE);
 }
 
-/* The values that the convolutions give, in the order of the features. */
-struct encoded {
-    bi_value_id of[BI_TRACKS_FEATURES];
-};
-
-static struct encoded encode(const struct bi_model *m, struct bi_graph *g, int64_t n_tokens)
+static void alphagenome_features(const struct bi_model *m, struct bi_graph *g, bi_value_id bases,
+                                 bi_value_id *features)
 {
     const struct alphagenome *a = m->config;
-    bi_value_id bases = bi_input(g, "bases", BI_I32, BI_AXIS_FIXED,
-                                 n_tokens * m->tracks.token_size);
     bi_value_id x = bi_embedding(g, value(m, g, a->bases), bases);
-    struct encoded e;
     x = bi_tracks_conv_block(m, g, x, &a->dna, BI_NORM_ACT_NONE);
     x = bi_add(g, x, block_of(m, g, x, &a->dna_block));
-    e.of[a->n_down + 1] = x;
+    features[a->n_down + 1] = x;
     for (int i = 0; i < a->n_down; i++) {
         const struct ag_down *d = &a->down[i];
         x = pooled(g, x);
         x = bi_add_narrow(g, block_of(m, g, x, &d->first), x);
         x = bi_add(g, x, block_of(m, g, x, &d->second));
-        e.of[a->n_down - i] = x;
+        features[a->n_down - i] = x;
     }
-    e.of[0] = pooled(g, x);
-    return e;
+    features[0] = pooled(g, x);
 }
 
 static bi_value_id update_pairs(const struct bi_model *m, struct bi_graph *g, bi_value_id x,
@@ -235,7 +227,7 @@ static bi_value_id tower(const struct bi_model *m, struct bi_graph *g, bi_value_
 }
 
 /* The finest rows. */
-static bi_value_id decode(const struct bi_model *m, struct bi_graph *g, const struct encoded *e,
+static bi_value_id decode(const struct bi_model *m, struct bi_graph *g, const bi_value_id *features,
                           bi_value_id x, bi_value_id coarse, int organism)
 {
     const struct alphagenome *a = m->config;
@@ -246,7 +238,7 @@ static bi_value_id decode(const struct bi_model *m, struct bi_graph *g, const st
                                narrower ? bi_columns(g, x, 0, (int32_t)u->in.out) : x);
         if (u->scale != 1)
             y = bi_scale(g, y, u->scale);
-        y = bi_upsample(g, y, block_of(m, g, e->of[1 + i], &u->skip));
+        y = bi_upsample(g, y, block_of(m, g, features[1 + i], &u->skip));
         x = bi_add(g, y, block_of(m, g, y, &u->out));
     }
     x = bi_upsample(g, times(m, g, coarse, a->fine_skip), layer(m, g, x, a->fine[organism]));
@@ -354,13 +346,13 @@ struct embedded {
 
 /* Makes those rows that the heads that are asked for read. */
 static struct embedded embed(const struct bi_model *m, struct bi_graph *g,
-                             const struct encoded *encoded, const struct bi_tracks_shape *shape)
+                             const bi_value_id *features, const struct bi_tracks_shape *shape)
 {
     const struct alphagenome *a = m->config;
     const int organism = a->head[shape->asked[0].head].organism;
     struct embedded e = {BI_NONE, BI_NONE, BI_NONE};
     bool fine = false, coarse = false, pairs = false;
-    bi_value_id grid, x = bi_add(g, encoded->of[0], value(m, g, a->organism[organism]));
+    bi_value_id grid, x = bi_add(g, features[0], value(m, g, a->organism[organism]));
     for (int i = 0; i < shape->n_asked; i++) {
         const struct ag_head *h = &a->head[shape->asked[i].head];
         pairs |= h->kind == AG_CONTACTS;
@@ -375,15 +367,15 @@ static struct embedded embed(const struct bi_model *m, struct bi_graph *g,
     if (coarse)
         e.coarse = act(g, layer(m, g, x, a->coarse[organism]), BI_NORM_ACT_QUICK_GELU);
     if (fine)
-        e.fine = decode(m, g, encoded, x, e.coarse, organism);
+        e.fine = decode(m, g, features, x, e.coarse, organism);
     return e;
 }
 
-static void rest(const struct bi_model *m, struct bi_graph *g, const struct encoded *encoded,
-                 const struct bi_tracks_shape *shape)
+static void alphagenome_tracks(const struct bi_model *m, struct bi_graph *g,
+                               const bi_value_id *features, const struct bi_tracks_shape *shape)
 {
     const struct alphagenome *a = m->config;
-    const struct embedded e = embed(m, g, encoded, shape);
+    const struct embedded e = embed(m, g, features, shape);
     bi_value_id sites = BI_NONE;
     for (int i = 0; i < shape->n_asked; i++) {
         const struct ag_head *h = &a->head[shape->asked[i].head];
@@ -395,26 +387,6 @@ static void rest(const struct bi_model *m, struct bi_graph *g, const struct enco
     }
     if (sites != BI_NONE)
         bi_output(g, sites, 0, -1, "sites");
-}
-
-static void alphagenome_build(const struct bi_model *m, struct bi_graph *g,
-                              const struct bi_tracks_shape *shape)
-{
-    const struct bi_feature *f = m->tracks.features;
-    const int n = bi_tracks_features(&m->tracks, shape);
-    struct encoded e;
-    if (shape->part != BI_TRACKS_REST)
-        e = encode(m, g, shape->n_tokens);
-    for (int i = 0; i < n; i++)
-        if (shape->part == BI_TRACKS_REST)
-            e.of[i] = bi_input_kept(g, f[i].name, BI_AXIS_FIXED, shape->n_tokens * f[i].rows,
-                                    f[i].width);
-        else if (shape->part == BI_TRACKS_CONVOLUTIONS)
-            bi_output_kept(g, e.of[i], f[i].name);
-        else
-            bi_graph_keep_wide(g, e.of[i]); /* the same bits as where the parts are cut */
-    if (shape->part != BI_TRACKS_CONVOLUTIONS)
-        rest(m, g, &e, shape);
 }
 
 static const struct bi_release releases[] = {
@@ -434,5 +406,6 @@ const struct bi_model_def bi_model_alphagenome = {
     .half = BI_HALF_ASKED,
     .recognise = alphagenome_recognise,
     .open = alphagenome_open,
-    .build_tracks = alphagenome_build,
+    .build_features = alphagenome_features,
+    .build_tracks = alphagenome_tracks,
 };

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "../../engine/engine.h"
+#include "../../models/programs.h"
 #include "../test.h"
 
 enum { TOKENS = 1536, WINDOW = 196608, CUT = 16 };
@@ -126,22 +127,24 @@ static bool write_checkpoint(const char *path)
 
 struct plan_of {
     const struct bi_model *model;
+    struct bi_tracks_program program;
     struct bi_tracks_shape shape;
 };
 
 static int build(void *user, struct bi_graph *g, struct bioinfer_error *err)
 {
     const struct plan_of *of = user;
+    const struct bi_tracks_program *p = &of->program;
     (void)err;
-    g->n_tokens = g->longest = of->shape.n_tokens * of->shape.n_windows;
+    g->n_tokens = g->longest = p->n_changed ? p->n_changed * p->n_cut : p->n_windows * p->n_tokens;
     g->n_seqs = 1;
-    of->model->def->build_tracks(of->model, g, &of->shape);
+    bi_tracks_write(of->model, g, p, &of->shape);
     return 0;
 }
 
-/* Where products do what follows them, every convolution, sum and pooling is one launch, in a window
- * and in changed ones alike. */
-static void check_followed(const struct bi_graph *g, int n_windows)
+/* Where products do what follows them, every convolution, sum and pooling is one node, in windows,
+ * which are trips of one stage, and in changed ones alike. n: how often the stage is written. */
+static void check_followed(const struct bi_graph *g, int n_stages)
 {
     static const struct {
         enum bi_op_kind op;
@@ -156,23 +159,23 @@ static void check_followed(const struct bi_graph *g, int n_windows)
         int n = 0;
         for (size_t i = 0; i < g->n_nodes; i++)
             n += g->nodes[i].op == want[k].op;
-        CHECK_EQ(n, n_windows * want[k].n);
+        CHECK_EQ(n, n_stages * want[k].n);
     }
     /* what the stem makes is not kept: the product behind it makes it again */
     for (size_t i = 0; i < g->n_nodes; i++)
         again += g->nodes[i].op == BI_OP_LINEAR_PAIRS && g->nodes[i].in[4] != BI_NONE;
-    CHECK_EQ(again, n_windows);
+    CHECK_EQ(again, n_stages);
     /* five of the six convolutions of five taps: the last has too many columns */
     for (size_t i = 0; i < g->n_nodes; i++)
         twins += g->nodes[i].op == BI_OP_LINEAR_NORM && BI_ATTR(&g->nodes[i], linear_norm)->twin;
-    CHECK_EQ(twins, n_windows * 5);
+    CHECK_EQ(twins, n_stages * 5);
 }
 
 /* MiB of a plan's blocks on the device. */
 static double size_of(const struct bioinfer_model *m, const char *what,
-                      const struct bi_tracks_shape *shape)
+                      const struct bi_tracks_program *program, const struct bi_tracks_asked *asked)
 {
-    struct plan_of of = {&m->base, *shape};
+    struct plan_of of = {&m->base, *program, {.asked = asked, .n_asked = 1}};
     struct bi_recipe recipe = {.build = build, .user = &of};
     struct bioinfer_error err = {0};
     struct bi_plan *p = NULL;
@@ -187,9 +190,7 @@ static double size_of(const struct bioinfer_model *m, const char *what,
            (double)p->memory.activation_size / 1048576, (double)p->memory.input_size / 1048576,
            (double)p->memory.output_size / 1048576);
     if (m->caps.traits & BI_TARGET_FOLLOWS && m->half)
-        check_followed(p->graph, shape->part == BI_TRACKS_WHOLE   ? (int)shape->n_windows
-                                 : shape->part == BI_TRACKS_PAIRS ? (int)shape->n_windows + 1
-                                                                  : 1);
+        check_followed(p->graph, program->n_changed && program->from == BI_AT_BASES ? 2 : 1);
     bi_plan_free(&p, m->base.env);
     return all;
 }
@@ -202,17 +203,14 @@ int main(void)
     static const int32_t tracks[16] = {0};
     static const struct bi_tracks_asked every = {.n_tracks = 5313};
     static const struct bi_tracks_asked few = {.tracks = tracks, .n_tracks = 16};
-    const struct bi_tracks_shape whole = {
-        .part = BI_TRACKS_WHOLE, .n_tokens = TOKENS, .n_windows = 1, .asked = &every, .n_asked = 1};
-    struct bi_tracks_shape several = {
-        .part = BI_TRACKS_WHOLE, .n_tokens = TOKENS, .asked = &few, .n_asked = 1};
-    struct bi_tracks_shape some = {
-        .part = BI_TRACKS_CHANGED, .n_tokens = CUT, .asked = &few, .n_asked = 1};
-    struct bi_tracks_shape pairs = {
-        .part = BI_TRACKS_PAIRS, .n_tokens = CUT, .asked = &few, .n_asked = 1};
+    const struct bi_tracks_program whole = {.to = BI_AT_TRACKS, .n_windows = 1, .n_tokens = TOKENS};
+    struct bi_tracks_program several = whole, some = whole, pairs = whole;
     struct bioinfer_error err = {0};
     bioinfer_context *ctx = NULL;
     bioinfer_model *model = NULL;
+    some.from = BI_AT_FEATURES;
+    some.n_cut = pairs.n_cut = CUT;
+    pairs.beside = true;
     if (!mkdtemp(folder))
         return 2;
     snprintf(path, sizeof path, "%s/model.safetensors", folder);
@@ -235,23 +233,24 @@ int main(void)
         model->half = half;
         model->caps.traits = kind > 1 ? BI_TARGET_FOLLOWS : 0; /* as on Hopper */
         snprintf(what, sizeof what, "%s: a window, all tracks", type);
-        CHECK(size_of(model, what, &whole) <= (half ? 1024 : 2048));
+        CHECK(size_of(model, what, &whole, &every) <= (half ? 1024 : 2048));
         for (several.n_windows = 1; several.n_windows <= 8; several.n_windows *= 2) {
             snprintf(what, sizeof what, "%s: %d window%s, 16 tracks", type, (int)several.n_windows,
                      several.n_windows > 1 ? "s" : "");
-            const double size = size_of(model, what, &several);
+            const double size = size_of(model, what, &several, &few);
             alone = several.n_windows > 1 ? alone : size;
             CHECK(size <= alone + 10 * (double)several.n_windows); /* tokens and bases of each */
         }
         for (pairs.n_windows = 1; pairs.n_windows <= 4; pairs.n_windows *= 2) {
+            pairs.n_changed = pairs.n_windows;
             snprintf(what, sizeof what, "%s: %d pair%s, 16 tracks", type, (int)pairs.n_windows,
                      pairs.n_windows > 1 ? "s" : "");
-            CHECK(size_of(model, what, &pairs) <= alone + 3 * 10 * (double)pairs.n_windows);
+            CHECK(size_of(model, what, &pairs, &few) <= alone + 3 * 10 * (double)pairs.n_windows);
         }
-        for (some.n_windows = 2; some.n_windows <= 8; some.n_windows *= 2) {
+        for (some.n_changed = 2; some.n_changed <= 8; some.n_changed *= 2) {
             snprintf(what, sizeof what, "%s: %d changed windows, 16 tracks", type,
-                     (int)some.n_windows);
-            CHECK(size_of(model, what, &some) <= 1024);
+                     (int)some.n_changed);
+            CHECK(size_of(model, what, &some, &few) <= 1024);
         }
     }
 out:

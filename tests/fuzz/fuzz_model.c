@@ -14,6 +14,7 @@
 #include "../../models/energy.h"
 #include "../../models/head.h"
 #include "../../models/model.h"
+#include "../../models/programs.h"
 #include "fuzz.h"
 
 enum { MOST_DATA = 2 << 20 };
@@ -93,8 +94,9 @@ static void plan(const struct bi_model *model, bool half)
     const struct bi_wants wants = {model->can_include, layers, layers[1] > 0 ? 2 : 1, false};
     const struct bi_shape shape = {.n_tokens = 48, .n_seqs = 3, .longest = 20, .n_rows = 0};
     const struct bi_tracks_asked first = {.n_tracks = model->tracks.heads[0].n_tracks};
-    const struct bi_tracks_shape window = {
-        .n_tokens = model->tracks.n_tokens, .n_windows = 1, .asked = &first, .n_asked = 1};
+    const struct bi_tracks_shape given = {.asked = &first, .n_asked = 1};
+    const struct bi_tracks_program window = {
+        .to = BI_AT_TRACKS, .n_windows = 1, .n_tokens = model->tracks.n_tokens};
     const struct bi_affinity_shape complexes = {.n_complexes = 2,
                                                 .n_tokens = 24,
                                                 .longest = 14,
@@ -118,7 +120,7 @@ static void plan(const struct bi_model *model, bool half)
     if (model->def->build)
         model->def->build(model, g, &shape, &wants);
     else if (model->def->build_tracks)
-        model->def->build_tracks(model, g, &window);
+        bi_tracks_write(model, g, &window, &given);
     else if (model->def->energy) {
         g->n_tokens = g->longest = frames.n_atoms;
         g->n_seqs = g->n_rows = 1;

@@ -16,8 +16,10 @@ changes; where the dump's text changes, its parser here follows.
 import hashlib
 import re
 
-LEAF = re.compile(r'%(\d+) = (input|weight) "(.*)" (\S+) (\[.*\])$')
-NODE = re.compile(r'((?:%\d+, )*%\d+)( \(each step\))? = (\w+)\((.*?)\)(?: \{(.*)\})? : (.*)$')
+LEAF = re.compile(r'%(\d+) = (input|weight) "(.*)" (\S+) (\[.*\](?: kept)?(?: of each trip)?)$')
+NODE = re.compile(
+    r'((?:%\d+, )*%\d+)( \((?:each step|\d+ trips)\))? = (\w+)\((.*?)\)(?: \{(.*)\})? : (.*)$'
+)
 OUTPUT = re.compile(r'output %(\d+) "(.*)" layer (-?\d+)$')
 
 
@@ -43,7 +45,7 @@ def canonical(dump, attributes=False):
             made = ', '.join('-' if o == '-' else names[o[1:]] for o in operands)
             depth = 1 + max([depths[o[1:]] for o in operands if o != '-'], default=0)
             what = '%s%s(%s)%s : %s' % (
-                'each step ' if loop else '',
+                loop.strip(' ()') + ' ' if loop else '',
                 op,
                 made,
                 ' {%s}' % attrs if attributes and attrs else '',
