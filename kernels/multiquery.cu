@@ -24,7 +24,7 @@ enum {
     MQ_WAVES = MQ_THREADS / WAVE,
     MQ_MT = MQ_ROWS / 16 / MQ_WAVES, /* 16-row parts of a wave */
     MQ_NT = MQ_KEYS / 16,
-    MQ_D = BI_MULTIQUERY_KEY,
+    MQ_D = BI_MULTIQUERY_KEY_GPU,
     MQ_KT = MQ_D / 16,
     MQ_LD = MQ_D + 8 /* rows of a matrix meet in no bank */
 };

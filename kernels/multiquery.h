@@ -4,8 +4,9 @@
 
 #include "counts.h"
 
-/* The widest heads of keys and of values. */
-enum { BI_MULTIQUERY_KEY = 128, BI_MULTIQUERY_VALUE = 256 };
+/* The widest heads of keys and of values; and of keys for GPU kernels whose names do not end in
+ * wide_f32. */
+enum { BI_MULTIQUERY_KEY = 192, BI_MULTIQUERY_VALUE = 256, BI_MULTIQUERY_KEY_GPU = 128 };
 
 /* Rows [w n, w n + n) of q [rows, n_heads d], k [rows, d], v [rows, e] are a sequence:
  *   z[h, i, j] = scale (q'[i, h] . k'[j]) + bias[(i / pool) side + j / pool, h]

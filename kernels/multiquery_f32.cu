@@ -14,12 +14,13 @@ enum {
     MQ32_ROWS = 32,
     MQ32_KEYS = 32,
     MQ32_EACH = 4, /* queries to a group */
-    MQ32_COLUMNS = 64,
-    MQ32_LD = BI_MULTIQUERY_KEY + 1 /* no two threads of a group meet in a bank */
+    MQ32_COLUMNS = 64
 };
 
-struct mq32_tiles {
-    float q[MQ32_ROWS * BI_MULTIQUERY_KEY], k[MQ32_KEYS * MQ32_LD];
+/* D: the widest keys. */
+template <int D> struct mq32_tiles {
+    enum { LD = D + 1 }; /* no two threads of a group meet in a bank */
+    float q[MQ32_ROWS * D], k[MQ32_KEYS * LD];
     float v[MQ32_KEYS * MQ32_COLUMNS], p[MQ32_ROWS * MQ32_KEYS];
 };
 
@@ -45,7 +46,8 @@ DEV void mq32_read(float *to, int ld_to, const float *x, int64_t ld, const float
 }
 
 /* Logits of four queries against the key of this thread. */
-DEV void mq32_logits(const struct bi_multiquery_params &p, const mq32_tiles &s, int first_query,
+template <int D>
+DEV void mq32_logits(const struct bi_multiquery_params &p, const mq32_tiles<D> &s, int first_query,
                      int key, int64_t run, int head, float z[MQ32_EACH])
 {
     const int lane = thread_id() % MQ32_KEYS, row = thread_id() / MQ32_KEYS * MQ32_EACH;
@@ -55,10 +57,10 @@ DEV void mq32_logits(const struct bi_multiquery_params &p, const mq32_tiles &s, 
         z[r] = 0;
 #pragma GCC unroll 1
     for (int c = 0; c < p.d; c++) {
-        const float k = s.k[lane * MQ32_LD + c];
+        const float k = s.k[lane * mq32_tiles<D>::LD + c];
 #pragma GCC unroll 4
         for (int r = 0; r < MQ32_EACH; r++)
-            z[r] = fma_(s.q[(row + r) * BI_MULTIQUERY_KEY + c], k, z[r]);
+            z[r] = fma_(s.q[(row + r) * D + c], k, z[r]);
     }
 #pragma GCC unroll 4
     for (int r = 0; r < MQ32_EACH; r++) {
@@ -73,7 +75,8 @@ DEV void mq32_logits(const struct bi_multiquery_params &p, const mq32_tiles &s, 
 }
 
 /* Adds the values of a tile, 64 columns at a time, to the sums of this thread. */
-DEV void mq32_mix(const struct bi_multiquery_params &p, mq32_tiles &s, int64_t start, int first,
+template <int D>
+DEV void mq32_mix(const struct bi_multiquery_params &p, mq32_tiles<D> &s, int64_t start, int first,
                   float sum[MQ32_EACH][BI_MULTIQUERY_VALUE / 32])
 {
     const int lane = thread_id() % MQ32_KEYS, row = thread_id() / MQ32_KEYS * MQ32_EACH;
@@ -100,9 +103,9 @@ DEV void mq32_mix(const struct bi_multiquery_params &p, mq32_tiles &s, int64_t s
     }
 }
 
-KERNEL(multiquery_f32, struct bi_multiquery_params, MQ32_THREADS, 1)
+template <int D> DEV void mq32(const struct bi_multiquery_params &p)
 {
-    SHARED(mq32_tiles, s, sizeof(mq32_tiles));
+    SHARED(mq32_tiles<D>, s, sizeof(mq32_tiles<D>));
     const int tiles = (p.n + MQ32_ROWS - 1) / MQ32_ROWS, head = block_y();
     const int first_query = block_x() % tiles * MQ32_ROWS;
     const int64_t run = block_x() / tiles, start = run * p.n;
@@ -116,12 +119,12 @@ KERNEL(multiquery_f32, struct bi_multiquery_params, MQ32_THREADS, 1)
         for (int c = 0; c < BI_MULTIQUERY_VALUE / 32; c++)
             sum[r][c] = 0;
     }
-    mq32_read(s.q, BI_MULTIQUERY_KEY, p.q + start * p.ldq + head * p.d, p.ldq, p.table, p.d,
-              first_query, p.n, p.scale);
+    mq32_read(s.q, D, p.q + start * p.ldq + head * p.d, p.ldq, p.table, p.d, first_query, p.n,
+              p.scale);
 #pragma GCC unroll 1
     for (int first = 0; first < p.n; first += MQ32_KEYS) {
         barrier();
-        mq32_read(s.k, MQ32_LD, p.k + start * p.ldk, p.ldk, p.table, p.d, first, p.n, 1);
+        mq32_read(s.k, mq32_tiles<D>::LD, p.k + start * p.ldk, p.ldk, p.table, p.d, first, p.n, 1);
         barrier();
         mq32_logits(p, s, first_query, first + lane, run, head, z);
 #pragma GCC unroll 4
@@ -146,4 +149,14 @@ KERNEL(multiquery_f32, struct bi_multiquery_params, MQ32_THREADS, 1)
             if (first_query + row + r < p.n && lane + 32 * c < p.e)
                 y[lane + 32 * c] = sum[r][c] / total[r];
     }
+}
+
+KERNEL(multiquery_f32, struct bi_multiquery_params, MQ32_THREADS, 1)
+{
+    mq32<BI_MULTIQUERY_KEY_GPU>(p);
+}
+
+KERNEL(multiquery_wide_f32, struct bi_multiquery_params, MQ32_THREADS, 1)
+{
+    mq32<BI_MULTIQUERY_KEY>(p);
 }

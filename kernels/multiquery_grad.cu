@@ -13,7 +13,7 @@
 enum { MG_THREADS = 128, MG_COLUMNS = BI_MULTIQUERY_VALUE / MG_THREADS };
 
 struct mg_tiles {
-    float own[BI_MULTIQUERY_KEY];     /* the query or the key, rotated */
+    float own[BI_MULTIQUERY_KEY_GPU]; /* the query or the key, rotated */
     float value[BI_MULTIQUERY_VALUE]; /* dy of the query, or v of the key */
     float t[MG_THREADS], p[MG_THREADS];
 };

@@ -1,22 +1,23 @@
-/* borzoi.c - Borzoi: 524,288 bases to tracks of 32 bases.
+/* borzoi.c - Borzoi and Flashzoi: 524,288 bases to tracks of 32 bases; Borzoi Prime: of 16 bases.
  *
  * x [L, 4] one-hot (A, C, G, T; anything else is zeros):
  *
  *   cb(x)  = conv(tanh_gelu(bn(x))) + b      zeros around the activation, never around x
  *   x = max2(conv15(x) + b);  N times: x = cb5(x), max2 between them;  u0 = x
- *   u1 = cb5(max2(u0));  x = max2(u1)        tokens of 2^(N + 2) bases
+ *   u1 = cb5(max2(u0));  Prime: u2 = cb5(max2(u1));  x = max2(the last u)
  *   layers:  x = x + MHA(ln(x));  x = x + W2 relu(W1 ln(x) + b1) + b2
- *   x = sep(twice(cb1(x)) + cb1(u1));  x = sep(twice(cb1(x)) + cb1(u0))
+ *   for each u, the last one first:  x = sep(twice(cb1(x)) + cb1(u))
  *   sep(x) = depthwise3(x) Wp^T + b          zeros around x, no norm, no activation
- *   central bins;  e = tanh_gelu(cb1(x)) (small models: tanh_gelu(x));
+ *   central bins;  e = tanh_gelu(cb1(x)) (Prime, small models: tanh_gelu(x));
  *   tracks = softplus(e Wh^T + bh)
  *
- * MHA: kernels/rel_attention.h; positions are central masks of growing width, then the same
- * times the sign. Facts that cost others a bug: norms have eps 1e-3, gelu is the tanh form (both
- * unlike Enformer's), upsampling follows its block, there is no residual in the tower.
+ * Tokens are of 2^(N + levels) bases. MHA: kernels/rel_attention.h, whose positions are central
+ * masks of growing width, then the same times the sign; of Flashzoi tracks_rotary.c. Facts that
+ * cost others a bug: norms have eps 1e-3, gelu is the tanh form (both unlike Enformer's),
+ * upsampling follows its block, there is no residual in the tower.
  *
- * Layout: the PyTorch port's names; tools/borzoi_weights.py writes them from Keras HDF5.
- * Flashzoi (grouped-query attention with rotary positions) is not read.
+ * Layout: the PyTorch port's names, by which the variants are told; tools/borzoi_weights.py writes
+ * them from Keras HDF5. config.json says bins_to_return, return_center_bins_only and heads.
  * Sources: calico/borzoi; calico/baskerville; johahi/borzoi-pytorch.
  *
  * Sections: configuration, opening, graph. */
@@ -26,7 +27,13 @@
 
 #include "tracks.h"
 
-enum { MAX_TOWER = 10, USUAL_WINDOW = 524288, USUAL_BINS = 6144 };
+enum {
+    MAX_TOWER = 10,
+    MAX_LEVELS = 3,
+    USUAL_WINDOW = 524288,
+    USUAL_BASES = 196608, /* that all bins have, of each variant */
+    EDGE_BINS = 16        /* left out on each side where all others are given */
+};
 
 /* ---- configuration ---- */
 
@@ -35,12 +42,13 @@ struct separable {
 };
 
 struct borzoi {
-    struct bi_conv dna, tower[MAX_TOWER], unet;
-    struct bi_conv side[2], up[2]; /* [0] at the finest level */
-    struct separable sep[2];
+    struct bi_conv dna, tower[MAX_TOWER];
+    struct bi_conv unet[MAX_LEVELS];                 /* [0]: the tower gives it */
+    struct bi_conv side[MAX_LEVELS], up[MAX_LEVELS]; /* [0] at the finest level */
+    struct separable sep[MAX_LEVELS];
     struct bi_conv final;
     bool has_final;
-    int n_tower;
+    int n_tower, n_levels;
     struct bi_tracks_layers layers;
     int bases, positions;
     int64_t n_bins;
@@ -163,26 +171,92 @@ static int open_heads(const struct bi_tracks_source *s, struct borzoi *b, int64_
                                 s->model->cp->path);
 }
 
+/* Bins of a window of which n_all have values, as config.json says it. */
+static int open_bins(struct bi_model *m, struct borzoi *b, int64_t n_all,
+                     struct bioinfer_error *err)
+{
+    const struct bi_json *centre = bi_json_get(m->cp->config, "return_center_bins_only");
+    int64_t bins = USUAL_BASES >> b->n_tower;
+    bool centred = true;
+    int st = bi_config_int(m, "bins_to_return", 1, 1 << 24, &bins, err);
+    if (st < 0)
+        return st;
+    if (centre && !bi_json_bool(centre, &centred))
+        return bi_fail(err, BIOINFER_MISMATCH,
+                       "%s: config.json: return_center_bins_only: expected true or false",
+                       m->cp->path);
+    if (!centred)
+        bins = n_all - 2 * EDGE_BINS;
+    if (bins > n_all && !m->window)
+        return bi_fail(err, BIOINFER_MISMATCH,
+                       "%s: config.json: bins_to_return is %lld, a window "
+                       "has %lld bins",
+                       m->cp->path, (long long)bins, (long long)n_all);
+    if (bins < 1)
+        return bi_fail(err, BIOINFER_INVALID,
+                       "%s: a window of %lld bins, of which %d on each side are left out",
+                       m->cp->path, (long long)n_all, EDGE_BINS);
+    b->n_bins = bins < n_all ? bins : n_all;
+    return 0;
+}
+
 static int open_sizes(struct bi_model *m, struct borzoi *b, struct bioinfer_error *err)
 {
     struct bi_tracks *t = &m->tracks;
-    int64_t usual = USUAL_WINDOW, bins = USUAL_BINS, all;
+    int64_t usual = USUAL_WINDOW;
     int st = bi_config_int(m, "seq_length", 1, 1 << 24, &usual, err);
-    if (st < 0 || (st = bi_tracks_window(m, (int64_t)4 << b->n_tower, usual, err)) ||
-        (st = bi_config_int(m, "bins_to_return", 1, 1 << 24, &bins, err)) < 0)
+    if (st < 0 || (st = bi_tracks_window(m, (int64_t)1 << (b->n_tower + b->n_levels), usual, err)))
         return st;
     t->reach = b->dna.taps / 2;
     for (int i = 0; i < b->n_tower; i++)
         t->reach += b->tower[i].taps / 2 << (i + 1);
-    t->reach += b->unet.taps / 2 << (b->n_tower + 1);
-    all = 4 * t->n_tokens;
-    if (bins > all && !m->window)
-        return bi_fail(err, BIOINFER_MISMATCH,
-                       "%s: config.json: bins_to_return is %lld, a window "
-                       "has %lld bins",
-                       m->cp->path, (long long)bins, (long long)all);
-    b->n_bins = bins < all ? bins : all;
-    return 0;
+    for (int i = 1; i < b->n_levels; i++)
+        t->reach += b->unet[i].taps / 2 << (b->n_tower + i);
+    return open_bins(m, b, t->n_tokens << b->n_levels, err);
+}
+
+/* Convolutions up to the tokens; *width: of these. */
+static int open_convolutions(const struct bi_tracks_source *s, struct borzoi *b, int64_t *width,
+                             struct bioinfer_error *err)
+{
+    int st = bi_tracks_conv(s, &b->dna, NULL, "conv_dna.conv_layer", 4, err);
+    char name[32];
+    *width = b->dna.out;
+    while (!st && b->n_tower < MAX_TOWER &&
+           bi_tracks_find(s, "res_tower.%d.conv_layer.weight", 2 * b->n_tower)) {
+        snprintf(name, sizeof name, "res_tower.%d", 2 * b->n_tower);
+        st = open_block(s, &b->tower[b->n_tower], name, *width, err);
+        *width = b->tower[b->n_tower++].out;
+    }
+    b->unet[0].out = *width;
+    b->n_levels = bi_tracks_find(s, "unet2.1.conv_layer.weight") ? MAX_LEVELS : MAX_LEVELS - 1;
+    for (int i = 1; !st && i < b->n_levels; i++) {
+        snprintf(name, sizeof name, "unet%d.1", i);
+        st = open_block(s, &b->unet[i], name, *width, err);
+        *width = b->unet[i].out;
+    }
+    return st;
+}
+
+/* What brings a level back to its bins, of tokens of `width`. */
+static int open_level(const struct bi_tracks_source *s, struct borzoi *b, int level, int64_t width,
+                      struct bioinfer_error *err)
+{
+    static const char *const features[MAX_LEVELS] = {"u0", "u1", "u2"};
+    struct bi_tracks *t = &s->model->tracks;
+    const int64_t in = b->unet[level].out;
+    char name[32];
+    int st;
+    t->features[level] = (struct bi_feature){features[level], 1 << (b->n_levels - level), in};
+    t->n_features = b->n_levels;
+    snprintf(name, sizeof name, "horizontal_conv%d", level);
+    if ((st = open_point(s, &b->side[level], name, in, width, err)))
+        return st;
+    snprintf(name, sizeof name, "upsampling_unet%d.0", level);
+    if ((st = open_point(s, &b->up[level], name, width, width, err)))
+        return st;
+    snprintf(name, sizeof name, "separable%d", level);
+    return open_separable(s, &b->sep[level], name, width, err);
 }
 
 static int borzoi_open(struct bi_model *m, struct bioinfer_error *err)
@@ -195,33 +269,11 @@ static int borzoi_open(struct bi_model *m, struct bioinfer_error *err)
         return bi_fail(err, BIOINFER_NOMEM, "%s: configuration", m->cp->path);
     m->config = b;
     m->name = "borzoi";
-    if (bi_tracks_find(&s, "transformer.0.0.fn.1.mha.Wqkv.weight"))
-        return bi_fail(err, BIOINFER_UNSUPPORTED, "%s: the attention of Flashzoi is not supported",
-                       m->cp->path);
-    if ((st = bi_tracks_conv(&s, &b->dna, NULL, "conv_dna.conv_layer", 4, err)))
+    if ((st = open_convolutions(&s, b, &width, err)) || (st = open_sizes(m, b, err)))
         return st;
-    width = b->dna.out;
-    while (!st && b->n_tower < MAX_TOWER &&
-           bi_tracks_find(&s, "res_tower.%d.conv_layer.weight", 2 * b->n_tower)) {
-        char name[32];
-        snprintf(name, sizeof name, "res_tower.%d", 2 * b->n_tower);
-        st = open_block(&s, &b->tower[b->n_tower], name, width, err);
-        width = b->tower[b->n_tower++].out;
-    }
-    if (st || (st = open_block(&s, &b->unet, "unet1.1", width, err)) ||
-        (st = open_sizes(m, b, err)) ||
-        (st = open_point(&s, &b->side[0], "horizontal_conv0", width, b->unet.out, err)))
-        return st;
-    m->tracks.features[0] = (struct bi_feature){"u0", 4, width};
-    m->tracks.features[1] = (struct bi_feature){"u1", 2, b->unet.out};
-    m->tracks.n_features = 2;
-    width = b->unet.out;
-    if ((st = open_point(&s, &b->side[1], "horizontal_conv1", width, width, err)) ||
-        (st = open_point(&s, &b->up[0], "upsampling_unet0.0", width, width, err)) ||
-        (st = open_point(&s, &b->up[1], "upsampling_unet1.0", width, width, err)) ||
-        (st = open_separable(&s, &b->sep[0], "separable0", width, err)) ||
-        (st = open_separable(&s, &b->sep[1], "separable1", width, err)) ||
-        (st = bi_tracks_layers(&s, &b->layers, width, 1e-3f, err)))
+    for (int i = 0; !st && i < b->n_levels; i++)
+        st = open_level(&s, b, i, width, err);
+    if (st || (st = bi_tracks_layers(&s, &b->layers, width, 1e-3f, err)))
         return st;
     b->has_final = bi_tracks_find(&s, "final_joined_convs.0.conv_layer.weight") != NULL;
     if (b->has_final) {
@@ -232,8 +284,9 @@ static int borzoi_open(struct bi_model *m, struct bioinfer_error *err)
     if ((st = open_heads(&s, b, width, err)) || (st = bi_tracks_bases(&s, &b->bases, err)))
         return st;
     bi_tracks_bins(&m->tracks, (int64_t)1 << b->n_tower, b->n_bins,
-                   (4 * m->tracks.n_tokens - b->n_bins) / 2);
-    return open_positions(&s, b, err);
+                   ((m->tracks.n_tokens << b->n_levels) - b->n_bins) / 2);
+    b->positions = -1;
+    return b->layers.rotary.layer && !m->positions ? 0 : open_positions(&s, b, err);
 }
 
 /* ---- graph ---- */
@@ -243,7 +296,7 @@ static bi_value_id pool(struct bi_graph *g, bi_value_id x)
     return bi_pair_pool(g, x, BI_NONE);
 }
 
-/* Makes u0 and u1. */
+/* Makes u0, u1 and, where there is a third level, u2. */
 static void borzoi_features(const struct bi_model *m, struct bi_graph *g, bi_value_id bases,
                             bi_value_id *u)
 {
@@ -253,7 +306,8 @@ static void borzoi_features(const struct bi_model *m, struct bi_graph *g, bi_val
     for (int i = 0; i < b->n_tower; i++)
         x = bi_tracks_conv_block(m, g, pool(g, x), &b->tower[i], BI_NORM_ACT_TANH_GELU);
     u[0] = x;
-    u[1] = bi_tracks_conv_block(m, g, pool(g, x), &b->unet, BI_NORM_ACT_TANH_GELU);
+    for (int i = 1; i < b->n_levels; i++)
+        u[i] = bi_tracks_conv_block(m, g, pool(g, u[i - 1]), &b->unet[i], BI_NORM_ACT_TANH_GELU);
 }
 
 static bi_value_id finer(const struct bi_model *m, struct bi_graph *g, bi_value_id x,
@@ -274,11 +328,11 @@ static void borzoi_tracks(const struct bi_model *m, struct bi_graph *g, const bi
 {
     const struct borzoi *b = m->config;
     const struct bi_tracks *t = &m->tracks;
-    bi_value_id x = bi_tracks_transformer(m, g, pool(g, u[1]), bi_model_value(m, g, b->positions),
-                                          &b->layers,
+    const bi_value_id positions = b->positions < 0 ? BI_NONE : bi_model_value(m, g, b->positions);
+    bi_value_id x = bi_tracks_transformer(m, g, pool(g, u[b->n_levels - 1]), positions, &b->layers,
                                           &(struct bi_tracks_kept){0, t->n_tokens, 1, BI_NONE});
-    x = finer(m, g, x, u[1], 1);
-    x = finer(m, g, x, u[0], 0);
+    for (int i = b->n_levels - 1; i >= 0; i--)
+        x = finer(m, g, x, u[i], i);
     x = bi_tracks_crop(g, x, t->heads[0].first_bin, t->heads[0].n_bins);
     if (b->has_final)
         x = bi_tracks_conv_block(m, g, x, &b->final, BI_NORM_ACT_TANH_GELU);
@@ -286,8 +340,15 @@ static void borzoi_tracks(const struct bi_model *m, struct bi_graph *g, const bi
     bi_tracks_outputs(m, g, x, b->head_w, b->head_b, shape);
 }
 
-static const struct bi_release releases[] = {
-    {"johahi/borzoi-replicate-0", "see its page", NULL, 0, 0}, {0}};
+#define RELEASE(name) {"johahi/" name, "see its page", NULL, 0, 0}
+#define REPLICATES(stem, end)                                                                      \
+    RELEASE(stem "-0" end), RELEASE(stem "-1" end), RELEASE(stem "-2" end), RELEASE(stem "-3" end)
+
+static const struct bi_release releases[] = {REPLICATES("borzoi-replicate", ""),
+                                             REPLICATES("borzoi-replicate", "-mouse"),
+                                             REPLICATES("flashzoi-replicate", ""),
+                                             REPLICATES("borzoi-prime-replicate", ""),
+                                             {0}};
 
 const struct bi_model_def bi_model_borzoi = {
     .name = "borzoi",

@@ -125,7 +125,7 @@ static int find_lora(const struct bi_model *model, struct bi_weight *w, struct b
     const struct bi_tensor *t = w->tensor;
     if (!t || !model->adapter || !(w->lora = bi_adapter_lora(model->adapter, t->name)))
         return 0;
-    if (w->rank != 2 || w->taps || t->shape[0] != (uint64_t)w->lora->rows ||
+    if (w->rank != 2 || w->taps || w->n_columns || t->shape[0] != (uint64_t)w->lora->rows ||
         t->shape[1] != (uint64_t)w->lora->columns)
         return bi_fail(
             err, BIOINFER_MISMATCH,
@@ -157,6 +157,12 @@ static bool fits_convolution(const struct bi_tensor *t, const struct bi_weight *
            t->shape[1] == (uint64_t)channels_of(w) && t->shape[2] == (uint64_t)w->taps;
 }
 
+/* Columns that the tensor of a matrix has. */
+static uint64_t columns_of(const struct bi_weight *w)
+{
+    return (uint64_t)(w->n_columns ? w->n_columns : w->shape[1]);
+}
+
 int bi_model_weight(struct bi_model *model, const struct bi_weight *weight,
                     struct bioinfer_error *err)
 {
@@ -173,7 +179,7 @@ int bi_model_weight(struct bi_model *model, const struct bi_weight *weight,
                     : weight->taps    ? fits_convolution(t, weight)
                     : weight->flat
                         ? t->rank > 2 && t->shape[t->rank - 1] == (uint64_t)weight->shape[1]
-                        : t->rank == 2 && t->shape[1] == (uint64_t)weight->shape[1];
+                        : t->rank == 2 && t->shape[1] == columns_of(weight);
         /* a whole tensor must be used as a whole: extra rows are a different model */
         bool picked = weight->row_block || weight->row_first || weight->row_step;
         if (!bi_dtype_is_loadable(t->dtype))
@@ -198,7 +204,7 @@ int bi_model_weight(struct bi_model *model, const struct bi_weight *weight,
             return bi_fail(err, BIOINFER_MISMATCH,
                            "%s: %s: shape %s], expected [%" PRId64 ", %" PRId64 "]",
                            owner(model, t)->files[t->file].path, t->name, got, weight->shape[0],
-                           weight->shape[1]);
+                           (int64_t)columns_of(weight));
         }
     }
     if (!bi_grow(model->env, &model->weights, &model->cap_weights, model->n_weights + 1,
@@ -249,6 +255,16 @@ static uint64_t row_of(const struct bi_weight *w, uint64_t r, uint64_t *run)
         *run = 1;
         return w->row_first + r - at + (at < half ? 2 * at : 2 * (at - half) + 1);
     }
+    if (w->head_rows) { /* the middle of the head, its second half of what is rotated, is moved */
+        const uint64_t width = (uint64_t)w->head_rows, turned = (uint64_t)w->rotated;
+        const uint64_t at = r % width, half = width / 2;
+        const bool kept = at < turned / 2 || at >= half + turned / 2;
+        *run = 1;
+        return w->row_first + r - at +
+               (kept        ? at
+                : at < half ? at + turned / 2
+                            : at - (half - turned / 2));
+    }
     if (w->row_block) {
         const uint64_t at = r % w->row_block;
         *run = *run > w->row_block - at ? w->row_block - at : *run;
@@ -295,9 +311,13 @@ int bi_weight_read(const struct bi_model *model, const struct bi_weight *weight,
     if (weight->lora && !(scratch = bi_calloc(model->env, width, sizeof *scratch)))
         return bi_fail(err, BIOINFER_NOMEM, "%s: a row of %s", model->cp->path, weight->name);
     while (!st && n) { /* runs of rows that follow each other in the tensor */
-        uint64_t run = (uint64_t)n, row = row_of(weight, (uint64_t)first, &run);
-        st = bi_tensor_read_f32(owner(model, weight->tensor), weight->tensor, row * width,
-                                run * width, dst, err);
+        uint64_t run = (uint64_t)n, row = row_of(weight, (uint64_t)first, &run), at = row * width;
+        if (weight->n_columns) {
+            run = 1;
+            at = row * (uint64_t)weight->n_columns + (uint64_t)weight->column_first;
+        }
+        st = bi_tensor_read_f32(owner(model, weight->tensor), weight->tensor, at, run * width, dst,
+                                err);
         if (!st && weight->lora)
             bi_lora_add(weight->lora, (int64_t)row, (int64_t)run, dst, scratch);
         if (!st && weight->factor != 0)

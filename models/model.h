@@ -29,9 +29,13 @@ struct bi_weight {
     /* Rows are heads of this width, whose even ones are taken first, then the odd ones: a rotation
      * of neighbours becomes one of halves (kernels/rope.h). 0 = as they are */
     int64_t evens_first;
-    bool standardised;          /* every row less its mean, to a sum of squares of 1 */
-    const double *gain;         /* [shape[0]] times each row, at load; NULL = 1 */
-    const struct bi_lora *lora; /* added to the tensor's rows; set by bi_model_weight() */
+    /* Rows are heads of head_rows, of which the first `rotated` are rotated by halves: they are
+     * taken in an order in which all of a head is, as kernels/rope.h has it. 0 = as they are */
+    int64_t head_rows, rotated;
+    int64_t column_first, n_columns; /* of the n_columns that the tensor has; 0 = it has no more */
+    bool standardised;               /* every row less its mean, to a sum of squares of 1 */
+    const double *gain;              /* [shape[0]] times each row, at load; NULL = 1 */
+    const struct bi_lora *lora;      /* added to the tensor's rows; set by bi_model_weight() */
 };
 
 /* Kinds of results that a model can give, in the order in which they are handed out: a bit of enum

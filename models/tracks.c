@@ -69,7 +69,9 @@ int bi_tracks_weight(const struct bi_tracks_source *s, int *index, struct bi_wei
     if (*index < 0)
         return *index;
     if (w->tensor)
-        s->model->n_parameters += (int64_t)w->tensor->n_elements;
+        s->model->n_parameters += w->row_block || w->n_columns
+                                      ? w->shape[0] * (w->rank == 2 ? w->shape[1] : 1)
+                                      : (int64_t)w->tensor->n_elements;
     return 0;
 }
 
@@ -266,41 +268,52 @@ int bi_tracks_features(const struct bi_tracks *t, const struct bi_tracks_shape *
 
 /* ---- layers ---- */
 
-static int open_layer(const struct bi_tracks_source *s, struct bi_tracks_layers *all, int l,
+struct part {
+    const char *name;
+    int *index;
+    int64_t out, in; /* in 0: a vector of out */
+};
+
+static int open_parts(const struct bi_tracks_source *s, int l, const struct part *parts, size_t n,
                       struct bioinfer_error *err)
 {
-    struct bi_tracks_layer *y = &all->layer[l];
-    int64_t width = all->width, keys = all->n_heads * all->key_dim;
-    int64_t values = all->n_heads * all->value_dim, hidden = all->hidden;
-    const struct {
-        const char *name;
-        int *index;
-        int64_t n;
-    } vectors[] = {{"0.fn.0.weight", &y->norm1_w, width},    {"0.fn.0.bias", &y->norm1_b, width},
-                   {"0.fn.1.rel_content_bias", &y->u, keys}, {"0.fn.1.rel_pos_bias", &y->w, keys},
-                   {"0.fn.1.to_out.bias", &y->out_b, width}, {"1.fn.0.weight", &y->norm2_w, width},
-                   {"1.fn.0.bias", &y->norm2_b, width},      {"1.fn.1.bias", &y->fc1_b, hidden},
-                   {"1.fn.4.bias", &y->fc2_b, width}};
-    const struct {
-        const char *name;
-        int *index;
-        int64_t out, in;
-    } matrices[] = {
-        {"0.fn.1.to_q", &y->q, keys, width},   {"0.fn.1.to_k", &y->k, keys, width},
-        {"0.fn.1.to_v", &y->v, values, width}, {"0.fn.1.to_out", &y->out_w, width, values},
-        {"1.fn.1", &y->fc1_w, hidden, width},  {"1.fn.4", &y->fc2_w, width, hidden}};
-    char name[NAME_SIZE];
     int st = 0;
-    for (size_t i = 0; !st && i < BI_COUNT(vectors); i++) {
-        snprintf(name, sizeof name, "transformer.%d.%s", l, vectors[i].name);
-        st = bi_tracks_vector(s, vectors[i].index, name, vectors[i].n, err);
-    }
-    for (size_t i = 0; !st && i < BI_COUNT(matrices); i++) {
-        int64_t out = matrices[i].out;
-        snprintf(name, sizeof name, "transformer.%d.%s", l, matrices[i].name);
-        st = bi_tracks_matrix(s, matrices[i].index, name, &out, matrices[i].in, err);
+    for (size_t i = 0; !st && i < n; i++) {
+        int64_t out = parts[i].out;
+        char name[NAME_SIZE];
+        snprintf(name, sizeof name, "transformer.%d.%s", l, parts[i].name);
+        st = parts[i].in ? bi_tracks_matrix(s, parts[i].index, name, &out, parts[i].in, err)
+                         : bi_tracks_vector(s, parts[i].index, name, out, err);
     }
     return st;
+}
+
+/* Norms and the two linear layers behind attention. */
+static int open_rest(const struct bi_tracks_source *s, struct bi_tracks_layers *all, int l,
+                     struct bioinfer_error *err)
+{
+    struct bi_tracks_layer *y = &all->layer[l];
+    const int64_t width = all->width, hidden = all->hidden;
+    const struct part parts[] = {
+        {"0.fn.0.weight", &y->norm1_w, width, 0}, {"0.fn.0.bias", &y->norm1_b, width, 0},
+        {"1.fn.0.weight", &y->norm2_w, width, 0}, {"1.fn.0.bias", &y->norm2_b, width, 0},
+        {"1.fn.1.bias", &y->fc1_b, hidden, 0},    {"1.fn.4.bias", &y->fc2_b, width, 0},
+        {"1.fn.1", &y->fc1_w, hidden, width},     {"1.fn.4", &y->fc2_w, width, hidden}};
+    return open_parts(s, l, parts, BI_COUNT(parts), err);
+}
+
+static int open_attention(const struct bi_tracks_source *s, struct bi_tracks_layers *all, int l,
+                          struct bioinfer_error *err)
+{
+    struct bi_tracks_layer *y = &all->layer[l];
+    const int64_t width = all->width, keys = all->n_heads * all->key_dim;
+    const int64_t values = all->n_heads * all->value_dim;
+    const struct part parts[] = {
+        {"0.fn.1.rel_content_bias", &y->u, keys, 0}, {"0.fn.1.rel_pos_bias", &y->w, keys, 0},
+        {"0.fn.1.to_out.bias", &y->out_b, width, 0}, {"0.fn.1.to_q", &y->q, keys, width},
+        {"0.fn.1.to_k", &y->k, keys, width},         {"0.fn.1.to_v", &y->v, values, width},
+        {"0.fn.1.to_out", &y->out_w, width, values}};
+    return open_parts(s, l, parts, BI_COUNT(parts), err);
 }
 
 /* [n keys, n_features], those of layer 0 first. */
@@ -329,28 +342,19 @@ static int open_positions(const struct bi_tracks_source *s, struct bi_tracks_lay
                             values, err);
 }
 
-int bi_tracks_layers(const struct bi_tracks_source *s, struct bi_tracks_layers *layers,
-                     int64_t width, float eps, struct bioinfer_error *err)
+/* Sizes of relative attention, by the first layer. */
+static int size_attention(const struct bi_tracks_source *s, struct bi_tracks_layers *layers,
+                          struct bioinfer_error *err)
 {
-    const struct bi_tensor *u, *v, *r, *f;
-    int st = 0;
-    layers->width = width;
-    layers->eps = eps;
-    while (layers->n < MAX_LAYERS &&
-           bi_tracks_find(s, "transformer.%d.0.fn.1.to_q.weight", layers->n))
-        layers->n++;
-    s->model->n_layers = layers->n;
-    if (!layers->n)
-        return bi_fail(err, BIOINFER_MISMATCH, "%s: no transformer layer", s->model->cp->path);
+    const struct bi_tensor *u, *v, *r;
+    int st;
     if ((st = bi_tracks_need(s, &u, err, "transformer.0.0.fn.1.rel_content_bias")) ||
         (st = bi_tracks_need(s, &v, err, "transformer.0.0.fn.1.to_v.weight")) ||
-        (st = bi_tracks_need(s, &r, err, "transformer.0.0.fn.1.to_rel_k.weight")) ||
-        (st = bi_tracks_need(s, &f, err, "transformer.0.1.fn.1.weight")))
+        (st = bi_tracks_need(s, &r, err, "transformer.0.0.fn.1.to_rel_k.weight")))
         return st;
     if (u->rank != 4 || u->shape[1] < 1 || u->shape[1] > 1024 || u->shape[3] < 1 ||
         u->shape[3] > 1024 || v->rank != 2 || v->shape[0] % u->shape[1] || !v->shape[0] ||
-        v->shape[0] / u->shape[1] > 1024 || r->rank != 2 || r->shape[1] > 1 << 16 || f->rank != 2 ||
-        f->shape[0] > 1 << 24)
+        v->shape[0] / u->shape[1] > 1024 || r->rank != 2 || r->shape[1] > 1 << 16)
         return bi_fail(err, BIOINFER_MISMATCH,
                        "%s: the shapes of the first layer's attention are "
                        "no heads of one width",
@@ -359,16 +363,57 @@ int bi_tracks_layers(const struct bi_tracks_source *s, struct bi_tracks_layers *
     layers->key_dim = (int64_t)u->shape[3];
     layers->value_dim = (int64_t)(v->shape[0] / u->shape[1]);
     layers->n_features = (int64_t)r->shape[1];
-    layers->hidden = (int64_t)f->shape[0];
-    s->model->width = (int)width;
-    s->model->n_heads = layers->n_heads;
-    s->model->head_dim = (int)layers->key_dim;
+    return 0;
+}
+
+/* Attention of all layers, of either kind. */
+static int open_attentions(const struct bi_tracks_source *s, struct bi_tracks_layers *layers,
+                           bool rotary, struct bioinfer_error *err)
+{
+    int st;
+    if (rotary) {
+        st = bi_rotary_open(s, &layers->rotary, layers->n, layers->width, err);
+        layers->n_heads = (int)layers->rotary.n_heads;
+        layers->key_dim = layers->value_dim = layers->rotary.width;
+        return st;
+    }
+    st = size_attention(s, layers, err);
+    for (int l = 0; !st && l < layers->n; l++)
+        st = open_attention(s, layers, l, err);
+    return st ? st : open_positions(s, layers, err);
+}
+
+int bi_tracks_layers(const struct bi_tracks_source *s, struct bi_tracks_layers *layers,
+                     int64_t width, float eps, struct bioinfer_error *err)
+{
+    const bool rotary = bi_tracks_find(s, "transformer.0.0.fn.1.mha.Wqkv.weight");
+    const struct bi_tensor *f;
+    int st;
+    layers->width = width;
+    layers->eps = eps;
+    while (layers->n < MAX_LAYERS && bi_tracks_find(s, "transformer.%d.0.fn.1.%s.weight", layers->n,
+                                                    rotary ? "mha.Wqkv" : "to_q"))
+        layers->n++;
+    s->model->n_layers = layers->n;
+    if (!layers->n)
+        return bi_fail(err, BIOINFER_MISMATCH, "%s: no transformer layer", s->model->cp->path);
+    if ((st = bi_tracks_need(s, &f, err, "transformer.0.1.fn.1.weight")))
+        return st;
+    layers->hidden = f->rank == 2 && f->shape[0] <= 1 << 24 ? (int64_t)f->shape[0] : 0;
+    if (!layers->hidden)
+        return bi_fail(err, BIOINFER_MISMATCH, "%s: %s: expected [hidden, %lld]",
+                       s->model->cp->path, f->name, (long long)width);
     if (!(layers->layer = bi_arena_calloc(&s->model->arena, (size_t)layers->n,
                                           sizeof *layers->layer)))
         return bi_fail(err, BIOINFER_NOMEM, "%s: layers", s->model->cp->path);
     for (int l = 0; !st && l < layers->n; l++)
-        st = open_layer(s, layers, l, err);
-    return st ? st : open_positions(s, layers, err);
+        st = open_rest(s, layers, l, err);
+    if (!st)
+        st = open_attentions(s, layers, rotary, err);
+    s->model->width = (int)width;
+    s->model->n_heads = layers->n_heads;
+    s->model->head_dim = (int)layers->key_dim;
+    return st;
 }
 
 /* ---- graphs ---- */
@@ -407,28 +452,44 @@ static bi_value_id cropped(struct bi_graph *g, bi_value_id x, const struct bi_tr
                                  : bi_select_rows(g, x, crop->rows);
 }
 
+/* Attention of layer l over h, with what its output layer adds, for the queries that are kept. */
+static bi_value_id attend(const struct bi_model *m, struct bi_graph *g, bi_value_id h,
+                          bi_value_id positions, const struct bi_tracks_layers *layers, int l,
+                          const struct bi_tracks_kept *crop)
+{
+    const struct bi_tracks_layer *y = &layers->layer[l];
+    const int64_t keys = layers->n_heads * layers->key_dim;
+    const bool last = l + 1 == layers->n;
+    bi_value_id in[6];
+    if (layers->rotary.layer) {
+        h = bi_rotary_attend(m, g, h, &layers->rotary, l);
+        return last ? cropped(g, h, crop) : h;
+    }
+    in[0] = bi_matmul(g, last ? cropped(g, h, crop) : h, weight(m, g, y->q));
+    in[1] = bi_matmul(g, h, weight(m, g, y->k));
+    in[2] = bi_matmul(g, h, weight(m, g, y->v));
+    in[3] = bi_columns(g, positions, (int32_t)(l * keys), (int32_t)keys);
+    in[4] = weight(m, g, y->u);
+    in[5] = weight(m, g, y->w);
+    h = bi_rel_attention(g, in, (int32_t)crop->n_windows, layers->n_heads,
+                         last ? (int32_t)crop->first : 0, 1 / sqrtf((float)layers->key_dim));
+    return linear(m, g, h, y->out_w, y->out_b);
+}
+
 bi_value_id bi_tracks_transformer(const struct bi_model *m, struct bi_graph *g, bi_value_id x,
                                   bi_value_id positions, const struct bi_tracks_layers *layers,
                                   const struct bi_tracks_kept *crop)
 {
-    const int64_t keys = layers->n_heads * layers->key_dim;
-    /* in the type of operands, and what all layers make of them at once */
-    positions = bi_norm_act(g, positions, BI_NONE, BI_NONE, BI_NORM_ACT_NONE, 0);
-    positions = bi_matmul(g, positions, weight(m, g, layers->r));
+    if (positions != BI_NONE) { /* in the type of operands, and what all layers make of them */
+        positions = bi_norm_act(g, positions, BI_NONE, BI_NONE, BI_NORM_ACT_NONE, 0);
+        positions = bi_matmul(g, positions, weight(m, g, layers->r));
+    }
     for (int l = 0; l < layers->n; l++) {
         const struct bi_tracks_layer *y = &layers->layer[l];
-        bool last = l + 1 == layers->n;
-        bi_value_id in[6], h;
+        bi_value_id h;
         h = bi_layernorm(g, x, weight(m, g, y->norm1_w), weight(m, g, y->norm1_b), layers->eps);
-        in[0] = bi_matmul(g, last ? cropped(g, h, crop) : h, weight(m, g, y->q));
-        in[1] = bi_matmul(g, h, weight(m, g, y->k));
-        in[2] = bi_matmul(g, h, weight(m, g, y->v));
-        in[3] = bi_columns(g, positions, l * keys, keys);
-        in[4] = weight(m, g, y->u);
-        in[5] = weight(m, g, y->w);
-        h = bi_rel_attention(g, in, (int32_t)crop->n_windows, layers->n_heads,
-                             last ? (int32_t)crop->first : 0, 1 / sqrtf((float)layers->key_dim));
-        x = bi_add(g, last ? cropped(g, x, crop) : x, linear(m, g, h, y->out_w, y->out_b));
+        h = attend(m, g, h, positions, layers, l, crop);
+        x = bi_add(g, l + 1 == layers->n ? cropped(g, x, crop) : x, h);
         h = bi_layernorm(g, x, weight(m, g, y->norm2_w), weight(m, g, y->norm2_b), layers->eps);
         h = bi_norm_act(g, linear(m, g, h, y->fc1_w, y->fc1_b), BI_NONE, BI_NONE, BI_NORM_ACT_RELU,
                         0);

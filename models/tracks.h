@@ -65,13 +65,37 @@ struct bi_tracks_layer {
     int norm2_w, norm2_b, fc1_w, fc1_b, fc2_w, fc2_b;
 };
 
+/* Attention with rotary places, of which two heads share keys and values (tracks_rotary.c). */
+struct bi_rotary_group {
+    int q, q_b, k, k_b, v, v_b, out;
+};
+
+struct bi_rotary_layer {
+    struct bi_rotary_group *group;
+    int out_b;
+};
+
+struct bi_rotary {
+    struct bi_rotary_layer *layer; /* NULL: attention has relative positions */
+    int64_t n_heads, width;
+    int table;
+};
+
 struct bi_tracks_layers {
     struct bi_tracks_layer *layer;
+    struct bi_rotary rotary;
     int n, n_heads;
     int r; /* matrices of all layers, one below the other: they have the same operand */
     int64_t width, key_dim, value_dim, hidden, n_features; /* n_features: of a position */
     float eps;
 };
+
+/* Binds "transformer.L.0.fn.1.mha.*" of n_layers; config.json says heads. */
+int bi_rotary_open(const struct bi_tracks_source *s, struct bi_rotary *r, int n_layers,
+                   int64_t width, struct bioinfer_error *err);
+/* The attention of a layer, with what its output layer adds: [n, width] of the same. */
+bi_value_id bi_rotary_attend(const struct bi_model *m, struct bi_graph *g, bi_value_id x,
+                             const struct bi_rotary *r, int layer);
 
 /* "transformer.L.0.fn.*" and "transformer.L.1.fn.*", layers counted as found. */
 int bi_tracks_layers(const struct bi_tracks_source *s, struct bi_tracks_layers *layers,
@@ -97,7 +121,8 @@ struct bi_tracks_kept {
     int64_t first, kept, n_windows;
     bi_value_id rows; /* BI_NONE: one window */
 };
-/* x: [n_windows * n_tokens, width]; positions: [2 n_tokens - 1, n_features]. It gives crop->kept
+/* x: [n_windows * n_tokens, width]; positions: [2 n_tokens - 1, n_features], BI_NONE of layers with
+ * rotary places. It gives crop->kept
  * rows, or, where there are crop->rows, one for each row that these list. Only the queries and the
  * residual of the last layer are cropped; its keys see all tokens. */
 bi_value_id bi_tracks_transformer(const struct bi_model *m, struct bi_graph *g, bi_value_id x,

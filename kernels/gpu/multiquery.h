@@ -1,6 +1,7 @@
 /* multiquery.h - GPU entries of kernels/multiquery.h, and their grids.
  *
- * multiquery_f32: all arrays f32, a block makes 32 rows of a head. multiquery_capped_f16_f16,
+ * multiquery_f32, of wide keys multiquery_wide_f32: all arrays f32, a block makes 32 rows of a head.
+ * multiquery_capped_f16_f16,
  * multiquery_f16_f32: q, k, v f16, y as its name ends, bias f32, without a table; a block makes 128
  * rows of all heads. */
 #ifndef BI_GPU_MULTIQUERY_ENTRIES_H
@@ -37,18 +38,23 @@ static inline bool bi_gpu_has_bias_by_16(const struct bi_multiquery_params *p)
 /* e^cap is to be a number of f16. */
 #define BI_GPU_MULTIQUERY_CAP 10.0f
 BI_GPU_TAKES_OF(multiquery_f16, multiquery,
-                (call->half_in & 1) && !p->table && (!p->bias || bi_gpu_has_bias_by_16(p)))
+                (call->half_in & 1) && p->d <= BI_MULTIQUERY_KEY_GPU && !p->table &&
+                    (!p->bias || bi_gpu_has_bias_by_16(p)))
 BI_GPU_TAKES_OF(mq_capped, multiquery,
                 bi_gpu_takes_multiquery_f16(call) && p->cap > 0 &&
                     p->cap <= BI_GPU_MULTIQUERY_CAP && p->e <= 192)
 BI_GPU_TAKES_OF(mq_plain, multiquery,
                 bi_gpu_takes_multiquery_f16(call) && p->cap <= 0 && p->e <= 128)
 
+BI_GPU_TAKES_OF(mq_f32, multiquery, !(call->half_in & 1) && p->d <= BI_MULTIQUERY_KEY_GPU)
+BI_GPU_TAKES_OF(mq_wide, multiquery, !(call->half_in & 1) && p->d > BI_MULTIQUERY_KEY_GPU)
+
 /* clang-format off */
 #define BI_GPU_ENTRIES_multiquery(E) \
     E(multiquery_capped_f16_f16, multiquery, multiquery, 256, 86032, multiquery, mq_capped) \
     E(multiquery_f16_f32, multiquery, multiquery, 256, 69648, multiquery, mq_plain)         \
-    E(multiquery_f32, multiquery_f32, multiquery, 256, 45184, multiquery_f32, f32)
+    E(multiquery_f32, multiquery_f32, multiquery, 256, 45184, multiquery_f32, mq_f32)        \
+    E(multiquery_wide_f32, multiquery_f32, multiquery, 256, 61568, multiquery_f32, mq_wide)
 /* clang-format on */
 
 #endif

@@ -33,13 +33,15 @@ static inline void bi_gpu_grid_multiquery_grad_bias(const void *params,
     grid[1] = p->of.n_heads;
 }
 
+BI_GPU_TAKES_OF(mg_f32, multiquery_grad, !(call->half_in & 1) && p->of.d <= BI_MULTIQUERY_KEY_GPU)
+
 /* clang-format off */
 #define BI_GPU_ENTRIES_multiquery_grad(E) \
-    E(multiquery_grad_f32, multiquery_grad, multiquery_grad, 128, 2560, multiquery_grad, f32) \
+    E(multiquery_grad_f32, multiquery_grad, multiquery_grad, 128, 2560, multiquery_grad, mg_f32) \
     E(multiquery_grad_keys_f32, multiquery_grad, multiquery_grad_keys, 128, 2560, \
-      multiquery_grad_keys, f32) \
+      multiquery_grad_keys, mg_f32) \
     E(multiquery_grad_bias_f32, multiquery_grad, multiquery_grad_bias, 128, 2560, \
-      multiquery_grad_bias, f32)
+      multiquery_grad_bias, mg_f32)
 /* clang-format on */
 
 #endif

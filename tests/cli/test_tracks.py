@@ -165,6 +165,32 @@ class Tracks(unittest.TestCase):
         with open(self.path(name), 'wb') as f:
             f.write(data if isinstance(data, bytes) else data.encode())
 
+    def test_heads_and_bins_of_flashzoi(self):
+        weights = os.path.join(ROOT, 'tests', 'golden', 'borzoi', 'flash')
+        with open(os.path.join(weights, 'config.json'), encoding='utf-8') as f:
+            config = json.load(f)
+        for name in ('model.safetensors', 'window.fa'):
+            shutil.copy(os.path.join(weights, name), self.path(name))
+        for change, word in (({'heads': 3}, '3 heads in 48 columns'),
+                             ({'heads': 2, 'rotary_emb_dim': 26}, 'of which 26 are rotated'),
+                             ({'rotary_emb_dim': 7}, 'of which 7 are rotated'),
+                             ({'bins_to_return': 193}, 'a window has 192 bins'),
+                             ({'return_center_bins_only': 'no'}, 'expected true or false'),
+                             ({'return_center_bins_only': False}, ''),
+                             ({}, '')):
+            self.write('config.json', json.dumps({**config, **change}))
+            r = subprocess.run([EXE, 'borzoi', 'window.fa', '--weights', '.', '--quiet', '--tracks',
+                                '1', '-o', 'out.npz'], cwd=self.folder, capture_output=True,
+                               text=True, check=False)
+            self.assertEqual(not word, r.returncode == 0, r.stderr)
+            self.assertIn(word, r.stderr)
+            if not word:
+                bins = 192 - 32 if change else 64
+                shape = subprocess.run([EXE, 'info', 'out.npz'], cwd=self.folder, text=True,
+                                       capture_output=True, check=True).stdout
+                self.assertIn('[%d, 1]' % bins, shape)
+                os.remove(self.path('out.npz'))
+
     def run_it(self, *args, code=0, **more):
         args = [EXE, 'enformer', '--weights', self.model, '--positions', 'formula-pt',
                 '--progress', 'off', '--threads', '1'] + list(args)

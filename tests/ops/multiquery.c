@@ -63,6 +63,7 @@ static void cases(struct ck *ck)
     check(ck, &one, 2, 3, 16, 8, 128, 192, true, true, 5, "d=128 e=192");
     check(ck, &one, 2, 5, 16, 8, 128, 192, false, true, 5, "d=128 e=192, no table");
     check(ck, &one, 2, 9, 16, 1, 128, 128, false, true, 0, "d=e=128, bias, no cap");
+    check(ck, &one, 2, 41, 1, 2, 192, 192, true, false, 0, "d=e=192, rotated, no cap");
     check(ck, &one, 1, 7, 48, 3, 24, 33, false, true, 2, "widths that are padded");
     check(ck, &one, 3, 150, 1, 2, 32, 16, false, false, 7, "keys that end in a tile");
     for (int i = 0; i < 24; i++) {
