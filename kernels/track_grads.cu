@@ -1,5 +1,5 @@
 /* track_grads.cu - derivatives of what stands between convolutions: norm_act_grad, pair_pool_grad,
- * pad_rows, unclip_grad. Rows of gpu_rows.h. */
+ * pad_rows, unclip_grad, row_softmax_grad. Rows of gpu_rows.h. */
 #include "gpu_rows.h"
 
 #include "gpu_norm_act.h"
@@ -134,4 +134,18 @@ KERNEL(unclip_grad_f32, struct bi_unclip_grad_params, ROW_THREADS, 4)
             d[i] *= unclip_slope(x[i], gain[i], p.exponent);
         store4(p.dx + r * p.lddx, c, p.width, whole, d);
     }
+}
+
+KERNEL(row_softmax_grad_f32, struct bi_row_softmax_grad_params, ROW_THREADS, 4)
+{
+    const int64_t r = my_row();
+    const bool live = r < bi_live_rows(p.counts, p.axis, p.rows);
+    const float *y = p.y + (live ? r : 0) * p.ldy, *dy = p.dy + (live ? r : 0) * p.lddy;
+    const int lane = thread_id() % ROW_LANES;
+    float mean = 0;
+    for (int c = lane; c < p.width; c += ROW_LANES)
+        mean = fma_(y[c], dy[c], mean);
+    mean = lanes_sum(mean);
+    for (int c = lane; live && c < p.width; c += ROW_LANES)
+        p.dx[r * p.lddx + c] = y[c] * (dy[c] - mean);
 }

@@ -41,6 +41,17 @@ struct bi_unclip_grad_params {
     float exponent;
 };
 
+/* The derivative of y = row_softmax(x) (track_rows.h) by x:
+ *   dx[r, c] = y[r, c] (dy[r, c] - sum_k y[r, k] dy[r, k])
+ * y, dy, dx: [rows, width] */
+struct bi_row_softmax_grad_params {
+    const struct bi_counts *counts;
+    const float *y, *dy;
+    float *dx;
+    int64_t ldy, lddy, lddx, rows;
+    int32_t axis, width;
+};
+
 /* y [rows, width] = x [n, width] from row `first` on, zeros in all other rows. */
 struct bi_pad_rows_params {
     const struct bi_counts *counts;

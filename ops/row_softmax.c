@@ -43,11 +43,19 @@ bi_value_id bi_row_softmax(struct bi_graph *g, bi_value_id x)
     return bi_node_add(g, BI_OP_ROW_SOFTMAX, BI_IN(x), NULL);
 }
 
+static void row_softmax_grad(struct bi_graph *g, const struct bi_node *node, const bi_value_id *dy,
+                             unsigned wanted, bi_value_id *dx)
+{
+    (void)wanted;
+    dx[0] = bi_row_softmax_grad(g, node->out[0], dy[0]);
+}
+
 const struct bi_op bi_op_row_softmax = {
     .name = "row_softmax",
     .infer = row_softmax_infer,
     .launch = row_softmax_launch,
     .reference = row_softmax_reference,
     .cost = bi_cost_bytes,
+    .grad = row_softmax_grad,
     .required = 1,
 };

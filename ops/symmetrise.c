@@ -43,11 +43,20 @@ bi_value_id bi_symmetrise(struct bi_graph *g, bi_value_id x, int32_t n)
     return bi_node_add(g, BI_OP_SYMMETRISE, BI_IN(x), BI_ATTRS(symmetrise, .n = n));
 }
 
+/* The op is a matrix that is its own transpose. */
+static void symmetrise_grad(struct bi_graph *g, const struct bi_node *node, const bi_value_id *dy,
+                            unsigned wanted, bi_value_id *dx)
+{
+    (void)wanted;
+    dx[0] = bi_symmetrise(g, dy[0], BI_ATTR(node, symmetrise)->n);
+}
+
 const struct bi_op bi_op_symmetrise = {
     .name = "symmetrise",
     .infer = symmetrise_infer,
     .launch = symmetrise_launch,
     .reference = symmetrise_reference,
     .cost = bi_cost_bytes,
+    .grad = symmetrise_grad,
     .required = 1,
 };

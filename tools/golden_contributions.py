@@ -11,7 +11,8 @@ the human head over the bins of the 256 bases in the middle. Borzoi is stated he
 the operations of PyTorch.
 
 Of AlphaGenome FOLDER is what golden_alphagenome.py PORT FOLDER small wrote, and gets
-contributions.fa and contributions.HEAD.npy for a few heads; tracks are 0 and 1. The window is
+contributions.fa and contributions.HEAD.npy for a few heads; tracks, or classes, are 0 and 1, and of
+contact maps the bin in the middle with all others counts. The window is
 another one than that of the tracks, in which two rows of a maximum are equal up to rounding. The
 port runs in float64: what its source turns to float32 is turned to float64, but for positions,
 widths of classes and frequencies.
@@ -137,7 +138,8 @@ def borzoi(folder, config, x):
 
 
 SEED = 13
-HEADS = ('human.chip_tf.128', 'human.rna_seq.1', 'human.splice_site_usage.1')
+HEADS = ('human.chip_tf.128', 'human.rna_seq.1', 'human.splice_site_usage.1',
+         'human.splice_sites.1', 'human.contact_maps.2048')
 
 
 def double_port(port, folder):
@@ -168,14 +170,17 @@ def alphagenome(folder, port):
     for name in HEADS:
         organism, output, resolution = name.split('.')
         index = torch.tensor([('human', 'mouse').index(organism)])
-        e1, e128, _, _ = model._compute_embeddings_ncl(x[None], index)
-        if output == 'splice_site_usage':
-            y = model.splice_sites_usage_head(e1, index)['predictions']
+        e1, e128, grid, _ = model._compute_embeddings_ncl(x[None], index)
+        if output == 'contact_maps': # a bin is a row of the map
+            y = model.contact_maps_head(grid, index)[0]
+        elif output == 'splice_sites':
+            y = model.splice_sites_classification_head(e1, index)['probs'][0]
+        elif output == 'splice_site_usage':
+            y = model.splice_sites_usage_head(e1, index)['predictions'][0]
         else:
-            y = model.heads[output]({1: e1, 128: e128}, index)[int(resolution)]
-        y = y[0].reshape(-1, y.shape[-1])
+            y = model.heads[output]({1: e1, 128: e128}, index)[int(resolution)][0]
         x.grad = None
-        y[middle(len(y), int(resolution))][:, :2].mean().backward()
+        y[middle(len(y), int(resolution))][..., :2].mean().backward()
         np.save(os.path.join(folder, 'contributions.%s.npy' % name),
                 x.grad.numpy().astype(np.float32))
         print(name, x.grad.shape, float(x.grad.abs().max()))

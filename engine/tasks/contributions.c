@@ -1,7 +1,8 @@
 /* contributions.c - the task contributions: which bases the values of tracks come from.
  *
  * A record is a window; its unit has one item, which runs alone. The graph is that of the tracks,
- * with the derivative of what is asked for behind it (models/tracks.h), in float32. */
+ * with the derivative of what is asked for behind it (models/tracks.h), in float32. Bins of contact
+ * maps are rows of the map: what is explained are the contacts of these bins with all. */
 #include <math.h>
 #include <string.h>
 
@@ -29,6 +30,7 @@ struct contributions {
     struct bi_tracks_asked asked; /* that of the shape */
     int32_t *tracks;
     int64_t first_bin, n_bins;
+    int64_t all_bins, bin_rows; /* of the head, and rows of the graph's values of each */
     int32_t codes[2][256];
     char *no_rules;
     uint64_t n_windows;
@@ -115,7 +117,7 @@ static int build_graph(void *user, struct bi_graph *g, struct bioinfer_error *er
     g->n_tokens = g->longest = s->t->n_tokens;
     g->n_seqs = 1;
     bi_tracks_write(m, g, &whole, &s->shape);
-    bi_tracks_explain(g, s->first_bin, s->n_bins);
+    bi_tracks_explain(g, s->first_bin * s->bin_rows, s->n_bins * s->bin_rows);
     return 0;
 }
 
@@ -156,7 +158,7 @@ static int contributions_collect(struct bioinfer_task *t, struct bi_item *item,
     double value = 0, sum = 0;
     int64_t ld;
     const float *from = bi_batch_output(place, &outputs[0], &ld);
-    for (int64_t b = 0; b < s->n_bins; b++)
+    for (int64_t b = 0; b < s->n_bins * s->bin_rows; b++)
         for (int64_t i = 0; i < s->asked.n_tracks; i++)
             value += (double)from[b * ld + i];
     from = bi_batch_output(place, &outputs[1], &ld);
@@ -231,9 +233,16 @@ static int find_head(struct contributions *s, const struct bioinfer_contribution
     if (st)
         return st;
     s->h = &s->t->heads[s->asked.head];
+    s->all_bins = s->h->n_bins;
+    s->bin_rows = 1;
+    if (s->h->kind == BIOINFER_GRID) {
+        s->all_bins = s->bin_rows = s->t->window / s->h->bin_size;
+        return 0;
+    }
     return s->h->kind == BIOINFER_BINS
                ? 0
-               : bi_fail(err, BIOINFER_UNSUPPORTED, "head %s gives pairs, which have no derivative",
+               : bi_fail(err, BIOINFER_UNSUPPORTED,
+                         "head %s gives counts between sites, which have no derivative",
                          s->h->name);
 }
 
@@ -243,8 +252,6 @@ static int take_tracks(struct contributions *s, const struct bioinfer_contributi
     if (p->n_tracks < 0 || p->n_tracks > s->h->n_tracks || (p->n_tracks && !p->tracks))
         return bi_fail(err, BIOINFER_INVALID, "contributions: %d tracks, head %s has %d",
                        p->n_tracks, s->h->name, s->h->n_tracks);
-    if (p->n_tracks && s->h->whole)
-        return bi_fail(err, BIOINFER_UNSUPPORTED, "head %s gives its tracks together", s->h->name);
     s->asked.n_tracks = p->n_tracks ? p->n_tracks : s->h->n_tracks;
     if (!p->n_tracks)
         return 0;
@@ -263,7 +270,7 @@ static int take_tracks(struct contributions *s, const struct bioinfer_contributi
 static int take_bins(struct contributions *s, const struct bioinfer_contributions_params *p,
                      struct bioinfer_error *err)
 {
-    const int64_t all = s->h->n_bins;
+    const int64_t all = s->all_bins;
     int64_t middle = MIDDLE / s->h->bin_size;
     middle = middle < 1 ? 1 : middle > all ? all : middle;
     s->first_bin = p->n_bins ? p->first_bin : (all - middle) / 2;

@@ -1,5 +1,5 @@
 /* track_grads.c - derivatives of what stands between convolutions: norm_act_grad, pair_pool_grad,
- * pad_rows, unclip_grad. A task is a run of rows (rows.h). */
+ * pad_rows, unclip_grad, row_softmax_grad. A task is a run of rows (rows.h). */
 #include "../track_grads.h"
 
 #include <float.h>
@@ -201,3 +201,32 @@ BI_CPU_ENTRY(unclip_grad)
 BI_CPU_ENTRY(norm_act_grad)
 BI_CPU_ENTRY(pair_pool_grad)
 BI_CPU_ENTRY(pad_rows)
+
+/* ---- row_softmax_grad ---- */
+
+ROW_TASKS(row_softmax_grad)
+
+void BI_ISA_NAME(row_softmax_grad_run)(const void *params, int64_t task, int64_t n_tasks,
+                                       void *scratch)
+{
+    const struct bi_row_softmax_grad_params *p = params;
+    const struct rows rows = task_rows(task, bi_live_rows(p->counts, p->axis, p->rows), p->width);
+    (void)n_tasks;
+    (void)scratch;
+    for (int64_t r = rows.first; r < rows.end; r++) {
+        const float *y = p->y + r * p->ldy, *dy = p->dy + r * p->lddy;
+        float *dx = p->dx + r * p->lddx;
+        vf mean = vf_zero();
+        for (int c = 0; c < p->width; c += VW) {
+            const int n = lanes(c, p->width);
+            mean = vf_fma(vf_load_n(y + c, n), vf_load_n(dy + c, n), mean);
+        }
+        mean = vf_set1(vf_hsum(mean));
+        for (int c = 0; c < p->width; c += VW) {
+            const int n = lanes(c, p->width);
+            vf_store_n(dx + c, vf_mul(vf_load_n(y + c, n), vf_sub(vf_load_n(dy + c, n), mean)), n);
+        }
+    }
+}
+
+BI_CPU_ENTRY(row_softmax_grad)

@@ -69,6 +69,7 @@ struct alphagenome {
     struct ag_head head[BI_TRACKS_HEADS];
     struct ag_affine site_rows[AG_ORGANISMS]; /* 1,536 -> 768 of junctions */
     struct ag_affine site_classes[AG_ORGANISMS];
+    int each_class; /* [n, n], row i is 1 at class i of a site: the rows that are asked for choose */
 };
 
 extern const char *const ag_organisms[AG_ORGANISMS];

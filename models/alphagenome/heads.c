@@ -280,6 +280,25 @@ static int open_head(const struct bi_tracks_source *s, struct alphagenome *a,
     return 0;
 }
 
+/* A row for each class of sites, 1 at its own column. */
+static int open_classes(const struct bi_tracks_source *s, struct alphagenome *a,
+                        struct bioinfer_error *err)
+{
+    const struct bi_tracks *t = &s->model->tracks;
+    int64_t n = 0;
+    float *rows;
+    for (int i = 0; i < t->n_heads; i++)
+        n = a->head[i].kind == AG_SITE_CLASSES ? t->heads[i].n_tracks : n;
+    if (!n)
+        return 0;
+    rows = bi_arena_calloc(&s->model->arena, (size_t)n, (size_t)n * sizeof *rows);
+    if (!rows)
+        return ag_need_memory(s, rows, err);
+    for (int64_t i = 0; i < n; i++)
+        rows[i * n + i] = 1;
+    return bi_tracks_values(s, &a->each_class, "each_class", 2, n, n, rows, err);
+}
+
 int ag_open_heads(const struct bi_tracks_source *s, struct alphagenome *a, const int64_t width[2],
                   struct bioinfer_error *err)
 {
@@ -290,5 +309,5 @@ int ag_open_heads(const struct bi_tracks_source *s, struct alphagenome *a, const
                 if ((st = open_head(s, a, &outputs[i], organism, outputs[i].resolutions[k], width,
                                     err)))
                     return st;
-    return st < 0 ? st : 0;
+    return st < 0 ? st : open_classes(s, a, err);
 }

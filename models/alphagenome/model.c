@@ -325,6 +325,8 @@ static void give(const struct bi_model *m, struct bi_graph *g, bi_value_id x,
     }
     if (h->kind == AG_SITE_CLASSES) {
         x = bi_row_softmax(g, layer(m, g, x, h->linear));
+        if (asked->tracks)
+            x = bi_matmul(g, x, chosen(m, g, a->each_class, asked));
     } else {
         x = bi_add(g, bi_matmul(g, x, chosen(m, g, h->linear.w, asked)),
                    chosen(m, g, h->linear.b, asked));

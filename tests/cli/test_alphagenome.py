@@ -61,16 +61,31 @@ class AlphaGenome(unittest.TestCase):
         return r
 
     def test_contributions(self):
-        self.run_it(os.path.join(self.model, 'contributions.fa'), '--head', 'human.chip_tf.128',
-                    '--contributions', '--tracks', '0,1', '-o', 'c.npz')
-        got = {name.split('/')[-1]: array for name, array in npz(self.path('c.npz')).items()}
-        shape, want = self.golden('contributions.human.chip_tf.128')
-        self.assertEqual(got['gradient'][0], shape)
-        self.assertEqual(got['contributions'][0], (WINDOW,))
-        most = max(abs(x) for x in want)
-        self.assertTrue(all(abs(x - y) <= 1e-4 * most for x, y in zip(got['gradient'][1], want)))
-        for head, why in (('human.contact_maps.2048', 'pairs, which have no derivative'),
-                          ('human.splice_junctions.1', 'pairs, which have no derivative')):
+        window = os.path.join(self.model, 'contributions.fa')
+        values = {}
+        for head, tracks in (('human.chip_tf.128', '0,1'), ('human.splice_sites.1', '0,1'),
+                             ('human.contact_maps.2048', '0,1'), ('human.splice_sites.1', '4')):
+            self.run_it(window, '--head', head, '--contributions', '--tracks', tracks, '-o', 'c.npz')
+            got = {name.split('/')[-1]: array for name, array in npz(self.path('c.npz')).items()}
+            shape, want = self.golden('contributions.' + head)
+            self.assertEqual(got['gradient'][0], shape)
+            self.assertEqual(got['contributions'][0], (WINDOW,))
+            values[head + tracks] = got['value'][1][0]
+            if tracks == '0,1':
+                most = max(abs(x) for x in want)
+                self.assertTrue(all(abs(x - y) <= 1e-4 * most
+                                    for x, y in zip(got['gradient'][1], want)))
+        # classes one by one, all of which add up to 1
+        self.run_it(window, '--head', 'human.splice_sites.1', '--contributions', '--tracks', '2,3',
+                    '-o', 'c.npz')
+        rest = next(a for name, a in npz(self.path('c.npz')).items() if 'value' in name)[1][0]
+        self.assertAlmostEqual(2 * values['human.splice_sites.10,1'] + 2 * rest +
+                               values['human.splice_sites.14'], 1, places=5)
+        # bins of a map are its rows
+        for bins, code in (('3-3', 0), ('4-4', 64)):
+            self.run_it(window, '--head', 'human.contact_maps.2048', '--contributions', '--tracks',
+                        '0', '--bins', bins, '-o', 'c.npz', code=code)
+        for head, why in (('human.splice_junctions.1', 'between sites, which have no derivative'),):
             r = self.run_it('i.bed', '--genome', 'g.fa', '--head', head, '--contributions',
                             '--tracks', '0', '-o', 'x.npz', code=64)
             self.assertIn(why, r.stderr)

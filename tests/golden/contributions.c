@@ -143,10 +143,11 @@ static int add_tracks(void *user, const struct bioinfer_result *r, struct bioinf
     double *mean = user;
     (void)err;
     const int64_t bins = (int64_t)mean[0];
+    const int64_t each = r->arrays[0].n_dims == 3 ? 2 * n : 2; /* of a bin of a map, with all */
     const float *at = r->arrays[0].data;
     mean[0] = 0;
-    for (int64_t i = (n - bins) / 2 * 2; i < ((n - bins) / 2 + bins) * 2; i++)
-        mean[0] += (double)at[i] / (double)(2 * bins);
+    for (int64_t i = (n - bins) / 2 * each; i < ((n - bins) / 2 + bins) * each; i++)
+        mean[0] += (double)at[i] / (double)(each * bins);
     return 0;
 }
 

@@ -135,11 +135,15 @@ static bool serves(const struct ck *ck, size_t entry, const struct ck_case *c)
         const struct bi_rel_attention_params *p = c->params;
         return p->value_dim <= 192 && (p->key_dim <= 64 || !strstr(name, "_f16"));
     }
-    if (!strcmp(c->entry, "multiquery") && strstr(name, "_f16")) {
+    if (!strcmp(c->entry, "multiquery") && !strstr(name, "_f16"))
+        return !strstr(name, "wide") ==
+               (((const struct bi_multiquery_params *)c->params)->d <= BI_MULTIQUERY_KEY_GPU);
+    if (!strcmp(c->entry, "multiquery")) {
         const struct bi_multiquery_params *p = c->params;
         const bool capped = strstr(name, "capped") != NULL;
-        return !has(c, CK_AT(multiquery, table)) && p->e <= (capped ? 192 : 128) &&
-               (p->cap > 0) == capped && (!has(c, CK_AT(multiquery, bias)) || p->pool % 16 == 0);
+        return p->d <= BI_MULTIQUERY_KEY_GPU && !has(c, CK_AT(multiquery, table)) &&
+               p->e <= (capped ? 192 : 128) && (p->cap > 0) == capped &&
+               (!has(c, CK_AT(multiquery, bias)) || p->pool % 16 == 0);
     }
     if (!d || sscanf(d, "_d%d", &width) != 1)
         return true;
