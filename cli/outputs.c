@@ -84,13 +84,23 @@ static int choose_tracks(struct tracker *t, struct output *o, const struct wish 
     return selection_read(&o->chosen, wish, &o->targets, o->is.output, o->is.n_head_tracks);
 }
 
+/* Tells whether a table has as many tracks of each output as the weights have. */
+static bool table_fits(const struct tracker *t)
+{
+    for (int i = 0; i < t->n_outputs; i++)
+        if (targets_count(t->table, t->of[i].is.name) != t->of[i].is.n_head_tracks)
+            return false;
+    return true;
+}
+
 /* Names the table of tracks, if one is needed: that of --targets, or the one that comes with
- * bioinfer. */
+ * bioinfer, which strands are exchanged by, too. */
 static int find_table(struct tracker *t, const struct wish *wish)
 {
     const struct cli_options *o = t->cli->options;
     struct bioinfer_output_info row = {.struct_size = sizeof row};
     struct bioinfer_error err = {0};
+    const bool named = wish_needs_table(wish);
 
     if (o->targets) {
         if ((size_t)snprintf(t->table, sizeof t->table, "%s", o->targets) < sizeof t->table)
@@ -98,14 +108,19 @@ static int find_table(struct tracker *t, const struct wish *wish)
         cli_say(NULL, "--targets: a path of more than %zu bytes", sizeof t->table - 1);
         return CLI_EXIT_USAGE;
     }
-    if (!wish_needs_table(wish))
+    if (!named && !o->rc)
         return CLI_EXIT_OK;
     for (int i = 0; !bioinfer_model_output(t->cli->model, i, &row); i++)
         if (!strcmp(row.name, t->of[0].is.name))
             break;
-    if (!bioinfer_model_tracks_table(t->cli->model, row.organism, t->table, sizeof t->table, &err))
+    if (!bioinfer_model_tracks_table(t->cli->model, row.organism, t->table, sizeof t->table,
+                                     &err) &&
+        (named || table_fits(t)))
         return CLI_EXIT_OK;
+    t->unfit = t->table[0] != '\0';
     t->table[0] = '\0';
+    if (!named)
+        return CLI_EXIT_OK;
     cli_say(NULL, "--%s: names need the table: --targets FILE (%s)",
             o->ontology ? "ontology" : "tracks", err.text);
     return CLI_EXIT_USAGE;

@@ -97,6 +97,29 @@ int targets_read(struct targets *t, const char *path, const char *head, int n_tr
     return ok ? CLI_EXIT_OK : CLI_EXIT_DATA;
 }
 
+int targets_count(const char *path, const char *head)
+{
+    char *text;
+    int column = -1, n = 0;
+    bool begun = false;
+
+    if (table_read(&text, path))
+        return -1;
+    for (char *line = text, *next; line; line = next) {
+        next = strchr(line, '\n');
+        if (next)
+            *next++ = 0;
+        line[strcspn(line, "\r")] = 0;
+        if (!begun && *line != '#')
+            column = table_column(line, "head");
+        else if (begun && *line && table_belongs(line, column, head))
+            n++;
+        begun |= *line != '#';
+    }
+    free(text);
+    return n;
+}
+
 void targets_free(struct targets *t)
 {
     for (int i = 0; t->of && i < t->n; i++) {

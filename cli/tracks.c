@@ -138,6 +138,10 @@ static int check_outputs(const struct run *run)
 {
     const struct tracker *t = run->tracker;
 
+    if (t->unfit)
+        cli_say(run->cli,
+                "--rc: the table of tracks that comes with bioinfer is of other weights, so "
+                "strands keep their tracks: --targets FILE");
     if (t->left_out[0])
         cli_say(run->cli, "no track of %s is meant by --%s: left out", t->left_out,
                 run->cli->options->tracks ? "tracks" : "ontology");

@@ -60,6 +60,8 @@ struct targets {
 
 /* Each returns an exit code, its words said. */
 int targets_read(struct targets *t, const char *path, const char *head, int n_tracks);
+/* The number of tracks that a table has of a head; -1, and words: it cannot be read. */
+int targets_count(const char *path, const char *head);
 void targets_free(struct targets *t);
 
 struct selection {
@@ -210,6 +212,7 @@ struct tracker {
     struct output of[MAX_OUTPUTS];    /* [n_outputs] */
     int n_outputs, n_tracks;          /* n_tracks: of all outputs together */
     char table[512];                  /* the path of the table of tracks; "" = none is read */
+    bool unfit;                       /* the one that comes with bioinfer is of other weights */
     char left_out[160];               /* names of outputs of which no track is meant */
     int64_t first_bin, n_bins;        /* bins to explain; n_bins 0 = the usual */
     int shifts[MAX_SHIFTS], n_shifts;

@@ -196,6 +196,7 @@ struct facts {
     struct bioinfer_tracks_info info;
     struct output_facts of[MAX_OUTPUTS];
     int n_outputs, n_tracks;
+    bool unfit;
     char table[sizeof((struct tracker *)0)->table], left_out[sizeof((struct tracker *)0)->left_out];
 };
 
@@ -204,7 +205,8 @@ _Static_assert(sizeof(struct facts) <= CLI_FACTS, "facts of tracks fit");
 static void tell(const struct cli *cli, void *facts)
 {
     const struct tracker *t = cli->task;
-    struct facts f = {.info = t->info, .n_outputs = t->n_outputs, .n_tracks = t->n_tracks};
+    struct facts f = {
+        .info = t->info, .n_outputs = t->n_outputs, .n_tracks = t->n_tracks, .unfit = t->unfit};
 
     for (int i = 0; i < t->n_outputs; i++)
         f.of[i] = t->of[i].is;
@@ -225,6 +227,7 @@ static int hear(struct cli *cli, const void *facts)
     t->n_values = t->info.n_values;
     t->n_tracks = f.n_tracks;
     t->n_outputs = f.n_outputs;
+    t->unfit = f.unfit;
     for (int i = 0; i < t->n_outputs; i++)
         t->of[i].is = f.of[i];
     memcpy(t->table, f.table, sizeof t->table);

@@ -88,6 +88,8 @@ static int add_content(struct pair *to, const struct bioinfer_model *m, struct b
     snprintf(text, sizeof text, "%s layers=%d width=%d heads=%d window=%" PRId64, base->def->name,
              base->n_layers, base->width, base->n_heads, base->tracks.window);
     add_text(to, text);
+    if (base->variant)
+        add_text(to, base->variant);
     for (size_t i = 0; i < base->n_weights; i++) {
         const struct bi_weight *w = &base->weights[i];
         const struct bi_weight_sum *s = &m->store.sums[i];

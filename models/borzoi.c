@@ -238,7 +238,7 @@ static int open_convolutions(const struct bi_tracks_source *s, struct borzoi *b,
     return st;
 }
 
-/* What brings a level back to its bins, of tokens of `width`. */
+/* Binds the layers that bring tokens of `width` to the bins of a level. */
 static int open_level(const struct bi_tracks_source *s, struct borzoi *b, int level, int64_t width,
                       struct bioinfer_error *err)
 {

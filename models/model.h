@@ -32,7 +32,8 @@ struct bi_weight {
     /* Rows are heads of head_rows, of which the first `rotated` are rotated by halves: they are
      * taken in an order in which all of a head is, as kernels/rope.h has it. 0 = as they are */
     int64_t head_rows, rotated;
-    int64_t column_first, n_columns; /* of the n_columns that the tensor has; 0 = it has no more */
+    int64_t column_first, n_columns; /* the tensor has n_columns, the weight those from column_first
+                                      * on; 0 = it has no more */
     bool standardised;               /* every row less its mean, to a sum of squares of 1 */
     const double *gain;              /* [shape[0]] times each row, at load; NULL = 1 */
     const struct bi_lora *lora;      /* added to the tensor's rows; set by bi_model_weight() */
@@ -132,6 +133,9 @@ struct bi_tracks_head {
     int n_tracks;
     enum bioinfer_tracks_kind kind;
     bool whole; /* the graph gives all tracks, whichever are asked for */
+    /* Bins that values of the reverse strand are moved to the right once they are turned back, so
+     * that they lie beside those of the other one; the first ones are 0 then. */
+    int reverse_shift;
     int64_t bin_size;
     int64_t n_bins, first_bin; /* bins given, and cut off in front of them */
     int n_features;            /* the first of the model's, which the graph behind them reads */
@@ -194,6 +198,7 @@ struct bi_model {
     const char *const *more; /* paths of the other checkpoints of an ensemble, while it is opened */
     int n_more;
     const struct bi_checkpoint_options *more_options;
+    const char *variant;   /* names what config.json chooses that no weight shows; NULL = nothing */
     const char *rope_used; /* which ones are computed with, in words; NULL = not rotary */
     struct bi_tracks tracks;
     const struct bi_head *head;       /* a file of its own; NULL = none */

@@ -10,8 +10,8 @@
  * p base^(-2 i / R) at place p, R being 128 in published weights and base 20,000. Channels from R
  * on stay as they are.
  *
- * A group is one use of op multiquery. That rotates channels i and i + d / 2, so the rows of q and k
- * are read in another order, and angles are 0 from R / 2 on: products of q and k are the same.
+ * A group is one use of op multiquery. That rotates channels i and i + d / 2, so the rows of q and
+ * k are read in another order, and angles are 0 from R / 2 on: products of q and k are the same.
  * What the groups give meets in the sum of their products with columns of Wo.
  *
  * Sources: flash_attn/modules/mha.py, flash_attn/layers/rotary.py; johahi/borzoi-pytorch. */

@@ -2,11 +2,15 @@
 """Goldens of AlphaGenome by the PyTorch port, in reduced configurations with random weights.
 
     golden_alphagenome.py PORT OUT_FOLDER [small|eighth|full]   needs torch, safetensors
+    golden_alphagenome.py PORT OUT_FOLDER tanh                  the same
 
 PORT: the folder of the package alphagenome_pytorch of genomicsxai/alphagenome-pytorch (the package
 of that name on PyPI is another one). Its widths are constants of its source: a copy of the source
 with other constants is imported. small: tests/golden/alphagenome; eighth: all widths divided by 8;
 full: as published, with a window of 16,384 bases.
+
+tanh: with the weights and the window of OUT_FOLDER, which are small, and the tanh form of gelu in
+the tower, as JAX has it; writes gelu_tanh.human.contact_maps.2048.npy.
 
 OUT_FOLDER gets model.safetensors, config.json, window.fa, and ORGANISM.OUTPUT.RESOLUTION.npy for
 each head: [bins, tracks] in float32, of contact maps [bins bins, tracks], of splice junctions
@@ -223,7 +227,33 @@ def main(port, out, size='small'):
                     np.ascontiguousarray(places[0].numpy().astype(np.int32)))
 
 
+def with_tanh(port, out):
+    import torch
+    from safetensors.torch import load_file
+    with tempfile.TemporaryDirectory() as folder:
+        model = reduced(port, folder, SIZES['small'])()
+        attention = importlib.import_module('alphagenome_pytorch.attention')
+    plain = attention.F
+    attention.F = type('F', (), {'__getattr__': lambda self, name: getattr(plain, name)})()
+    attention.F.gelu = lambda x: plain.gelu(x, approximate='tanh')
+    model.load_state_dict({k: v.float() for k, v in
+                           load_file(os.path.join(out, 'model.safetensors')).items()})
+    with open(os.path.join(out, 'window.fa'), encoding='ascii') as f:
+        x = one_hot(''.join(line.strip() for line in f if line[0] != '>'))
+    index = torch.tensor([0])
+    with torch.no_grad():
+        grid = model.eval()._compute_embeddings_ncl(x, index)[2]
+        y = model.contact_maps_head(grid, index)[0].numpy()
+    y = np.ascontiguousarray(y.reshape(-1, y.shape[-1]))
+    was = np.load(os.path.join(out, 'human.contact_maps.2048.npy'))
+    print('of erf it is off by', float(abs(y - was).max() / abs(was).max()))
+    np.save(os.path.join(out, 'gelu_tanh.human.contact_maps.2048.npy'), y)
+
+
 if __name__ == '__main__':
-    if len(sys.argv) not in (3, 4) or sys.argv[3:] and sys.argv[3] not in SIZES:
+    if len(sys.argv) not in (3, 4) or sys.argv[3:] and sys.argv[3] not in (*SIZES, 'tanh'):
         sys.exit(__doc__)
-    main(*sys.argv[1:])
+    if sys.argv[3:] == ['tanh']:
+        with_tanh(*sys.argv[1:3])
+    else:
+        main(*sys.argv[1:])

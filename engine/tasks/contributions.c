@@ -30,7 +30,7 @@ struct contributions {
     struct bi_tracks_asked asked; /* that of the shape */
     int32_t *tracks;
     int64_t first_bin, n_bins;
-    int64_t all_bins, bin_rows; /* of the head, and rows of the graph's values of each */
+    int64_t all_bins, bin_rows; /* the head has so many bins, each so many rows of values */
     int32_t codes[2][256];
     char *no_rules;
     uint64_t n_windows;

@@ -431,12 +431,16 @@ static bool add_sums(const struct rows *r)
 static void take_bins(void *user, int thread, int64_t first, int64_t end)
 {
     struct rows *r = user;
+    const struct bi_tracks_head *h = r->of->h;
     const int n = r->of->n_tracks;
     (void)thread;
     for (int64_t b = first; b < end; b++) {
-        const int64_t from = r->reversed ? r->of->h->n_bins - 1 - b : b;
-        if (!take_bin(r->values + b * n, r->from + from * r->ld, r->which, n, r->alone))
+        const int64_t from = r->reversed ? h->n_bins - 1 - b + h->reverse_shift : b;
+        float *to = r->values + b * n;
+        if (from < h->n_bins && !take_bin(to, r->from + from * r->ld, r->which, n, r->alone))
             r->infinite = true;
+        if (from >= h->n_bins && r->alone)
+            memset(to, 0, (size_t)n * sizeof *to);
     }
 }
 

@@ -1,7 +1,7 @@
 /* multiquery.h - GPU entries of kernels/multiquery.h, and their grids.
  *
- * multiquery_f32, of wide keys multiquery_wide_f32: all arrays f32, a block makes 32 rows of a head.
- * multiquery_capped_f16_f16,
+ * multiquery_f32, of wide keys multiquery_wide_f32: all arrays f32, a block makes 32 rows of a
+ * head. multiquery_capped_f16_f16,
  * multiquery_f16_f32: q, k, v f16, y as its name ends, bias f32, without a table; a block makes 128
  * rows of all heads. */
 #ifndef BI_GPU_MULTIQUERY_ENTRIES_H

@@ -61,6 +61,7 @@ struct alphagenome {
     struct ag_block block[AG_BLOCKS];
     int n_down, n_blocks, bases, table, edges, site_frequencies;
     int organism[AG_ORGANISMS], n_organisms;
+    bool tanh_gelu; /* in the tower; else gelu by erf */
     int64_t n_heads, key, grid_width;
     struct ag_affine fine[AG_ORGANISMS], coarse[AG_ORGANISMS],
         grid[AG_ORGANISMS]; /* output embedders */
@@ -69,7 +70,7 @@ struct alphagenome {
     struct ag_head head[BI_TRACKS_HEADS];
     struct ag_affine site_rows[AG_ORGANISMS]; /* 1,536 -> 768 of junctions */
     struct ag_affine site_classes[AG_ORGANISMS];
-    int each_class; /* [n, n], row i is 1 at class i of a site: the rows that are asked for choose */
+    int each_class; /* [n, n], row i is 1 at class i of a site: its rows choose classes */
 };
 
 extern const char *const ag_organisms[AG_ORGANISMS];

@@ -66,22 +66,23 @@ struct output {
     float exponent;
     int64_t columns;
     int real[AG_ORGANISMS];
+    int reverse_shift; /* see struct bi_tracks_head; bins of 128 bases are not moved */
 };
 
 /* clang-format off */
 static const struct output outputs[] = {
-    {"atac", "heads.atac", AG_TRACKS, {1, 128}, 1, 256, {167, 18}},
-    {"dnase", "heads.dnase", AG_TRACKS, {1, 128}, 1, 384, {305, 67}},
-    {"procap", "heads.procap", AG_TRACKS, {1, 128}, 1, 128, {12, 0}},
-    {"cage", "heads.cage", AG_TRACKS, {1, 128}, 1, 640, {546, 188}},
-    {"rna_seq", "heads.rna_seq", AG_TRACKS, {1, 128}, 1 / 0.75f, 768, {667, 173}},
-    {"chip_tf", "heads.chip_tf", AG_TRACKS, {128, 0}, 1, 1664, {1617, 127}},
-    {"chip_histone", "heads.chip_histone", AG_TRACKS, {128, 0}, 1, 1152, {1116, 183}},
-    {"contact_maps", "contact_maps_head.linear", AG_CONTACTS, {2048, 0}, 1, 28, {28, 8}},
+    {"atac", "heads.atac", AG_TRACKS, {1, 128}, 1, 256, {167, 18}, 0},
+    {"dnase", "heads.dnase", AG_TRACKS, {1, 128}, 1, 384, {305, 67}, 1},
+    {"procap", "heads.procap", AG_TRACKS, {1, 128}, 1, 128, {12, 0}, 0},
+    {"cage", "heads.cage", AG_TRACKS, {1, 128}, 1, 640, {546, 188}, 0},
+    {"rna_seq", "heads.rna_seq", AG_TRACKS, {1, 128}, 1 / 0.75f, 768, {667, 173}, 0},
+    {"chip_tf", "heads.chip_tf", AG_TRACKS, {128, 0}, 1, 1664, {1617, 127}, 0},
+    {"chip_histone", "heads.chip_histone", AG_TRACKS, {128, 0}, 1, 1152, {1116, 183}, 0},
+    {"contact_maps", "contact_maps_head.linear", AG_CONTACTS, {2048, 0}, 1, 28, {28, 8}, 0},
     {"splice_sites", "splice_sites_classification_head.conv", AG_SITE_CLASSES, {1, 0}, 1, 5,
-     {5, 5}},
-    {"splice_site_usage", "splice_sites_usage_head.conv", AG_USAGE, {1, 0}, 1, 734, {734, 180}},
-    {"splice_junctions", "splice_sites_junction_head", AG_JUNCTIONS, {1, 0}, 1, 367, {367, 90}}};
+     {5, 5}, 0},
+    {"splice_site_usage", "splice_sites_usage_head.conv", AG_USAGE, {1, 0}, 1, 734, {734, 180}, 0},
+    {"splice_junctions", "splice_sites_junction_head", AG_JUNCTIONS, {1, 0}, 1, 367, {367, 90}, 0}};
 /* clang-format on */
 
 /* The real tracks of n columns. */
@@ -269,6 +270,7 @@ static int open_head(const struct bi_tracks_source *s, struct alphagenome *a,
                 : o->kind == AG_JUNCTIONS ? BIOINFER_JUNCTIONS
                                           : BIOINFER_BINS,
         .whole = o->kind == AG_SITE_CLASSES,
+        .reverse_shift = resolution == 1 ? o->reverse_shift : 0,
         .bin_size = resolution,
         .n_bins = o->kind == AG_CONTACTS    ? side * side
                   : o->kind == AG_JUNCTIONS ? a->n_sites * a->n_sites

@@ -23,7 +23,8 @@
  * convolutions of five taps are standardised; the bias is inside the soft cap of attention; rotary
  * positions are of neighbouring channels (here of halves: rows of q and k are read in that order);
  * values of 128 bases are sums; padding tracks behind the real ones mean nothing and are not given;
- * real tracks of usage are two runs; gelu of the tower is by erf, as the PyTorch port has it.
+ * real tracks of usage are two runs; gelu of the tower is by erf, as the PyTorch port has it, or
+ * with "gelu": "tanh" in config.json the tanh form, as JAX has it.
  *
  * Layout: the state dict of the PyTorch port.
  * Sources: google-deepmind/alphagenome_research; genomicsxai/alphagenome-pytorch.
@@ -72,6 +73,22 @@ static int open_sizes(struct bi_model *m, const struct alphagenome *a, struct bi
     return 0;
 }
 
+/* Which gelu the tower has. */
+static int open_gelu(struct bi_model *m, struct alphagenome *a, struct bioinfer_error *err)
+{
+    const struct bi_json *given = bi_json_get(m->cp->config, "gelu");
+    const char *name = bi_json_string(given);
+    if (!given || (name && !strcmp(name, "erf")))
+        return 0;
+    if (!name || strcmp(name, "tanh") != 0)
+        return bi_fail(err, BIOINFER_MISMATCH,
+                       "%s: config.json: gelu is '%.40s', expected \"erf\" or \"tanh\"",
+                       m->cp->path, name ? name : "no text");
+    a->tanh_gelu = true;
+    m->variant = "gelu=tanh";
+    return 0;
+}
+
 static int alphagenome_open(struct bi_model *m, struct bioinfer_error *err)
 {
     struct alphagenome *a = bi_arena_calloc(&m->arena, 1, sizeof *a);
@@ -86,7 +103,8 @@ static int alphagenome_open(struct bi_model *m, struct bioinfer_error *err)
     if (m->positions)
         return bi_fail(err, BIOINFER_INVALID, "%s: positions '%.60s': this family knows one kind",
                        m->cp->path, m->positions);
-    if ((st = ag_open_encoder(&s, a, err)) || (st = open_sizes(m, a, err)))
+    if ((st = open_gelu(m, a, err)) || (st = ag_open_encoder(&s, a, err)) ||
+        (st = open_sizes(m, a, err)))
         return st;
     width = ag_skip_width(a, a->n_down);
     if ((st = ag_open_tower(&s, a, width, err)) || (st = ag_open_decoder(&s, a, err)) ||
@@ -139,6 +157,13 @@ static bi_value_id block_of(const struct bi_model *m, struct bi_graph *g, bi_val
     return bi_tracks_conv_block(m, g, x, c, BI_NORM_ACT_QUICK_GELU);
 }
 
+/* That of the tower. */
+static bi_value_id gelu(const struct bi_model *m, struct bi_graph *g, bi_value_id x)
+{
+    const struct alphagenome *a = m->config;
+    return a->tanh_gelu ? act(g, x, BI_NORM_ACT_TANH_GELU) : bi_gelu(g, x);
+}
+
 static bi_value_id pooled(struct bi_graph *g, bi_value_id x)
 {
     return bi_pair_pool(g, x, BI_NONE);
@@ -167,7 +192,7 @@ static bi_value_id update_pairs(const struct bi_model *m, struct bi_graph *g, bi
 {
     const struct alphagenome *a = m->config;
     const int32_t heads = (int32_t)p->n_heads;
-    bi_value_id s = rms(m, g, bi_mean_rows(g, x, AG_POOLED), p->norm), active = bi_gelu(g, s);
+    bi_value_id s = rms(m, g, bi_mean_rows(g, x, AG_POOLED), p->norm), active = gelu(m, g, s);
     bi_value_id q = times(m, g, s, p->q), k = times(m, g, s, p->k), y, h, in[5];
     bi_value_id by_row = bi_head_products(g, bi_add(g, q, value(m, g, p->q_bias)),
                                           value(m, g, p->distances), heads, 1);
@@ -201,7 +226,7 @@ static bi_value_id attend(const struct bi_model *m, struct bi_graph *g, bi_value
     in[2] = bi_layernorm(g, times(m, g, h, b->v), value(m, g, b->v_norm.w),
                          value(m, g, b->v_norm.b), EPS);
     in[3] = value(m, g, a->table);
-    in[4] = times(m, g, bi_gelu(g, scaled(m, g, grid, b->bias_norm)), b->bias);
+    in[4] = times(m, g, gelu(m, g, scaled(m, g, grid, b->bias_norm)), b->bias);
     h = bi_multiquery(g, in, heads, (int32_t)m->tracks.n_tokens, 1 / sqrtf((float)a->key),
                       (float)CAP);
     return layer(m, g, h, b->out);

@@ -143,7 +143,7 @@ static int add_tracks(void *user, const struct bioinfer_result *r, struct bioinf
     double *mean = user;
     (void)err;
     const int64_t bins = (int64_t)mean[0];
-    const int64_t each = r->arrays[0].n_dims == 3 ? 2 * n : 2; /* of a bin of a map, with all */
+    const int64_t each = r->arrays[0].n_dims == 3 ? 2 * n : 2; /* a bin of a map counts with all */
     const float *at = r->arrays[0].data;
     mean[0] = 0;
     for (int64_t i = (n - bins) / 2 * each; i < ((n - bins) / 2 + bins) * each; i++)
