@@ -1,6 +1,9 @@
-/* tensor_edges.cu - what atoms gather from their neighbours, and its derivatives: 32 threads to an
- * atom, some channels each at a time. Atoms that share a wave go through as many edges as the one
- * that has most, as their lanes add up together. */
+/* tensor_edges.cu - what atoms gather from their neighbours, and its derivatives.
+ *
+ * A block has one atom. It reads the atom's edges some at a time: each thread one of them, whose
+ * place in the table it puts into shared memory. Then groups of 32 threads take every eighth edge,
+ * or in gradients every fourth and half of the channels. Groups add their edges in order, and the
+ * sums of the groups are added in order, so the bits depend on the edges of the atom alone. */
 #include "gpu_rows.h"
 
 #pragma clang force_cuda_host_device begin
@@ -11,54 +14,89 @@
 #define SQRT3 1.73205080756887729353f
 #define SIXTH 0.40824829046386301637f
 
-/* The edges of an atom, and how many its wave goes through. */
-struct some_edges {
-    int64_t atom;
-    int first, n, most;
-};
+enum { GROUPS = ROWS_PER_BLOCK, AT_ONCE = ROW_THREADS, CHANNELS = 4 * ROW_LANES, NUMBERS = 9 };
 
-DEV int edges_of(const struct bi_edge_list &l, int64_t i)
-{
-    return i < bi_live_rows(l.counts, BI_AXIS_TOKENS, l.rows) ? l.start[i + 1] - l.start[i] : 0;
-}
-
-DEV some_edges my_edges(const struct bi_edge_list &l)
-{
-    const int64_t i = my_row();
-    some_edges s = {i, 0, edges_of(l, i), 0};
-    s.first = s.n ? l.start[i] : 0;
-    s.most = s.n;
-    if (WAVE > ROW_LANES) {
-        const int other = edges_of(l, i ^ 1);
-        s.most = other > s.most ? other : s.most;
-    }
-    return s;
-}
-
+/* An edge as its thread has it. */
 struct edge {
-    struct bi_edge_place place;
     float u[3], r;
 };
 
-DEV edge edge_at(const struct bi_edge_list &l, int64_t e)
+/* Some edges of an atom, as all threads see them. */
+struct near_edges {
+    float x[AT_ONCE], u[3][AT_ONCE];
+    int32_t knot[AT_ONCE], col[AT_ONCE];
+};
+
+/* N derivatives of each of them, of either half of the channels. */
+template <int N> struct half_sums {
+    float of[2][N][AT_ONCE];
+};
+
+/* The sums of four groups, or of as many pairs of them. */
+struct group_sums {
+    float of[GROUPS / 2][NUMBERS][CHANNELS];
+};
+
+struct gather_tile {
+    near_edges edges;
+    group_sums sums;
+};
+
+struct embed_grad_tile {
+    near_edges edges;
+    half_sums<4> by; /* by the length and the direction */
+};
+
+struct message_grad_tile {
+    near_edges edges;
+    half_sums<1> by; /* by the length */
+    group_sums sums;
+};
+
+DEV int my_group()
 {
-    edge d;
-    const float *v = l.vector + 3 * e;
-    d.r = __builtin_sqrtf(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
+    return thread_id() / ROW_LANES;
+}
+
+/* Puts the edges from e on to where all threads see them; n of them. Gives this thread's. */
+DEV edge show_edges(const struct bi_edge_list &l, near_edges &s, int e, int n)
+{
+    const int t = thread_id();
+    edge d = {};
+    barrier(); /* those before may still be read */
+    if (t < n) {
+        const float *v = l.vector + 3 * (int64_t)(e + t);
+        d.r = __builtin_sqrtf(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
+        const struct bi_edge_place place = bi_edge_place_of(d.r, l.cutoff, l.knots);
 #pragma GCC unroll 3
-    for (int k = 0; k < 3; k++)
-        d.u[k] = v[k] / d.r;
-    d.place = bi_edge_place_of(d.r, l.cutoff, l.knots);
+        for (int k = 0; k < 3; k++)
+            s.u[k][t] = d.u[k] = v[k] / d.r;
+        s.x[t] = place.by[1];
+        s.knot[t] = place.knot;
+        s.col[t] = l.col[e + t];
+    }
+    barrier();
     return d;
+}
+
+/* Where edge t of those is in the table. */
+DEV struct bi_edge_place place_of(const struct bi_edge_list &l, const near_edges &s, int t)
+{
+    return bi_edge_place_at(s.knot[t], s.x[t], l.cutoff, l.knots);
+}
+
+/* Calls use(first edge, number of edges) for at most AT_ONCE edges of atom i at a time. */
+template <typename F> DEV void some_edges(const struct bi_edge_list &l, int64_t i, F use)
+{
+    const int end = l.start[i + 1];
+#pragma GCC unroll 1
+    for (int e = l.start[i]; e < end; e += AT_ONCE)
+        use(e, end - e < AT_ONCE ? end - e : AT_ONCE);
 }
 
 /* Channels that a thread has at a time: four, and in gradients, which hold more, two. */
 template <typename V> struct channels {
-    static const int n = sizeof(V) / sizeof(float), step = n * ROW_LANES;
-    static METHOD int mine()
-    {
-        return thread_id() % ROW_LANES * n;
-    }
+    static const int n = sizeof(V) / sizeof(float);
 };
 
 /* Channels c ... of a row; zero from `width` on. */
@@ -92,11 +130,11 @@ template <typename V> DEV void store(float *row, int c, int width, bool whole, c
 
 /* Factor k of the channels, or its derivative. */
 template <typename V, bool SLOPE>
-DEV V factor(const struct bi_edge_list &l, const edge &d, int k, int c, bool whole)
+DEV V factor(const struct bi_edge_list &l, const struct bi_edge_place &d, int k, int c, bool whole)
 {
     const int64_t w = l.width;
-    const float *at = l.table + d.place.knot * 12 * w + k * w;
-    const float *by = SLOPE ? d.place.d : d.place.by;
+    const float *at = l.table + d.knot * 12 * w + k * w;
+    const float *by = SLOPE ? d.d : d.by;
     V y = load<V>(at + 9 * w, c, l.width, whole) * by[3];
     y += load<V>(at + 6 * w, c, l.width, whole) * by[2];
     y += load<V>(at + 3 * w, c, l.width, whole) * by[1];
@@ -129,26 +167,61 @@ DEV void load_atom(const float *const x[3], int64_t i, int c, int width, bool wh
     load_part<V, 2>(x[2], i, c, width, whole, y + 4);
 }
 
-template <typename V, int K>
-DEV void store_part(float *y, int64_t i, int c, int width, bool whole, const V *sum)
+/* Row of number k, of nine, of atom i; NULL where its part is left out. */
+template <typename T> DEV T *number_row(T *const x[3], int64_t i, int k, int width)
 {
-#pragma GCC unroll 5
-    for (int j = 0; j < 2 * K + 1; j++)
-        store<V>(y + (i * (2 * K + 1) + j) * width, c, width, whole, sum[j]);
+    T *part = k == 0 ? x[0] : k < 4 ? x[1] : x[2];
+    const int n = k == 0 ? 1 : k < 4 ? 3 : 5, first = k == 0 ? 0 : k < 4 ? 1 : 4;
+    return part ? part + (i * n + (k - first)) * width : nullptr;
 }
 
-template <typename V>
-DEV void store_atom(float *const y[3], int64_t i, int c, int width, bool whole, const V sum[9])
+/* Adds the sums of the last four groups to those of the first four, which then have four. */
+DEV void add_last_groups(group_sums &s, f32x4 sum[NUMBERS])
 {
-    store_part<V, 0>(y[0], i, c, width, whole, sum);
-    store_part<V, 1>(y[1], i, c, width, whole, sum + 1);
-    store_part<V, 2>(y[2], i, c, width, whole, sum + 4);
+    const int group = my_group(), c = my_column();
+    float(*mine)[CHANNELS] = s.of[group % (GROUPS / 2)];
+    if (group >= GROUPS / 2) {
+#pragma GCC unroll 9
+        for (int k = 0; k < NUMBERS; k++)
+            *(f32x4 *)&mine[k][c] = sum[k];
+    }
+    barrier();
+    if (group < GROUPS / 2) {
+#pragma GCC unroll 9
+        for (int k = 0; k < NUMBERS; k++)
+            sum[k] += *(const f32x4 *)&mine[k][c];
+    }
 }
 
-template <typename V> DEV void zero(V sum[9])
+/* Adds up what groups 0 to 3 have of channels c0 ... c0 + 127, of which a thread has those from c
+ * on, behind what begin(k, c) gives, and stores the sums. */
+template <typename V, typename F>
+DEV void store_sums(group_sums &s, const V sum[NUMBERS], int group, int c, int c0,
+                    float *const y[3], int64_t i, int width, bool whole, F begin)
+{
+    if (group < GROUPS / 2) {
+#pragma GCC unroll 9
+        for (int k = 0; k < NUMBERS; k++)
+            *(V *)&s.of[group][k][c - c0] = sum[k];
+    }
+    barrier();
+#pragma GCC unroll 1
+    for (int at = thread_id(); at < NUMBERS * ROW_LANES; at += ROW_THREADS) {
+        const int k = at / ROW_LANES, f = at % ROW_LANES * 4;
+        f32x4 all = begin(k, c0 + f);
+#pragma GCC unroll 4
+        for (int g = 0; g < GROUPS / 2; g++)
+            all += *(const f32x4 *)&s.of[g][k][f];
+        if (c0 + f < width)
+            store<f32x4>(number_row(y, i, k, width), c0 + f, width, whole, all);
+    }
+    barrier(); /* s may be written again */
+}
+
+template <typename V> DEV void zero(V sum[NUMBERS])
 {
 #pragma GCC unroll 9
-    for (int k = 0; k < 9; k++)
+    for (int k = 0; k < NUMBERS; k++)
         sum[k] = V{};
 }
 
@@ -162,40 +235,73 @@ DEV float total(const f32x2 &v)
     return v[0] + v[1];
 }
 
+/* The number of an element's row in a table of them. */
+template <typename V>
+DEV V element(const float *table, const int32_t *code, int64_t i, int c, int width, bool whole)
+{
+    return load<V>(table + (int64_t)code[i] * width, c, width, whole);
+}
+
 KERNEL(tensor_embed_f32, struct bi_tensor_embed_params, ROW_THREADS, 2)
 {
     typedef f32x4 V;
+    SHARED(gather_tile, s, 24576);
     const struct bi_edge_list &l = p.edges;
-    const int64_t i = my_row();
+    const int64_t i = block_x();
     const int w = l.width;
     if (i >= bi_live_rows(l.counts, BI_AXIS_TOKENS, l.rows))
         return;
     const bool whole = whole_of(l, p.y, p.y, p.y, p.self),
                fine = fours(p.own, w) && fours(p.other, w);
-    for (int c = channels<V>::mine(); c < w; c += channels<V>::step) {
-        const V own = load<V>(p.own + (int64_t)p.code[i] * w, c, w, fine);
-        V sum[9];
-        zero(sum);
-        if (p.self)
-            sum[0] = load<V>(p.self, c, w, whole) * SQRT3 *
-                     (own + load<V>(p.other + (int64_t)p.code[i] * w, c, w, fine));
 #pragma GCC unroll 1
-        for (int e = l.start[i]; e < l.start[i + 1]; e++) {
-            const edge d = edge_at(l, e);
-            const V z = own + load<V>(p.other + (int64_t)p.code[l.col[e]] * w, c, w, fine);
-            const V a = z * factor<V, false>(l, d, 1, c, whole) * SQRT2;
-            const V b = z * factor<V, false>(l, d, 2, c, whole);
-            float square[5];
-            bi_edge_square(d.u, square);
-            sum[0] += z * factor<V, false>(l, d, 0, c, whole) * SQRT3;
+    for (int c0 = 0; c0 < w; c0 += CHANNELS) {
+        const int c = c0 + my_column();
+        const V own = element<V>(p.own, p.code, i, c, w, fine);
+        V sum[NUMBERS];
+        zero(sum);
+        some_edges(l, i, [&](int e, int n) ALWAYS_INLINE {
+            show_edges(l, s.edges, e, n);
+#pragma GCC unroll 1
+            for (int t = my_group(); t < n; t += GROUPS) {
+                const struct bi_edge_place d = place_of(l, s.edges, t);
+                const float u[3] = {s.edges.u[0][t], s.edges.u[1][t], s.edges.u[2][t]};
+                const V z = own + element<V>(p.other, p.code, s.edges.col[t], c, w, fine);
+                const V a = z * factor<V, false>(l, d, 1, c, whole) * SQRT2;
+                const V b = z * factor<V, false>(l, d, 2, c, whole);
+                float square[5];
+                bi_edge_square(u, square);
+                sum[0] += z * factor<V, false>(l, d, 0, c, whole) * SQRT3;
 #pragma GCC unroll 3
-            for (int k = 0; k < 3; k++)
-                sum[1 + k] += a * d.u[k];
+                for (int k = 0; k < 3; k++)
+                    sum[1 + k] += a * u[k];
 #pragma GCC unroll 5
-            for (int k = 0; k < 5; k++)
-                sum[4 + k] += b * square[k];
-        }
-        store_atom(p.y, i, c, w, whole, sum);
+                for (int k = 0; k < 5; k++)
+                    sum[4 + k] += b * square[k];
+            }
+        });
+        add_last_groups(s.sums, sum);
+        store_sums(s.sums, sum, my_group(), c, c0, p.y, i, w, whole,
+                   [&](int k, int f) ALWAYS_INLINE {
+                       return k || !p.self ? V{}
+                                           : load<V>(p.self, f, w, whole) * SQRT3 *
+                                                 (element<V>(p.own, p.code, i, f, w, fine) +
+                                                  element<V>(p.other, p.code, i, f, w, fine));
+                   });
+    }
+}
+
+/* ---- derivatives: half of the channels to a group ---- */
+
+enum { HALF = CHANNELS / 2, PAIRS = GROUPS / 2 };
+
+/* Calls use(t, is it there?) for the edges of this group, of n; as often for all of them, as lanes
+ * add up together. */
+template <typename F> DEV void each_fourth(int n, F use)
+{
+#pragma GCC unroll 1
+    for (int first = 0; first < n; first += PAIRS) {
+        const int t = first + my_group() / 2;
+        use(t < n ? t : n - 1, t < n);
     }
 }
 
@@ -205,80 +311,84 @@ template <typename V> struct by_edge {
 };
 
 template <typename V>
-DEV void add_channels(const struct bi_edge_list &l, const edge &d, const V &z, const V g[9], int c,
-                      bool whole, by_edge<V> &to)
+DEV void add_channels(const struct bi_edge_list &l, const struct bi_edge_place &d, const float u[3],
+                      const V &z, const V g[NUMBERS], int c, bool whole, by_edge<V> &to)
 {
     const V a = z * factor<V, false>(l, d, 1, c, whole) * SQRT2;
     const V b = z * factor<V, false>(l, d, 2, c, whole);
-    const V along = (g[1] * d.u[0] + g[2] * d.u[1] + g[3] * d.u[2]) * SQRT2;
+    const V along = (g[1] * u[0] + g[2] * u[1] + g[3] * u[2]) * SQRT2;
     const V sixth = g[8] * (2.0f * SIXTH);
     float square[5];
-    bi_edge_square(d.u, square);
+    bi_edge_square(u, square);
     V part = g[4] * square[0] + g[5] * square[1] + g[6] * square[2] + g[7] * square[3] +
              g[8] * square[4];
     part = part * factor<V, true>(l, d, 2, c, whole) + along * factor<V, true>(l, d, 1, c, whole) +
            g[0] * factor<V, true>(l, d, 0, c, whole) * SQRT3;
-    to.r += z * part;
-    const float x = d.u[0], y = d.u[1], w = d.u[2];
-    to.u[0] += a * g[1] + b * ((g[4] * y + g[5] * w + g[7] * x) * SQRT2 - sixth * x);
-    to.u[1] += a * g[2] + b * ((g[4] * x + g[6] * w - g[7] * y) * SQRT2 - sixth * y);
-    to.u[2] += a * g[3] + b * ((g[5] * x + g[6] * y) * SQRT2 + sixth * (w + w));
+    to.r = z * part;
+    const float x = u[0], y = u[1], w = u[2];
+    to.u[0] = a * g[1] + b * ((g[4] * y + g[5] * w + g[7] * x) * SQRT2 - sixth * x);
+    to.u[1] = a * g[2] + b * ((g[4] * x + g[6] * w - g[7] * y) * SQRT2 - sixth * y);
+    to.u[2] = a * g[3] + b * ((g[5] * x + g[6] * y) * SQRT2 + sixth * (w + w));
 }
 
-KERNEL(tensor_embed_grad_f32, struct bi_tensor_embed_params, ROW_THREADS, 1)
+/* The derivative of edge t by the channels of this group goes to where all threads see it. */
+template <typename V>
+DEV void show_derivative(half_sums<4> &s, int t, bool in, const by_edge<V> &by)
 {
-    typedef f32x2 V;
-    const struct bi_edge_list &l = p.edges;
-    const some_edges s = my_edges(l);
-    const int w = l.width;
-    const bool whole = whole_of(l, p.g, p.g, p.g, nullptr),
-               fine = fours(p.own, w) && fours(p.other, w);
-#pragma GCC unroll 1
-    for (int n = 0; n < s.most; n++) {
-        const bool in = n < s.n;
-        const int64_t e = in ? s.first + n : l.start[0], i = in ? s.atom : 0;
-        by_edge<V> by = {};
-        const edge d = edge_at(l, e);
-        for (int c = channels<V>::mine(); in && c < w; c += channels<V>::step) {
-            V g[9];
-            load_atom(p.g, i, c, w, whole, g);
-            add_channels(l, d,
-                         load<V>(p.own + (int64_t)p.code[i] * w, c, w, fine) +
-                             load<V>(p.other + (int64_t)p.code[l.col[e]] * w, c, w, fine),
-                         g, c, whole, by);
-        }
-        const float r = lanes_sum(total(by.r));
-        const float x = lanes_sum(total(by.u[0])), y = lanes_sum(total(by.u[1]));
-        const float z = lanes_sum(total(by.u[2])), along = d.u[0] * x + d.u[1] * y + d.u[2] * z;
-        if (in && thread_id() % ROW_LANES == 0) {
-            const float of[3] = {x, y, z};
-#pragma GCC unroll 3
-            for (int k = 0; k < 3; k++)
-                p.dvector[3 * e + k] = r * d.u[k] + (of[k] - along * d.u[k]) / d.r;
-        }
+    const float r = lanes_sum(total(by.r)), x = lanes_sum(total(by.u[0])),
+                y = lanes_sum(total(by.u[1])), z = lanes_sum(total(by.u[2]));
+    if (in && thread_id() % ROW_LANES == 0) {
+        float(*to)[AT_ONCE] = s.of[my_group() % 2];
+        to[0][t] = r;
+        to[1][t] = x;
+        to[2][t] = y;
+        to[3][t] = z;
     }
 }
 
-/* Part K of the sums times a factor. */
-template <typename V, int K> DEV void scale_part(V *sum, const V &by)
+KERNEL(tensor_embed_grad_f32, struct bi_tensor_embed_params, ROW_THREADS, 2)
 {
-#pragma GCC unroll 5
-    for (int j = 0; j < 2 * K + 1; j++)
-        sum[j] *= by;
-}
-
-template <typename V>
-DEV void start_sum(const struct bi_tensor_message_params &p, const float *const x[3], int64_t i,
-                   int c, bool whole, V sum[9])
-{
-    const int w = p.edges.width;
-    zero(sum);
-    if (!p.self)
+    typedef f32x2 V;
+    SHARED(embed_grad_tile, s, 14336);
+    const struct bi_edge_list &l = p.edges;
+    const int64_t i = block_x();
+    const int w = l.width, t = thread_id();
+    if (i >= bi_live_rows(l.counts, BI_AXIS_TOKENS, l.rows))
         return;
-    load_atom(x, i, c, w, whole, sum);
-    scale_part<V, 0>(sum, load<V>(p.self, c, w, whole));
-    scale_part<V, 1>(sum + 1, load<V>(p.self + w, c, w, whole));
-    scale_part<V, 2>(sum + 4, load<V>(p.self + 2 * w, c, w, whole));
+    const bool whole = whole_of(l, p.g, p.g, p.g, nullptr),
+               fine = fours(p.own, w) && fours(p.other, w);
+    some_edges(l, i, [&](int e, int n) ALWAYS_INLINE {
+        const edge mine = show_edges(l, s.edges, e, n);
+        float by[4] = {};
+#pragma GCC unroll 1
+        for (int c0 = 0; c0 < w; c0 += CHANNELS) {
+            const int c = c0 + my_group() % 2 * HALF + thread_id() % ROW_LANES * 2;
+            const V own = c < w ? element<V>(p.own, p.code, i, c, w, fine) : V{};
+            V g[NUMBERS];
+            load_atom(p.g, i, c, w, whole, g);
+            if (c0)
+                barrier(); /* s.by may still be read */
+            each_fourth(n, [&](int at, bool in) ALWAYS_INLINE {
+                const float u[3] = {s.edges.u[0][at], s.edges.u[1][at], s.edges.u[2][at]};
+                by_edge<V> d;
+                add_channels(l, place_of(l, s.edges, at), u,
+                             own + element<V>(p.other, p.code, s.edges.col[at], c, w, fine), g, c,
+                             whole, d);
+                show_derivative(s.by, at, in, d);
+            });
+            barrier();
+#pragma GCC unroll 4
+            for (int k = 0; k < 4; k++)
+                by[k] += t < n ? s.by.of[0][k][t] + s.by.of[1][k][t] : 0.0f;
+        }
+        if (t < n) {
+            const float *u = mine.u, along = u[0] * by[1] + u[1] * by[2] + u[2] * by[3];
+            float *to = p.dvector + 3 * (int64_t)(e + t);
+#pragma GCC unroll 3
+            for (int k = 0; k < 3; k++)
+                to[k] = by[0] * u[k] + (by[1 + k] - along * u[k]) / mine.r;
+        }
+    });
 }
 
 /* Adds part K of a message, and gives its product with the numbers of the atom itself. */
@@ -294,95 +404,128 @@ template <typename V, int K> DEV V add_part(V *sum, const V *from, const V &g, c
     return dot;
 }
 
+/* What number k of an atom has of itself, in channels f ... */
+DEV f32x4 own_share(const float *self, const float *const x[3], int64_t i, int k, int f, int width,
+                    bool whole)
+{
+    const float *row = number_row(x, i, k, width);
+    if (!self || !row)
+        return f32x4{};
+    return load<f32x4>(row, f, width, whole) * load<f32x4>(self + (k == 0  ? 0
+                                                                   : k < 4 ? 1
+                                                                           : 2) *
+                                                                      (int64_t)width,
+                                                           f, width, whole);
+}
+
 KERNEL(tensor_message_f32, struct bi_tensor_message_params, ROW_THREADS, 2)
 {
     typedef f32x4 V;
+    SHARED(gather_tile, s, 24576);
     const struct bi_edge_list &l = p.edges;
-    const int64_t i = my_row();
+    const int64_t i = block_x();
     const int w = l.width;
     if (i >= bi_live_rows(l.counts, BI_AXIS_TOKENS, l.rows))
         return;
     const bool whole = whole_of(l, p.x, p.y, p.y, p.self);
-    for (int c = channels<V>::mine(); c < w; c += channels<V>::step) {
-        V sum[9];
-        start_sum(p, p.x, i, c, whole, sum);
 #pragma GCC unroll 1
-        for (int e = l.start[i]; e < l.start[i + 1]; e++) {
-            const edge d = edge_at(l, e);
-            V from[9];
-            load_atom(p.x, l.col[e], c, w, whole, from);
-            add_part<V, 0>(sum, from, factor<V, false>(l, d, 0, c, whole), nullptr);
-            add_part<V, 1>(sum + 1, from + 1, factor<V, false>(l, d, 1, c, whole), nullptr);
-            add_part<V, 2>(sum + 4, from + 4, factor<V, false>(l, d, 2, c, whole), nullptr);
-        }
-        store_atom(p.y, i, c, w, whole, sum);
+    for (int c0 = 0; c0 < w; c0 += CHANNELS) {
+        const int c = c0 + my_column();
+        V sum[NUMBERS];
+        zero(sum);
+        some_edges(l, i, [&](int e, int n) ALWAYS_INLINE {
+            show_edges(l, s.edges, e, n);
+#pragma GCC unroll 1
+            for (int t = my_group(); t < n; t += GROUPS) {
+                const struct bi_edge_place d = place_of(l, s.edges, t);
+                V from[NUMBERS];
+                load_atom(p.x, s.edges.col[t], c, w, whole, from);
+                add_part<V, 0>(sum, from, factor<V, false>(l, d, 0, c, whole), nullptr);
+                add_part<V, 1>(sum + 1, from + 1, factor<V, false>(l, d, 1, c, whole), nullptr);
+                add_part<V, 2>(sum + 4, from + 4, factor<V, false>(l, d, 2, c, whole), nullptr);
+            }
+        });
+        add_last_groups(s.sums, sum);
+        store_sums(s.sums, sum, my_group(), c, c0, p.y, i, w, whole,
+                   [&](int k, int f)
+                       ALWAYS_INLINE { return own_share(p.self, p.x, i, k, f, w, whole); });
     }
 }
 
-/* One pass over the edges for some channels: the first one sets dvector, the others add to it. */
-template <typename V>
-DEV void gather_gradient(const struct bi_tensor_message_params &p, const some_edges &s, int c,
-                         bool first)
-{
-    const struct bi_edge_list &l = p.edges;
-    const int w = l.width;
-    const bool whole = whole_of(l, p.x, p.g, p.y, p.self),
-               mine = s.atom < bi_live_rows(l.counts, BI_AXIS_TOKENS, l.rows);
-    V sum[9], own[9];
-    zero(sum);
-    zero(own);
-    if (mine && c < w) {
-        start_sum(p, p.g, s.atom, c, whole, sum);
-        load_atom(p.x, s.atom, c, w, whole, own);
-    }
-#pragma GCC unroll 1
-    for (int n = 0; n < s.most; n++) {
-        const bool in = n < s.n;
-        const int64_t e = in ? s.first + n : l.start[0];
-        const edge d = edge_at(l, e);
-        V by = {};
-        if (in && c < w) {
-            V from[9];
-            load_atom(p.g, l.col[e], c, w, whole, from);
-            by = add_part<V, 0>(sum, from, factor<V, false>(l, d, 0, c, whole), own) *
-                 factor<V, true>(l, d, 0, c, whole);
-            by += add_part<V, 1>(sum + 1, from + 1, factor<V, false>(l, d, 1, c, whole), own + 1) *
-                  factor<V, true>(l, d, 1, c, whole);
-            by += add_part<V, 2>(sum + 4, from + 4, factor<V, false>(l, d, 2, c, whole), own + 4) *
-                  factor<V, true>(l, d, 2, c, whole);
-        }
-        const float r = lanes_sum(total(by));
-        if (in && thread_id() % ROW_LANES == 0) {
-            float *to = p.dvector + 3 * (int64_t)l.reverse[e];
-#pragma GCC unroll 3
-            for (int k = 0; k < 3; k++)
-                to[k] = (first ? 0.0f : to[k]) - r * d.u[k];
-        }
-    }
-    if (mine && c < w)
-        store_atom(p.y, s.atom, c, w, whole, sum);
-}
-
-KERNEL(tensor_message_grad_f32, struct bi_tensor_message_params, ROW_THREADS, 1)
+/* The derivatives of the edges by 128 channels: those from c0 = 0 set dvector, others add to it. */
+KERNEL(tensor_message_grad_f32, struct bi_tensor_message_params, ROW_THREADS, 2)
 {
     typedef f32x2 V;
-    const some_edges s = my_edges(p.edges);
-    for (int first = 0; first < p.edges.width; first += channels<V>::step)
-        gather_gradient<V>(p, s, first + channels<V>::mine(), first == 0);
+    SHARED(message_grad_tile, s, 26624);
+    const struct bi_edge_list &l = p.edges;
+    const int64_t i = block_x();
+    const int w = l.width, t = thread_id();
+    if (i >= bi_live_rows(l.counts, BI_AXIS_TOKENS, l.rows))
+        return;
+    const bool whole = whole_of(l, p.x, p.g, p.y, p.self);
+#pragma GCC unroll 1
+    for (int c0 = 0; c0 < w; c0 += CHANNELS) {
+        const int c = c0 + my_group() % 2 * HALF + thread_id() % ROW_LANES * 2;
+        V sum[NUMBERS], own[NUMBERS];
+        zero(sum);
+        load_atom(p.x, i, c, w, whole, own);
+        some_edges(l, i, [&](int e, int n) ALWAYS_INLINE {
+            const edge mine = show_edges(l, s.edges, e, n);
+            each_fourth(n, [&](int at, bool in) ALWAYS_INLINE {
+                const struct bi_edge_place d = place_of(l, s.edges, at);
+                V by = {};
+                if (in) {
+                    V from[NUMBERS];
+                    load_atom(p.g, s.edges.col[at], c, w, whole, from);
+                    by = add_part<V, 0>(sum, from, factor<V, false>(l, d, 0, c, whole), own) *
+                         factor<V, true>(l, d, 0, c, whole);
+                    by += add_part<V, 1>(sum + 1, from + 1, factor<V, false>(l, d, 1, c, whole),
+                                         own + 1) *
+                          factor<V, true>(l, d, 1, c, whole);
+                    by += add_part<V, 2>(sum + 4, from + 4, factor<V, false>(l, d, 2, c, whole),
+                                         own + 4) *
+                          factor<V, true>(l, d, 2, c, whole);
+                }
+                const float r = lanes_sum(total(by));
+                if (in && t % ROW_LANES == 0)
+                    s.by.of[my_group() % 2][0][at] = r;
+            });
+            barrier();
+            if (t < n) {
+                const float r = s.by.of[0][0][t] + s.by.of[1][0][t];
+                float *to = p.dvector + 3 * (int64_t)l.reverse[e + t];
+#pragma GCC unroll 3
+                for (int k = 0; k < 3; k++)
+                    to[k] = (c0 ? to[k] : 0.0f) - r * mine.u[k];
+            }
+        });
+        store_sums(s.sums, sum, my_group() / 2, c, c0, p.y, i, w, whole,
+                   [&](int k, int f)
+                       ALWAYS_INLINE { return own_share(p.self, p.g, i, k, f, w, whole); });
+    }
 }
+
+/* ---- forces: 32 threads to an atom ---- */
+
+enum { FORCE_NUMBERS = 12 };
+
+struct lane_sums {
+    double of[ROWS_PER_BLOCK][ROW_LANES][FORCE_NUMBERS];
+};
 
 KERNEL(edge_forces_f32, struct bi_edge_forces_params, ROW_THREADS, 2)
 {
+    SHARED(lane_sums, s, 24576);
     const struct bi_edge_list &l = p.edges;
-    const int64_t i = (int64_t)block_x() * ROW_THREADS + thread_id();
-    if (i >= bi_live_rows(l.counts, BI_AXIS_TOKENS, l.rows))
-        return;
-    double sum[12];
+    const int64_t i = my_row();
+    const int lane = thread_id() % ROW_LANES;
+    double(*rows)[FORCE_NUMBERS] = s.of[my_group()], sum[FORCE_NUMBERS];
+    const bool mine = i < bi_live_rows(l.counts, BI_AXIS_TOKENS, l.rows);
 #pragma GCC unroll 12
-    for (int k = 0; k < 12; k++)
+    for (int k = 0; k < FORCE_NUMBERS; k++)
         sum[k] = 0;
 #pragma GCC unroll 1
-    for (int e = l.start[i]; e < l.start[i + 1]; e++) {
+    for (int e = mine ? l.start[i] + lane : 0; mine && e < l.start[i + 1]; e += ROW_LANES) {
         const float *d = p.d + 3 * (int64_t)e, *back = p.d + 3 * (int64_t)l.reverse[e];
 #pragma GCC unroll 3
         for (int b = 0; b < 3; b++) {
@@ -393,6 +536,13 @@ KERNEL(edge_forces_f32, struct bi_edge_forces_params, ROW_THREADS, 2)
         }
     }
 #pragma GCC unroll 12
-    for (int k = 0; k < 12; k++)
-        p.y[12 * i + k] = (float)sum[k];
+    for (int k = 0; k < FORCE_NUMBERS; k++)
+        rows[lane][k] = sum[k];
+    barrier();
+    if (mine && lane < FORCE_NUMBERS) {
+        double all = 0;
+        for (int k = 0; k < ROW_LANES; k++)
+            all += rows[k][lane];
+        p.y[FORCE_NUMBERS * i + lane] = (float)all;
+    }
 }

@@ -67,14 +67,12 @@ struct bi_edge_place {
     float by[4], d[4];
 };
 
-static inline struct bi_edge_place bi_edge_place_of(float r, float cutoff, int32_t knots)
+static inline struct bi_edge_place bi_edge_place_at(int32_t knot, float x, float cutoff,
+                                                    int32_t knots)
 {
     struct bi_edge_place p;
-    const float per = (float)knots / cutoff, t = r * per;
-    p.knot = (int32_t)t;
-    if (p.knot > knots - 1)
-        p.knot = knots - 1;
-    const float x = t - (float)p.knot;
+    const float per = (float)knots / cutoff;
+    p.knot = knot;
     p.by[0] = 1.0f;
     p.by[1] = x;
     p.by[2] = x * x;
@@ -84,6 +82,15 @@ static inline struct bi_edge_place bi_edge_place_of(float r, float cutoff, int32
     p.d[2] = 2.0f * x * per;
     p.d[3] = 3.0f * x * x * per;
     return p;
+}
+
+static inline struct bi_edge_place bi_edge_place_of(float r, float cutoff, int32_t knots)
+{
+    const float per = (float)knots / cutoff, t = r * per;
+    int32_t knot = (int32_t)t;
+    if (knot > knots - 1)
+        knot = knots - 1;
+    return bi_edge_place_at(knot, t - (float)knot, cutoff, knots);
 }
 
 /* The five coordinates of u u^T, and the derivative by u of their product with g. */
