@@ -160,6 +160,35 @@ size_t bi_print_f32(char *dst, float x)
     return put_decimal(dst, negative, text + end, n, n + exponent);
 }
 
+/* Digits of x > 0 as m / 10^k, m of at most 15 digits, where it is one: then no other number of so
+ * few digits is nearer, and a division gives x exactly. Numbers that came from text mostly are.
+ * Returns how many, the last one not 0, and *point as put_decimal takes it; 0: x is none. */
+static int few_digits(double x, char digits[16], int *point)
+{
+    static const double ten[] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6, 1e7,
+                                 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14};
+    for (int k = 0; k < (int)(sizeof ten / sizeof *ten); k++) {
+        const double scaled = x * ten[k];
+        uint64_t m;
+        int n = 0, zeros = 0;
+        char reversed[16];
+        if (!(scaled < 999999999999999.0))
+            return 0;
+        m = (uint64_t)(scaled + 0.5);
+        if ((double)m / ten[k] != x)
+            continue;
+        for (; m % 10 == 0; m /= 10)
+            zeros++;
+        for (; m; m /= 10)
+            reversed[n++] = (char)('0' + m % 10);
+        for (int i = 0; i < n; i++)
+            digits[i] = reversed[n - 1 - i];
+        *point = n + zeros - k;
+        return n;
+    }
+    return 0;
+}
+
 size_t bi_print_f64(char *dst, double x)
 {
     union {
@@ -168,10 +197,14 @@ size_t bi_print_f64(char *dst, double x)
     } v = {.f = x};
     bool negative = v.u >> 63;
     uint64_t bits = v.u & INT64_MAX;
+    char few[16];
+    int n_few, point;
     if (bits >= 0x7FF0000000000000u)
         return put_word(dst, bits > 0x7FF0000000000000u ? "NaN" : negative ? "-inf" : "inf");
     if (!bits)
         return put_word(dst, negative ? "-0.0" : "0");
+    if ((n_few = few_digits(negative ? -x : x, few, &point)))
+        return put_decimal(dst, negative, few, n_few, point);
     for (int precision = 14;; precision++) {
         char text[64], digits[20];
         double back;

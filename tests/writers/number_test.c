@@ -91,6 +91,33 @@ static void prints_f64(void)
     CHECK_STR(text, "4.94065645841247e-324");
     bi_print_f64(text, 0.1 + 0.2);
     CHECK_STR(text, "0.30000000000000004");
+    bi_print_f64(text, -12.345678);
+    CHECK_STR(text, "-12.345678");
+    bi_print_f64(text, 123456789.012345);
+    CHECK_STR(text, "123456789.012345");
+    bi_print_f64(text, 1e-6);
+    CHECK_STR(text, "0.000001");
+    bi_print_f64(text, 1200);
+    CHECK_STR(text, "1200");
+    bi_print_f64(text, 1e15);
+    CHECK_STR(text, "1e+15");
+    for (int i = 0; i < 20000; i++) { /* what has few digits keeps them */
+        char want[BI_NUMBER_SIZE];
+        const int places = 1 + i % 9;
+        size_t n = (size_t)snprintf(want, sizeof want, "%llu.%0*llu",
+                                    (unsigned long long)(random_bits() % 99999), places,
+                                    (unsigned long long)(random_bits() % 1000000000));
+        const char *point = strchr(want, '.');
+        want[n = (size_t)(point - want) + 1 + (size_t)places] = '\0';
+        while (want[n - 1] == '0')
+            want[--n] = '\0';
+        if (want[n - 1] == '.')
+            want[--n] = '\0';
+        if (strtod(want, NULL) < 1e-6)
+            continue;
+        bi_print_f64(text, strtod(want, NULL));
+        CHECK_STR(text, want);
+    }
     for (int i = 0; i < 200000; i++) {
         union {
             uint64_t u;
