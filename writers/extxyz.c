@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "../base/number.h"
+#include "../base/team.h"
 #include "text.h"
 
 static void put_f64(struct bi_buf *out, double x)
@@ -70,11 +71,9 @@ static void put_comment(struct bi_buf *out, const struct bi_extxyz *f)
                   pbc[2] ? 'T' : 'F');
 }
 
-void bi_put_extxyz(struct bi_buf *out, const struct bi_extxyz *f)
+static void put_atoms(struct bi_buf *out, const struct bi_extxyz *f, size_t first, size_t end)
 {
-    bi_buf_printf(out, "%u\n", f->n);
-    put_comment(out, f);
-    for (size_t i = 0; i < f->n && !out->failed; i++) {
+    for (size_t i = first; i < end && !out->failed; i++) {
         bi_buf_puts(out, f->symbol(f->number[i]));
         for (size_t k = 3 * i; k < 3 * i + 3; k++) {
             bi_buf_putc(out, ' ');
@@ -90,4 +89,52 @@ void bi_put_extxyz(struct bi_buf *out, const struct bi_extxyz *f)
         }
         bi_buf_putc(out, '\n');
     }
+}
+
+enum { PIECE = 1024 }; /* atoms that a thread writes at a time */
+
+struct pieces {
+    const struct bi_extxyz *frame;
+    struct bi_buf *text; /* of each */
+};
+
+static void put_pieces(void *user, int thread, int64_t first, int64_t end)
+{
+    const struct pieces *p = user;
+    (void)thread;
+    for (int64_t i = first; i < end; i++) {
+        const size_t n = p->frame->n, from = (size_t)i * PIECE;
+        put_atoms(&p->text[i], p->frame, from, n - from < PIECE ? n : from + PIECE);
+    }
+}
+
+/* The atoms of a frame, in pieces that threads write side by side. */
+static void put_by_threads(struct bi_buf *out, const struct bi_extxyz *f)
+{
+    const size_t n = ((size_t)f->n + PIECE - 1) / PIECE;
+    struct pieces p = {f, bi_calloc(out->env, n, sizeof *p.text)};
+    if (!p.text) {
+        out->failed = true;
+        return;
+    }
+    for (size_t i = 0; i < n; i++)
+        p.text[i] = (struct bi_buf){.env = out->env};
+    bi_team_for(out->env, f->n_threads, (int64_t)n, 1, put_pieces, &p);
+    for (size_t i = 0; i < n; i++) {
+        out->failed = out->failed || p.text[i].failed;
+        if (!out->failed)
+            bi_buf_append(out, p.text[i].data, p.text[i].size);
+        bi_buf_free(&p.text[i]);
+    }
+    bi_free(out->env, p.text);
+}
+
+void bi_put_extxyz(struct bi_buf *out, const struct bi_extxyz *f)
+{
+    bi_buf_printf(out, "%u\n", f->n);
+    put_comment(out, f);
+    if (f->n_threads > 1 && f->n > PIECE && !out->failed)
+        put_by_threads(out, f);
+    else
+        put_atoms(out, f, 0, f->n);
 }

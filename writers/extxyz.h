@@ -19,9 +19,11 @@ struct bi_extxyz {
     bool has_energy, has_charge;
     const char *name; /* the word that tells the frame from others */
     const char *more; /* further words "key=value", put behind the others as they are */
+    int n_threads;    /* that share the work of many atoms, of out->env; 0 = 1 */
 };
 
-/* Appends a frame. Numbers read back to the same bits, forces as float32. */
+/* Appends a frame. Numbers read back to the same bits, forces as float32. The text does not depend
+ * on the number of threads. */
 void bi_put_extxyz(struct bi_buf *out, const struct bi_extxyz *frame);
 
 #endif

@@ -90,6 +90,7 @@ void bi_motion_write(const struct bi_motion *m, const char *name, bool momenta, 
                                     .has_energy = true,
                                     .has_charge = m->has_charge,
                                     .name = name,
-                                    .more = more};
+                                    .more = more,
+                                    .n_threads = m->n_threads};
     bi_put_extxyz(out, &frame);
 }

@@ -27,6 +27,7 @@ struct bi_motion {
     bool has_charge, has_stress;
     double energy, stress[9]; /* that belong to the forces */
     void *memory;             /* holds the arrays */
+    int n_threads;            /* that write a frame; 0 = 1 */
 };
 
 /* Fills energy, force and, where it can, stress. */

@@ -213,7 +213,10 @@ static int run_md(struct source *s, const struct bioinfer_md_params *p, const ch
     bi_random_start(&d.random, BI_RNG_NATIVE, p->seed, 0);
     if (!st && !(steps.atoms = bi_calloc(s->task->env, frame->n, sizeof *steps.atoms)))
         st = bi_fail(err, BIOINFER_NOMEM, "%u atoms", frame->n);
-    if (!st && !(st = bi_motion_open(&m, s->task->env, frame, err)))
+    if (!st)
+        st = bi_motion_open(&m, s->task->env, frame, err);
+    m.n_threads = s->task->model->ctx->n_threads;
+    if (!st)
         st = bi_trajectory_run(&t, path, p->resume != 0, &run, &m, err);
     bi_trajectory_close(&t);
     bi_motion_close(&m);
@@ -258,6 +261,7 @@ static int relax_one(struct source *s, const struct bi_relaxation *r, const stru
         result->relaxed = relaxed;
         result->energy = m.energy;
         result->largest = bi_motion_largest_force(&m);
+        m.n_threads = s->task->model->ctx->n_threads;
         snprintf(words, sizeof words, "relaxed=%c", relaxed ? 'T' : 'F');
         bi_motion_write(&m, frame->name, false, words, text);
     }

@@ -487,7 +487,8 @@ static int put_text(struct energy *e, const struct energy_unit *u, bool stress,
                                     .has_energy = true,
                                     .charge = a->charge,
                                     .has_charge = a->has_charge != 0,
-                                    .name = u->base.id};
+                                    .name = u->base.id,
+                                    .n_threads = e->task.model->ctx->n_threads};
     e->text.env = e->task.env;
     e->text.size = 0;
     e->text.failed = false; /* that an earlier frame had no memory */

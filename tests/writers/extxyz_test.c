@@ -1,6 +1,9 @@
 /* extxyz_test.c - frames that are written are read back to the same bits. */
 #include "../../writers/extxyz.h"
 
+#include <stdlib.h>
+
+#include "../../base/team.h"
 #include "../../loaders/atoms.h"
 #include "../../loaders/chem/molecule.h"
 #include "../test.h"
@@ -60,8 +63,36 @@ static void reads_back(void)
     bi_buf_free(&text);
 }
 
+/* The text is the same, whoever writes it. */
+static void threads_write_the_same(void)
+{
+    enum { N = 5000 };
+    struct bi_env env = bi_env_default();
+    struct bi_buf one = {.env = &env}, many = {.env = &env};
+    int32_t *number = calloc(N, sizeof *number);
+    double *x = calloc(3 * N, sizeof *x);
+    struct bi_extxyz frame = {
+        .n = N, .number = number, .symbol = symbol, .position = x, .momentum = x, .force = x};
+    for (int i = 0; i < N; i++) {
+        number[i] = 1 + i % 118;
+        for (int k = 0; k < 3; k++)
+            x[3 * i + k] = (i - N / 2) / (k ? 7.0 : 1000.0);
+    }
+    CHECK(!bi_team_new(&env.team, &env, NULL));
+    bi_put_extxyz(&one, &frame);
+    frame.n_threads = 4;
+    bi_put_extxyz(&many, &frame);
+    CHECK(one.size > N && one.size == many.size && !memcmp(one.data, many.data, one.size));
+    bi_buf_free(&one);
+    bi_buf_free(&many);
+    bi_team_free(&env.team);
+    free(number);
+    free(x);
+}
+
 int main(void)
 {
     TEST(reads_back);
+    TEST(threads_write_the_same);
     return test_report();
 }
