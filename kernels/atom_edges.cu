@@ -66,27 +66,24 @@ template <typename G, typename P> DEV int64_t add_up(block_sums &s, int64_t n, G
 
 /* ---- atom_cells ---- */
 
-KERNEL(atom_cells_f32, struct bi_atom_edges_params, ATOM_THREADS, 4)
+DEV void empty_cells(const struct bi_atom_edges_params &p, int64_t first, int64_t step)
 {
-    const int64_t b = my_atom();
-    if (b <= bi_edge_bins(&p))
+    for (int64_t b = first; b <= bi_edge_bins(&p); b += step)
         p.first[b] = 0;
 }
 
-KERNEL(then_atom_places_f32, struct bi_atom_edges_params, ATOM_THREADS, 2)
+DEV void place_atoms(const struct bi_atom_edges_params &p, int64_t first, int64_t step)
 {
-    const int64_t i = my_atom();
-    if (i >= bi_edge_atoms(&p))
-        return;
-    struct bi_atom_place at;
-    bi_atom_place_of(&p, i, &at);
-    at.slot = claim(p.first + at.bin + 1);
-    p.place[i] = at;
+    for (int64_t i = first; i < bi_edge_atoms(&p); i += step) {
+        struct bi_atom_place at;
+        bi_atom_place_of(&p, i, &at);
+        at.slot = claim(p.first + at.bin + 1);
+        p.place[i] = at;
+    }
 }
 
-KERNEL(then_atom_cells_first_f32, struct bi_atom_edges_params, ATOM_THREADS, 1)
+DEV void begin_cells(const struct bi_atom_edges_params &p, block_sums &s)
 {
-    SHARED(block_sums, s, 4096);
     int32_t *n = p.first + 1;
     add_up(
         s, bi_edge_bins(&p), [&](int64_t b) ALWAYS_INLINE { return n[b]; },
@@ -94,25 +91,68 @@ KERNEL(then_atom_cells_first_f32, struct bi_atom_edges_params, ATOM_THREADS, 1)
 }
 
 /* Atoms by cell, those of a cell as they came. */
-KERNEL(then_atom_cells_fill_f32, struct bi_atom_edges_params, ATOM_THREADS, 4)
+DEV void fill_cells(const struct bi_atom_edges_params &p, int64_t first, int64_t step)
 {
-    const int64_t i = my_atom();
-    if (i < bi_edge_atoms(&p))
+    for (int64_t i = first; i < bi_edge_atoms(&p); i += step)
         p.work[p.first[p.place[i].bin] + p.place[i].slot] = (int32_t)i;
 }
 
 /* Atoms by cell, those of a cell by number. */
+DEV void sort_cells(const struct bi_atom_edges_params &p, int64_t first, int64_t step)
+{
+    for (int64_t i = first; i < bi_edge_atoms(&p); i += step) {
+        const int begin = p.first[p.place[i].bin], end = p.first[p.place[i].bin + 1];
+        int before = 0;
+        for (int k = begin; k < end; k++)
+            before += p.work[k] < i;
+        p.order[begin + before] = (int32_t)i;
+        p.place[i].slot = before;
+    }
+}
+
+/* The five that follow, by one block. */
+KERNEL(atom_cells_few_f32, struct bi_atom_edges_params, ATOM_THREADS, 1)
+{
+    SHARED(block_sums, s, 4096);
+    const int t = thread_id();
+    empty_cells(p, t, ATOM_THREADS);
+    barrier();
+    place_atoms(p, t, ATOM_THREADS);
+    barrier();
+    begin_cells(p, s);
+    barrier();
+    fill_cells(p, t, ATOM_THREADS);
+    barrier();
+    sort_cells(p, t, ATOM_THREADS);
+}
+
+/* Each thread of the grids has one number: a step that leads behind all of them. */
+static const int64_t once = (int64_t)1 << 40;
+
+KERNEL(atom_cells_f32, struct bi_atom_edges_params, ATOM_THREADS, 4)
+{
+    empty_cells(p, my_atom(), once);
+}
+
+KERNEL(then_atom_places_f32, struct bi_atom_edges_params, ATOM_THREADS, 2)
+{
+    place_atoms(p, my_atom(), once);
+}
+
+KERNEL(then_atom_cells_first_f32, struct bi_atom_edges_params, ATOM_THREADS, 1)
+{
+    SHARED(block_sums, s, 4096);
+    begin_cells(p, s);
+}
+
+KERNEL(then_atom_cells_fill_f32, struct bi_atom_edges_params, ATOM_THREADS, 4)
+{
+    fill_cells(p, my_atom(), once);
+}
+
 KERNEL(then_atom_cells_sort_f32, struct bi_atom_edges_params, ATOM_THREADS, 4)
 {
-    const int64_t i = my_atom();
-    if (i >= bi_edge_atoms(&p))
-        return;
-    const int first = p.first[p.place[i].bin], end = p.first[p.place[i].bin + 1];
-    int before = 0;
-    for (int k = first; k < end; k++)
-        before += p.work[k] < i;
-    p.order[first + before] = (int32_t)i;
-    p.place[i].slot = before;
+    sort_cells(p, my_atom(), once);
 }
 
 /* ---- edge_count ---- */
@@ -183,11 +223,8 @@ KERNEL(edge_start_f32, struct bi_atom_edges_params, ATOM_THREADS, 1)
 /* ---- edge_list ---- */
 
 /* Keys of an atom's edges as they are found, share by share. */
-KERNEL(edge_list_f32, struct bi_atom_edges_params, ROW_THREADS, 2)
+DEV void list_keys(const struct bi_atom_edges_params &p, int64_t i)
 {
-    const int64_t i = my_row();
-    if (i >= bi_edge_atoms(&p))
-        return;
     const int32_t *found = p.found + i * BI_EDGE_SHARES;
     const int end = p.start[i + 1];
     int e = p.start[i];
@@ -200,11 +237,8 @@ KERNEL(edge_list_f32, struct bi_atom_edges_params, ROW_THREADS, 2)
 }
 
 /* Each to its place: behind the lesser ones of the row. */
-KERNEL(then_edge_list_sort_f32, struct bi_atom_edges_params, ROW_THREADS, 2)
+DEV void sort_keys(const struct bi_atom_edges_params &p, int64_t i)
 {
-    const int64_t i = my_row();
-    if (i >= bi_edge_atoms(&p))
-        return;
     const int first = p.start[i], end = p.start[i + 1];
     for (int e = first + thread_id() % BI_EDGE_SHARES; e < end; e += BI_EDGE_SHARES) {
         const u64 key = p.loose[e];
@@ -213,6 +247,17 @@ KERNEL(then_edge_list_sort_f32, struct bi_atom_edges_params, ROW_THREADS, 2)
             before += p.loose[k] < key;
         bi_edge_put(&p, i, first + before, key);
     }
+}
+
+KERNEL(edge_list_f32, struct bi_atom_edges_params, ROW_THREADS, 2)
+{
+    const int64_t i = my_row();
+    const bool mine = i < bi_edge_atoms(&p);
+    if (mine)
+        list_keys(p, i);
+    barrier(); /* the keys of an atom are seen by all threads that share it */
+    if (mine)
+        sort_keys(p, i);
 }
 
 /* ---- edge_reverse ---- */
