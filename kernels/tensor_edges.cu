@@ -63,7 +63,7 @@ DEV edge show_edges(const struct bi_edge_list &l, near_edges &s, int e, int n)
 {
     const int t = thread_id();
     edge d = {};
-    barrier(); /* those before may still be read */
+    barrier(); /* the last ones may still be read */
     if (t < n) {
         const float *v = l.vector + 3 * (int64_t)(e + t);
         d.r = __builtin_sqrtf(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
@@ -404,7 +404,7 @@ template <typename V, int K> DEV V add_part(V *sum, const V *from, const V &g, c
     return dot;
 }
 
-/* What number k of an atom has of itself, in channels f ... */
+/* The share of an atom itself in its number k, in channels f ... */
 DEV f32x4 own_share(const float *self, const float *const x[3], int64_t i, int k, int f, int width,
                     bool whole)
 {

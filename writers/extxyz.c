@@ -95,7 +95,7 @@ enum { PIECE = 1024 }; /* atoms that a thread writes at a time */
 
 struct pieces {
     const struct bi_extxyz *frame;
-    struct bi_buf *text; /* of each */
+    struct bi_buf *text; /* a buffer for each piece */
 };
 
 static void put_pieces(void *user, int thread, int64_t first, int64_t end)

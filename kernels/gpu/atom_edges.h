@@ -1,8 +1,8 @@
 /* atom_edges.h - GPU entries of kernels/atom_edges.h, and their grids.
  *
- * Positions and distances are f64, vectors f32, all else is whole numbers. atom_cells_few_f32 is one
- * block, for few atoms; atom_cells_f32 is the first of several parts, and the others, "then_...",
- * follow it. */
+ * Positions and distances are f64, vectors f32, all else is whole numbers. atom_cells_few_f32 is
+ * one block, for few atoms; atom_cells_f32 is the first of several parts, and the others,
+ * "then_...", follow it. */
 #ifndef BI_GPU_ATOM_EDGES_ENTRIES_H
 #define BI_GPU_ATOM_EDGES_ENTRIES_H
 

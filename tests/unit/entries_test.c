@@ -265,6 +265,8 @@ static void mark_launches(bool *reached)
                 .head_dim = width, .table = variant & 8 ? room : NULL};
         } else if (!strcmp(op, "multiquery")) {
             ((struct bi_multiquery_params *)l.params)->cap = variant % 2 ? 5 : 0;
+        } else if (!strcmp(op, "atom_cells")) {
+            ((struct bi_atom_edges_params *)l.params)->rows = variant % 2 ? 64 : 1 << 20;
         } else if (!strncmp(op, "align", 5)) {
             continue; /* of no graph */
         }

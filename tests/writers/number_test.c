@@ -101,7 +101,7 @@ static void prints_f64(void)
     CHECK_STR(text, "1200");
     bi_print_f64(text, 1e15);
     CHECK_STR(text, "1e+15");
-    for (int i = 0; i < 20000; i++) { /* what has few digits keeps them */
+    for (int i = 0; i < 20000; i++) { /* few digits stay as they are */
         char want[BI_NUMBER_SIZE];
         const int places = 1 + i % 9;
         size_t n = (size_t)snprintf(want, sizeof want, "%llu.%0*llu",
