@@ -10,12 +10,20 @@ struct bi_pair_span {
     int32_t w_begin, w_end; /* rows of w and of x */
 };
 
-enum { BI_PAIR_SPAN_WIDTH = sizeof(struct bi_pair_span) / sizeof(int32_t) };
+/* A sample is computed in shares, which know nothing of each other: row j of w belongs to share
+ * (j - w_begin) % BI_PAIR_SHARES. y has a column for the sum of each share, then one for its number
+ * of pairs. */
+enum {
+    BI_PAIR_SPAN_WIDTH = sizeof(struct bi_pair_span) / sizeof(int32_t),
+    BI_PAIR_SHARES = 8,
+    BI_PAIR_WIDTH = 2 * BI_PAIR_SHARES
+};
 
 /* u [A, width]; row [A]: the row of x where the point of a row of u is, -1 = it counts for nothing;
- * w [T, width], x [T, 3], span [n_samples]. y [n_samples, 2]: the sum of u[i] . w[j] over all i and
- * j of a sample's span with |x[row[i]] - x[j]| < cutoff, and how many such pairs there are. Squares
- * of distances are in double, so that every device finds the same pairs. */
+ * w [T, width], x [T, 3], span [n_samples]. y [n_samples, BI_PAIR_WIDTH]: by shares, the sum of
+ * u[i] . w[j] over all i and j of a sample's span with |x[row[i]] - x[j]| < cutoff, and how many
+ * such pairs there are. Squares of distances are in double, so that every device finds the same
+ * pairs. */
 struct bi_pair_energy_params {
     const struct bi_counts *counts;
     const float *u, *w, *x;

@@ -63,7 +63,8 @@ struct bi_affinity_shape {
     int32_t degree;                         /* columns of lists of bonds */
 };
 
-/* Output of the graph: kind of bi_output(), float32 [n_complexes, 2]: the energy, and the pairs. */
+/* Output of the graph: kind of bi_output(), float32 [n_complexes, 2 n], n at least 1: shares that
+ * add up to the energy, and shares of the number of pairs. */
 enum { BI_AFFINITY_ENERGY = 1 };
 
 struct bi_affinity_def {

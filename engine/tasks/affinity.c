@@ -465,13 +465,20 @@ static int affinity_collect(struct bioinfer_task *t, struct bi_item *item,
                             const struct bi_batch_place *place, struct bioinfer_error *err)
 {
     struct affinity_unit *u = (struct affinity_unit *)item->unit;
+    const struct bi_graph *g = place->slot->plan->graph;
+    const int64_t n_shares = g->values[g->outputs[0].value].shape[1] / 2;
+    double energy = 0, n_pairs = 0;
     int64_t ld;
-    const float *y = bi_batch_output(place, &place->slot->plan->graph->outputs[0], &ld);
+    const float *y = bi_batch_output(place, &g->outputs[0], &ld);
     (void)t;
     y += place->index * ld;
-    u->energy = y[0];
-    u->n_pairs = (int64_t)lroundf(y[1]);
-    return isfinite(y[0]) ? 0 : bi_fail(err, BIOINFER_NONFINITE, "the energy is not finite");
+    for (int64_t i = 0; i < n_shares; i++) {
+        energy += (double)y[i];
+        n_pairs += (double)y[n_shares + i];
+    }
+    u->energy = (float)energy;
+    u->n_pairs = (int64_t)lround(n_pairs);
+    return isfinite(u->energy) ? 0 : bi_fail(err, BIOINFER_NONFINITE, "the energy is not finite");
 }
 
 static int affinity_result(struct bioinfer_task *t, struct bi_unit *unit,

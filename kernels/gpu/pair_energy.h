@@ -1,4 +1,4 @@
-/* pair_energy.h - GPU entries of kernels/pair_energy.h, and their grids.
+/* pair_energy.h - GPU entries of kernels/pair_energy.h, and their grids: a block to a share.
  *
  * All arrays are f32, and distances and sums over threads are in double. */
 #ifndef BI_GPU_PAIR_ENERGY_ENTRIES_H
@@ -7,7 +7,7 @@
 #include "../pair_energy.h"
 #include "grid.h"
 
-BI_GPU_NUMBERS_GRID(pair_energy, p->samples * 256)
+BI_GPU_NUMBERS_GRID(pair_energy, p->samples *BI_PAIR_SHARES * 256)
 
 /* clang-format off */
 #define BI_GPU_ENTRIES_pair_energy(E) \

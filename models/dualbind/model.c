@@ -514,7 +514,7 @@ static bi_value_id layer(const struct builder *b, int32_t width)
     return bi_layernorm(g, bi_add(g, o, h), weight(b, P_NORM2), weight(b, P_NORM2_B), norm_eps);
 }
 
-/* [n_complexes, 2] of one member. The mean over the frames is taken of all tokens for w and once
+/* The shares of one member. The mean over the frames is taken of all tokens for w and once
  * more, of the ligand's atoms alone, for u: each mean then has one reader, a product. */
 static bi_value_id energy(const struct builder *b, int32_t width)
 {

@@ -30,16 +30,18 @@ static void cases(struct ck *ck)
         p.u = ck_graph_floats(&g, (int64_t)n * p.ldu, 0.1);
         p.w = ck_graph_floats(&g, (int64_t)n * p.ldw, 0.1);
         p.x = ck_graph_floats(&g, 3 * (int64_t)n, 8);
-        p.y = ck_graph_zeros(&g, 2 * (int64_t)n_samples + 2);
-        ck_check_fixed(ck, &(struct ck_fixed){
-                               .entry = "pair_energy",
-                               .reference = bi_op_pair_energy.reference,
-                               .params = &p,
-                               .params_size = sizeof p,
-                               .absolute = 2e-4,
-                               .relative = 1e-5,
-                               .note = "random",
-                               .arrays = {{offsetof(T, y), 8 * (size_t)n_samples, CK_FIXED_F32}}});
+        p.y = ck_graph_zeros(&g, BI_PAIR_WIDTH * (int64_t)n_samples + 2);
+        ck_check_fixed(
+            ck, &(struct ck_fixed){
+                    .entry = "pair_energy",
+                    .reference = bi_op_pair_energy.reference,
+                    .params = &p,
+                    .params_size = sizeof p,
+                    .absolute = 2e-4,
+                    .relative = 1e-5,
+                    .note = "random",
+                    .arrays = {{offsetof(T, y), BI_PAIR_WIDTH * sizeof(float) * (size_t)n_samples,
+                                CK_FIXED_F32}}});
         ck_graph_free(&g);
     }
 }

@@ -1,5 +1,6 @@
 /* pair_energy.c - pair_energy: products of rows of two sets of points, over pairs within a cutoff.
- *   u [A, D], row [A] i32, w [T, D], x [T, 3], span [S, 4] i32 -> [S, 2]: the sum, the pairs
+ *   u [A, D], row [A] i32, w [T, D], x [T, 3], span [S, 4] i32 -> [S, 2 * 8]: the sums of eight
+ *   shares, then their pairs
  * cutoff: in the unit of x. kernels/pair_energy.h says what is computed. */
 #include <string.h>
 
@@ -22,7 +23,7 @@ static int pair_energy_infer(struct bi_graph *g, struct bi_node *node, struct bi
         st = bi_fail(err, BIOINFER_INTERNAL, "pair_energy: span %s, expected int32 of samples",
                      bi_shape_text(span).text);
     if (!st)
-        bi_out_shape(g, node, 0, BI_AXIS_SAMPLES, 2, (int64_t[]){span->shape[0], 2});
+        bi_out_shape(g, node, 0, BI_AXIS_SAMPLES, 2, (int64_t[]){span->shape[0], BI_PAIR_WIDTH});
     return st;
 }
 
@@ -36,24 +37,33 @@ static void pair_energy_launch(const struct bi_graph *g, const struct bi_node *n
               .cutoff = BI_ATTR(node, pair_energy)->cutoff);
 }
 
+/* Gives the sum and the pairs of one share. */
+static void add_share(const struct bi_pair_energy_params *p, const struct bi_pair_span *span,
+                      int share, double *sum, double *n)
+{
+    *sum = *n = 0;
+    for (int64_t j = span->w_begin + share; j < span->w_end; j += BI_PAIR_SHARES)
+        for (int64_t i = span->u_begin; i < span->u_end; i++) {
+            const float *xi = p->x + 3 * (int64_t)p->row[i];
+            if (p->row[i] < 0 || !bi_pair_is_near(xi, p->x + 3 * j, (double)p->cutoff))
+                continue;
+            for (int32_t c = 0; c < p->width; c++)
+                *sum += (double)p->u[i * p->ldu + c] * (double)p->w[j * p->ldw + c];
+            ++*n;
+        }
+}
+
 static void pair_energy_reference(const void *params)
 {
     const struct bi_pair_energy_params *p = params;
-    for (int32_t s = 0; s < p->counts->n_samples; s++) {
-        const struct bi_pair_span *span = &p->span[s];
-        double sum = 0, n = 0;
-        for (int64_t i = span->u_begin; i < span->u_end; i++)
-            for (int64_t j = span->w_begin; p->row[i] >= 0 && j < span->w_end; j++) {
-                const float *xi = p->x + 3 * (int64_t)p->row[i];
-                if (!bi_pair_is_near(xi, p->x + 3 * j, (double)p->cutoff))
-                    continue;
-                for (int32_t c = 0; c < p->width; c++)
-                    sum += (double)p->u[i * p->ldu + c] * (double)p->w[j * p->ldw + c];
-                n++;
-            }
-        p->y[2 * s] = (float)sum;
-        p->y[2 * s + 1] = (float)n;
-    }
+    for (int32_t s = 0; s < p->counts->n_samples; s++)
+        for (int share = 0; share < BI_PAIR_SHARES; share++) {
+            float *y = p->y + BI_PAIR_WIDTH * s + share;
+            double sum, n;
+            add_share(p, &p->span[s], share, &sum, &n);
+            y[0] = (float)sum;
+            y[BI_PAIR_SHARES] = (float)n;
+        }
 }
 
 static void pair_energy_cost(const struct bi_graph *g, const struct bi_node *node, double *flops,
