@@ -5,15 +5,20 @@
  * is packed, and its atoms computed, once a batch. The family says what a receptor and a complex
  * are (models/affinity.h); their places in a batch are decided here.
  *
- * Sections: molecules in, receptors, units, batches, results, life. */
+ * Sections: molecules in, receptors, molecules, units, batches, results, life. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "../../base/team.h"
 #include "../../models/affinity.h"
 #include "task.h"
 
 enum { FRAMES = BI_FRAMES_OF_TOKEN, DEFAULT_POCKET = 50 };
+
+/* Records that are read ahead for the threads to share: so many for each thread, at most so many,
+ * of so many bytes. */
+enum { AHEAD_OF_THREAD = 8, MOST_AHEAD = 256, TEXT_AHEAD = 4 << 20 };
 
 /* A receptor, held by the units that use it, by the task while it may be asked for again, and by
  * the parameters. */
@@ -35,6 +40,16 @@ struct affinity_unit {
     int64_t n_pairs;
 };
 
+/* A record that is read ahead, and the complex that a thread made of it. */
+struct ahead {
+    struct bioinfer_record record; /* texts of it are copies, in `text` */
+    char *text;
+    size_t cap_text;
+    struct receptor *receptor;
+    struct bi_complex complex;
+    struct bioinfer_error why; /* why.status not 0: there is no complex */
+};
+
 /* The graph of a recipe is made from these. */
 struct graph {
     const struct bi_model *model;
@@ -45,9 +60,14 @@ struct affinity {
     struct bioinfer_task task;
     const struct bi_affinity_def *def;
     struct bi_affinity_options options;
-    struct receptor *fixed;  /* that of the parameters; NULL = records name theirs */
-    struct receptor *latest; /* the one that the record before named */
-    struct bi_molecule molecule;
+    struct receptor *fixed;        /* that of the parameters; NULL = records name theirs */
+    struct receptor *latest;       /* the one that the record before named */
+    struct bi_molecule *molecules; /* one for each thread */
+    int n_threads;
+    struct ahead *ahead; /* records ahead[next_ahead, n_ahead) are read and not handed out */
+    size_t n_ahead, next_ahead, cap_ahead;
+    int source_status; /* that of the source behind them; 1: it is to be asked */
+    struct bioinfer_error source_error;
     struct graph graph;
     char *no_rules;
     int32_t part_row; /* where the part of the item that is packed begins */
@@ -210,46 +230,139 @@ static int find_receptor(struct affinity *a, const struct bioinfer_record *recor
     return 0;
 }
 
+/* ---- molecules ---- */
+
+/* Parses the molecule of a record; a failure is the record's. */
+static int parse(const struct bi_env *env, const struct bioinfer_record *r, struct bi_molecule *mol,
+                 struct bioinfer_error *why)
+{
+    struct bi_molecules *in = NULL;
+    const char *name = r->file ? r->file : r->id;
+    int st = bi_molecules_open_memory(&in, env, name, r->sequence, r->length, why);
+    if (!st) {
+        bi_molecules_begin_at(in, r->number ? r->number - 1 : 0, r->line ? r->line - 1 : 0);
+        st = bi_molecules_next(in, mol, why);
+        if (!st)
+            st = bi_fail(why, BIOINFER_EMPTY, "%s: record %llu, line %llu: no molecule", name,
+                         (unsigned long long)r->number, (unsigned long long)r->line);
+        else if (st > 0 && (st = mol->status))
+            memcpy(why->text, mol->message, sizeof why->text);
+    }
+    bi_molecules_close(&in);
+    return st;
+}
+
+static int join(const struct affinity *a, struct ahead *r, struct bi_molecule *mol)
+{
+    const struct bioinfer_record *of = &r->record;
+    struct bioinfer_error own = {0};
+    int st = parse(a->task.env, of, mol, &r->why);
+    if (st)
+        return st;
+    r->complex.env = a->task.env;
+    if ((st = a->def->join(&r->complex, &r->receptor->of, mol, &a->options, &own)))
+        bi_fail(&r->why, st, "%s: record %llu, line %llu: %s", of->file ? of->file : of->id,
+                (unsigned long long)(of->number ? of->number : 1),
+                (unsigned long long)(of->line ? of->line : 1), own.text);
+    return st;
+}
+
+/* Makes the complexes of records [first, end); bi_team_for() calls it. */
+static void join_some(void *user, int thread, int64_t first, int64_t end)
+{
+    struct affinity *a = user;
+    for (int64_t i = first; i < end; i++)
+        if (!a->ahead[i].why.status)
+            a->ahead[i].why.status = join(a, &a->ahead[i], &a->molecules[thread]);
+}
+
+/* Copies a text of a record behind those that are there; NULL stays NULL. */
+static const char *keep(struct ahead *r, size_t *used, const char *text, size_t n)
+{
+    char *copy = r->text + *used;
+    if (!text)
+        return NULL;
+    memcpy(copy, text, n);
+    copy[n] = '\0';
+    *used += n + 1;
+    return copy;
+}
+
+/* Keeps a record, whose texts the source may overwrite. */
+static int keep_record(const struct affinity *a, struct ahead *r, const struct bioinfer_record *of,
+                       struct bioinfer_error *err)
+{
+    const size_t n_id = strlen(of->id), n_file = of->file ? strlen(of->file) : 0;
+    const size_t n_message = of->status ? strlen(of->message) : 0;
+    const size_t n = of->status ? 0 : of->length;
+    size_t used = 0;
+    if (!bi_grow(a->task.env, &r->text, &r->cap_text, n + n_id + n_file + n_message + 4, 1))
+        return bi_fail(err, BIOINFER_NOMEM, "record '%.60s' of %zu bytes", of->id, n);
+    r->record = *of;
+    r->record.id = keep(r, &used, of->id, n_id);
+    r->record.file = keep(r, &used, of->file, n_file);
+    r->record.sequence = keep(r, &used, of->sequence, n);
+    r->why = (struct bioinfer_error){.status = of->status};
+    if (of->status)
+        snprintf(r->why.text, sizeof r->why.text, "%s", of->message);
+    return 0;
+}
+
+/* Reads one record behind those that are read ahead: 1, or what the source gave. */
+static int read_ahead(struct affinity *a, struct bioinfer_error *err)
+{
+    struct bioinfer_record record = {0};
+    struct ahead *r;
+    const size_t cap = a->cap_ahead;
+    int st;
+    if (!bi_grow(a->task.env, &a->ahead, &a->cap_ahead, a->n_ahead + 1, sizeof *a->ahead))
+        return bi_fail(err, BIOINFER_NOMEM, "%zu records", a->n_ahead + 1);
+    memset(a->ahead + cap, 0, (a->cap_ahead - cap) * sizeof *a->ahead);
+    if ((st = a->task.source(a->task.source_user, &record, err)) != 1)
+        return st;
+    r = &a->ahead[a->n_ahead];
+    if ((st = keep_record(a, r, &record, err)) ||
+        (!record.status && (st = find_receptor(a, &record, &r->receptor, err))))
+        return st;
+    if (!r->why.status && !r->receptor)
+        r->why.status = bi_fail(&r->why, BIOINFER_INVALID, "no receptor is given");
+    else if (!r->why.status && (r->why.status = r->receptor->status))
+        memcpy(r->why.text, r->receptor->message, sizeof r->receptor->message);
+    a->n_ahead++;
+    return 1;
+}
+
+/* Reads records ahead, and has all threads make their complexes. */
+static void fill_ahead(struct affinity *a)
+{
+    const size_t most = (size_t)a->n_threads * AHEAD_OF_THREAD;
+    size_t n_bytes = 0;
+    a->n_ahead = a->next_ahead = 0;
+    while (a->source_status == 1 && n_bytes < TEXT_AHEAD && a->n_ahead < MOST_AHEAD &&
+           a->n_ahead < (a->n_threads > 1 ? most : 1)) {
+        a->source_status = read_ahead(a, &a->source_error);
+        n_bytes += a->source_status == 1 ? a->ahead[a->n_ahead - 1].record.length : 0;
+    }
+    bi_team_for(a->task.env, a->n_threads, (int64_t)a->n_ahead, 1, join_some, a);
+}
+
+/* Forgets records that were not handed out. */
+static void drop_ahead(struct affinity *a)
+{
+    for (size_t i = 0; i < a->cap_ahead; i++) {
+        release(a->task.env, &a->ahead[i].receptor);
+        bi_complex_free(&a->ahead[i].complex);
+    }
+    a->n_ahead = a->next_ahead = 0;
+    a->source_status = 1;
+}
+
 /* ---- units ---- */
 
 /* Columns of lists of bonds, so that few graphs are made. */
 static int32_t degree_class(int32_t degree)
 {
     return degree <= 4 ? 4 : degree <= 8 ? 8 : BI_MOL_MAX_NEIGHBOURS;
-}
-
-/* Parses the molecule of a record into a->molecule; a failure is the record's. */
-static int parse(struct affinity *a, const struct bioinfer_record *r, struct bioinfer_error *why)
-{
-    struct bi_molecules *in = NULL;
-    const char *name = r->file ? r->file : r->id;
-    int st = bi_molecules_open_memory(&in, a->task.env, name, r->sequence, r->length, why);
-    if (!st) {
-        bi_molecules_begin_at(in, r->number ? r->number - 1 : 0, r->line ? r->line - 1 : 0);
-        st = bi_molecules_next(in, &a->molecule, why);
-        if (!st)
-            st = bi_fail(why, BIOINFER_EMPTY, "%s: record %llu, line %llu: no molecule", name,
-                         (unsigned long long)r->number, (unsigned long long)r->line);
-        else if (st > 0 && (st = a->molecule.status))
-            memcpy(why->text, a->molecule.message, sizeof why->text);
-    }
-    bi_molecules_close(&in);
-    return st;
-}
-
-static int join(struct affinity *a, struct affinity_unit *u, const struct bioinfer_record *r,
-                struct bioinfer_error *why)
-{
-    struct bioinfer_error own = {0};
-    int st = parse(a, r, why);
-    if (st)
-        return st;
-    u->complex.env = a->task.env;
-    if ((st = a->def->join(&u->complex, &u->receptor->of, &a->molecule, &a->options, &own)))
-        bi_fail(why, st, "%s: record %llu, line %llu: %s", r->file ? r->file : r->id,
-                (unsigned long long)(r->number ? r->number : 1),
-                (unsigned long long)(r->line ? r->line : 1), own.text);
-    return st;
 }
 
 /* The item of a unit whose complex is made. */
@@ -277,33 +390,26 @@ static int affinity_read(struct bioinfer_task *t, struct bi_unit *unit, struct b
 {
     struct affinity *a = (struct affinity *)t;
     struct affinity_unit *u = (struct affinity_unit *)unit;
-    struct bioinfer_record r = {0};
-    struct bioinfer_error why = {0};
-    int st = t->source(t->source_user, &r, err);
-    if (st != 1)
-        return st;
-    u->ordinal = r.ordinal;
-    if (!(unit->id = bi_strdup(t->env, r.id)))
+    struct ahead *r;
+    if (a->next_ahead == a->n_ahead)
+        fill_ahead(a);
+    if (a->next_ahead == a->n_ahead) { /* the source's status behind them holds once */
+        const int st = a->source_status;
+        a->source_status = 1;
+        return st < 0 ? bi_fail(err, st, "%s", a->source_error.text) : st;
+    }
+    r = &a->ahead[a->next_ahead++];
+    u->ordinal = r->record.ordinal;
+    u->receptor = r->receptor;
+    u->complex = r->complex;
+    r->receptor = NULL;
+    r->complex = (struct bi_complex){0};
+    if (!(unit->id = bi_strdup(t->env, r->record.id)))
         return bi_fail(err, BIOINFER_NOMEM, "record");
-    if (r.status) {
-        bi_unit_fail(t->env, unit, r.status, r.message);
-        return 1;
-    }
-    if ((st = find_receptor(a, &r, &u->receptor, err)))
-        return st;
-    if (!u->receptor) {
-        bi_unit_fail(t->env, unit, BIOINFER_INVALID, "no receptor is given");
-        return 1;
-    }
-    if (u->receptor->status) {
-        bi_unit_fail(t->env, unit, u->receptor->status, u->receptor->message);
-        return 1;
-    }
-    st = join(a, u, &r, &why);
-    if (st == BIOINFER_NOMEM)
-        return bi_fail(err, st, "%s", why.text);
-    if (st)
-        bi_unit_fail(t->env, unit, st, why.text);
+    if (r->why.status == BIOINFER_NOMEM)
+        return bi_fail(err, BIOINFER_NOMEM, "%s", r->why.text);
+    if (r->why.status)
+        bi_unit_fail(t->env, unit, r->why.status, r->why.text);
     else
         make_item(u);
     return 1;
@@ -367,6 +473,7 @@ static void fill_tokens(const struct affinity *a, const struct bi_complex *c,
                         const struct bi_batch_place *place)
 {
     const int32_t first = place->at.n_sampled, n = c->n_tokens;
+    const int32_t first_row = row_of_frame(c, place, 0, 0);
     int32_t *row = bi_batch_input(place, "row"), *code = bi_batch_input(place, "code");
     int32_t *start = bi_batch_input(place, "start"), *sets = bi_batch_input(place, "sets");
     int32_t(*frame_rows)[FRAMES] = bi_batch_input(place, "frame_rows");
@@ -374,12 +481,13 @@ static void fill_tokens(const struct affinity *a, const struct bi_complex *c,
         row[first + i] = a->part_row + c->row[i];
     for (int32_t f = 0; f < FRAMES; f++) {
         const int32_t base = row_of_frame(c, place, f, 0);
-        for (int32_t i = 0; i < n; i++) {
+        for (int32_t i = 0; i < n; i++)
             code[base + i] = FRAMES * (first + i) + f;
-            frame_rows[first + i][f] = base + i;
-        }
         start[FRAMES * place->index + f] = base;
     }
+    for (int32_t i = 0; i < n; i++) /* eight numbers side by side are stored at once */
+        for (int32_t f = 0; f < FRAMES; f++)
+            frame_rows[first + i][f] = first_row + f * n + i;
     sets[place->index] = first;
     if (place->index + 1 < place->n_items)
         return;
@@ -527,6 +635,7 @@ static struct bi_counts affinity_one(const struct bioinfer_task *t, int64_t n_re
 static void affinity_end(struct bioinfer_task *t)
 {
     struct affinity *a = (struct affinity *)t;
+    drop_ahead(a);
     release(t->env, &a->latest);
 }
 
@@ -535,8 +644,13 @@ static void affinity_free(struct bioinfer_task *t)
     struct affinity *a = (struct affinity *)t;
     release(t->env, &a->latest);
     release(t->env, &a->fixed);
-    if (a->molecule.env)
-        bi_molecule_free(&a->molecule);
+    drop_ahead(a);
+    for (size_t i = 0; i < a->cap_ahead; i++)
+        bi_free(t->env, a->ahead[i].text);
+    bi_free(t->env, a->ahead);
+    for (int i = 0; a->molecules && i < a->n_threads; i++)
+        bi_molecule_free(&a->molecules[i]);
+    bi_free(t->env, a->molecules);
     bi_free(t->env, a->no_rules);
 }
 
@@ -578,6 +692,10 @@ static int open_affinity(struct affinity *a, const struct bioinfer_affinity_para
         return st;
     if (p.pocket < 0)
         return bi_fail(err, BIOINFER_INVALID, "affinity: a pocket of %d residues", p.pocket);
+    a->source_status = 1;
+    a->n_threads = a->task.ctx->n_threads;
+    if (!(a->molecules = bi_calloc(a->task.env, (size_t)a->n_threads, sizeof *a->molecules)))
+        return bi_fail(err, BIOINFER_NOMEM, "affinity: %d threads", a->n_threads);
     a->options.n_pocket = p.pocket ? p.pocket : DEFAULT_POCKET;
     a->options.drop_unknown = p.drop_unknown != 0;
     if (p.no_rules && !(a->no_rules = bi_strdup(a->task.env, p.no_rules)))

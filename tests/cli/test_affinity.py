@@ -524,6 +524,31 @@ class Screens(unittest.TestCase):
                                 key=lambda row: (float(row["energy"]), int(row["record"])))
                 self.assertEqual(rows_of(read(os.path.join(folder, "s.top.tsv"))), ranked[:4])
 
+    def test_threads_share_molecules(self):
+        """Molecules are read ahead and shared by threads: rows keep their order and bytes, and a
+        file that ends in the middle of gzip gives the rows in front of that."""
+        poses = records(golden("poses.sdf"))
+        text = "".join("".join(poses) + "broken %d\n\n\nnothing\n$$$$\n" % k for k in range(12))
+        alone, _ = run("dualbind", receptor("6w70"), "-", "--weights", weights(), "-q",
+                       "--threads", "1", stdin=text, code=1)
+        for n in ("2", "3", "40"):
+            self.assertEqual(run("dualbind", receptor("6w70"), "-", "--weights", weights(), "-q",
+                                 "--threads", n, stdin=text, code=1)[0], alone)
+        self.assertEqual([row["record"] for row in rows_of(alone)],
+                         [str(k + 1) for k in range(12 * (len(poses) + 1))])
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "cut.sdf.gz")
+            with open(path, "wb") as file:
+                file.write(gzip.compress(text.encode())[:-200])
+            said = []
+            for n in ("1", "3"):
+                p = subprocess.run([EXE, "dualbind", receptor("6w70"), path, "--weights", weights(),
+                                    "--threads", n], capture_output=True)
+                said.append((p.returncode, p.stdout, p.stderr.count(b"cut.sdf.gz")))
+            self.assertEqual(said[0], said[1])
+            self.assertGreaterEqual(said[0][0], 64)
+            self.assertGreater(said[0][2], 0)
+
     def test_rdkit_data(self):
         """Molecules of all kinds near a protein: none is lost, and none has a wrong status."""
         path = os.path.join(ROOT, "tests", "golden", "molecules", "rdkit-data.sdf.gz")
