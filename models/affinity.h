@@ -24,8 +24,9 @@ struct bi_receptor {
     const char *name;
     struct bi_receptor_residue *residues;
     int32_t n_residues, n_unknown, n_rows;
-    float (*x)[3];      /* [n_rows] atoms, in angstrom */
-    int32_t (*code)[2]; /* [n_rows] rows of the family's table that an atom is the sum of */
+    int32_t n_without_ca; /* residues with a known name that have none */
+    float (*x)[3];        /* [n_rows] atoms, in angstrom */
+    int32_t (*code)[2];   /* [n_rows] rows of the family's table that an atom is the sum of */
 };
 
 /* A receptor with one ligand. Tokens are the atoms of the ligand, then those of the pocket. All

@@ -205,6 +205,11 @@ static int read_receptor(const struct affinity *a, const char *path, struct rece
                "%s: %d of %d residues have names that are none of the 20 amino acids', so their "
                "atoms do not count",
                path, (int)r->of.n_unknown, (int)r->of.n_residues);
+    if (!r->status && r->of.n_without_ca)
+        bi_log(env, BIOINFER_LOG_INFO,
+               "%s: %d of %d residues have no CA: for the pocket they stand at the origin of the "
+               "coordinates",
+               path, (int)r->of.n_without_ca, (int)r->of.n_residues);
     if (r->status == BIOINFER_NOMEM) {
         release(env, &r);
         return bi_fail(err, BIOINFER_NOMEM, "%s", why.text);

@@ -174,18 +174,21 @@ static void add_residue(struct bi_receptor *r, const struct run *runs, size_t n)
     const char *name = runs[n - 1].atoms->residue;
     const int kind = residue_of(name);
     struct bi_receptor_residue *to = &r->residues[r->n_residues++];
+    bool has_ca = false;
     *to = (struct bi_receptor_residue){.unknown = !kind, .row = r->n_rows};
     r->n_unknown += !kind;
     for (int slot = 0; kind && slot < SLOTS && slot_name(kind, slot); slot++) {
         const struct bi_atom *a = find_atom(runs, n, name, slot_name(kind, slot));
         if (a && slot == 1)
             memcpy(to->ca, a->x, sizeof to->ca);
+        has_ca = has_ca || (a && slot == 1);
         if (!a || !db_is_somewhere(a->x))
             continue;
         memcpy(r->x[r->n_rows], a->x, sizeof *r->x);
         r->code[r->n_rows][0] = kind;
         r->code[r->n_rows++][1] = DB_RESIDUES + type_of(slot_name(kind, slot));
     }
+    r->n_without_ca += kind && !has_ca;
     to->n = r->n_rows - to->row;
 }
 

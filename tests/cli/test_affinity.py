@@ -358,18 +358,8 @@ class BadInput(unittest.TestCase):
             ("carriage returns", self.good.replace("\n", "\r\n"), "ok", ""),
             ("last", self.good[:self.good.index("$$$$")], "ok", ""),
         ]
-        path = self.path("l.sdf", "".join(text for _, text, _, _ in cases))
-        rows, words = rate(receptor("6w70"), path, code=1)
-        self.assertEqual([row["record"] for row in rows], [str(k + 1) for k in range(len(cases))])
-        for row, (name, _, status, part) in zip(rows, cases, strict=True):
-            if status:
-                self.assertEqual(row["status"], status, (name, row))
-            else:
-                self.assertNotIn(row["status"], ("ok", "internal_error"), (name, row))
-            self.assertIn(part, row["message"], name)
-            if row["status"] != "ok":
-                self.assertEqual([row[k] for k in HEAD[2:7]], [""] * 5, name)
-                self.assertRegex(row["message"], r"l\.sdf: record \d+, line \d+: ", name)
+        rows, words = self.rows_with_record_and_line(cases)
+        path = os.path.join(self.dir, "l.sdf")
         good = rows[0]
         for k in (13, 14):
             self.assertEqual(rows[k]["energy"], good["energy"])
@@ -377,11 +367,139 @@ class BadInput(unittest.TestCase):
         self.assertEqual((float(rows[11]["energy"]), rows[11]["pairs"]), (0, "0"))
         self.assertEqual(rows[12]["id"], "naïve ü")
         self.assertIn("1 ligands have no atom near the protein", words)
-        line = re.search(r"line (\d+)", rows[3]["message"]).group(1)
-        self.assertGreater(int(line), "".join(t for _, t, _, _ in cases[:3]).count("\n"))
         run("dualbind", receptor("6w70"), path, "--weights", weights(), "--strict", "-o",
             os.path.join(self.dir, "o.tsv"), code=65)
         self.assertFalse(os.path.exists(os.path.join(self.dir, "o.tsv")))
+
+    def rows_with_record_and_line(self, cases):
+        """Rates `cases`, (name, text, status or None = any failure, part of the message), as one
+        file: each has its row with its number, and where it has no energy the reason with the line
+        of its own."""
+        path = self.path("l.sdf", "".join(text for _, text, _, _ in cases))
+        rows, words = rate(receptor("6w70"), path,
+                           code=int(any(status != "ok" for _, _, status, _ in cases)))
+        self.assertEqual([row["record"] for row in rows], [str(k + 1) for k in range(len(cases))])
+        first = 1
+        for row, (name, text, status, part) in zip(rows, cases, strict=True):
+            if status:
+                self.assertEqual(row["status"], status, (name, row))
+            else:
+                self.assertNotIn(row["status"], ("ok", "internal_error"), (name, row))
+            self.assertIn(part, row["message"], name)
+            end = first + text.count("\n")
+            if row["status"] != "ok":
+                self.assertEqual([row[k] for k in HEAD[2:7]], [""] * 5, name)
+                found = re.match(r".*l\.sdf: record (\d+), line (\d+): ", row["message"])
+                self.assertEqual(found and found.group(1), row["record"], (name, row))
+                self.assertTrue(first <= int(found.group(2)) <= end, (name, row, first, end))
+            first = end
+        return rows, words
+
+    def with_bond(self, k, order):
+        """The good ligand with another order of bond k."""
+        lines = self.good.splitlines(keepends=True)
+        at = 4 + int(lines[3][:3]) + k
+        lines[at] = lines[at][:6] + "%3d" % order + lines[at][9:]
+        return "".join(lines)
+
+    def test_counts_and_ends(self):
+        lines = self.good.splitlines(keepends=True)
+        n, m = int(lines[3][:3]), int(lines[3][3:6])
+
+        def with_counts(atoms, bonds):
+            return "".join(lines[:3] + ["%3d%3d" % (atoms, bonds) + lines[3][6:]] + lines[4:])
+        body = "".join(lines[:-1])
+        rows, _ = self.rows_with_record_and_line([
+            ("no atoms, their lines are there", with_counts(0, 0), None, ""),
+            ("an atom too few", with_counts(n - 1, m), "bad_format", ""),
+            ("an atom too many", with_counts(n + 1, m), "bad_format", ""),
+            ("a bond too few", with_counts(n, m - 1), "bad_format", "are the counts right?"),
+            ("a bond too many", with_counts(n, m + 1), "bad_format", ""),
+            ("$$$$ is missing before the next one", body + self.good, "bad_format", "$$$$"),
+            ("cut in its atoms", "".join(lines[:10]) + "$$$$\n", "bad_format", "ends here"),
+            ("M  END is missing", "".join(lines[:4 + n + m]) + "$$$$\n", "bad_format", "M  END"),
+            ("the last one, without $$$$", body, "ok", "")])
+        self.assertEqual(energy([rows[-1]]), energy(rate(receptor("6w70"), "-",
+                                                         stdin=self.good)[0]))
+
+    def test_types_of_bonds(self):
+        """Query bonds have no features, aromatic ones (type 4) those of a Kekule structure."""
+        pyrrole = ["%10.4f%10.4f%10.4f %-3s 0  0\n" % (26 + math.cos(a), 16 + math.sin(a), 57, e)
+                   for a, e in zip((0, 1.26, 2.51, 3.77, 5.03), "NCCCC")]
+        ring = ["%3d%3d  4  0\n" % (k + 1, (k + 1) % 5 + 1) for k in range(5)]
+        head = "pyrrole\n\n\n  5  5  0  0  0  0  0  0  0  0999 V2000\n"
+        hydrogen = "%10.4f%10.4f%10.4f H   0  0\n" % (27.9, 16, 57)
+        self.rows_with_record_and_line([
+            *((f"query bond {k}", self.with_bond(1, k), "unsupported", "a query")
+              for k in (5, 6, 7, 8)),
+            ("dative bond 9", self.with_bond(1, 9), "unsupported", "dative"),
+            ("hydrogen bond 10", self.with_bond(1, 10), "unsupported", "hydrogen bond"),
+            ("bond 0", self.with_bond(1, 0), "bad_format", "type 0"),
+            ("bond 77", self.with_bond(1, 77), "bad_format", "type 77"),
+            ("an aromatic bond out of a ring", self.with_bond(5, 4), "bad_format", "of atoms"),
+            ("aromatic, the hydrogen of its nitrogen is missing",
+             head + "".join(pyrrole + ring) + "M  END\n$$$$\n", "bad_format", "hydrogen missing"),
+            ("aromatic, with it", head.replace("  5  5", "  6  6") +
+             "".join(pyrrole + [hydrogen] + ring) + "  1  6  1  0\nM  END\n$$$$\n", "ok", "")])
+
+    def test_metals(self):
+        x = ["%10.4f%10.4f%10.4f" % (26 + 2 * k, 16, 57) for k in range(5)]
+
+        def record(name, elements, bonds, more=""):
+            return (name + "\n\n\n%3d%3d  0  0  0  0  0  0  0  0999 V2000\n" % (
+                len(elements), len(bonds)) + "".join(
+                    "%s %-3s 0  0\n" % (at, e) for at, e in zip(x, elements)) + "".join(
+                        "%3d%3d%3d  0\n" % b for b in bonds) + more + "M  END\n$$$$\n")
+        self.rows_with_record_and_line([
+            ("an ion", record("zn", ["Zn"], [], "M  CHG  1   1   2\n"), "ok", ""),
+            ("a metal with carbons", record("hg", ["C", "Hg", "C"], [(1, 2, 1), (2, 3, 1)]), "ok",
+             ""),
+            ("a bond beyond a valence is dative",
+             record("amine", ["Zn", "N", "C", "C", "C"],
+                    [(2, 3, 1), (2, 4, 1), (2, 5, 1), (2, 1, 1)]), "unsupported",
+             "atoms 2 and 1 are joined by a dative bond")])
+
+    def test_v3000(self):
+        """The same molecules and faults in the other version of the format."""
+        def v3000(text):
+            m = Molecule(text)
+            head = ["%s" % line for line in m.head[:3]] + [
+                "  0  0  0     0  0            999 V3000", "M  V30 BEGIN CTAB",
+                "M  V30 COUNTS %d %d 0 0 0" % (len(m.atoms), len(m.bonds)), "M  V30 BEGIN ATOM"]
+            atoms = ["M  V30 %d %s %.4f %.4f %.4f 0" % (k + 1, rest[1:4].strip(), *x)
+                     for k, (x, rest) in enumerate(m.atoms)]
+            bonds = ["M  V30 %d %s %d %d" % (k + 1, rest[:3].strip(), a, b)
+                     for k, (a, b, rest) in enumerate(m.bonds)]
+            return "\n".join(head + atoms + ["M  V30 END ATOM", "M  V30 BEGIN BOND"] + bonds + [
+                "M  V30 END BOND", "M  V30 END CTAB", "M  END", "$$$$"]) + "\n"
+        plain = re.sub(r"M  (CHG|RAD|ISO).*\n", "", self.good)
+        good = v3000(plain)
+        n = len(Molecule(plain).atoms)
+        rows, _ = self.rows_with_record_and_line([
+            ("good", good, "ok", ""),
+            ("an atom too many", good.replace("COUNTS %d" % n, "COUNTS %d" % (n + 1)),
+             "bad_format", ""),
+            ("a query bond", re.sub(r"(M  V30 1) \d (\d+ \d+\n)", r"\1 8 \2", good),
+             "unsupported", "a query"),
+            ("a group", re.sub(r"M  V30 1 [A-Z]\S* ", "M  V30 1 R# ", good), "unsupported", "R#"),
+            ("a list of atoms", re.sub(r"M  V30 1 [A-Z]\S* ", "M  V30 1 [C,N] ", good), None, ""),
+            ("the end is missing", good.replace("M  V30 END CTAB\n", ""), "bad_format", "")])
+        self.assertEqual(energy(rows[:1]), energy(rate(receptor("6w70"), "-", stdin=plain)[0]))
+
+    def test_residues_without_ca(self):
+        """They stand at the origin, which the command says; a ligand far from every CA has no
+        pairs and a warning."""
+        pdb = read(receptor("5L33"))
+        atoms = [line for line in pdb.splitlines() if line.startswith("ATOM")]
+        path = self.path("p.pdb", "\n".join(a for a in atoms if a[12:16] != " CA ") + "\n")
+        rows, words = rate(path, golden("ligand.sdf"))
+        self.assertEqual(rows[0]["status"], "ok")
+        self.assertIn("106 of 106 residues have no CA", words)
+        far = Molecule(read(golden("ligand.sdf"))).move(lambda x: [x[0] + 100, x[1], x[2]]).text()
+        rows, words = rate(receptor("5L33"), "-", stdin=far)
+        self.assertEqual((float(rows[0]["energy"]), rows[0]["pairs"]), (0, "0"))
+        self.assertGreater(float(rows[0]["distance"]), 70)
+        self.assertIn("1 ligands have no atom near the protein", words)
 
     def test_aromatic_bonds(self):
         """Bonds of type 4 give what the bonds of one Kekule structure give."""
@@ -408,7 +526,8 @@ class BadInput(unittest.TestCase):
         self.assertEqual(energy_of("\n".join(atoms)), first["energy"])
         self.assertEqual(energy_of("\r\n".join(atoms)), first["energy"])
         # waters are none, ions and ligands have no atoms and stand at the origin
-        water = atoms[0][:17] + "HOH W9999 " + atoms[0][27:]
+        water = "\n".join(atoms[0][:17] + name + " W%4d " % k + atoms[0][27:]
+                          for k, name in ((9998, "WAT"), (9999, "HOH")))
         ion = "HETATM" + atoms[0][6:12] + " ZN   ZN Z 900 " + atoms[0][27:]
         self.assertEqual(energy_of("\n".join([*atoms, water.replace("ATOM  ", "HETATM"), ion])),
                          first["energy"])
@@ -424,8 +543,12 @@ class BadInput(unittest.TestCase):
             self.assertEqual(energy_of("\n".join(text)) == first["energy"], same, (a, b))
         # other names of histidine, and selenomethionine, are unknown: fewer atoms, and with
         # --drop-unknown other residues take their places
-        his = [line.replace(" HIS ", " HIE ") for line in atoms]
-        self.assertNotEqual(energy_of("\n".join(his)), first["energy"])
+        for name, other in (("HIS", "HIE"), ("HIS", "HID"), ("MET", "MSE")):
+            renamed = [line.replace(f" {name} ", f" {other} ") for line in atoms]
+            path = self.path("p.pdb", "\n".join(renamed))
+            rows, words = rate(path, ligand)
+            self.assertNotEqual(rows[0]["energy"], first["energy"])
+            self.assertRegex(words, r"p.pdb: [1-9]\d* of 106 residues have names")
         for text, part in (("", "empty"), ("REMARK nothing\n", "no ATOM record"),
                            ("\n".join(["MODEL        1", *atoms, "ENDMDL", "MODEL        2", *atoms,
                                        "ENDMDL"]), "2 models, expected one"),
