@@ -4,20 +4,24 @@
 The statement is written from the formulas of the specification: tokens of a batch are padded to the
 longest, messages go by index_add, attention is scaled_dot_product_attention, and the eight frames
 are eight entries of a batch. Chemistry is RDKit's. Weights follow a formula; the ligands are copies
-of tests/golden/dualbind/poses.sdf, each moved a little. Needs torch, numpy and rdkit. A machine
-without RDKit takes the features that another one wrote: run there first with --features FILE and
-the same --n, which writes FILE; where FILE exists, it is read, and the time with features is not
-measured.
+of tests/golden/dualbind/poses.sdf, each moved a little. Needs numpy and torch, and RDKit where
+there is one; without it the features are those that `bioinfer molecule info` says, and the time
+with features is not measured.
 
-One run prints, for complexes of 6W70: bioinfer's whole process, from SDF to TSV, and its own time
-without start-up; PyTorch with features, and without them; ratios; and the largest difference.
+One run prints, for complexes of 6W70:
+  - the process: bioinfer from its start to its end, SDF to TSV;
+  - the library: the same ligands where a model is open already, from the text of SDF to energies;
+  - the start and end of a process, which is the difference, and `bioinfer devices` beside it, which
+    is the start of the driver and little else;
+  - the sum over kernels, where --profile has it;
+  - PyTorch with features, and without them; ratios; and the largest difference of an energy.
+--profile also prints how long ops take.
 
     python bench/dualbind.py --bioinfer build/cli/bioinfer --device cuda:0 --n 800 --repeat 3
 """
 import argparse
 import math
 import os
-import pickle
 import re
 import subprocess
 import sys
@@ -43,7 +47,6 @@ def arguments():
     p.add_argument('--skip-torch', action='store_true')
     p.add_argument('--screen', type=int, default=0,
                    help='also read so many ligands from a pipe and print the peak memory')
-    p.add_argument('--features', help="file of PyTorch's features, written where it is missing")
     return p.parse_args()
 
 
@@ -83,20 +86,102 @@ def make_ligands(path, n):
 
 
 def ours(o, receptor, ligands, weights, out):
-    """Seconds of the fastest process, the seconds that it tells without start-up, energies."""
+    """Seconds of the fastest process; the fewest that a run tells without start-up, and those of
+    its kernels; energies."""
     command = [o.bioinfer, 'dualbind', receptor, ligands, '--weights', weights, '--device',
-               o.device, '--threads', str(o.threads), '--profile', '-o', out]
+               o.device, '--threads', str(o.threads), '-o', out]
     if o.precision:
         command += ['--precision', o.precision]
-    best = (1e9, 1e9)
+    process = inside = kernels = math.inf
     for _ in range(o.repeat):
         start = time.monotonic()
-        p = subprocess.run(command, check=True, capture_output=True, text=True)
-        inside = float(re.search(r'batches, ([\d.]+) s', p.stderr).group(1))
-        best = min(best, (time.monotonic() - start, inside))
+        subprocess.run(command, check=True, capture_output=True)
+        process = min(process, time.monotonic() - start)
+        p = subprocess.run(command + ['--profile'], check=True, capture_output=True, text=True)
+        inside = min(inside, float(re.search(r'batches, ([\d.]+) s', p.stderr).group(1)))
+        ops = re.findall(r'^\w+ +\d+ +([\d.]+)(?: +[\d.]+){3}$', p.stderr, re.M)
+        kernels = min(kernels, sum(map(float, ops)) / 1000)
     print(p.stderr)
     with open(out) as f:
-        return (*best, [float(line.split('\t')[2]) for line in f.readlines()[1:]])
+        return (process, inside, kernels,
+                [float(line.split('\t')[2]) for line in f.readlines()[1:]])
+
+
+def start_of_driver(o):
+    """Seconds of the fastest `bioinfer devices`."""
+    best = math.inf
+    for _ in range(o.repeat):
+        start = time.monotonic()
+        subprocess.run([o.bioinfer, 'devices'], check=True, capture_output=True)
+        best = min(best, time.monotonic() - start)
+    return best
+
+
+# ---- features without RDKit ----
+
+HYBRIDS, STEREO = ('sp', 'sp2', 'sp3', 'sp3d', 'sp3d2'), {'?': 1, 'Z': 2, 'E': 3}
+MASSES = {'H': (1, 1.008), 'C': (6, 12.011), 'N': (7, 14.007), 'O': (8, 15.999),
+          'F': (9, 18.998), 'P': (15, 30.974), 'S': (16, 32.067), 'Cl': (17, 35.453),
+          'Br': (35, 79.904), 'I': (53, 126.904)}  # number, RDKit's weight
+
+
+def atom_row(word, degree):
+    """The features of an atom as `bioinfer molecule info --atoms` prints it."""
+    import golden_dualbind as g
+    symbol, charge, hydrogens, _, _, hybrid, flags = word.split(':')
+    number, mass = MASSES[symbol]
+    turn = {0: 0, 1: 2, 2: 1}[flags.count('@')]  # '@' is counterclockwise
+    return (g.one_hot(number - 1, list(range(100))) +
+            g.one_hot(degree + int(hydrogens), [0, 1, 2, 3, 4, 5]) +
+            g.one_hot(int(charge), [-1, -2, 1, 2, 0]) + g.one_hot(turn, [0, 1, 2, 3]) +
+            g.one_hot(int(hydrogens), [0, 1, 2, 3, 4]) + g.one_hot(hybrid, list(HYBRIDS)) +
+            [float('a' in flags), mass * 0.01])
+
+
+def bond_row(word):
+    """(two atoms from 0, features) of a bond."""
+    import golden_dualbind as g
+    ends, order, flags = word.split(':')
+    a, b = (int(n) - 1 for n in ends.split('-'))
+    stereo = next((code for flag, code in STEREO.items() if flag in flags), 0)
+    order = 4 if 'a' in flags else int(order)
+    return (a, b), ([0.0] + [float(order == k) for k in (1, 2, 3, 4)] +
+                    [float('c' in flags), float('r' in flags)] +
+                    g.one_hot(stereo, list(range(6))))
+
+
+class Perceived:
+    """A molecule as bioinfer perceives it, for Statement.features()."""
+
+    def __init__(self, row, text):
+        atoms = row['atom_list'].split()
+        self.bonds = [bond_row(word) for word in row['bond_list'].split()]
+        degree = [0] * len(atoms)
+        for ends, _ in self.bonds:
+            for end in ends:
+                degree[end] += 1
+        self.atoms = [atom_row(word, n) for word, n in zip(atoms, degree)]
+        lines = text.splitlines()
+        self.x = [[float(line[k:k + 10]) for k in (0, 10, 20)]
+                  for line in lines[4:4 + int(lines[3][:3])] if line[31:33] != 'H ']
+
+
+class FromRDKit:
+    def __init__(self, mol):
+        import golden_dualbind as g
+        self.x = mol.GetConformer().GetPositions()
+        self.atoms = [g.atom_features(a) for a in mol.GetAtoms()]
+        self.bonds = [((b.GetBeginAtomIdx(), b.GetEndAtomIdx()), g.bond_features(b))
+                      for b in mol.GetBonds()]
+
+
+def perceived(o, ligands):
+    p = subprocess.run([o.bioinfer, 'molecule', 'info', '--atoms', ligands], check=True,
+                       capture_output=True, text=True)
+    lines = [line.split('\t') for line in p.stdout.splitlines()]
+    with open(ligands) as f:
+        texts = f.read().split('$$$$\n')
+    return [Perceived(dict(zip(lines[0], line)), text) for line, text in zip(lines[1:], texts)]
 
 
 class Statement:
@@ -112,16 +197,15 @@ class Statement:
         """Everything of a complex that is made on the host."""
         import golden_dualbind as g
         import numpy as np
-        x = np.array(mol.GetConformer().GetPositions(), np.float32)
+        x = np.array(mol.x, np.float32)
         xp, residue, kind, _ = g.pocket(protein, x.mean(0))
-        f = np.array([g.atom_features(a) for a in mol.GetAtoms()], np.float32)
+        f = np.array(mol.atoms, np.float32)
         source, target, rows = [], [], []
-        for b in mol.GetBonds():
-            i, j = b.GetBeginAtomIdx(), b.GetEndAtomIdx()
+        for (i, j), row in mol.bonds:
             for s, t in ((i, j), (j, i)):
                 source.append(s)
                 target.append(t)
-                rows.append(np.concatenate([f[s], np.array(g.bond_features(b), np.float32)]))
+                rows.append(np.concatenate([f[s], np.array(row, np.float32)]))
         return x, xp.astype(np.float32), residue, kind, f, source, target, np.array(rows)
 
     def linear(self, x, name):
@@ -199,25 +283,18 @@ class Statement:
                     'norm2')
 
 
-def make_features(receptor, ligands):
-    import golden_dualbind
-    from rdkit import Chem
-    protein = golden_dualbind.read(receptor)
-    return [Statement.features(Chem.RemoveHs(m), protein) for m in Chem.SDMolSupplier(ligands)]
-
-
 def features(o, receptor, ligands):
-    """Features of all complexes, and the seconds that making them took; nan: they were read."""
-    if o.features and os.path.exists(o.features):
-        with open(o.features, 'rb') as f:
-            return pickle.load(f)[:o.n], math.nan
+    """Features of all complexes, and the seconds that making them took with RDKit; nan: without."""
+    import golden_dualbind
+    protein = golden_dualbind.read(receptor)
     start = time.monotonic()
-    complexes = make_features(receptor, ligands)
-    seconds = time.monotonic() - start
-    if o.features:
-        with open(o.features, 'wb') as f:
-            pickle.dump(complexes, f)
-    return complexes, seconds
+    try:
+        from rdkit import Chem
+    except ImportError:
+        return [Statement.features(m, protein) for m in perceived(o, ligands)], math.nan
+    complexes = [Statement.features(FromRDKit(Chem.RemoveHs(m)), protein)
+                 for m in Chem.SDMolSupplier(ligands)]
+    return complexes, time.monotonic() - start
 
 
 def theirs(o, receptor, ligands):
@@ -226,8 +303,6 @@ def theirs(o, receptor, ligands):
     torch.set_num_threads(o.threads)
     torch.set_grad_enabled(False)
     complexes, making = features(o, receptor, ligands)
-    if len(complexes) != o.n:
-        sys.exit('%s: features of %d complexes, expected %d' % (o.features, len(complexes), o.n))
     statement = Statement(o.device)
     size = o.batch or (4 if o.device == 'cpu' else 96)
     best = math.inf
@@ -248,8 +323,12 @@ def main():
                                  for name in ('l.sdf', 'w.safetensors', 'o.tsv'))
         make_ligands(ligands, o.n)
         dualbind_weights.write(weights)
-        whole, inside, mine = ours(o, receptor, ligands, weights, out)
-        rows = [('bioinfer, SDF to TSV', whole), ('bioinfer, without start-up', inside)]
+        whole, inside, kernels, mine = ours(o, receptor, ligands, weights, out)
+        rows = [('bioinfer, the process', whole), ('bioinfer, the library', inside),
+                ('bioinfer, kernels', kernels)]
+        apart = [('start and end of a process', whole - inside)]
+        if o.device != 'cpu':
+            apart += [('bioinfer devices', start_of_driver(o))]
         if o.screen:
             print('screen of %d ligands, %.1f s, at most %.0f MiB' % (
                 o.screen // o.n * o.n, *screen(o, receptor, ligands, weights, out)))
@@ -261,10 +340,13 @@ def main():
         print('%d complexes, %s' % (o.n, o.device))
         for name, seconds in rows:
             print('%-28s %9.3f s %10.1f/s' % (name, seconds, o.n / seconds))
+        for name, seconds in apart:
+            print('%-28s %9.3f s' % (name, seconds))
         if not o.skip_torch:
             if not math.isnan(with_features):
                 print('ratio of the whole: %.1f' % (with_features / whole))
-            print('ratio without start-up and features: %.1f' % (without / inside))
+            print('ratio without start-up and features: %.1f, of kernels: %.1f' % (
+                without / inside, without / kernels))
             print('largest difference: %.2g of the energy' % max(
                 abs(a / b - 1) for a, b in zip(mine, other, strict=True)))
 

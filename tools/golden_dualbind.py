@@ -21,7 +21,11 @@ if __name__ == '__main__':
     usage(__doc__, 'numpy', 'rdkit')
 
 import numpy as np
-from rdkit import Chem, RDLogger
+
+try:
+    from rdkit import Chem, RDLogger
+except ImportError:  # bench/dualbind.py has a use for the protein alone
+    Chem = None
 
 import dualbind_weights
 
