@@ -31,7 +31,8 @@ enum {
 /* Nanoseconds of a cell on one core, about: only what is tried hangs on them. Those of many() are
  * for all its lanes. */
 static const double wave_cell = 1.5, strip_cell = 0.085, many_cell = 2.8, many_flags_cell = 0.2,
-                    plain_cell = 3, linear_part = 0.7, word_place = 0.6, bits_cell = 0.028;
+                    plain_cell = 3, linear_part = 0.7, word_place = 0.6, bits_cell = 0.028,
+                    bits_path = 1.4; /* times as much with a path */
 static const double least_share = 1.0 / 24, most_share = 0.5, earned = 1.0 / 16;
 /* The part of a matrix's time that a sample may take. */
 static const double sample_part = 1.0 / 96;
@@ -161,20 +162,22 @@ static bool looks_near(const struct bi_aligner *a, struct bi_align_worker *w,
 /* The ways to align a pair. */
 enum way { BY_MATRIX, BY_WAVE, BY_BAND, BY_BITS };
 
-/* Whether 64 rows of a column fit in a word: all costs are the same, and no path is asked for. */
+/* Whether 64 rows of a column fit in a word: all costs are the same. */
 static bool is_unit(const struct bi_aligner *a)
 {
     const struct bi_wave_costs *c = &a->waves;
 
-    return !a->traceback && c->mismatch == 1 && c->open == 1 && c->extend == 1;
+    return c->mismatch == 1 && c->open == 1 && c->extend == 1;
 }
 
 /* Nanoseconds of the diagonals of a band by words. */
-static double bits_time(const struct bi_align_input *in, int64_t low, int64_t high)
+static double bits_time(const struct bi_aligner *a, const struct bi_align_input *in, int64_t low,
+                        int64_t high)
 {
     const int64_t rows = high - low + 2 * WORD_ROWS, all = in->n + WORD_ROWS;
+    const double cell = a->traceback ? bits_cell * bits_path : bits_cell;
 
-    return bits_cell * (double)in->m * (double)(rows < all ? rows : all);
+    return cell * (double)in->m * (double)(rows < all ? rows : all);
 }
 
 /* Chooses what is fastest once there is a bound on the penalty. */
@@ -189,8 +192,8 @@ static enum way choose(const struct bi_aligner *a, const struct bi_wave *w,
     bi_wave_band(&a->waves, in, bi_wave_most(w), low, high);
     if (a->plan.kernels)
         band = band_part * strip_time(a, (double)in->n * (double)(*high - *low + BAND_EDGES));
-    if (is_unit(a))
-        bits = bits_time(in, *low, *high);
+    if (is_unit(a) && (!a->traceback || bi_align_bits_size(in, *low, *high) <= limit))
+        bits = bits_time(a, in, *low, *high);
     if (wave > worth * matrix && band > worth * matrix && bits > worth * matrix)
         return BY_MATRIX;
     if (bits < wave && bits < band)
@@ -270,9 +273,10 @@ static bool attempt(struct bi_aligner *a, struct bi_align_worker *w, size_t i, i
         *time += strip_time(a, (double)in->n * (double)(high - low + BAND_EDGES));
     } else if (st == 1 && way == BY_BITS) {
         int64_t penalty = 0;
-        st = !bi_align_bits(&w->work, in, low, high, &penalty, &err);
+        st = !bi_align_bits(&w->work, in, low, high, &penalty, &a->plan.scoring, &begin, path,
+                            &err);
         end.score = bi_wave_score(&a->waves, in, penalty);
-        *time += bits_time(in, low, high);
+        *time += bits_time(a, in, low, high);
     } else if (st == 1) {
         end.score = bi_wave_score(&a->waves, in, bi_wave_penalty(w->wave));
         if (path)
@@ -301,14 +305,24 @@ static bool align_far(struct bi_aligner *a, struct bi_align_worker *w, size_t i,
                       struct bioinfer_alignment *results)
 {
     const struct bi_align_input *in = &a->inputs[i];
+    struct bi_align_end end = {.i = in->n, .j = in->m};
+    struct bi_align_walk begin = {0};
     struct bioinfer_error err = {0};
     int64_t penalty;
 
-    if (!is_unit(a) || bits_time(in, -in->n, in->m) > worth * matrix || !is_fit(a, in) ||
+    if (!is_unit(a) || bits_time(a, in, -in->n, in->m) > worth * matrix || !is_fit(a, in) ||
         (a->ctx->n_threads > 1 && in->n > SHARED / in->m) ||
-        bi_align_bits(&w->work, in, -in->n, in->m, &penalty, &err))
+        (a->traceback && bi_align_bits_size(in, -in->n, in->m) > a->plan.memory_limit))
         return false;
-    results[a->pair[i]].score = bi_wave_score(&a->waves, in, penalty) * a->unit;
+    w->path.n = 0;
+    w->path.failed = false;
+    if (bi_align_bits(&w->work, in, -in->n, in->m, &penalty, &a->plan.scoring, &begin,
+                      a->traceback ? &w->path : NULL, &err))
+        return false;
+    end.score = bi_wave_score(&a->waves, in, penalty);
+    const int st = put_result(a, w, i, &begin, &end, &results[a->pair[i]], &err);
+    if (st)
+        bi_aligner_fail(a, results, a->pair[i], st, "%s", err.text);
     return true;
 }
 

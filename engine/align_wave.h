@@ -57,8 +57,13 @@ void bi_wave_path(const struct bi_wave *w, const struct bi_align_scoring *s,
 /* ---- align_bits.c ---- */
 
 /* Finds P of a global alignment where all costs are 1, among the paths on the diagonals
- * low <= j - i <= high, 0 and m - n among them. */
+ * low <= j - i <= high, 0 and m - n among them. path NULL: P alone; else the path that
+ * bi_align_step() takes through flags of all cells, *begin where it does. */
 int bi_align_bits(struct bi_align_work *work, const struct bi_align_input *in, int64_t low,
-                  int64_t high, int64_t *penalty, struct bioinfer_error *err);
+                  int64_t high, int64_t *penalty, const struct bi_align_scoring *s,
+                  struct bi_align_walk *begin, struct bi_align_path *path,
+                  struct bioinfer_error *err);
+/* Bytes that a path takes. */
+uint64_t bi_align_bits_size(const struct bi_align_input *in, int64_t low, int64_t high);
 
 #endif

@@ -140,18 +140,66 @@ static int band_errors(const struct bi_cpu_kernels *k, struct bi_align_work *wor
 
 /* The pair by words of 64 rows, in the band of its penalty and some more. */
 static int bits_errors(struct bi_align_work *work, const struct bi_align_scoring *s,
-                       const struct bi_align_input *in, int64_t score)
+                       const struct bi_align_input *in, const struct text *q, const struct text *t,
+                       int64_t score, const struct bi_align_path *want)
 {
+    struct bi_align_path path = {.env = work->env};
+    struct bi_align_walk begin;
     struct bi_wave_costs costs;
-    int64_t low, high, penalty = -1;
+    int errors = 0;
 
     bi_wave_costs_make(&costs, s, 15);
     if (costs.mismatch != 1 || costs.open != 1 || costs.extend != 1)
         return 0;
     const int64_t least = ((in->n + in->m) * costs.match - 2 * score) / costs.unit;
-    bi_wave_band(&costs, in, least + below(40), &low, &high);
+    for (int trace = 0; trace < 2; trace++) {
+        int64_t low, high, penalty = -1;
+        bi_wave_band(&costs, in, least + below(40), &low, &high);
+        path.n = 0;
+        errors += bi_align_bits(work, in, low, high, &penalty, s, &begin, trace ? &path : NULL,
+                                NULL) != 0 ||
+                  penalty != least ||
+                  (trace && (begin.i || begin.j || !same_path(q, t, want, path.run, path.n)));
+    }
+    bi_align_path_free(&path);
     n_bits++;
-    return bi_align_bits(work, in, low, high, &penalty, NULL) != 0 || penalty != least;
+    return errors;
+}
+
+/* Long pairs, whose bits are kept a window of columns at a time, against wavefronts. */
+static void windows(void)
+{
+    const struct bi_env env = bi_env_default();
+    struct bi_align_work work = {.env = &env};
+    struct bi_wave *wave = NULL;
+    long wrong = 0;
+
+    CHECK(!bi_wave_new(&wave, &env, bi_cpu_kernels_usable(0)->align(8), NULL));
+    for (int round = 0; round < 12; round++) {
+        struct bi_align_scoring s;
+        struct bi_wave_costs costs;
+        struct text q = random_text(7000 + (int)below(1000), 4, dna);
+        struct text t = relative(&q, (int)below(40), 4, dna);
+        const struct bi_align_input in = {q.codes, t.codes, q.n, t.n};
+        struct bi_align_path want = {.env = &env};
+        struct bi_align_walk begin;
+        scoring_of(&s, &all_costs[3], round % 3);
+        bi_wave_costs_make(&costs, &s, 15);
+        CHECK(!bi_wave_start(wave, &costs, &in, UINT64_MAX, NULL));
+        CHECK_EQ(bi_wave_bound(wave, INT64_MAX, NULL), 1);
+        CHECK_EQ(bi_wave_run(wave, INT64_MAX, NULL), 1);
+        bi_wave_path(wave, &s, &begin, &want);
+        const int64_t score = bi_wave_score(&costs, &in, bi_wave_penalty(wave));
+        CHECK(bi_align_bits_size(&in, -in.n, in.m) < (uint64_t)(in.n * in.m) / 4);
+        wrong += bits_errors(&work, &s, &in, &q, &t, score, &want);
+        bi_wave_end(wave);
+        bi_align_path_free(&want);
+        free_text(&q);
+        free_text(&t);
+    }
+    CHECK_EQ(wrong, 0);
+    bi_wave_free(&wave);
+    bi_align_work_free(&work);
 }
 
 static void wavefronts(void)
@@ -185,7 +233,7 @@ static void wavefronts(void)
         for (int i = 0; i < n_sets; i++)
             wrong += wave_errors(waves[i], &s, &in, &q, &t, score, &want) +
                      band_errors(sets[i], &work, &s, &in, &q, &t, score, &want);
-        wrong += bits_errors(&work, &s, &in, score);
+        wrong += bits_errors(&work, &s, &in, &q, &t, score, &want);
         bi_align_path_free(&want);
         free_text(&q);
         free_text(&t);
@@ -254,6 +302,7 @@ int main(int argc, char **argv)
         n_random = strtol(argv[1], NULL, 10);
     texts_seed(argc > 2 ? strtoull(argv[2], NULL, 10) * 2 + 1 : 1);
     TEST(wavefronts);
+    TEST(windows);
     TEST(calls);
     return test_report();
 }
