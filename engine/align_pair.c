@@ -234,10 +234,11 @@ static void extend_row(const struct pair *p, int64_t strip, void *out, const voi
     }
 }
 
+/* The border above the first strip: V, as far as a row goes, and X. */
 static void start_row(const struct pair *p, void *row)
 {
     memset(row, 0, (size_t)(2 * p->row_size * p->lane));
-    for (int64_t j = 0; j < p->in->m; j++)
+    for (int64_t j = 0; j < p->in->m && j < p->row_size; j++)
         put(p, row, j, j ? p->plan->top.rest : p->plan->top.first);
 }
 

@@ -202,6 +202,37 @@ static void windows(void)
     bi_align_work_free(&work);
 }
 
+/* Pairs in bands of fewer columns than the target has, whose rows are kept: costs by which a path
+ * begins with gaps on both sides. */
+static void bands(void)
+{
+    const struct bi_env env = bi_env_default();
+    const struct bi_cpu_kernels *k = bi_cpu_kernels_usable(0);
+    struct bi_align_work work = {.env = &env};
+    long wrong = 0;
+
+    for (int round = 0; round < 9; round++) {
+        struct bi_align_scoring s;
+        struct text q = random_text(2700, 4, dna), t = relative(&q, 16, 4, dna);
+        struct bi_align_path want = {.env = &env};
+        struct bi_align_walk begin;
+        struct bi_align_end end;
+        const int from = 20 + (int)below(30), left_out = 2 + (int)below(18);
+        const struct bi_align_input in = {q.codes + left_out, t.codes + from, q.n - left_out,
+                                          t.n - from};
+        for (int i = 0; i < 12; i++) /* nothing there matches but by gaps */
+            q.codes[left_out + i] = i < 4 ? 0 : 1, t.codes[from + i] = i < 6 ? 2 : 0;
+        scoring_of(&s, &all_costs[8], round % 3);
+        CHECK(!bi_align_reference(&env, &s, &in, &end, &begin, &want, NULL));
+        wrong += band_errors(k, &work, &s, &in, &q, &t, end.score, &want);
+        bi_align_path_free(&want);
+        free_text(&q);
+        free_text(&t);
+    }
+    CHECK_EQ(wrong, 0);
+    bi_align_work_free(&work);
+}
+
 static void wavefronts(void)
 {
     const struct bi_env env = bi_env_default();
@@ -301,6 +332,7 @@ int main(int argc, char **argv)
     if (argc > 1)
         n_random = strtol(argv[1], NULL, 10);
     texts_seed(argc > 2 ? strtoull(argv[2], NULL, 10) * 2 + 1 : 1);
+    TEST(bands);
     TEST(wavefronts);
     TEST(windows);
     TEST(calls);
