@@ -3,6 +3,7 @@
 
   align.py --build BUILD [--quick] [--near] [--human MT-human.fa --orang MT-orang.fa]
   align.py --build BUILD --device cuda:0 [--pairs 1000000]
+  align.py --build BUILD --device cuda:0 --reads [--pairs 1000000] [--threads 16]
 
 BUILD: a meson build folder in which `ninja bench/align_peers bench/align_files cli/bioinfer` has
 run, with Debian's libparasail-dev, libminimap2-dev, libwfa2-dev and libedlib-dev installed for the
@@ -20,6 +21,11 @@ On a GPU: `kernels` is their time by events, `call` the library call (codes, sor
 kernels, download, CIGARs), `files` the command from FASTA files to TSV with the device open
 (bench/align_files), `command` that with the start of process and driver. All results are compared
 with the CPU's. Needs numpy.
+
+--reads: pairs of 150 bases that differ by 1 %, on the device, on all threads of the CPU and by WFA2
+on as many (`ninja bench/align_wfa2`, which has that library in itself). `call` is from letters in
+memory to scores or CIGARs in memory, by the wall clock; `files` from FASTA to TSV. WFA2 has no such
+command: ratios of files are to its call, which reads and writes nothing.
 """
 import argparse
 import os
@@ -172,6 +178,64 @@ def near(args, folder):
                           "  ratio %.2f" % (min(fair.values()) / best[ours][0]), flush=True)
 
 
+def make_reads(folder, pairs, length=150, share=.01):
+    """Two FASTA files as make_near() makes them, many at a time."""
+    rng = np.random.default_rng(pairs)
+    codes = np.frombuffer(NT.encode(), np.uint8)
+    files = folder / "reads.a.fasta", folder / "reads.b.fasta"
+    with open(files[0], "wb") as fa, open(files[1], "wb") as fb:
+        for first in range(0, pairs, CHUNK):
+            n = min(CHUNK, pairs - first)
+            q = rng.integers(0, 4, (n, length), np.uint8)
+            dice = rng.random((n, length), np.float32)
+            t = np.where(dice < .7 * share, (q + rng.integers(1, 4, (n, length), np.uint8)) % 4, q)
+            copies = np.where((dice >= .7 * share) & (dice < .85 * share), 0, 1)
+            copies += (dice >= .85 * share) & (dice < share)
+            q, t = codes[q].tobytes(), codes[np.repeat(t.ravel(), copies.ravel())].tobytes()
+            ends = np.concatenate([[0], np.cumsum(copies.sum(1))])
+            for i in range(n):
+                fa.write(b">q%d\n%s\n" % (first + i, q[i * length:(i + 1) * length]))
+                fb.write(b">t%d\n%s\n" % (first + i, t[ends[i]:ends[i + 1]]))
+    return files
+
+
+def reads_call(args, who, files, scoring, device):
+    """(Seconds, sum of scores) of a contender on all threads."""
+    done = subprocess.run([args.build / "bench/align_wfa2", who, *files, *scoring, str(args.repeat),
+                           device, str(args.threads)], capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(done.stderr)
+    _, _, _, seconds, total, *_ = done.stdout.split("\t")
+    return float(seconds), int(total)
+
+
+def reads(args, folder):
+    """Reads that differ little: the device, the CPU and WFA2, each on all it has."""
+    scoring = ("0,-4", "8", "2")
+    files = make_reads(folder, args.pairs)
+    print("%d pairs of 150 bases at 1 %%, mismatch 4, gaps 6 + 2 k; seconds; %d threads" %
+          (args.pairs, args.threads))
+    for cigar in ("", "-cigar"):
+        wfa2, total = reads_call(args, "wfa2" + cigar, files, scoring, "cpu")
+        print("%-7s WFA2      call %.4f" % (cigar[1:] or "score", wfa2), flush=True)
+        tables = []
+        for device in dict.fromkeys((args.device, "cpu")):
+            call, ours = reads_call(args, "bioinfer" + cigar, files, scoring, device)
+            if ours != total:
+                sys.exit("scores differ from WFA2's on " + device)
+            out = folder / "reads.tsv"
+            more = ("--threads", str(args.threads))
+            opened = command(args, files, scoring, out, device, not cigar, more, repeat=args.repeat)
+            whole = min(command(args, files, scoring, out, device, not cigar, more)
+                        for _ in range(args.repeat))
+            tables.append(out.read_bytes())
+            print("%-7s %-8s  call %.4f (ratio %.2f)  files %.4f (%.2f)  command %.4f (%.2f)" %
+                  (cigar[1:] or "score", device, call, wfa2 / call, opened, wfa2 / opened, whole,
+                   wfa2 / whole), flush=True)
+        if len(set(tables)) > 1:
+            sys.exit("results differ")
+
+
 def command(args, files, scoring, out, device, score_only=True, more=(), repeat=0):
     """Seconds from FASTA to TSV: of the command, or with the device open the least of `repeat` runs."""
     matrix = ["--matrix", scoring[0]]
@@ -241,6 +305,8 @@ def main():
     parser.add_argument("--pairs", type=int, default=1000000, help="of the first shape on a GPU")
     parser.add_argument("--repeat", type=int, default=3, help="the fastest of so many runs")
     parser.add_argument("--near", action="store_true", help="the table of pairs that differ little alone")
+    parser.add_argument("--reads", action="store_true",
+                        help="short pairs that differ little, beside WFA2 on all threads")
     parser.add_argument("--quick", action="store_true", help="a fifth of the pairs")
     parser.add_argument("--threads", type=int, default=os.cpu_count(), help="of the library beside a GPU")
     parser.add_argument("--only", help="rows of a GPU's first table whose names have this")
@@ -249,6 +315,9 @@ def main():
     args = parser.parse_args()
     args.failed = False
     with tempfile.TemporaryDirectory() as folder:
+        if args.reads:
+            reads(args, pathlib.Path(folder))
+            return
         if args.device != "cpu":
             on_gpu(args, pathlib.Path(folder))
             return

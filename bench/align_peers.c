@@ -1,6 +1,6 @@
 /* align_peers.c - one task over the pairs of two FASTA files, on one thread: seconds of the
- * processor (of the wall clock on a GPU) for the alignments alone, after everything is read.
- * align.py runs it.
+ * processor (of the wall clock on a GPU or several threads, which ours and WFA2 take) for the
+ * alignments alone, after everything is read. align.py runs it.
  *
  *     align_peers WHO A.fasta B.fasta MATRIX|MATCH,MISMATCH OPEN EXTEND [REPEAT [DEVICE [THREADS]]]
  *
@@ -12,6 +12,8 @@
  * sum of the scores, on a GPU also the seconds of kernels and of packing in one more run. */
 #define _GNU_SOURCE
 #include <ctype.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -249,30 +251,61 @@ static bool is_edit_distance(const struct job *job)
 }
 
 #if HAVE_WFA2
+enum { CLAIM = 256 }; /* pairs that a thread takes at a time */
+
+struct wfa2 {
+    const struct job *job;
+    wavefront_aligner_attr_t how;
+    atomic_size_t next;
+    atomic_llong sum;
+};
+
+static void *align_wfa2(void *user)
+{
+    struct wfa2 *all = user;
+    wavefront_aligner_t *w = wavefront_aligner_new(&all->how);
+    const size_t n = all->job->n;
+    long long sum = 0;
+
+    for (size_t at; (at = atomic_fetch_add(&all->next, CLAIM)) < n;)
+        for (size_t i = at; i < n && i < at + CLAIM; i++) {
+            const struct bioinfer_align_pair *p = &all->job->pairs[i];
+            wavefront_align(w, p->query, (int)p->query_length, p->target, (int)p->target_length);
+            sum -= abs(w->cigar->score);
+        }
+    atomic_fetch_add(&all->sum, sum);
+    wavefront_aligner_delete(w);
+    return NULL;
+}
+
 static double run_wfa2(struct job *job, int64_t *sum)
 {
-    wavefront_aligner_attr_t how = wavefront_aligner_attr_default;
+    enum { MOST_THREADS = 256 };
+    struct wfa2 all = {.job = job, .how = wavefront_aligner_attr_default};
     const bool cigar = strstr(job->who, "cigar") != NULL;
+    pthread_t thread[MOST_THREADS];
+    int n = 1;
 
     if (job->matrix || job->match)
         die("WFA2 takes no such scores");
-    how.heuristic.strategy = wf_heuristic_none;
-    how.alignment_scope = cigar ? compute_alignment : compute_score;
-    how.memory_mode = strstr(job->who, "low") ? wavefront_memory_ultralow : wavefront_memory_high;
-    how.distance_metric = is_edit_distance(job) ? edit : gap_affine;
-    how.affine_penalties.match = 0;
-    how.affine_penalties.mismatch = -job->mismatch;
-    how.affine_penalties.gap_opening = job->open - job->extend;
-    how.affine_penalties.gap_extension = job->extend;
-    wavefront_aligner_t *w = wavefront_aligner_new(&how);
+    all.how.heuristic.strategy = wf_heuristic_none;
+    all.how.alignment_scope = cigar ? compute_alignment : compute_score;
+    all.how.memory_mode = strstr(job->who, "low") ? wavefront_memory_ultralow
+                                                  : wavefront_memory_high;
+    all.how.distance_metric = is_edit_distance(job) ? edit : gap_affine;
+    all.how.affine_penalties.match = 0;
+    all.how.affine_penalties.mismatch = -job->mismatch;
+    all.how.affine_penalties.gap_opening = job->open - job->extend;
+    all.how.affine_penalties.gap_extension = job->extend;
     double t = now();
-    for (size_t i = 0; i < job->n; i++) {
-        const struct bioinfer_align_pair *p = &job->pairs[i];
-        wavefront_align(w, p->query, (int)p->query_length, p->target, (int)p->target_length);
-        *sum -= abs(w->cigar->score);
-    }
+    for (; n < job->threads && n < MOST_THREADS; n++)
+        if (pthread_create(&thread[n], NULL, align_wfa2, &all))
+            die("no thread");
+    align_wfa2(&all);
+    while (--n)
+        pthread_join(thread[n], NULL);
     t = now() - t;
-    wavefront_aligner_delete(w);
+    *sum += all.sum;
     return t;
 }
 #endif
@@ -340,7 +373,7 @@ int main(int argc, char **argv)
     job.extend = atoi(argv[6]);
     job.device = argc > 8 ? argv[8] : "cpu";
     job.threads = argc > 9 ? atoi(argv[9]) : 1;
-    if (strcmp(job.device, "cpu"))
+    if (strcmp(job.device, "cpu") || job.threads > 1)
         watch = CLOCK_MONOTONIC;
     double (*run)(struct job *, int64_t *) = find_run(job.who);
     if (!run) {

@@ -224,16 +224,15 @@ out:
     return st;
 }
 
-static void free_cigars(const struct bi_env *env, struct bi_align_kept *kept)
+static void free_cigars(struct bi_align_kept *kept)
 {
-    for (size_t i = 0; i < kept->n_cigars; i++)
-        bi_free(env, kept->cigars[i]);
-    kept->n_cigars = 0;
+    for (int t = 0; t < kept->n_cigars; t++)
+        bi_arena_reset(&kept->cigars[t]);
 }
 
 void bi_align_kept_free(const struct bi_env *env, struct bi_align_kept *kept)
 {
-    free_cigars(env, kept);
+    free_cigars(kept);
     bi_free(env, kept->cigars);
     bi_free(env, kept->messages);
     *kept = (struct bi_align_kept){0};
@@ -339,7 +338,8 @@ int bi_aligner_put_path(struct bi_aligner *a, size_t i, const struct bi_align_wo
                         const struct bi_align_walk *begin, const struct bi_align_end *end,
                         bool sparse, struct bioinfer_alignment *r, struct bioinfer_error *err)
 {
-    uint32_t *cigar = bi_calloc(&a->ctx->env, w->path.n + 1, sizeof *cigar);
+    uint32_t *cigar = bi_arena_alloc(&a->kept->cigars[w - a->workers],
+                                     (w->path.n + 1) * sizeof *cigar);
 
     if (!cigar)
         return bi_fail(err, BIOINFER_NOMEM, "path of an alignment");
@@ -349,7 +349,7 @@ int bi_aligner_put_path(struct bi_aligner *a, size_t i, const struct bi_align_wo
     r->query_end = end->i;
     r->target_begin = begin->j;
     r->target_end = end->j;
-    r->cigar = a->kept->cigars[i] = cigar;
+    r->cigar = cigar;
     r->n_cigar = w->path.n;
     r->sparse = sparse;
     count(a, &a->inputs[i], r);
@@ -358,25 +358,35 @@ int bi_aligner_put_path(struct bi_aligner *a, size_t i, const struct bi_align_wo
 
 /* ---- calls ---- */
 
+/* Makes an arena for the CIGARs of each thread. */
+static bool make_arenas(const struct bi_aligner *a, struct bi_align_kept *kept)
+{
+    const struct bi_env *env = &a->ctx->env;
+
+    if (kept->cigars)
+        return true;
+    if (!(kept->cigars = bi_calloc(env, (size_t)a->ctx->n_threads, sizeof *kept->cigars)))
+        return false;
+    kept->n_cigars = a->ctx->n_threads;
+    for (int t = 0; t < kept->n_cigars; t++)
+        kept->cigars[t].env = env;
+    return true;
+}
+
 int bi_aligner_run_into(struct bi_aligner *a, struct bi_align_kept *kept,
                         const struct bioinfer_align_pair *pairs, size_t n,
                         struct bioinfer_alignment *results, struct bioinfer_error *err)
 {
     const struct bi_env *env = &a->ctx->env;
 
-    free_cigars(env, kept);
+    free_cigars(kept);
     if (n > UINT32_MAX / 2 || !bi_grow(env, &a->inputs, &a->inputs_cap, n + 1, sizeof *a->inputs) ||
         !bi_grow(env, &a->order, &a->order_cap, n + 1, sizeof *a->order) ||
         !bi_grow(env, &a->pair, &a->pair_cap, n + 1, sizeof *a->pair) ||
         !bi_grow(env, &a->sides, &a->sides_cap, 2 * n + 2, sizeof *a->sides) ||
         !bi_grow(env, &kept->messages, &kept->messages_cap, n + 1, sizeof *kept->messages) ||
-        (a->traceback &&
-         !bi_grow(env, &kept->cigars, &kept->cigars_cap, n + 1, sizeof *kept->cigars)))
+        (a->traceback && !make_arenas(a, kept)))
         return bi_fail(err, BIOINFER_NOMEM, "%zu pairs of sequences", n);
-    if (a->traceback) {
-        memset(kept->cigars, 0, n * sizeof *kept->cigars);
-        kept->n_cigars = n;
-    }
     a->kept = kept;
     return a->gpu ? bi_aligner_run_gpu(a, pairs, n, results, err)
                   : bi_aligner_run_cpu(a, pairs, n, results, err);

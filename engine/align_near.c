@@ -33,7 +33,7 @@ enum {
 static const double wave_cell = 1.5, strip_cell = 0.085, many_cell = 2.8, many_flags_cell = 0.2,
                     plain_cell = 3, linear_part = 0.7, word_place = 0.6, bits_cell = 0.028,
                     bits_path = 1.4; /* times as much with a path */
-static const double least_share = 1.0 / 24, most_share = 0.5, earned = 1.0 / 16;
+static const double least_share = 1.0 / 24, most_share = 0.5, earned = 1.0 / 16, most_saved = 6;
 /* The part of a matrix's time that a sample may take. */
 static const double sample_part = 1.0 / 96;
 /* Another way is worth it where it takes so much of the matrix's time; a band takes so much of its
@@ -236,7 +236,8 @@ static int put_result(struct bi_aligner *a, struct bi_align_worker *w, size_t i,
 /* The time that a worker has for a pair; 0: none. */
 static double budget_of(struct bi_align_worker *w, double matrix)
 {
-    const double least = wave_cell * START_CELLS, most = most_share * matrix;
+    const double least = wave_cell * START_CELLS, sure = wave_cell * SURE_CELLS;
+    const double most = most_share * matrix;
     double budget;
 
     w->share = w->share < least_share ? least_share : w->share;
@@ -244,8 +245,9 @@ static double budget_of(struct bi_align_worker *w, double matrix)
     w->credit += earned * matrix;
     if (w->credit < budget || budget > most)
         return 0;
-    budget = w->credit / 4 > budget ? w->credit / 4 : budget; /* earlier pairs saved that much */
-    return budget < most ? budget : most;
+    /* earlier pairs saved that much: for a short pair it may be more than the matrix takes */
+    budget = w->credit / 4 > budget ? w->credit / 4 : budget;
+    return budget > most && budget > sure ? (most > sure ? most : sure) : budget;
 }
 
 /* Tries the pair at place i within so many cells; whether it has a result. Without memory for an
@@ -344,7 +346,7 @@ static bool align_near(struct bi_aligner *a, struct bi_align_worker *w, size_t i
     }
     w->share = 2 * time < most_share * matrix ? 2 * time / matrix : most_share;
     w->credit += time < matrix ? (matrix - time) / 2 : 0;
-    w->credit = w->credit < 4 * matrix ? w->credit : 4 * matrix;
+    w->credit = w->credit < most_saved * matrix ? w->credit : most_saved * matrix;
     return true;
 }
 

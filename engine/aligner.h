@@ -10,6 +10,7 @@
 #ifndef BI_ENGINE_ALIGNER_H
 #define BI_ENGINE_ALIGNER_H
 
+#include "../base/arena.h"
 #include "../base/buf.h"
 #include "../base/team.h"
 #include "../kernels/cpu/cpu.h"
@@ -40,8 +41,8 @@ struct bi_align_sequence {
 
 /* The memory that results of a call point to. */
 struct bi_align_kept {
-    uint32_t **cigars; /* one allocation each */
-    size_t n_cigars, cigars_cap;
+    struct bi_arena *cigars; /* one for each thread */
+    int n_cigars;
     char (*messages)[160]; /* by pair */
     size_t messages_cap;
 };
