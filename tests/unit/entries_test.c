@@ -264,7 +264,9 @@ static void mark_launches(bool *reached)
             *(struct bi_attention_contacts_params *)l.params = (struct bi_attention_contacts_params){
                 .head_dim = width, .table = variant & 8 ? room : NULL};
         } else if (!strcmp(op, "multiquery")) {
-            ((struct bi_multiquery_params *)l.params)->cap = variant % 2 ? 5 : 0;
+            struct bi_multiquery_params *q = (struct bi_multiquery_params *)l.params;
+            q->cap = variant % 2 ? 5 : 0;
+            q->d = variant & 2 ? BI_MULTIQUERY_KEY : BI_MULTIQUERY_KEY_GPU;
         } else if (!strcmp(op, "atom_cells")) {
             ((struct bi_atom_edges_params *)l.params)->rows = variant % 2 ? 64 : 1 << 20;
         } else if (!strncmp(op, "align", 5)) {

@@ -69,18 +69,21 @@ class Hopper(unittest.TestCase):
                        ['linear_.*f16.*', 'rel_attention.*'])
 
     def test_windows_together(self):
-        """Up to four are of one program: their tokens are put below those of the first."""
+        """A program makes features of 1, 2, 4 or 8 windows, then runs its layers once for all."""
         folder = os.path.join(GOLDEN, 'enformer', 'half')
         with open(os.path.join(folder, 'window.fa'), encoding='ascii') as f:
             window = f.read().split('\n', 1)[1]
         with tempfile.TemporaryDirectory() as here:
             path = os.path.join(here, 'windows.fa')
-            for n, put in (1, 0), (2, 1), (3, 3), (4, 3), (5, 3), (8, 7), (9, 7), (13, 10):
+            cases = {1: [1], 2: [2], 3: [4], 4: [4], 5: [4, 1], 8: [8], 9: [8, 1], 13: [8, 4, 1]}
+            for n, made in cases.items():
                 with open(path, 'w', encoding='ascii') as f:
                     f.write(''.join('>w%d\n%s' % (i, window) for i in range(n)))
                 names = self.launched('enformer', path, '--weights', folder, '--positions', 'formula-pt')
-                self.assertEqual(names.count('put_rows_f32'), put, n)
-                self.assertTrue([n for n in names if n.startswith('rel_attention')])
+                self.assertEqual(names.count('embedding_windows_f16'), sum(made), n)
+                layers = len([name for name in names if name.startswith('rel_attention')])
+                self.assertEqual(layers, 2 * len(made), n)
+                self.assertNotIn('put_rows_f32', names)
             order = ['a', 'b', 'x', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j', 'k', 'y', 'z', 'l', 'm']
             with open(path, 'w', encoding='ascii') as f:
                 f.write(''.join('>%s\n%s' % (n, 'ACGT\n' if n in 'xyz' else window) for n in order))
