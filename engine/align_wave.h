@@ -16,11 +16,15 @@ struct bi_wave_costs {
     int32_t most;                   /* the larger of mismatch and open */
 };
 
-/* Costs for pairs of codes of `used`, as far as these are of the kind above. */
+/* Costs for pairs of codes of `used`, as far as these are of the kind above; mismatch, open and
+ * extend are 0 where fewer than two are used, ends are free, the scoring is local, or costs are too
+ * large. Pairs may have the codes in c->letters alone: those that fit the scores of the first
+ * two. */
 void bi_wave_costs_make(struct bi_wave_costs *c, const struct bi_align_scoring *s, uint32_t used);
 
 /* Wavefronts of one thread: memory that is kept between pairs, and those of the pair at hand. */
 struct bi_wave;
+/* Makes an empty one, whose kernels must stay; *out is NULL after a failure (NOMEM alone). */
 int bi_wave_new(struct bi_wave **out, const struct bi_env *env,
                 const struct bi_align_kernels *kernels, struct bioinfer_error *err);
 void bi_wave_free(struct bi_wave **w); /* NULL-safe */
@@ -29,20 +33,21 @@ void bi_wave_free(struct bi_wave **w); /* NULL-safe */
  * last wavefronts are kept, and there is no path. It aligns nothing yet: it copies both sequences,
  * but *c and *in must stay until the pair ends. Then run() as far as `most` cells, and where these
  * do not do bound(), which finds some alignment's penalty; with it the next run() has fewer cells
- * to fill. Both: 1 = done; 0 = gave up; < 0 = a status. */
+ * to fill. Both: 1 = done; 0 = gave up, as `most` cells are filled, the penalty is beyond what
+ * lists hold, or what is kept is above `keep`; < 0 = a status. start(): 0 or a status. */
 int bi_wave_start(struct bi_wave *w, const struct bi_wave_costs *c, const struct bi_align_input *in,
                   uint64_t keep, struct bioinfer_error *err);
 int bi_wave_run(struct bi_wave *w, int64_t most, struct bioinfer_error *err);
 int bi_wave_bound(struct bi_wave *w, int64_t most, struct bioinfer_error *err);
 
-/* P after a run that is done. The bound that was found; cells filled so far, and about those that
- * are left to fill with this bound. */
+/* penalty: P after a run that is done. most: the bound that was found, INT32_MAX before. cells:
+ * cells filled so far, by both; left: about those that are left to fill with this bound. */
 int32_t bi_wave_penalty(const struct bi_wave *w);
 int32_t bi_wave_most(const struct bi_wave *w);
 int64_t bi_wave_cells(const struct bi_wave *w);
 int64_t bi_wave_left(const struct bi_wave *w);
 uint64_t bi_wave_left_size(const struct bi_wave *w); /* bytes of them, when they are kept */
-/* The diagonals that a path with at most such a penalty can reach. */
+/* The diagonals *low <= j - i <= *high that a path with at most such a penalty can reach. */
 void bi_wave_band(const struct bi_wave_costs *c, const struct bi_align_input *in, int64_t penalty,
                   int64_t *low, int64_t *high);
 /* Score of the pair whose penalty that is. */
@@ -50,7 +55,8 @@ int64_t bi_wave_score(const struct bi_wave_costs *c, const struct bi_align_input
                       int64_t penalty);
 /* Gives memory back that few pairs need; the pair ends with it. */
 void bi_wave_end(struct bi_wave *w);
-/* The path after a run that is done, as bi_align_step() takes it through flags of all cells. */
+/* The path after a run that is done, with `keep` not 0, as bi_align_step() takes it through flags
+ * of all cells; *begin is where it begins. path->failed is set where there is no memory. */
 void bi_wave_path(const struct bi_wave *w, const struct bi_align_scoring *s,
                   struct bi_align_walk *begin, struct bi_align_path *path);
 
@@ -58,12 +64,13 @@ void bi_wave_path(const struct bi_wave *w, const struct bi_align_scoring *s,
 
 /* Finds P of a global alignment where all costs are 1, among the paths on the diagonals
  * low <= j - i <= high, 0 and m - n among them. path NULL: P alone; else the path that
- * bi_align_step() takes through flags of all cells, *begin where it does. */
+ * bi_align_step() takes through flags of all cells, *begin where it does. NOMEM is the only
+ * failure; *penalty is untouched then. */
 int bi_align_bits(struct bi_align_work *work, const struct bi_align_input *in, int64_t low,
                   int64_t high, int64_t *penalty, const struct bi_align_scoring *s,
                   struct bi_align_walk *begin, struct bi_align_path *path,
                   struct bioinfer_error *err);
-/* Bytes that a path takes. */
+/* Bytes of memory that bi_align_bits() takes for a path on these diagonals. */
 uint64_t bi_align_bits_size(const struct bi_align_input *in, int64_t low, int64_t high);
 
 #endif

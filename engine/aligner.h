@@ -77,26 +77,36 @@ struct bi_aligner {
 
 /* ---- align.c ---- */
 
+/* As bioinfer_align_open() describes: *out is NULL after a failure. UNSUPPORTED, INVALID, FORMAT:
+ * the parameters or the matrix; DEVICE: there is no such device. */
 int bi_aligner_new(bi_aligner **out, bioinfer_context *ctx,
                    const struct bioinfer_align_params *params, struct bioinfer_error *err);
 void bi_aligner_free(bi_aligner **aligner); /* NULL-safe */
-/* Aligns n pairs; results[i] belongs to pairs[i]. Messages and CIGARs live until the next call. */
+/* Aligns n pairs; results[i] belongs to pairs[i], and has a status of its own where that pair
+ * fails. Messages and CIGARs live until the next call. A status that is returned is one of the
+ * whole call, after which no result may be used; INVALID: an argument or a sequence is NULL; n may
+ * be 0. */
 int bi_aligner_run(bi_aligner *aligner, const struct bioinfer_align_pair *pairs, size_t n_pairs,
                    struct bioinfer_alignment *results, struct bioinfer_error *err);
+/* Measures kernels of a GPU from now on, or no longer; on the CPU nothing is measured. get: figures
+ * as far as profile->struct_size has room for them, zeros on the CPU; INVALID: that is not set. */
 void bi_aligner_set_profile(bi_aligner *aligner, int on);
 int bi_aligner_get_profile(bi_aligner *aligner, struct bioinfer_align_profile *profile);
 /* 1, or 0 where one letter is not in the alphabet: *score is untouched then. */
 int bi_aligner_score(const bi_aligner *aligner, char query, char target, int *score);
-/* Aligns pairs; what their results point to goes to *kept, whose earlier contents are freed. */
+/* bi_aligner_run() of which what results point to goes to *kept, whose earlier contents are freed,
+ * also by a call that fails. */
 int bi_aligner_run_into(struct bi_aligner *a, struct bi_align_kept *kept,
                         const struct bioinfer_align_pair *pairs, size_t n,
                         struct bioinfer_alignment *results, struct bioinfer_error *err);
+/* Frees it, which is all zeros then; safe on a zeroed one. */
 void bi_align_kept_free(const struct bi_env *env, struct bi_align_kept *kept);
 /* Gives pair i a status instead of a result; returns the status. The message lies in a->kept, cut
  * to 159 bytes, and lives as long as the results of the call. */
 int bi_aligner_fail(struct bi_aligner *a, struct bioinfer_alignment *r, size_t i, int status,
                     const char *fmt, ...) BI_PRINTF(5, 6);
-/* Makes the path of the worker the result of place i. */
+/* Makes the path of the worker the result of place i, with its counts of matches and gaps. NOMEM is
+ * the only failure; *r is untouched then. */
 int bi_aligner_put_path(struct bi_aligner *a, size_t i, const struct bi_align_worker *w,
                         const struct bi_align_walk *begin, const struct bi_align_end *end,
                         bool sparse, struct bioinfer_alignment *r, struct bioinfer_error *err);
@@ -109,12 +119,15 @@ bi_aligner *bi_align_task_aligner(const struct bioinfer_task *task);
 /* ---- align_codes.c ---- */
 
 /* Lists the sequences of pairs [first, first + n) and the pairs that are to be aligned: pair and
- * inputs from `first` on, *n_sound of them. *size: bytes of codes. */
+ * inputs from `first` on, *n_sound of them. *size: bytes of codes. The others get their status in
+ * results: EMPTY, TOO_LONG, on a GPU also LIMIT. INVALID: a sequence is NULL, which ends the
+ * call. */
 int bi_aligner_list(struct bi_aligner *a, const struct bioinfer_align_pair *pairs, size_t first,
                     size_t n, struct bioinfer_alignment *results, size_t *n_sound, uint64_t *size,
                     struct bioinfer_error *err);
 /* Encodes what bi_aligner_list() listed, into `codes`. Pairs with bad letters get their status, and
- * codes all the same. Returns the codes that targets use. */
+ * codes all the same. Returns the codes that targets use, a bit for each; a->used has those of
+ * all. */
 uint32_t bi_aligner_encode(struct bi_aligner *a, size_t first, size_t n, uint8_t *codes,
                            struct bioinfer_alignment *results);
 
@@ -124,15 +137,19 @@ uint32_t bi_aligner_encode(struct bi_aligner *a, size_t first, size_t n, uint8_t
  * query becomes NULL. */
 void bi_aligner_run_near(struct bi_aligner *a, size_t n, struct bioinfer_alignment *results);
 /* Tries the pair at place i whatever it takes, as its matrix is above the memory limit: whether a
- * pair has a result must not depend on what was tried before. True: it has. */
+ * pair has a result must not depend on what was tried before. True: it has a result; false: it is
+ * to be aligned in another way, and its result is untouched. */
 bool bi_aligner_try_near(struct bi_aligner *a, struct bi_align_worker *w, size_t i,
                          struct bioinfer_alignment *results);
 
 /* ---- align_cpu.c, align_parts.c: all pairs of a call ---- */
 
-/* Whether a pair is too large for a many() with a traceback. */
+/* Says whether a pair goes alone: it is local, there are no lanes, or its traceback is too large
+ * for a many(). */
 bool bi_aligner_is_single(const struct bi_aligner *a, const struct bi_align_input *in);
 
+/* Do what bi_aligner_run() does when its memory is made: on the CPU's threads, or on a->gpu. Pairs
+ * that fail have a status; one that is returned is that of the call. */
 int bi_aligner_run_cpu(struct bi_aligner *a, const struct bioinfer_align_pair *pairs, size_t n,
                        struct bioinfer_alignment *results, struct bioinfer_error *err);
 int bi_aligner_run_gpu(struct bi_aligner *a, const struct bioinfer_align_pair *pairs, size_t n,

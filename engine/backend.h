@@ -117,7 +117,7 @@ struct bi_backend_ops {
     int (*wait)(struct bi_queue *queue, int slot, struct bioinfer_error *err);
 };
 
-/* Backends, numbered from 0: cpu, cuda, hip, and those of tests; NULL past the end. */
+/* Backends, numbered from 0: cpu, cuda, hip, and those of tests; NULL past the end. index >= 0. */
 const struct bi_backend_ops *bi_backend(int index);
 /* The backend and the number, 0 to 99, of a device name: "cpu", "cuda:0"; without a number it is 0.
  * NULL, "" and "auto" are the CPU. DEVICE: this build has none of this name, and *out is NULL. */

@@ -19,15 +19,16 @@ struct bi_driver_library {
     const char *driver, *vendor; /* "cuda", "NVIDIA" */
 };
 
-/* Opens a library and fills the pointers of `table`. One that the process has loaded already comes first, as two
- * copies of a runtime in a process do not get along; then what the loader finds, then the folders. On failure
- * *library is what was opened, for the caller's close. */
+/* Opens a library and fills the pointers of `table`. One that the process has loaded already comes
+ * first, as two copies of a runtime in a process do not get along; then what the loader finds, then
+ * the folders. On failure *library is what was opened, for the caller's close, or NULL. DEVICE:
+ * there is no such library, or it lacks a symbol that is needed. */
 int bi_driver_load(void **library, void *table, const struct bi_driver_library *what,
                    const struct bi_driver_symbol *symbols, size_t n, int ordinal,
                    struct bioinfer_error *err);
 
-/* Words for an error code of CUDA or HIP, and its status: NOMEM, DEVICE_LOST when every later
- * call fails too, else DEVICE. */
+/* Writes words for an error code of CUDA or HIP, cut to `size` bytes with the NUL. Returns its
+ * status: NOMEM, DEVICE_LOST when every later call fails too, else DEVICE. */
 int bi_driver_describe(const char *api, int code, char *text, size_t size);
 
 enum { /* codes that have a meaning here */

@@ -24,16 +24,18 @@ struct bioinfer_context {
 int bi_context_check(const struct bioinfer_context *ctx, struct bioinfer_error *err);
 
 /* Where weights lie that are called `path`: a file or folder, a hub name, "tiny"; NULL = the usual
- * ones of the family. *out is allocated. */
+ * ones of the family. *out is allocated; the caller frees it by bi_free(). NOT_FOUND: there are
+ * none of this name; INVALID: path is NULL and family is NULL or not the name of one. */
 int bi_find_weights(char **out, const struct bi_env *env, const char *path, const char *family,
                     struct bioinfer_error *err);
-/* Finds a file or folder of this name that comes with bioinfer; *out is allocated, NULL = there is
- * none. */
+/* Finds a file or folder of this name that comes with bioinfer; *out is allocated, and the caller
+ * frees it by bi_free(). NULL = there is none, which returns 0; NULL after a failure, too. */
 int bi_find_shipped(char **out, const struct bi_env *env, const char *name,
                     struct bioinfer_error *err);
 
 /* Completes the words of err, which say that the weights of this name are not in the cache, with
- * how to fetch their files. Returns NOT_FOUND. */
+ * how to fetch their files. Returns NOT_FOUND always; err stays as it is where it is NULL, has
+ * other words or no room, or the name has no '/'. */
 int bi_release_missing(const struct bi_env *env, const char *name, struct bioinfer_error *err);
 
 /* Copies a caller's parameter struct of any version: fields it does not know stay zero, fields
@@ -94,7 +96,7 @@ struct bioinfer_model {
 };
 
 /* bioinfer_model_open() on a given backend; NULL = the one params name. For backends that only
- * tests link, such as the host emulation. */
+ * tests link, such as the host emulation. *out is NULL after a failure. */
 int bi_model_open_on(bioinfer_model **out, bioinfer_context *ctx, const char *path,
                      const struct bioinfer_model_params *params, const struct bi_backend_ops *ops,
                      struct bioinfer_error *err);
@@ -103,7 +105,10 @@ int bi_model_open_on(bioinfer_model **out, bioinfer_context *ctx, const char *pa
  * itself ("bf16x2"), else it is "fp32". */
 const char *bi_model_precision(const struct bioinfer_model *model);
 
+/* Makes model->store, with no weight loaded. Also after a failure it is freed by
+ * bi_store_free(). */
 int bi_store_new(struct bioinfer_model *model, struct bioinfer_error *err);
+/* Frees the weights on the device and the store, which is all zeros then; safe on a zeroed one. */
 void bi_store_free(struct bioinfer_model *model);
 /* A weight value of a graph in the layout a launch takes. */
 struct bi_weight_need {
@@ -112,11 +117,13 @@ struct bi_weight_need {
     int32_t gate_block; /* rows in the order of bi_gate_row(), 0 = as they are */
 };
 
-/* Device addresses of weights, loading those that are not there, several at once. All or
- * nothing. */
+/* Fills ptrs[0, n) with device addresses of weights, and loads those that are not there, several at
+ * once. All or nothing: after a failure ptrs is untouched, and nothing that was loaded here stays.
+ * Addresses are valid until the model closes. Any thread: it takes the store's lock. */
 int bi_store_load(struct bioinfer_model *model, const struct bi_weight_need *needs, size_t n,
                   void **ptrs, struct bioinfer_error *err);
-/* Completes store.sums: reads the weights that no plan has read as a whole. Under the lock. */
+/* Completes store.sums: reads the weights that no plan has read as a whole. The caller holds the
+ * store's lock. After a failure those that were not summed are read by the next call. */
 int bi_store_sum(struct bioinfer_model *model, struct bioinfer_error *err);
 
 #endif

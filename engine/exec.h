@@ -50,10 +50,12 @@ struct bi_recipe {
     struct bi_rule_trace *trace; /* NULL = none */
 };
 
-/* Builds and verifies; fuses and lowers too when `fuse` is set. No address yet. */
+/* Builds and verifies; fuses and lowers too when `fuse` is set. No address yet. The caller frees
+ * *out by bi_graph_free(); it is NULL after a failure. INVALID: no_rules names no rule. */
 int bi_plan_graph(struct bi_graph **out, const struct bioinfer_model *model,
                   const struct bi_recipe *recipe, bool fuse, struct bioinfer_error *err);
-/* Hands out that graph as text, or the rules that fired. */
+/* Hands out that graph as text, or the names of all rules with how often each fired, by one call of
+ * `write`. IO: write gave other than 0. */
 int bi_plan_dump(const struct bioinfer_model *model, struct bi_recipe *recipe, bool fused,
                  bool trace, int (*write)(void *user, const char *text, size_t len), void *user,
                  struct bioinfer_error *err);
@@ -79,16 +81,22 @@ struct bi_plan {
     uint64_t used; /* for the cache */
 };
 
+/* Builds the recipe's graph, fuses it and plans its memory; nothing is on the device yet. The
+ * caller frees *out by bi_plan_free(). INTERNAL: the graph has too many inputs. */
 int bi_plan_new(struct bi_plan **out, const struct bioinfer_model *model,
                 const struct bi_recipe *recipe, struct bioinfer_error *err);
 /* Brings the plan's weights onto the device. */
 int bi_plan_load(const struct bi_plan *plan, struct bioinfer_model *model,
                  struct bioinfer_error *err);
-/* Gives every launch of a slot's program its addresses. */
+/* Gives every launch of a slot's program its addresses, which lie in these three blocks of device
+ * memory and in the weights, and loads those that are missing. After a failure the program is not
+ * to be run, and may be bound again. */
 int bi_plan_bind(struct bi_plan *plan, int slot, struct bioinfer_model *model, void *input,
                  void *activation, void *output, struct bioinfer_error *err);
+/* Frees a plan and its programs; what a backend prepared of them is released before. NULL-safe. */
 void bi_plan_free(struct bi_plan **plan, const struct bi_env *env);
-/* Sizes a few per octave: n rounded up to 4, 5, 6 or 7 quarters of a power of two, at least 16. */
+/* Sizes a few per octave: n rounded up to 4, 5, 6 or 7 quarters of a power of two, at least 16,
+ * which is also what n <= 0 gives. */
 int64_t bi_bucket(int64_t n);
 
 /* A kept value: bytes that one program gives and others read. */
@@ -150,7 +158,8 @@ struct bi_exec {
     struct bioinfer_op_profile ops[BI_OP_COUNT], ops_shown[BI_OP_COUNT];
 };
 
-/* memory_limit: bytes a batch may take beside the weights; 0 = nine tenths of what is free. */
+/* memory_limit: bytes a batch may take beside the weights; 0 or less = nine tenths of what is free,
+ * no limit where the device does not tell. *out is NULL after a failure. */
 int bi_exec_new(struct bi_exec **out, struct bioinfer_model *model, int64_t memory_limit,
                 struct bioinfer_error *err);
 void bi_exec_free(struct bi_exec **exec); /* NULL-safe; waits for what is on its way */
@@ -162,26 +171,32 @@ struct bi_exec_batch {
                               * all other ops */
 };
 
-/* Finds or compiles the plan and takes a free slot; the counts stand in its input block.
+/* Finds or compiles the plan and takes a free slot; the counts stand in its input block. 0: *slot
+ * is to be filled and submitted.
  * 1: not beside the batch that is on its way (no slot, or not the memory): wait for that one,
- * cut it, and call again. TOO_LONG with figures: more than the memory limit, also alone. */
+ * cut it, and call again. TOO_LONG with figures: more than the memory limit, also alone. *slot is
+ * NULL unless 0 is returned. */
 int bi_exec_begin(struct bi_exec *exec, const struct bi_exec_batch *batch,
                   struct bi_exec_slot **slot, struct bioinfer_error *err);
 /* Where the graph's input of that name lies; NULL = this plan does not use it. */
 void *bi_exec_input(const struct bi_exec_slot *slot, const char *name);
-/* The same of one trip, of an input that each trip has its own of (bi_input_trips). */
+/* The same of one trip, from 0, of an input that each trip has its own of (bi_input_trips); the
+ * trip is not checked. */
 void *bi_exec_input_trip(const struct bi_exec_slot *slot, const char *name, int64_t trip);
-/* On failure the slot is idle again. */
+/* Starts the batch and returns at once. On failure the slot is idle again. */
 int bi_exec_submit(struct bi_exec *exec, struct bi_exec_slot *slot, struct bioinfer_error *err);
-/* The slot's blocks stay valid until the second bi_exec_begin after this. */
+/* Waits until the outputs of a submitted batch are there. The slot's blocks stay valid until the
+ * second bi_exec_begin after this. INTERNAL: the slot was not submitted. After a failure it is
+ * idle, and there are no outputs. */
 int bi_exec_wait(struct bi_exec *exec, struct bi_exec_slot *slot, struct bioinfer_error *err);
-/* An output of the batch, in host memory, and the elements between its rows. */
+/* An output of the batch, in host memory, never NULL, and *ld, the elements between its rows. */
 const void *bi_exec_output(const struct bi_exec_slot *slot, const struct bi_output *output,
                            int64_t *ld);
 /* ---- kept.c ---- */
 
-/* Takes room for a kept value, in host memory where that of the device does not do. NOMEM. Its
- * bytes are anything. No batch is being filled. */
+/* Takes room for a kept value, in host memory where that of the device does not do. Its bytes are
+ * anything; size 0 takes a little. No batch is being filled. NOMEM: neither memory has room; *out
+ * is NULL after any failure. */
 int bi_kept_new(struct bi_kept **out, struct bi_exec *exec, uint64_t size,
                 struct bioinfer_error *err);
 /* Gives it back, when no batch on its way reads or writes it; NULL-safe. Its memory on the
@@ -192,22 +207,25 @@ void bi_kept_free(struct bi_exec *exec, struct bi_kept **kept);
  * over. */
 void bi_kept_take(const struct bi_exec_slot *slot, const char *input, uint64_t to,
                   struct bi_kept *kept, uint64_t from, uint64_t size);
-/* The same of kept output `output`, from byte `from` on: `size` bytes go to byte `to`. */
+/* The same of kept output `output`, from byte `from` on: `size` bytes go to byte `to`. Of both,
+ * more than BI_EXEC_COPIES for a batch make its submit fail with INTERNAL. */
 void bi_kept_give(const struct bi_exec_slot *slot, const struct bi_output *output, uint64_t from,
                   struct bi_kept *kept, uint64_t to, uint64_t size);
 /* For the executor: queues the copies of a batch, those to kept values or those from them. */
 int bi_kept_copy(struct bi_exec *exec, const struct bi_exec_slot *slot, bool gives,
                  struct bioinfer_error *err);
 /* For the executor: frees those that are nobody's, moves all to host memory while no batch is on
- * its way, and frees all. */
+ * its way, and frees all. A failure of the second leaves each value whole, some of them moved. */
 void bi_kept_drop_spare(struct bi_exec *exec);
 int bi_kept_spill(struct bi_exec *exec, struct bioinfer_error *err);
 void bi_kept_drop_all(struct bi_exec *exec);
 
-/* Waits for everything on its way and forgets it: for a run that ends in an error. */
+/* Waits for everything on its way and forgets it: for a run that ends in an error. All slots are
+ * idle then; failures of what was on its way are not told. */
 void bi_exec_abandon(struct bi_exec *exec);
 
-/* Fills a caller's struct of any version. */
+/* Fills as much of *profile as its struct_size says; ops stay valid until the next call. INVALID:
+ * struct_size is not set, and nothing is filled. */
 int bi_exec_get_profile(struct bi_exec *exec, struct bioinfer_profile *profile);
 
 #endif

@@ -73,17 +73,20 @@ struct bi_gpu_driver {
     bool keeps_images; /* and stay in memory as long as the module, which points into them */
 };
 
-/* Where the code of an entry is, in the best form that the device loads; NULL = not in this build. */
+/* Where the code of an entry is, in the best form that the device loads; NULL = not in this build.
+ * It belongs to the library. */
 struct bi_gpu_blob;
 const struct bi_gpu_blob *bi_gpu_find_blob(const struct bi_gpu_facts *facts,
                                            const struct bi_gpu_entry *e);
 
-/* The entry that a launch becomes on a device (gpu_entries.h); NULL = none takes it. */
+/* The entry that a launch becomes on a device (gpu_entries.h), an element of a constant table; NULL
+ * = none takes it. */
 const struct bi_gpu_entry *bi_gpu_entry_of(const struct bi_gpu_facts *facts,
                                            const struct bi_launch *launch);
 
-/* The params of an entry of gpu_entries_sm90.h: tensor maps, then `params` of its op. out: e->size
- * bytes, 64-byte aligned. n_tokens: of the bucket. */
+/* Writes the params of an entry of gpu_entries_sm90.h: tensor maps, then `params` of its op. out:
+ * e->size bytes, at most BI_GPU_SM90_PARAMS, 64-byte aligned. n_tokens: of the bucket. 0, or the
+ * driver's code where it makes no tensor map; out is not to be used then. */
 enum { BI_GPU_SM90_PARAMS = 1280 };
 int bi_gpu_sm90_params(const struct bi_gpu_driver *driver, bi_gpu_handle gpu,
                        const struct bi_gpu_entry *e, const void *params, int64_t n_tokens,
@@ -92,11 +95,15 @@ int bi_gpu_sm90_params(const struct bi_gpu_driver *driver, bi_gpu_handle gpu,
 /* The driver tables of this build; the emulation's is in the tests. */
 extern const struct bi_gpu_driver bi_gpu_driver_cuda;
 
-/* The open() of a backend over `driver`; the rest of its table is BI_GPU_OPS. */
+/* The open() of a backend over `driver`; the rest of its table is BI_GPU_OPS. *out is untouched
+ * after a failure; *params->n_devices is set then, too. DEVICE: no driver, or no such GPU. */
 int bi_gpu_open(struct bi_device **out, const struct bi_env *env,
                 const struct bi_gpu_driver *driver, const struct bi_device_params *params,
                 struct bioinfer_error *err);
 
+/* Members of struct bi_backend_ops (backend.h), which says of each what it gives, on which threads
+ * it is called, and what holds after a failure. A driver's error becomes NOMEM, DEVICE_LOST or
+ * DEVICE with its words. */
 void bi_gpu_close(struct bi_device **device);
 void bi_gpu_caps(const struct bi_device *device, struct bi_caps *caps);
 int bi_gpu_alloc(struct bi_device *device, struct bi_buffer *buffer, uint64_t size,
@@ -128,6 +135,7 @@ int bi_gpu_download(struct bi_queue *queue, int slot, void *dst, const void *src
                     struct bioinfer_error *err);
 int bi_gpu_wait(struct bi_queue *queue, int slot, struct bioinfer_error *err);
 
+/* The members above as initialisers of a table, without name and open. */
 #define BI_GPU_OPS                                                                                 \
     .abi = BI_BACKEND_ABI, .close = bi_gpu_close, .caps = bi_gpu_caps, .alloc = bi_gpu_alloc,      \
     .free = bi_gpu_free, .host_alloc = bi_gpu_host_alloc, .host_free = bi_gpu_host_free,           \

@@ -36,14 +36,16 @@ struct bi_forces {
     void *user;
 };
 
-/* A frame at rest, or with the momenta that it has. */
+/* Copies a frame, at rest or with the momenta that it has; force, energy and stress are 0. NOMEM is
+ * the only failure; *m is untouched then. */
 int bi_motion_open(struct bi_motion *m, const struct bi_env *env, const struct bi_frame *frame,
                    struct bioinfer_error *err);
-void bi_motion_close(struct bi_motion *m);               /* NULL-safe */
-double bi_motion_kinetic(const struct bi_motion *m);     /* eV */
-double bi_motion_temperature(const struct bi_motion *m); /* kelvin, of 3 n degrees of freedom */
-double bi_motion_largest_force(const struct bi_motion *m);
-/* Appends the frame with its momenta (md) or without. `more`: words behind the others. */
+void bi_motion_close(struct bi_motion *m);                 /* NULL-safe */
+double bi_motion_kinetic(const struct bi_motion *m);       /* eV */
+double bi_motion_temperature(const struct bi_motion *m);   /* kelvin, of 3 n degrees of freedom */
+double bi_motion_largest_force(const struct bi_motion *m); /* norm, eV / angstrom */
+/* Appends the frame with its momenta (md) or without, as extended XYZ. `more`: words behind the
+ * others. out->failed is set where there is no memory. */
 void bi_motion_write(const struct bi_motion *m, const char *name, bool momenta, const char *more,
                      struct bi_buf *out);
 
@@ -56,14 +58,17 @@ struct bi_dynamics {
     struct bi_random random;
 };
 
-/* Draws momenta of the temperature, without momentum of the whole. */
+/* Draws momenta of the temperature into m->momentum, without momentum of the whole (a single atom
+ * keeps its own). */
 void bi_dynamics_start(const struct bi_dynamics *d, struct bi_motion *m);
 /* Makes step number `step`, from 1, from the forces at hand to those of the new places. Random
  * numbers are addressed by (step, atom), so a run that goes on gives the same bits.
- * NONFINITE: the atoms fly apart, said with the step; statuses of the forces. */
+ * NONFINITE: the atoms fly apart, said with the step; statuses of the forces. After a failure the
+ * atoms are between two steps, and not to be used. */
 int bi_dynamics_step(const struct bi_dynamics *d, struct bi_motion *m, uint64_t step,
                      const struct bi_forces *forces, struct bioinfer_error *err);
-/* The same for kernels that make steps (kernels/motion.h), but for the unit of their forces. */
+/* Fills *facts for kernels that make the same steps (kernels/motion.h), but for the unit of their
+ * forces, which is 0. */
 struct bi_motion_facts;
 void bi_dynamics_facts(const struct bi_dynamics *d, struct bi_motion_facts *facts);
 
@@ -99,7 +104,8 @@ struct bi_run {
  * Each frame is handed to the system at once, and is on the disk some seconds later. Frames that
  * were written before a failure stay.
  * MISMATCH: it is of another run, or of other atoms than *m; INVALID: it is there, and not to be
- * taken up; statuses of bi_dynamics_step(). */
+ * taken up; statuses of bi_dynamics_step(). t->file is closed by bi_trajectory_close() in any
+ * case. */
 int bi_trajectory_run(struct bi_trajectory *t, const char *path, bool resume,
                       const struct bi_run *run, struct bi_motion *m, struct bioinfer_error *err);
 void bi_trajectory_close(struct bi_trajectory *t); /* safe after a failed open */
@@ -113,7 +119,8 @@ struct bi_relaxation {
 };
 
 /* Moves the atoms to a minimum of the energy. *done: the steps that were made; *relaxed: whether no
- * force, and with a cell no row of its virial / n, is larger than fmax.
+ * force, and with a cell no row of its virial / n, is larger than fmax; false with 0 returned: the
+ * steps did not do. INVALID: `cell`, and not periodic along all axes; statuses of the forces.
  * Source: Bitzek et al., Phys. Rev. Lett. 97, 170201 (2006); the cell as ASE's UnitCellFilter. */
 int bi_relax(const struct bi_relaxation *r, struct bi_motion *m, const struct bi_forces *forces,
              uint64_t *done, bool *relaxed, struct bioinfer_error *err);

@@ -160,10 +160,11 @@ struct bioinfer_task {
 
 /* ---- task.c ---- */
 
-/* Makes a task of `size` bytes, all zeros, that needs no model; bioinfer_task_close() frees it. */
+/* Makes a task of `size` bytes, all zeros, that needs no model; bioinfer_task_close() frees it.
+ * INVALID: out or ctx is NULL; FORKED. *out is NULL after a failure. */
 int bi_task_new_direct(struct bioinfer_task **out, struct bioinfer_context *ctx,
                        const struct bi_task_def *def, size_t size, struct bioinfer_error *err);
-/* The same over a model. */
+/* The same over a model, which must not be NULL (INVALID). */
 int bi_task_new(struct bioinfer_task **out, const struct bioinfer_model *model,
                 const struct bi_task_def *def, size_t size, struct bioinfer_error *err);
 
@@ -171,22 +172,27 @@ int bi_task_new(struct bioinfer_task **out, const struct bioinfer_model *model,
 
 /* Makes the executor of a task whose def is set, and checks the names of the rules that its recipe
  * leaves out. batch_tokens: 0 = what fills the device, or stays in a cache. memory_limit: bytes of
- * activations, 0 = from the free memory. */
+ * activations, 0 = from the free memory. INVALID: no rule has such a name. After a failure
+ * bi_task_close() is still to be called. */
 int bi_task_open(struct bioinfer_task *t, const struct bioinfer_model *model, int64_t batch_tokens,
                  int64_t memory_limit, struct bioinfer_error *err);
 void bi_task_close(struct bioinfer_task *t); /* also one that was not opened */
-/* One thread at a time: MISUSE when another one is inside. */
+/* One thread at a time: MISUSE when another one is inside, FORKED in a child of the context's
+ * process. 0: bi_task_leave() must follow; else it must not. */
 int bi_task_enter(struct bioinfer_task *t, struct bioinfer_error *err);
 void bi_task_leave(struct bioinfer_task *t);
-/* Loads the weights of the task's graph. */
+/* Loads the weights of the task's graph; without it the first run does. */
 int bi_task_load(struct bioinfer_task *t, struct bioinfer_error *err);
-/* Hands out the graph for a batch of these counts as text, or the rules that fired. */
+/* Hands out the graph for a batch of these counts as text (trace: how often each rule fired) by one
+ * call of `write`. IO: write gave other than 0. */
 int bi_task_dump(struct bioinfer_task *t, const struct bi_counts *counts, int fused, int trace,
                  int (*write)(void *user, const char *text, size_t len), void *user,
                  struct bioinfer_error *err);
+/* As bi_exec_get_profile(). The task was opened. */
 int bi_task_get_profile(struct bioinfer_task *t, struct bioinfer_profile *profile);
-/* Runs the task until read() ends. OK: every unit was handed out. NONE_NOW: so it was, and read()
- * has none at present. */
+/* Runs the task until read() ends. 0: every unit was handed out. NONE_NOW: so it was, and read()
+ * has none at present. A status ends the run; units that were not handed out by then are dropped,
+ * and the task may run again. */
 int bi_task_run(struct bioinfer_task *t, struct bioinfer_error *err);
 /* Runs a task whose def has `direct`: up to BI_DIRECT_AHEAD units are read and not handed out. One
  * is read on the caller's thread while others are computed and handed out by a thread each, in
@@ -197,9 +203,11 @@ enum { BI_DIRECT_AHEAD = BIOINFER_PAIRS_AHEAD };
 int bi_task_run_direct(struct bioinfer_task *t, struct bioinfer_error *err);
 /* The same with one unit at a time, on the caller's thread. */
 int bi_task_run_alone(struct bioinfer_task *t, struct bioinfer_error *err);
-/* Gives a unit a status instead of a result; the first message stays, a later status replaces. */
+/* Gives a unit a status instead of a result; the first message stays, a later status replaces. The
+ * message is copied; where there is no memory for it, the unit has the status alone. */
 void bi_unit_fail(const struct bi_env *env, struct bi_unit *u, int status, const char *message);
-/* Why the unit has no result; "" = it has one. */
+/* Why the unit has no result: its message, else the name of its status; "" = it has one. Never
+ * NULL; it belongs to the unit. */
 const char *bi_unit_message(const struct bi_unit *u);
 
 /* Where a packed input of an item's batch begins; NULL = the graph does not use it. */

@@ -147,25 +147,27 @@ struct bi_tracks_task {
 
 /* ---- tracks.c ---- */
 
-/* Rows of an output's values of a window. */
+/* Rows of an output's values of a window: its bins, or with sums two for each kind of sum. */
 int64_t bi_tracks_rows(const struct bi_tracks_task *s, const struct bi_tracks_output *o);
-/* n of pairs n n. */
+/* Sites along one side of a square of pairs: the smallest n for which n n is at least the bins. */
 int64_t bi_tracks_side(const struct bi_tracks_output *o);
 /* Elements of one kind of features per token, and bytes of all kinds for n tokens. */
 int64_t bi_tracks_feature_width(const struct bi_tracks_task *s, int feature);
 uint64_t bi_tracks_features_size(const struct bi_tracks_task *s, int64_t n_tokens);
-/* A block of the pool's size; its bytes are anything. NULL = no memory. */
+/* A block of the pool's size, one given back before or a new one, which the caller owns; its bytes
+ * are anything. NULL = no memory. */
 void *bi_pool_take(const struct bi_env *env, struct bi_block_pool *pool);
 
 /* ---- tracks_cut.c: bases of views, and what differs ---- */
 
+/* Whether a view is of the other strand; views 0 to n_shifts - 1 are of the given one. */
 static inline bool bi_view_reversed(const struct bi_tracks_task *s, int view)
 {
     return view >= s->n_shifts;
 }
 
-/* Fills the codes of all letters, and of their complements; quarter: '.' is a quarter of each
- * base. */
+/* Fills the codes of all letters, and of their complements: 0 to 3 for A, C, G, T of either case,
+ * BI_BASE_NONE for all others; quarter: '.' is a quarter of each base. */
 void bi_tracks_codes(int32_t codes[2][256], bool quarter);
 /* Writes bases [from, to) of a view of the window, or of a change of it (NULL = none), to bases[0].
  * What moves in at the end of a shifted window is no base. */
@@ -174,9 +176,9 @@ void bi_view_bases(const struct bi_tracks_task *s, const char *sequence,
                    int32_t *bases);
 /* Leaves out the bases at both ends of a change that are as before. */
 void bi_change_trim(struct bi_change *change, const char *sequence);
-/* The cut around bases [first, last] of a window. */
+/* The cut around bases [first, last] of a window, both inside; its tokens lie in the window. */
 struct bi_cut bi_cut_around(const struct bi_tracks *t, int64_t first, int64_t last);
-/* Finds the tokens that a change reaches in a view; false: none. */
+/* Finds the tokens that a change reaches in a view; false: none, and *cut is untouched. */
 bool bi_find_cut(const struct bi_tracks_task *s, const char *sequence,
                  const struct bi_change *change, int view, struct bi_cut *cut);
 /* Is a cut one of those that run together: as large as that around one base, and off the window's
@@ -185,15 +187,18 @@ bool bi_cut_is_usual(const struct bi_tracks_task *s, const struct bi_cut *cut);
 
 /* ---- tracks_sites.c: sites of junctions that are given ---- */
 
-/* Takes the sites of a record that has some; INVALID: they are none. */
+/* Copies the sites of a record that has some into w->given and w->sites, which go with the unit,
+ * also after a failure. INVALID: they are not in order, not of the window, or nothing asks for
+ * them. */
 int bi_sites_take(const struct bi_tracks_task *s, struct bi_window_unit *w,
                   const struct bioinfer_sites *sites, struct bioinfer_error *err);
-/* Fills the inputs of a program that reads them. */
+/* Fills the inputs of a program that reads them; w->given is not NULL. */
 void bi_sites_fill(const struct bi_tracks_task *s, const struct bi_window_unit *w,
                    const struct bi_batch_place *place);
 
 /* ---- tracks_batch.c: items, programs, inputs, values ---- */
 
+/* The part of the model that an item runs: its program without the bit of the other strand. */
 static inline enum bi_tracks_part bi_item_part(const struct bi_item *item)
 {
     return (enum bi_tracks_part)(item->program >> 1);
@@ -202,6 +207,9 @@ static inline enum bi_tracks_part bi_item_part(const struct bi_item *item)
 /* Fills item `number` of the unit for a part, and its work, which has none or that patch. */
 void bi_tracks_item(const struct bi_tracks_task *s, struct bi_window_unit *w, int32_t number,
                     enum bi_tracks_part part, struct bi_tracks_work work);
+/* Functions of the task's bi_task_def (task.h says what each gives): take is at least 1; too_large
+ * gives whole windows in place of a part that alone does not fit; recipe and collect fail for want
+ * of memory alone. Values that are not finite are the status of their window, or of its change. */
 size_t bi_tracks_take(const struct bioinfer_task *t, struct bi_item *const *items, size_t n);
 size_t bi_tracks_too_large(struct bioinfer_task *t, const struct bi_item *item, size_t n,
                            struct bi_item ***instead);
@@ -211,7 +219,8 @@ void bi_tracks_fill(const struct bioinfer_task *t, const struct bi_item *item,
                     const struct bi_batch_place *place);
 int bi_tracks_collect(struct bioinfer_task *t, struct bi_item *item,
                       const struct bi_batch_place *place, struct bioinfer_error *err);
-/* Makes values that views were added to their mean. */
+/* Makes values of n windows, to which all views were added, their mean in place. One view: as it
+ * is. */
 void bi_tracks_mean(const struct bi_tracks_task *s, int64_t n, float *values);
 
 #endif
