@@ -133,7 +133,7 @@ template <typename V, bool SLOPE>
 DEV V factor(const struct bi_edge_list &l, const struct bi_edge_place &d, int k, int c, bool whole)
 {
     const int64_t w = l.width;
-    const float *at = l.table + d.knot * 12 * w + k * w;
+    const float *at = l.table + (d.knot * 12 + k) * w;
     const float *by = SLOPE ? d.d : d.by;
     V y = load<V>(at + 9 * w, c, l.width, whole) * by[3];
     y += load<V>(at + 6 * w, c, l.width, whole) * by[2];
@@ -365,7 +365,8 @@ KERNEL(tensor_embed_grad_f32, struct bi_tensor_embed_params, ROW_THREADS, 2)
             const int c = c0 + my_group() % 2 * HALF + thread_id() % ROW_LANES * 2;
             const V own = c < w ? element<V>(p.own, p.code, i, c, w, fine) : V{};
             V g[NUMBERS];
-            load_atom(p.g, i, c, w, whole, g);
+            /* CDNA has too few scalar registers for the places of all rows */
+            load_atom(p.g, anew((int)i), c, w, whole, g);
             if (c0)
                 barrier(); /* s.by may still be read */
             each_fourth(n, [&](int at, bool in) ALWAYS_INLINE {
@@ -468,7 +469,8 @@ KERNEL(tensor_message_grad_f32, struct bi_tensor_message_params, ROW_THREADS, 2)
         const int c = c0 + my_group() % 2 * HALF + thread_id() % ROW_LANES * 2;
         V sum[NUMBERS], own[NUMBERS];
         zero(sum);
-        load_atom(p.x, i, c, w, whole, own);
+        /* CDNA has too few scalar registers for the places of all rows */
+        load_atom(p.x, anew((int)i), c, w, whole, own);
         some_edges(l, i, [&](int e, int n) ALWAYS_INLINE {
             const edge mine = show_edges(l, s.edges, e, n);
             each_fourth(n, [&](int at, bool in) ALWAYS_INLINE {
