@@ -342,7 +342,8 @@ static int open_outputs(struct tracker *t, struct bioinfer_tracks_params *params
     return CLI_EXIT_OK;
 }
 
-/* Leaves out the scorer of junctions, which the model cannot count for a reason. */
+/* Leaves out the scorer of junctions, which the model cannot count for a reason, which the command
+ * says: here it may be a worker that opens the task. */
 static void leave_junctions(struct tracker *t, const char *why)
 {
     struct scores *s = t->scores;
@@ -355,8 +356,7 @@ static void leave_junctions(struct tracker *t, const char *why)
         }
     s->n_scorers = n;
     free_output(&s->junctions);
-    if (!t->cli->options->quiet && !t->cli->told)
-        cli_say(NULL, "--scorers recommended: without SpliceJunctionScorer(): %s", why);
+    snprintf(t->without, sizeof t->without, "%s", why);
 }
 
 /* Opens the task that counts junctions. */

@@ -133,7 +133,8 @@ static int check_options(struct run *run)
     return CLI_EXIT_OK;
 }
 
-/* Says which outputs are left out, and refuses a format for bins where one gives pairs. */
+/* Says which outputs and scorers are left out, and refuses a format for bins where an output gives
+ * pairs. */
 static int check_outputs(const struct run *run)
 {
     const struct tracker *t = run->tracker;
@@ -145,6 +146,8 @@ static int check_outputs(const struct run *run)
     if (t->left_out[0])
         cli_say(run->cli, "no track of %s is meant by --%s: left out", t->left_out,
                 run->cli->options->tracks ? "tracks" : "ontology");
+    if (t->without[0] && !run->cli->options->quiet)
+        cli_say(run->cli, "--scorers recommended: without SpliceJunctionScorer(): %s", t->without);
     for (int i = 0; t->to_coverage && i < t->n_outputs; i++) {
         const struct output_facts *is = &t->of[i].is;
         if (is->kind == BIOINFER_BINS)

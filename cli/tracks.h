@@ -214,6 +214,7 @@ struct tracker {
     char table[512];                  /* the path of the table of tracks; "" = none is read */
     bool unfit;                       /* the one that comes with bioinfer is of other weights */
     char left_out[160];               /* names of outputs of which no track is meant */
+    char without[252];                /* why scorers do without junctions; "" = they do not */
     int64_t first_bin, n_bins;        /* bins to explain; n_bins 0 = the usual */
     int shifts[MAX_SHIFTS], n_shifts;
     enum track_stat stats_of[N_STATS];

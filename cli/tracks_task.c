@@ -198,6 +198,7 @@ struct facts {
     int n_outputs, n_tracks;
     bool unfit;
     char table[sizeof((struct tracker *)0)->table], left_out[sizeof((struct tracker *)0)->left_out];
+    char without[sizeof((struct tracker *)0)->without];
 };
 
 _Static_assert(sizeof(struct facts) <= CLI_FACTS, "facts of tracks fit");
@@ -212,6 +213,7 @@ static void tell(const struct cli *cli, void *facts)
         f.of[i] = t->of[i].is;
     memcpy(f.table, t->table, sizeof f.table);
     memcpy(f.left_out, t->left_out, sizeof f.left_out);
+    memcpy(f.without, t->without, sizeof f.without);
     memcpy(facts, &f, sizeof f);
 }
 
@@ -232,6 +234,7 @@ static int hear(struct cli *cli, const void *facts)
         t->of[i].is = f.of[i];
     memcpy(t->table, f.table, sizeof t->table);
     memcpy(t->left_out, f.left_out, sizeof t->left_out);
+    memcpy(t->without, f.without, sizeof t->without);
     return t->scores ? CLI_EXIT_OK : outputs_hear(t);
 }
 

@@ -104,6 +104,38 @@ class Hopper(unittest.TestCase):
             self.assertRegex(names[at + 2], '^linear_sm90_')
         self.check(self.model('esm2', 'hf-d16'), ['linear_sm90_.*'], ['overlapping_rows'])
 
+    def test_scorers_without_junctions(self):
+        """Junctions are counted in float32: fp16 has `recommended` leave them out, in words."""
+        golden = os.path.join(GOLDEN, 'alphagenome')
+        model = ['--weights', os.path.join(golden, 'small')]
+        r = subprocess.run([EXE, 'alphagenome', '--list-outputs', *model], capture_output=True,
+                           text=True, check=True)
+        outputs = re.findall(r'^(human\.\S+)(?:\t[^\t]*){3}\t(\d+)\t', r.stdout, re.M)
+        outputs = [(name, int(n)) for name, n in outputs]
+        self.assertIn(('human.splice_junctions.1', 4), outputs)
+        with tempfile.TemporaryDirectory() as folder:
+            table, genome, vcf = (os.path.join(folder, name) for name in ('t.tsv', 'g.fa', 'v.vcf'))
+            with open(table, 'w', encoding='ascii') as f:
+                f.write('head\tidentifier\tname\tstrand\n' + ''.join(
+                    f'{name}\t{i}\t{i}\t.\n' for name, n in outputs for i in range(n)))
+            with open(genome, 'w', encoding='ascii') as f:
+                f.write('>chr1\n' + 'ACGT' * 5000 + '\n')
+            with open(genome + '.fai', 'w', encoding='ascii') as f:
+                f.write('chr1\t20000\t6\t20000\t20001\n')
+            with open(vcf, 'w', encoding='ascii') as f:
+                f.write('##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\n'
+                        'chr1\t10001\t.\tA\tG\n')
+            for more in [], ['--workers', '2']:
+                r = subprocess.run(
+                    [EXE, 'alphagenome', vcf, *model, '--genome', genome, '--targets', table,
+                     '--gtf', os.path.join(golden, 'junctions.gtf'), '--scorers', 'recommended',
+                     '--precision', 'fp16', '--device', 'cuda:0',
+                     '-o', os.path.join(folder, 's.tsv'), *more],
+                    capture_output=True, text=True, check=False)
+                said = re.findall('recommended: without SpliceJunctionScorer.*', r.stderr)
+                self.assertEqual(len(said), 1, r.stderr)
+                self.assertIn('fp16: human.splice_junctions.1 is computed in fp32', said[0])
+
     def test_launch_log(self):
         """Each launch has a line, equal from run to run wherever memory lies."""
         logs = []
