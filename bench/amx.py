@@ -164,9 +164,8 @@ def checks(build):
         )
 
     step("tiles of the chip", (build / "tests/ops/amx_test", "--chip"))
-    for op in "linear", "attention":
-        step(f"checkkernel {op}",
-             (build / "tests/ops/checkkernel", "--isa=amx", f"--op={op}", "--seed=1"))
+    step("checkkernel linear",
+         (build / "tests/ops/checkkernel", "--isa=amx", "--op=linear", "--seed=1"))
     folder = ROOT / "tests/golden/esm2"
     tiny = ROOT / "share/bioinfer-tiny"
     models = [(f, f, folder / "sequences.fasta") for f in sorted(folder.glob("hf-*"))]

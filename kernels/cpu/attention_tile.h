@@ -18,13 +18,9 @@
 
 #include "simd.h"
 
-#ifndef ATTENTION_BLOCK
-#define ATTENTION_BLOCK (3 * VW)
-#endif
-
 enum {
-    BLOCK = ATTENTION_BLOCK,
-    BLOCK_VECTORS = BLOCK / VW,
+    BLOCK_VECTORS = 3,
+    BLOCK = BLOCK_VECTORS * VW,
     KEY_TILE = 128,
     KEY_GROUP = VREGS >= 32 ? 8 : 4 /* KEY_GROUP * BLOCK_VECTORS accumulators */
 };

@@ -2,7 +2,7 @@
  *
  * A kernel is written once over simd.h and compiled per instruction set (generic, avx2,
  * avx512, neon), each giving one const table. The backend picks a table at run time. Tables of AMX
- * have kernels of their own for linear layers and attention and else those of another table.
+ * have a kernel of their own for linear layers (linear_amx.c) and else those of another table.
  *
  * A launch runs as independent tasks: any thread may run any task, in any order; no task
  * depends on how many there are, so results do not depend on threads. */

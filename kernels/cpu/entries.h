@@ -10,7 +10,7 @@
  * bi_cpu_<name>_scratch_size, with the suffix of the set (BI_ISA_NAME). Behind them its file says
  * BI_CPU_ENTRY(name), or BI_CPU_ENTRY_SCRATCH(name) where it has the third, which makes of them the
  * row that the table points to. It accepts launches in float32; BI_CPU_ENTRY_OF(name, accepts,
- * scratch_size) says which instead. BI_CPU_ENTRY_MADE_OF() makes rows of functions of any names. */
+ * scratch_size) says which instead. */
 #define BI_CPU_DECLARE(name)                                                                       \
     int64_t BI_ISA_NAME(name##_tasks)(const void *params, int n_threads);                          \
     void BI_ISA_NAME(name##_run)(const void *params, int64_t task, int64_t n_tasks,                \
@@ -19,11 +19,9 @@
     extern const struct bi_cpu_entry BI_ISA_NAME(name##_entry);
 BI_KERNELS(BI_CPU_DECLARE)
 #undef BI_CPU_DECLARE
-#define BI_CPU_ENTRY_MADE_OF(entry, name, condition, tasks, run, size)                             \
-    const struct bi_cpu_entry BI_ISA_NAME(entry) = {#name, condition, tasks, run, size};
 #define BI_CPU_ENTRY_OF(name, condition, size)                                                     \
-    BI_CPU_ENTRY_MADE_OF(name##_entry, name, condition, BI_ISA_NAME(name##_tasks),                 \
-                         BI_ISA_NAME(name##_run), size)
+    const struct bi_cpu_entry BI_ISA_NAME(name##_entry) = {                                        \
+        #name, condition, BI_ISA_NAME(name##_tasks), BI_ISA_NAME(name##_run), size};
 #define BI_CPU_ENTRY(name) BI_CPU_ENTRY_OF(name, bi_cpu_accepts_full, NULL)
 #define BI_CPU_ENTRY_SCRATCH(name)                                                                 \
     BI_CPU_ENTRY_OF(name, bi_cpu_accepts_full, BI_ISA_NAME(name##_scratch_size))

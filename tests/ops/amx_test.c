@@ -1,10 +1,8 @@
 /* amx_test.c - the tile instruction of AMX: the emulation against plain numbers, bit for bit, and
- * the processor, where it has AMX, against the emulation; then whole linear layers and attention
- * of both.
+ * the processor, where it has AMX, against the emulation; then whole linear layers of both.
  *
  *     amx_test [--chip]        --chip: fail where the processor's own tiles cannot be tested */
 #include "../test.h"
-#include "kernels/attention.h"
 #include "kernels/cpu/cpu.h"
 #include "kernels/linear.h"
 #include "tiles.h"
@@ -162,55 +160,6 @@ static void layers_are_the_emulation(void)
     }
 }
 
-/* Two sequences, three heads. */
-static float *run_attention(const struct bi_cpu_kernels *k, struct bi_attention_params p)
-{
-    static const int32_t start[] = {0, 150, 163};
-    const struct bi_counts counts = {.n_seqs = 2, .n_rows = 163, .longest = 150};
-    const struct bi_cpu_entry *e = bi_cpu_find_entry(k, "attention", NULL);
-    p.counts = &counts;
-    p.start = start;
-    const size_t size = (e->scratch_size(&p, 163, 150) + 63) & ~(size_t)63;
-    void *scratch = aligned_alloc(64, size);
-    float *y = calloc((size_t)(163 * p.ldy), sizeof *y);
-    if (!scratch || !y)
-        exit(1);
-    p.y = y;
-    const int64_t n = e->tasks(&p, 3);
-    for (int64_t i = 0; i < n; i++)
-        e->run(&p, i, n, scratch);
-    free(scratch);
-    return y;
-}
-
-static void attention_is_the_emulation(void)
-{
-    static const int widths[] = {16, 20, 24, 32, 48, 64, 80, 128};
-    for (int i = 0; i < 32; i++) {
-        const int d = widths[i % 8], terms = 2 + i / 8 % 2, reach = i < 16 ? 0 : 40;
-        const int64_t ld = (int64_t)3 * d;
-        float *x = numbers((size_t)(163 * 3 * ld)), *table = numbers((size_t)(150 * d));
-        float *bias = numbers((size_t)(3 * (2 * reach + 1)));
-        const struct bi_attention_params p = {.n_heads = 3,
-                                              .head_dim = d,
-                                              .scale = 0.01f,
-                                              .reach = reach,
-                                              .bias = reach ? bias : NULL,
-                                              .table = i % 2 ? table : NULL,
-                                              .q = x,
-                                              .k = x + 163 * ld,
-                                              .v = x + 326 * ld,
-                                              .ldq = ld,
-                                              .ldk = ld,
-                                              .ldv = ld,
-                                              .ldy = ld};
-        float *y = run_attention(bi_cpu_kernels_amx(terms), p);
-        float *z = run_attention(bi_cpu_kernels_amx_emulated(terms), p);
-        CHECK(!memcmp(y, z, (size_t)(163 * ld) * sizeof *y));
-        free(x), free(table), free(bias), free(y), free(z);
-    }
-}
-
 static const struct bi_cpu_kernels *find(const char *name)
 {
     const struct bi_cpu_kernels *k;
@@ -231,7 +180,6 @@ int main(int argc, char **argv)
     if (find("amx")) {
         TEST(chip_is_the_emulation);
         TEST(layers_are_the_emulation);
-        TEST(attention_is_the_emulation);
         printf("the chip's tiles are tested\n");
     } else {
         printf("no tiles of a chip: %s\n", bi_cpu_amx_refused() ? bi_cpu_amx_refused() : "no AMX");
