@@ -58,8 +58,8 @@ struct bi_value {
     int32_t trips;       /* INPUT: so many lie one behind the other, one for each trip; 0 = one */
 };
 
-/* Attributes: struct bi_<stem>_attr of each op that has some (ops.inc). Their fields are of 4 bytes,
- * so there is no padding, and a node's attributes can be compared and copied as bytes. */
+/* Attributes: struct bi_<stem>_attr of each op that has some (ops.inc). Their fields are of 4
+ * bytes, so there is no padding, and a node's attributes can be compared and copied as bytes. */
 #define INT(name, shown) int32_t name;
 #define ALWAYS(name, shown) int32_t name;
 #define NAMED(name, shown, names) int32_t name;
@@ -91,6 +91,8 @@ enum bi_stem {
 #include "../ops/ops.inc"
 };
 
+/* A node's attributes as bytes, for the two macros below; it asserts that the node is of this
+ * op. */
 static inline void *bi_attr_of(const struct bi_node *node, int op)
 {
     assert((int)node->op == op);
@@ -98,7 +100,7 @@ static inline void *bi_attr_of(const struct bi_node *node, int op)
     return (void *)(uintptr_t)node->attr;
 }
 
-/* The attributes of a node, which is of the op named. */
+/* The attributes of a node, which is of the op named, to be read, and to be set. Never NULL. */
 #define BI_ATTR(node, stem) ((const struct bi_##stem##_attr *)bi_attr_of(node, BI_STEM_##stem))
 #define BI_ATTR_SET(node, stem) ((struct bi_##stem##_attr *)bi_attr_of(node, BI_STEM_##stem))
 
@@ -154,9 +156,10 @@ struct bi_graph {
 
 /* Makes an empty graph. After a failure *out is untouched. */
 int bi_graph_new(struct bi_graph **out, const struct bi_env *env, struct bioinfer_error *err);
+/* Frees the graph with all its values, names and lists. NULL-safe. */
 void bi_graph_free(struct bi_graph **graph);
 
-/* The first error of a builder, 0 when there was none. */
+/* The status of the first error of a builder, whose words *err gets; 0 when there was none. */
 int bi_graph_status(const struct bi_graph *g, struct bioinfer_error *err);
 /* Records a builder's error and returns BI_NONE. The first one stays, later ones are dropped; every
  * builder gives BI_NONE then. */
@@ -165,25 +168,29 @@ bi_value_id bi_graph_fail(struct bi_graph *g, int status, const char *fmt, ...) 
 /* An input [n] of a name that is copied; BI_NONE where the graph has failed. */
 bi_value_id bi_input(struct bi_graph *g, const char *name, enum bi_dtype dtype, enum bi_axis axis,
                      int64_t n);
-/* An input of float32 rows. */
+/* An input [n, width] of float32 rows. */
 bi_value_id bi_input_rows(struct bi_graph *g, const char *name, enum bi_axis axis, int64_t n,
                           int64_t width);
-/* An input of rows of any type. */
+/* An input [n, width] of rows of any type. */
 bi_value_id bi_input_matrix(struct bi_graph *g, const char *name, enum bi_dtype dtype,
                             enum bi_axis axis, int64_t n, int64_t width);
 /* A kept value: float32 rows that an earlier program left on the device. */
 bi_value_id bi_input_kept(struct bi_graph *g, const char *name, enum bi_axis axis, int64_t n,
                           int64_t width);
-/* A weight of the model by its index, rank 1 or 2; asked for again, the same value. */
+/* A weight of the model by its index, rank 1 or 2, in float32; asked for again, the same value.
+ * BI_NONE where the graph has failed, of all functions here that give a value. */
 bi_value_id bi_weight(struct bi_graph *g, int32_t index, const char *name, int rank,
                       const int64_t *shape);
 /* Columns [first, first + n) of a weight that is no stack. */
 bi_value_id bi_weight_columns(struct bi_graph *g, bi_value_id w, int64_t first, int64_t n);
-/* Rows (rank 1: elements) of a weight that is no stack, in the order given; the list is copied. */
+/* Rows (rank 1: elements) of a weight that is no stack, in the order given; the list is copied. A
+ * row that the weight does not have fails the graph with INTERNAL. */
 bi_value_id bi_weight_rows(struct bi_graph *g, bi_value_id w, const int32_t *rows, int64_t n);
-/* A weight of rank 2, or those of its rows, with rows and columns exchanged. It is no stack. */
+/* A weight of rank 2, or those of its rows, with rows and columns exchanged. It is no stack, has
+ * all its columns and is not transposed yet, else the graph fails with INTERNAL. */
 bi_value_id bi_weight_transposed(struct bi_graph *g, bi_value_id w);
-/* Makes a transposed weight [taps C, N] a convolution [C, taps N] with the taps in reverse. */
+/* Makes a transposed weight [taps C, N] a convolution [C, taps N] with the taps in reverse; any
+ * other weight fails the graph with INTERNAL. */
 bi_value_id bi_weight_flipped(struct bi_graph *g, bi_value_id w, int32_t taps);
 /* Makes the value the graph's next output; nothing where the graph has failed. */
 void bi_output(struct bi_graph *g, bi_value_id value, int kind, int layer, const char *name);
@@ -214,7 +221,8 @@ bool bi_graph_repeats(const struct bi_graph *g, int32_t phase);
 void bi_phase_next(struct bi_graph *g);
 
 /* Appends a node; shapes by the op's infer. attrs: those of the op, NULL = all 0. Returns its first
- * output. */
+ * output; BI_NONE where the graph has failed, or fails now: an input is missing, attrs are of
+ * another op (INTERNAL), or shapes do not fit (infer's status). */
 bi_value_id bi_node_add(struct bi_graph *g, enum bi_op_kind op, const bi_value_id *in, int n_in,
                         const struct bi_attrs *attrs);
 /* The same, and its outputs are float16 where `half`. */
@@ -252,7 +260,7 @@ struct bi_step_values {
 };
 
 /* The builders of ops: ops.inc gives shapes, ops/<op>.c says what the parameters mean. BI_NONE
- * stands for an input that is left out. */
+ * stands for an input that is left out. Each gives the node's first output, as bi_node_add(). */
 #define BUILDER(stem, ...) bi_value_id bi_##stem(struct bi_graph *g, __VA_ARGS__);
 #include "../ops/ops.inc"
 
@@ -269,9 +277,11 @@ bi_value_id bi_rmsnorm_grad(struct bi_graph *g, bi_value_id x, bi_value_id w, bi
 /* Appends the nodes that compute the derivative of the sum of all of y by x, from the gradients of
  * the ops between them (bi_op.grad), and gives that derivative: float32 of the shape of x. Both are
  * float32 of rank 2; y follows from x through plain ops, none of them in place or in a loop that
- * has ended: in a loop, all of it is of one trip. */
+ * has ended: in a loop, all of it is of one trip. BI_NONE with INTERNAL in the graph: y does not
+ * follow from x, a type or rank is another one, or an op between them has no gradient. */
 bi_value_id bi_graph_gradient(struct bi_graph *g, bi_value_id y, bi_value_id x);
 
+/* Sets n_uses of every value: by nodes that are not dead, and by outputs. */
 void bi_graph_count_uses(struct bi_graph *g);
 /* Counts uses and makes lists of them, which bi_node_add(), bi_graph_replace() and bi_graph_kill()
  * keep until nodes are removed or change places. NOMEM stays in the graph. */
@@ -286,7 +296,8 @@ void bi_graph_keep_wide(struct bi_graph *g, bi_value_id x);
 /* Where the graph is lowered, products of x [T, K] take x and their weights in two terms of float16
  * each, at the cost of three products (kernels/halves.h). */
 void bi_graph_exact(struct bi_graph *g, bi_value_id x);
-/* The weight that stacks n weights, two or three, along dimension 0. */
+/* The weight that stacks n weights, two or three, along dimension 0. They have one width, which is
+ * not checked here. */
 bi_value_id bi_weight_stack(struct bi_graph *g, const bi_value_id *part, int n);
 /* Part i of a weight that stacks several of one height. */
 bi_value_id bi_weight_part(struct bi_graph *g, bi_value_id w, int i);
@@ -298,12 +309,15 @@ struct bi_target;
 int bi_graph_lower(struct bi_graph *g, const struct bi_target *target, struct bioinfer_error *err);
 /* Marks nodes whose outputs nobody uses as dead and removes dead nodes. Returns how many. */
 int bi_graph_dce(struct bi_graph *g);
-/* Restores execution order (inputs before users) after insertions; stable. */
+/* Restores execution order (inputs before users) after insertions; stable. INTERNAL: a node waits
+ * for itself, and the order is as before. Lists of uses are void then (bi_graph_index()). */
 int bi_graph_sort(struct bi_graph *g, struct bioinfer_error *err);
 /* Ids in range, producers before users, shapes equal to what infer says, one producer per
- * value, outputs live. Cheap; run after build, after every rule pass and before planning. */
+ * value, outputs live. Cheap; run after build, after every rule pass and before planning. 0; the
+ * graph's own error, where it has failed; INTERNAL, naming the first node that is wrong. */
 int bi_graph_verify(struct bi_graph *g, struct bioinfer_error *err);
-/* The stable text form. Nodes and values are numbered in order of appearance. */
+/* Appends the stable text form. Nodes and values are numbered in order of appearance. out->failed
+ * is set where there is no memory. */
 void bi_graph_dump(const struct bi_graph *g, struct bi_buf *out);
 
 /* Elements of a value, the product of its shape (1 at rank 0), and their bytes. */

@@ -39,8 +39,9 @@ struct bi_memory_plan {
  * is zeros, which free takes. */
 int bi_memory_plan(struct bi_memory_plan *plan, const struct bi_graph *g,
                    struct bioinfer_error *err);
+/* Frees it; *plan is zeros then. */
 void bi_memory_plan_free(struct bi_memory_plan *plan);
-/* For tests: no two values that are alive at once overlap. */
+/* For tests: true where no two values that are alive at once overlap. */
 bool bi_memory_plan_check(const struct bi_memory_plan *plan, const struct bi_graph *g);
 
 #endif

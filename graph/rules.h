@@ -48,7 +48,7 @@ struct bi_rule_trace {
 
 /* Name of rule `index`, NULL past the end. */
 const char *bi_rule_name(int index);
-/* When rule `index` is applied. */
+/* When rule `index` is applied; index is that of a rule. */
 enum bi_rule_phase bi_rule_phase(int index);
 /* Rewrites a graph for a target: fusion, and where its operands are float16 what goes before
  * bi_graph_lower(), that, and what goes behind it. target NULL = fusion alone, for any target.
@@ -56,7 +56,8 @@ enum bi_rule_phase bi_rule_phase(int index);
  * BIOINFER_INVALID. The graph is verified after every step; dead code is removed. */
 int bi_rules_apply(struct bi_graph *g, const struct bi_target *target, const char *skip,
                    struct bi_rule_trace *trace, struct bioinfer_error *err);
-/* Applies the rules of one phase. */
+/* Applies the rules of one phase: patterns until none fires, then each pass once. Statuses are
+ * those of bi_rules_apply(); after a failure the graph is to be freed. */
 int bi_rules_phase(struct bi_graph *g, enum bi_rule_phase phase, const struct bi_target *target,
                    const char *skip, struct bi_rule_trace *trace, struct bioinfer_error *err);
 

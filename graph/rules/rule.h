@@ -59,7 +59,8 @@ struct bi_match {
 /* The captured value; BI_NONE = it is left out. A name that the pattern does not have fails the
  * graph with INTERNAL. */
 bi_value_id bi_match_value(const struct bi_match *m, const char *as);
-/* The captured node, which stays as it was matched while a rewrite adds others. */
+/* The captured node, which stays as it was matched while a rewrite adds others. A name that the
+ * pattern does not have fails the graph, and gives the root. */
 const struct bi_node *bi_match_node(const struct bi_match *m, const char *as);
 /* Says in a rewrite that `to` also takes the place of `from`, another value than the root's first
  * output; it does when the rule fires. */
@@ -89,7 +90,8 @@ struct bi_rule {
     bi_node_add(g, op, (const bi_value_id[]){__VA_ARGS__},                                         \
                 (int)(sizeof((const bi_value_id[]){__VA_ARGS__}) / sizeof(bi_value_id)), attrs)
 
-/* The node that makes a value; NULL = none does. */
+/* The node that makes a value; NULL = none does: it is an input, a weight or BI_NONE. The pointer
+ * is good until a node is added. */
 struct bi_node *bi_rule_producer(const struct bi_graph *g, bi_value_id id);
 /* Is the value an output of the graph? A view cannot be one. */
 bool bi_rule_is_output(const struct bi_graph *g, bi_value_id id);
