@@ -40,16 +40,19 @@ struct bi_split {
     uint64_t block, n_shards, shard; /* shard from 0 */
 };
 
+/* The shard that has a record, from 0. */
 static inline uint64_t bi_split_shard(const struct bi_split *s, uint64_t ordinal)
 {
     return ordinal / s->block % s->n_shards;
 }
 
+/* The place of a record among those of its shard, from 0. */
 static inline uint64_t bi_split_place(const struct bi_split *s, uint64_t ordinal)
 {
     return ordinal / s->block / s->n_shards * s->block + ordinal % s->block;
 }
 
+/* The record at a place of this shard; the inverse of bi_split_place() for the shard's records. */
 static inline uint64_t bi_split_ordinal(const struct bi_split *s, uint64_t place)
 {
     return (place / s->block * s->n_shards + s->shard) * s->block + place % s->block;
@@ -106,22 +109,26 @@ struct bi_identity {
     bool units, dedup;
 };
 
-/* Facts of the inputs are taken here. */
+/* Fills *id from the parameters, whose texts are copied; facts of the inputs are taken here, zeros
+ * for one that cannot be read. INVALID: a number of inputs or a text that is not allowed. After a
+ * failure, too, *id is to be freed. */
 int bi_identity_make(struct bi_identity *id, const struct bi_env *env,
                      const struct bioinfer_job_params *params, struct bioinfer_error *err);
 /* Writes job.json, which gets its name when it is whole, so nobody sees half of it. LIMIT: it would
  * be too long to be read back, which is 16 MiB. */
 int bi_identity_write(const struct bi_identity *id, const struct bi_env *env, const char *folder,
                       struct bioinfer_error *err);
-/* NOT_FOUND when the folder has no job.json. After a failure, too, *id is to be freed. */
+/* NOT_FOUND when the folder has no job.json, FORMAT when that is none. After a failure, too, *id is
+ * to be freed. */
 int bi_identity_read(struct bi_identity *id, const struct bi_env *env, const char *folder,
                      struct bioinfer_error *err);
-/* MISMATCH naming the first difference. Between shards the shard itself, and path and time
- * of the inputs, may differ. */
+/* 0: both are one job. MISMATCH naming the first difference. Between shards the shard itself, and
+ * path and time of the inputs, may differ. */
 int bi_identity_compare(const struct bi_identity *have, const struct bi_identity *want, bool shards,
                         const char *folder, struct bioinfer_error *err);
-/* A hash of what decides results. */
+/* A hash of what decides results, but for the first input, which is known by its records. */
 uint64_t bi_identity_hash(const struct bi_identity *id);
+/* Frees its texts; *id is zeros then. Safe on zeros. */
 void bi_identity_free(struct bi_identity *id);
 
 /* ---- build.c ---- */
@@ -136,7 +143,7 @@ struct bi_part {
 
 /* Notes that record number `at` holds the ordinal of `index`; of two the last one counts. FORMAT
  * when it is farther ahead of the records before it than any run can be: what a file says decides
- * no allocation. */
+ * no allocation. LIMIT: `at` is 2^32 - 2 or more. */
 int bi_part_add(struct bi_part *part, const struct bi_env *env, uint64_t index, uint64_t at,
                 struct bioinfer_error *err);
 /* Place `index` has no record any more; it may have had none. */
@@ -163,9 +170,12 @@ struct bi_build {
     size_t n_lost, cap_lost;
 };
 
-/* FORMAT when a payload is not what was written: no damaged byte reaches the output. */
+/* Writes output and manifest, and moves both to their names when they are whole: after a failure
+ * b->path is as it was. Counts are in *b. FORMAT when a payload is not what was written: no damaged
+ * byte reaches the output. */
 int bi_build(struct bi_build *b, struct bioinfer_error *err);
-/* Reads what the single part holds from place `from` on, and adds to `lost` what is damaged. */
+/* Reads what the single part holds from place `from` on, and adds to `lost` what is damaged, which
+ * is no failure. */
 int bi_build_check(struct bi_build *b, uint64_t from, struct bioinfer_error *err);
 /* Opens the journal of a part that is to be read, and parks another one when there are too many. */
 int bi_build_wake(struct bi_build *b, struct bi_part *part, struct bioinfer_error *err);
@@ -238,7 +248,10 @@ struct bioinfer_job {
     struct bi_parts *parts; /* not NULL: the output is partitioned, and these do all the work */
 };
 
-/* As the functions bioinfer_job_...() of bioinfer.h, whose pointers were checked. */
+/* As the functions bioinfer_job_...() of bioinfer.h, whose pointers were checked. *out is NULL
+ * after a failure. expect: 1 = no names need be reserved. wants: the first record from `ordinal` on
+ * that this shard computes. source, sink: a bioinfer_source and a bioinfer_sink with the job as
+ * their user. pending: whether the source is to be asked again though it said there is no more. */
 int bi_job_open(struct bioinfer_job **out, const struct bi_env *env, const char *path,
                 const struct bioinfer_job_params *params, struct bioinfer_error *err);
 int bi_job_expect(struct bioinfer_job *job, const struct bioinfer_record *record,
@@ -250,12 +263,17 @@ bool bi_job_pending(const struct bioinfer_job *job);
 int bi_job_sink(struct bioinfer_job *job, const struct bioinfer_result *result,
                 struct bioinfer_error *err);
 int bi_job_commit(struct bioinfer_job *job, struct bioinfer_error *err);
-/* Builds output and manifest; the journal stays. */
+/* Builds output and manifest; the journal stays. A shard builds nothing: its journal is all.
+ * MISUSE: the input, or a result, has not come to its end. finish: that, and but for a shard the
+ * journal is removed. discard: removes the journal; close is still to be called. */
 int bi_job_build(struct bioinfer_job *job, struct bioinfer_error *err);
 int bi_job_finish(struct bioinfer_job *job, struct bioinfer_error *err);
 void bi_job_discard(struct bioinfer_job *job);
 void bi_job_close(struct bioinfer_job **job);
 
+/* As bioinfer_job_merge(): joins journals of all shards, those in parts[0, n_parts), or those found
+ * beside `path` where n_parts is 0. NOT_FOUND: there is none; MISMATCH: they are of different jobs,
+ * or one is missing or unfinished. */
 int bi_job_merge(const struct bi_env *env, const char *path, const char *const *parts,
                  size_t n_parts, const struct bioinfer_writer_params *params,
                  struct bioinfer_job_stats *stats, struct bioinfer_error *err);

@@ -39,6 +39,7 @@ struct bi_journal_record {
     uint64_t flags, hash[2];
 };
 
+/* The number of the piece that a record holds, from 0. */
 static inline uint32_t bi_journal_piece(const struct bi_journal_record *r)
 {
     return (uint32_t)(r->flags >> 32);
@@ -68,31 +69,37 @@ struct bi_journal {
 
 #define BI_JOURNAL_NONE ((struct bi_journal){.data = {.fd = -1}, .log = {.fd = -1}})
 
-/* Opens the two files in `folder`, creates them unless they are only to be read. */
+/* Opens the two files in `folder`, creates them unless they are only to be read. *j is
+ * BI_JOURNAL_NONE, or safe to close, after a failure. NOT_FOUND: read_only, and a file is
+ * missing. */
 int bi_journal_open(struct bi_journal *j, const struct bi_env *env, const char *folder,
                     bool read_only, struct bioinfer_error *err);
-/* Hands every good record to `take` (non-zero stops with that status), cuts the rest.
- * *n_lost: whole records behind the first bad one. With `cut` false nothing is changed. */
+/* Hands every good record to `take` (non-zero stops with that status), cuts the rest, whose loss is
+ * no failure. *n_lost: whole records behind the first bad one; untouched after a failure. With
+ * `cut` false nothing is changed. */
 int bi_journal_recover(struct bi_journal *j, bool cut,
                        int (*take)(void *user, const struct bi_journal_record *r,
                                    struct bioinfer_error *err),
                        void *user, uint64_t *n_lost, struct bioinfer_error *err);
-/* A payload: begin, any number of writes, end. What was begun and not ended is no record. */
+/* A payload: begin, any number of writes, end, which sets its offset, size and CRC in *r. What was
+ * begun and not ended is no record. A failed write is final, as a failed commit is. */
 void bi_journal_begin(struct bi_journal *j, struct bi_journal_record *r);
 int bi_journal_write(struct bi_journal *j, const void *bytes, size_t n, struct bioinfer_error *err);
 int bi_journal_end(struct bi_journal *j, struct bi_journal_record *r, struct bioinfer_error *err);
 /* Commits what was added; `sync` makes it outlast a power loss too. A failure is final:
  * both files are cut to the last commit, and whatever is asked later fails for the same reason. */
 int bi_journal_commit(struct bi_journal *j, bool sync, struct bioinfer_error *err);
-/* Ends it for a reason of the caller's. */
+/* Ends it for a reason of the caller's. Returns the status of the first failure, and *err has its
+ * words: this one, or an earlier one. */
 int bi_journal_fail(struct bi_journal *j, int status, const struct bioinfer_error *why,
                     struct bioinfer_error *err);
 /* Is it time to commit? First after a quarter of a second, later every two seconds, and never so
- * often that syncing takes more than a fiftieth of the time. *begun: seconds, for the next. */
+ * often that syncing takes more than a fiftieth of the time; sooner after many records or bytes.
+ * False where nothing was added. *begun: seconds, for the next. */
 bool bi_journal_due(const struct bi_journal *j, double *begun);
 /* After a commit that was due: when the next one is. */
 void bi_journal_space(struct bi_journal *j, double begun);
-/* Keeps n blocks of records that were read, of 4 KiB each; it is 1 before. */
+/* Keeps n > 0 blocks of records that were read, of 4 KiB each; it is 1 before. NOMEM: as before. */
 int bi_journal_keep(struct bi_journal *j, size_t n, struct bioinfer_error *err);
 /* Record number i < n, from 0, as it was added. FORMAT: it is damaged. */
 int bi_journal_get(const struct bi_journal *j, uint64_t i, struct bi_journal_record *r,

@@ -21,8 +21,8 @@ enum { BI_PACK_ARRAY = 48, BI_PACK_TEXT = 16 }; /* bytes that say what an array 
 
 /* Bytes of a packed result, a multiple of 8; 0 when it has shapes or texts no result can have. */
 uint64_t bi_pack_size(const struct bioinfer_result *r);
-/* Hands out the bytes piece by piece; a non-zero return of `write` stops with it. INVALID: the size
- * would be 0, and nothing was handed out. */
+/* Hands out the bytes piece by piece; a non-zero return of `write` stops with it, and is returned
+ * without words in *err. INVALID: the size would be 0, and nothing was handed out. */
 int bi_pack(const struct bioinfer_result *r,
             int (*write)(void *user, const void *bytes, size_t size), void *user,
             struct bioinfer_error *err);
@@ -32,10 +32,12 @@ struct bi_unpacked {
     struct bioinfer_text *texts;
     int n_arrays, n_texts; /* that fit */
 };
-/* Gives how many arrays and texts the bytes say they hold, no more than so many bytes could. */
+/* Gives how many arrays and texts the bytes say they hold, no more than so many bytes could; 0 and
+ * 0 for less than a head. */
 void bi_pack_count(const void *bytes, uint64_t size, int *n_arrays, int *n_texts);
 /* Fills *r with pointers into bytes[0, size), which may come from anywhere and start at a
- * multiple of 8. FORMAT when the bytes contradict themselves or there is no room. */
+ * multiple of 8; r is good as long as they and `room` are. FORMAT when the bytes contradict
+ * themselves or there is no room; *r is not to be read then. */
 int bi_unpack(struct bioinfer_result *r, const struct bi_unpacked *room, const void *bytes,
               uint64_t size, struct bioinfer_error *err);
 

@@ -7,7 +7,10 @@
 
 #include "job.h"
 
-/* As the functions of job.h. owner: the job whose source gives the records. */
+/* As the functions of job.h. owner: the job whose source gives the records. *out is NULL after a
+ * failure. count: figures of all parts so far. finish: describes the shard, and where there is one
+ * alone writes index.json; MISUSE before the end of the input or of its results. close removes the
+ * lock, and the folder when it is empty. */
 int bi_parts_open(struct bi_parts **out, const struct bioinfer_job *owner, const char *path,
                   const struct bioinfer_job_params *params, struct bioinfer_error *err);
 int bi_parts_expect(struct bi_parts *s, const struct bioinfer_record *record,
@@ -27,7 +30,8 @@ void bi_parts_close(struct bi_parts **parts);
 bool bi_parts_found(const struct bi_env *env, const char *folder);
 /* Checks that all parts of all shards are there and of one job, where `check` is set also that
  * their files have the checksums that were written, and writes index.json. The sums of the parts go
- * to *stats unless it is NULL. */
+ * to *stats unless it is NULL or there is a failure. NOT_FOUND: no shard is finished; MISMATCH: one
+ * is missing, or of another job; FORMAT: a file is damaged. */
 int bi_parts_merge(const struct bi_env *env, const char *folder, bool check,
                    struct bioinfer_job_stats *stats, struct bioinfer_error *err);
 
