@@ -49,19 +49,23 @@ void bi_frame_free(struct bi_frame *frame); /* NULL-safe */
 int bi_cell_check(const double cell[9], const bool periodic[3], struct bioinfer_error *err);
 /* Makes vectors for the axes that have none: of length 1, at right angles to the others. */
 void bi_cell_complete(const double cell[9], double out[9]);
-/* The signed volume of a cell, in cubic angstrom; 0 where a vector is missing. */
+/* The signed volume of a cell, in cubic angstrom; 0 where a vector is missing, below 0 for a
+ * left-handed one. */
 double bi_cell_volume(const double cell[9]);
 
 /* ---- files of frames ---- */
 
 struct bi_frames;
 
-/* A file, a folder of them (in the order of their names), or "-" for standard input. */
+/* A file, a folder of them (in the order of their names), or "-" for standard input; of bytes in
+ * memory, which must outlive it, `name` is for messages. After a failure *out is NULL. NOT_FOUND:
+ * there is no such file; FORMAT: it is none of the formats. */
 int bi_frames_open(struct bi_frames **out, const struct bi_env *env, const char *path,
                    struct bioinfer_error *err);
 int bi_frames_open_memory(struct bi_frames **out, const struct bi_env *env, const char *name,
                           const void *bytes, size_t size, struct bioinfer_error *err);
-/* 1: the next frame is in *frame; 0: there are no more; < 0: the input is of no further use. */
+/* 1: the next frame is in *frame, also one that cannot be used, whose frame->status says why; 0:
+ * there are no more; < 0: the input is of no further use. */
 int bi_frames_next(struct bi_frames *f, struct bi_frame *frame, struct bioinfer_error *err);
 void bi_frames_close(struct bi_frames **f); /* NULL-safe */
 

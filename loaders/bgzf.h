@@ -15,14 +15,16 @@ struct bi_bgzf;
  * *size: of the whole member, 0 where the header says none that can be. */
 bool bi_bgzf_header(const uint8_t *p, size_t n, size_t *size);
 
-/* NULL = no memory. file_size: bytes of the file; small ones need little room. At most 32 threads
- * are used. A batch has 8 members a thread, and no more than file_size / 28 + 1. */
+/* Makes an empty batch; NULL = no memory. file_size: bytes of the file; small ones need little
+ * room. At most 32 threads are used. A batch has 8 members a thread, and no more than file_size /
+ * 28 + 1. */
 struct bi_bgzf *bi_bgzf_new(const struct bi_env *env, int n_threads, uint64_t file_size);
 void bi_bgzf_free(struct bi_bgzf **bgzf); /* NULL-safe */
 /* Gives the bytes of the file that a batch can hold. */
 size_t bi_bgzf_room(const struct bi_bgzf *bgzf);
 
-/* Inflates members from in[0, n) on, as many as there are whole, sound and in room; false: none. */
+/* Inflates members from in[0, n) on, as many as there are whole, sound and in room, in place of the
+ * batch before; the first one is at hand. False: none, and the batch is empty. */
 bool bi_bgzf_inflate(struct bi_bgzf *bgzf, const uint8_t *in, size_t n);
 
 /* The member whose bytes are handed out now. */

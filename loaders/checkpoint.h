@@ -81,7 +81,9 @@ struct bi_named_bytes {
  * taken from beside it when they
  * are there. A fair-esm contact head `<stem>-contact-regression.pt` beside the file is
  * merged. State dicts nested under "model", "state_dict" or "model_state_dict" are
- * entered, and their names are used without that prefix. */
+ * entered, and their names are used without that prefix. Of this and the next two: options NULL =
+ * all false; *out is NULL after a failure. NOT_FOUND: no such path, or no weights in the folder;
+ * FORMAT: damaged; UNSUPPORTED: a kind that is not read; LIMIT: more than a file may ask for. */
 int bi_checkpoint_open(struct bi_checkpoint **out, const struct bi_env *env, const char *path,
                        const struct bi_checkpoint_options *options, struct bioinfer_error *err);
 /* One weight file given as bytes (fuzzing, tests); they must outlive the checkpoint. */
@@ -96,6 +98,7 @@ int bi_checkpoint_open_folder_memory(struct bi_checkpoint **out, const struct bi
                                      struct bioinfer_error *err);
 /* By its whole name; NULL: there is none. It lives as long as the checkpoint. */
 const struct bi_tensor *bi_checkpoint_find(const struct bi_checkpoint *cp, const char *name);
+/* A value of the configuration by its whole key; NULL: there is none. */
 const struct bi_meta *bi_checkpoint_meta(const struct bi_checkpoint *cp, const char *key);
 /* Elements [first, first + n) in row-major order of the view, as float32. Honours strides;
  * checks the zip CRC once per record when `verify` is set. Thread-safe. UNSUPPORTED: values of its

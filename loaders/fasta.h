@@ -25,16 +25,17 @@ int bi_fasta_open(struct bioinfer_reader **out, const struct bi_env *env, const 
 int bi_fasta_open_memory(struct bioinfer_reader **out, const struct bi_env *env, const char *name,
                          const void *bytes, size_t size,
                          const struct bioinfer_reader_params *params, struct bioinfer_error *err);
-/* As bioinfer_reader_next(): 1 record, 0 end, < 0 status. */
+/* As bioinfer_reader_next(): 1 record, valid until the next call, 0 end, < 0 status. */
 int bi_fasta_next(struct bioinfer_reader *reader, struct bioinfer_record *record,
                   struct bioinfer_error *err);
-/* As bioinfer_reader_next_many() and bioinfer_records_free(). */
+/* As bioinfer_reader_next_many() and bioinfer_records_free(): 1 = *records is a block of at least
+ * one record, 0 = end, < 0 = status, and *records is NULL. free accepts a pointer to NULL. */
 int bi_fasta_next_many(struct bioinfer_reader *reader, struct bioinfer_records **records,
                        struct bioinfer_error *err);
 void bi_fasta_many_free(struct bioinfer_records **records);
 /* As bioinfer_reader_progress(): bytes as stored, of compressed files *done is an estimate. */
 void bi_fasta_progress(const struct bioinfer_reader *reader, uint64_t *done, uint64_t *total);
-/* Blocks that bi_fasta_next_many() gave stay valid, until they are freed. */
+/* Closes the reader. Blocks that bi_fasta_next_many() gave stay valid, until they are freed. */
 void bi_fasta_close(struct bioinfer_reader **reader);
 
 /* Tests only: most bytes of one read, and the compression ratio that is refused (0 =

@@ -33,7 +33,8 @@ void bi_fasta_ahead_open(struct bi_fasta_ahead **out, const struct bi_env *env,
                          const struct bi_stream *stream, uint64_t start,
                          const struct bioinfer_reader_params *params, size_t block_size, bool alone,
                          struct bi_records_pool *pool);
-/* The block that begins at byte `at`; false: there is none, the record there is the caller's. */
+/* The block that begins at byte `at`, whose records are the caller's to finish and free; false:
+ * there is none, and the record there is for the caller to read. It waits for a thread. */
 bool bi_fasta_ahead_take(struct bi_fasta_ahead *ahead, uint64_t at, struct bi_fasta_block *block);
 void bi_fasta_ahead_close(struct bi_fasta_ahead **ahead); /* NULL-safe */
 

@@ -28,7 +28,7 @@ struct bioinfer_index {
     size_t n_entries, cap_entries;
 };
 
-/* A hash of what a record is, its status included. */
+/* A hash of what a record is: its status, id, description (where it is not NULL) and sequence. */
 uint64_t bi_record_hash(const struct bioinfer_record *record);
 /* A hash of all records up to one with this hash. */
 uint64_t bi_record_chain(uint64_t before, uint64_t hash);
@@ -41,10 +41,11 @@ int bi_fasta_index_make(struct bioinfer_index **out, const struct bi_env *env, c
 int bi_fasta_index_write(const struct bioinfer_index *index, const char *path,
                          struct bioinfer_error *err);
 /* NOT_FOUND: there is no PATH.bfi. MISMATCH: it is of another state of the file, or of a reader
- * with other parameters. FORMAT: it is damaged. */
+ * with other parameters. FORMAT: it is damaged. *out is NULL after a failure. */
 int bi_fasta_index_open(struct bioinfer_index **out, const struct bi_env *env, const char *path,
                         const struct bioinfer_reader_params *params, struct bioinfer_error *err);
-/* Reads an index from bytes; the facts of the file are not compared. */
+/* Reads an index from bytes, which are copied; the facts of the file are not compared. Statuses are
+ * those of bi_fasta_index_open(). */
 int bi_fasta_index_parse(struct bioinfer_index **out, const struct bi_env *env, const char *path,
                          const void *bytes, size_t size, struct bioinfer_error *err);
 void bi_fasta_index_close(struct bioinfer_index **index); /* NULL-safe */

@@ -28,20 +28,21 @@ struct bi_frames {
     size_t n_paths, next_path, cap_paths;
 };
 
-/* bi_fail() with file, frame and the line read last in front. */
+/* bi_fail() with file, frame and the line read last in front; returns `status`. */
 int bi_frames_fail(const struct bi_frames *f, struct bioinfer_error *err, int status,
                    const char *fmt, ...) BI_PRINTF(4, 5);
 /* 1: *line [n] is the next line without its end, until the next call; 0: there is none. LIMIT: it
  * has more than BI_FRAME_MAX_LINE bytes. FORMAT: a NUL byte. */
 int bi_frames_line(struct bi_frames *f, const char **line, size_t *n, struct bioinfer_error *err);
-/* Reads on until the input's end, or until `limit` bytes are there. */
+/* Reads on until the input's end (at_end), or until `limit` bytes are there from f->at on; the
+ * buffer may move. Statuses are those of bi_gunzip_read(). */
 int bi_frames_fill(struct bi_frames *f, size_t limit, struct bioinfer_error *err);
 /* The next word of line [n] at *at, which goes behind it; NULL behind the last one. Words end with
  * blanks, tabs and CR, not with a NUL. */
 const char *bi_frames_word(const char *line, size_t n, size_t *at, size_t *length);
-/* A finite number whose absolute value is at most `limit`. */
+/* True: the whole word is a finite number whose absolute value is at most `limit`. */
 bool bi_frames_number(const char *word, size_t n, double limit, double *out);
-/* Digits alone, at most `limit`. */
+/* True: the whole word is digits alone, and at most `limit`. */
 bool bi_frames_count(const char *word, size_t n, uint64_t limit, uint64_t *out);
 /* Atomic number of a symbol as it is written (Cl, not CL); 0: there is none. */
 int32_t bi_frames_element(const char *word, size_t n);

@@ -20,6 +20,7 @@ struct bi_genome_bytes {
     const char *fai;
     size_t fasta_size, gzi_size, fai_size;
 };
+/* As bi_genome_open(); gzi is looked at for BGZF alone. */
 int bi_genome_open_memory(struct bioinfer_genome **out, const struct bi_env *env,
                           const struct bi_genome_bytes *bytes, struct bioinfer_error *err);
 /* Contig by number in the index's order: its name and length; NULL past the end and below 0, and
@@ -32,6 +33,7 @@ int64_t bi_genome_length(const struct bioinfer_genome *g, const char *contig);
  * thread at a time. */
 int bi_genome_read(struct bioinfer_genome *g, const char *contig, int64_t start, int64_t end,
                    char *bases, struct bioinfer_error *err);
+/* Closes the files; NULL-safe, *genome is NULL then. */
 void bi_genome_close(struct bioinfer_genome **genome);
 
 #endif

@@ -29,7 +29,7 @@ enum bi_gene_query {
  * > 0: stop, < 0: a status. */
 typedef int (*bi_gene_take)(void *user, const struct bi_gene *gene, struct bioinfer_error *err);
 
-/* Reads the whole file. After a failure *out is NULL. */
+/* Reads the whole file, or bytes in memory, which need not stay. After a failure *out is NULL. */
 int bi_gtf_open(struct bi_gtf **out, const struct bi_env *env, const char *path,
                 struct bioinfer_error *err);
 int bi_gtf_open_memory(struct bi_gtf **out, const struct bi_env *env, const char *name,
@@ -37,7 +37,7 @@ int bi_gtf_open_memory(struct bi_gtf **out, const struct bi_env *env, const char
 /* Name of a contig by number, in the order in which they come first; NULL past the end. */
 const char *bi_gtf_contig(const struct bi_gtf *genes, int64_t index);
 /* Hands out the genes of a place; a contig that the file lacks has none. 0 also where `take` says
- * stop. Any number of threads may ask. */
+ * stop; < 0: the status that `take` gave, or NOMEM. Any number of threads may ask. */
 int bi_gtf_find(const struct bi_gtf *genes, enum bi_gene_query query, const char *contig,
                 int64_t start, int64_t end, bi_gene_take take, void *user,
                 struct bioinfer_error *err);
@@ -47,6 +47,7 @@ typedef int (*bi_intron_take)(void *user, char strand, int64_t start, int64_t en
  * that several transcripts have as often. Else as bi_gtf_find(). */
 int bi_gtf_introns(const struct bi_gtf *genes, const char *contig, int64_t start, int64_t end,
                    bi_intron_take take, void *user, struct bioinfer_error *err);
+/* Frees all of it; NULL-safe, *genes is NULL then. */
 void bi_gtf_close(struct bi_gtf **genes);
 
 #endif

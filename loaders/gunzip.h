@@ -29,18 +29,21 @@ struct bi_gunzip {
     struct bioinfer_error late;   /* met while reading ahead: for when in[] is used up */
 };
 
-/* Takes the stream over: it is closed with the gunzip, also when this fails. */
+/* Takes the stream over: it is closed with the gunzip, also when this fails; *stream is
+ * BI_STREAM_NONE then. Nothing is read yet. NOMEM is the only failure. */
 int bi_gunzip_open(struct bi_gunzip *g, struct bi_stream *stream, struct bioinfer_error *err);
 /* Up to n > 0 bytes; *got = 0 at the end. An error behind *got bytes is that of the next call, and
  * of all later ones. */
 int bi_gunzip_read(struct bi_gunzip *g, void *dst, size_t n, size_t *got,
                    struct bioinfer_error *err);
-/* Of plain bytes with a known size: reads on at this one. */
+/* Reads on at this byte of a stream of plain bytes with a known size; the caller knows that it is
+ * one. A failure is that of every later read, too. */
 int bi_gunzip_seek(struct bi_gunzip *g, uint64_t offset, struct bioinfer_error *err);
 bool bi_gunzip_is_compressed(const struct bi_gunzip *g); /* known after the first read */
 void bi_gunzip_close(struct bi_gunzip *g);               /* safe on a zeroed struct */
 
-/* zalloc, zfree and opaque of a z_stream whose memory comes from an environment. */
+/* zalloc, zfree and opaque of a z_stream whose memory comes from an environment; alloc gives zeroed
+ * memory, or NULL. BI_Z_ENV: the three as initialisers, `from` is a struct bi_env *. */
 void *bi_z_alloc(void *env, unsigned n, unsigned size);
 void bi_z_free(void *env, void *ptr);
 #define BI_Z_ENV(from) .zalloc = bi_z_alloc, .zfree = bi_z_free, .opaque = (void *)(uintptr_t)(from)

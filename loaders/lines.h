@@ -8,7 +8,9 @@
  * status. */
 typedef int (*bi_line_take)(void *user, char *line, size_t n, uint64_t number,
                             struct bioinfer_error *err);
-/* Hands out all lines; LIMIT for one of more than 16 MiB, FORMAT for a NUL byte. */
+/* Hands out all lines; 0 also where `take` says stop, else its status. LIMIT for a line of more
+ * than 16 MiB, FORMAT for a NUL byte, and what the file gives: NOT_FOUND, IO, FORMAT (damaged
+ * gzip). */
 int bi_lines_each(const struct bi_env *env, const char *path, bi_line_take take, void *user,
                   struct bioinfer_error *err);
 /* The same for a stream that is open, which is closed also when this fails; path names it. */

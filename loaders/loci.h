@@ -12,7 +12,8 @@
 
 struct bioinfer_loci;
 
-/* Opens BED or VCF, told by content. After a failure *out is NULL. */
+/* Opens BED or VCF, told by content; bytes in memory must outlive it. After a failure *out is
+ * NULL. */
 int bi_loci_open(struct bioinfer_loci **out, const struct bi_env *env, const char *path,
                  struct bioinfer_error *err);
 int bi_loci_open_memory(struct bioinfer_loci **out, const struct bi_env *env, const char *name,
@@ -21,6 +22,7 @@ int bi_loci_open_memory(struct bioinfer_loci **out, const struct bi_env *env, co
 bool bi_loci_are_variants(const struct bioinfer_loci *l);
 /* 1 = *locus is the next one (valid until the next call), 0 = end, < 0 = status. */
 int bi_loci_next(struct bioinfer_loci *l, struct bioinfer_locus *locus, struct bioinfer_error *err);
+/* Closes the file; NULL-safe, *loci is NULL then. */
 void bi_loci_close(struct bioinfer_loci **loci);
 
 #endif

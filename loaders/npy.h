@@ -13,7 +13,8 @@ struct bi_npy {
 };
 
 /* Reads the header of the array in bytes [at, at + size) of the file; `name` is for messages.
- * Versions 1 to 3, and at most 64 KiB of header. */
+ * Versions 1 to 3, and at most 64 KiB of header. FORMAT: it is no such array, is cut, or has more
+ * than BI_NPY_RANK dimensions. */
 int bi_npy_read(struct bi_npy *npy, const struct bi_file *file, uint64_t at, uint64_t size,
                 const char *name, struct bioinfer_error *err);
 

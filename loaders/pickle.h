@@ -93,12 +93,13 @@ struct bi_pickle_iter {
     const struct bi_pickle_chunk *chunk;
     size_t i;
 };
+/* The value at hand, after which the iterator goes on; it begins with {list->first, 0}. */
 const struct bi_pickle_value *bi_pickle_next(struct bi_pickle_iter *it);
-/* Last value of a string key of a dict or object; NULL without. */
+/* Last value of a string key of a dict or object; NULL without, and for any other type. */
 const struct bi_pickle_value *bi_pickle_get(const struct bi_pickle_value *dict, const char *key);
 /* Is it a string or bytes, equal to text as a whole? */
 bool bi_pickle_is_text(const struct bi_pickle_value *v, const char *text);
-/* "a tuple", or "an unsupported Python class x.y.Z" (in a buffer of the caller). */
+/* "a tuple", or "an unsupported Python class x.y.Z", cut to the caller's buffer, which it is in. */
 const char *bi_pickle_describe(const struct bi_pickle_value *v, char *buffer, size_t size);
 
 /* Zero-initialise but for the first group. One object may read several pickles, one
@@ -113,12 +114,15 @@ struct bi_pickle {
     uint64_t n_read;        /* bytes of all pickles so far, for the memory bound */
 };
 
-/* Reads one pickle from file[begin, end). *stop = offset behind its STOP. */
+/* Reads one pickle from file[begin, end). *stop = offset behind its STOP, or where it failed; *out
+ * lives in p->arena. FORMAT: damaged; UNSUPPORTED: an opcode or protocol, or with `strict` a name,
+ * that is not read; LIMIT: a bound of pickle_machine.h. */
 int bi_pickle_read(struct bi_pickle *p, const struct bi_file *file, uint64_t begin, uint64_t end,
                    uint64_t *stop, struct bi_pickle_value *out, struct bioinfer_error *err);
 /* The storage of this key; NULL: no pickle has named it so far. */
 struct bi_pickle_storage *bi_pickle_find_storage(const struct bi_pickle *p, const char *key,
                                                  size_t n);
+/* Frees all values; safe on zeros. */
 void bi_pickle_free(struct bi_pickle *p);
 
 #endif

@@ -47,20 +47,25 @@ struct bi_pickle_machine {
 
 /* ---- pickle.c ---- */
 
+/* bi_fail() with the file and the byte of the opcode in front; returns `status`. no_memory: the
+ * same with NOMEM. */
 int bi_pickle_fail(struct bi_pickle_machine *m, int status, const char *fmt, ...) BI_PRINTF(3, 4);
 int bi_pickle_no_memory(struct bi_pickle_machine *m);
-/* Arena memory within the bound that makes a small pickle unable to use much. */
+/* Arena memory within the bound that makes a small pickle unable to use much. NULL with *st: LIMIT
+ * beyond the bound, NOMEM. */
 void *bi_pickle_alloc(struct bi_pickle_machine *m, size_t size, int *st);
 /* A value of a type, its content zero. */
 struct bi_pickle_value bi_pickle_make(enum bi_pickle_type type);
 /* An empty tuple, list, set, dict or object. */
 int bi_pickle_new_list(struct bi_pickle_machine *m, enum bi_pickle_type type,
                        struct bi_pickle_value *out);
-/* Appends n values; `exact`: a new chunk has room for those alone (a tuple). */
+/* Appends n values; `exact`: a new chunk has room for those alone (a tuple). LIMIT: beyond
+ * BI_PICKLE_MAX_ITEMS, or the memory. */
 int bi_pickle_append(struct bi_pickle_machine *m, struct bi_pickle_list *list,
                      const struct bi_pickle_value *values, size_t n, bool exact);
+/* Puts a value on the stack. LIMIT: BI_PICKLE_MAX_STACK are there. */
 int bi_pickle_push(struct bi_pickle_machine *m, struct bi_pickle_value v);
-/* Fails unless n values lie above the last mark. */
+/* 0 where n values lie above the last mark, else FORMAT. */
 int bi_pickle_need(struct bi_pickle_machine *m, size_t n);
 /* The value with `below` others above it; bi_pickle_need() comes first. */
 static inline struct bi_pickle_value *bi_pickle_top(struct bi_pickle_machine *m, size_t below)

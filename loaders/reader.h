@@ -40,40 +40,47 @@ struct bi_folder {
 
 /* ---- reporting; each returns a status ---- */
 
-/* A tensor whose view was checked; `name` (name_len bytes) is checked and copied here.
- */
+/* A tensor whose view was checked; `name` (name_len bytes) is checked and copied here. 0 also where
+ * an index says that another file has it: it is left out. FORMAT: the name is twice in a file, or
+ * is none; LIMIT: more than BI_MAX_TENSORS. */
 int bi_reader_add_tensor(struct bi_reader *r, const struct bi_tensor *tensor, const char *name,
                          size_t name_len, struct bioinfer_error *err);
 /* A piece of metadata; the key is NUL-terminated and lives in the arena, as does text.
  * A later value of the same key replaces the earlier one; beyond BI_MAX_META: dropped.
  */
 int bi_reader_add_meta(struct bi_reader *r, const struct bi_meta *meta, struct bioinfer_error *err);
-/* Row-major strides, n_elements and contiguous from rank and shape; false: overflow. */
+/* Sets row-major strides, n_elements and contiguous from rank and shape; false: overflow of the
+ * number of elements, and nothing is set. */
 bool bi_tensor_set_dense(struct bi_tensor *tensor);
 
 /* ---- one reader each; `file` is an index into cp->files ---- */
 
+/* Add all tensors and values of the file. FORMAT: it is damaged; UNSUPPORTED, LIMIT. What was added
+ * before a failure stays, and goes with the checkpoint. */
 int bi_safetensors_read(struct bi_reader *r, int file, struct bioinfer_error *err);
 int bi_torch_zip_read(struct bi_reader *r, int file, struct bioinfer_error *err);
 int bi_torch_legacy_read(struct bi_reader *r, int file, struct bioinfer_error *err);
 int bi_mpnn_read(struct bi_reader *r, int file, struct bioinfer_error *err);
-/* Sniffs cp->files[file] and calls the right one. `want`: the only format to accept. */
+/* Sniffs cp->files[file] and calls the right one. `want`: the only format to accept, by its first
+ * word (else FORMAT); NULL = any. */
 int bi_weights_read(struct bi_reader *r, int file, const char *want, struct bioinfer_error *err);
 /* Takes the file over: *f is BI_FILE_NONE then, and after a failure the file is closed. */
 int bi_reader_add_file(struct bi_reader *r, struct bi_file *f, struct bioinfer_error *err);
 
 /* ---- Hugging Face folders (hf.c) ---- */
 
-/* Weights of a folder, and its config.json and vocab.txt. */
+/* Weights of a folder, and its config.json and vocab.txt. NOT_FOUND: no file of weights that is
+ * read. */
 int bi_hf_read_folder(struct bi_reader *r, struct bioinfer_error *err);
-/* config.json and vocab.txt when they are there. */
+/* config.json, the tokenizer's files and vocab.txt, each when it is there. */
 int bi_hf_read_config(struct bi_reader *r, struct bioinfer_error *err);
 /* The model.json beside a state.pt called `file_name`, as the config, unless there is one; of other
  * names nothing. */
 int bi_hf_read_matgl(struct bi_reader *r, const char *file_name, struct bioinfer_error *err);
 /* The contact head of a fair-esm checkpoint called `file_name`, when it is there. */
 int bi_hf_read_contact_head(struct bi_reader *r, const char *file_name, struct bioinfer_error *err);
-/* The folder that links of a model in `path` must stay in; *out is allocated. */
+/* The folder that links of a model in `path` must stay in: the model's in a hub cache, else path's
+ * real one. *out is allocated; bi_free() frees it. Untouched after a failure. */
 int bi_hub_root(char **out, const struct bi_env *env, const char *path, struct bioinfer_error *err);
 /* 0, or INVALID and why the real place of `path` is not below the folder `root`. */
 int bi_hub_check_link(const struct bi_env *env, const char *path, const char *root,
@@ -91,13 +98,14 @@ int bi_file_crc(const struct bi_file *f, uint64_t offset, uint64_t size, uint32_
 struct bi_quoted {
     char text[88];
 };
+/* text[0, n) in that form, NUL-terminated. */
 struct bi_quoted bi_quote(const char *text, size_t n);
 
 /* Plain decimal digits without a sign or a leading zero, all of text[0, n); else, and beyond 64
  * bits, false: *out is untouched. */
 bool bi_text_u64(const char *text, size_t n, uint64_t *out);
 
-/* Ranges sorted by (begin, end, index), in place. */
+/* Ranges, and what sorts n of them by (begin, end, index), in place. */
 struct bi_span {
     uint64_t begin, end;
     size_t index;

@@ -21,7 +21,8 @@ struct bi_records {
 /* Memory of blocks for one reader; it lasts until the last block is freed. NOMEM, with *out NULL,
  * also where the mutex cannot be made. */
 int bi_records_pool_new(struct bi_records_pool **out, const struct bi_env *env);
-void bi_records_pool_close(struct bi_records_pool **pool); /* NULL-safe */
+/* Ends the pool; its memory goes with the last block that is still there. NULL-safe. */
+void bi_records_pool_close(struct bi_records_pool **pool);
 
 /* An empty block, NULL without memory. Any thread, like all below. */
 struct bi_records *bi_records_new(struct bi_records_pool *pool);

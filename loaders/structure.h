@@ -37,12 +37,13 @@ char *bi_structure_name(const struct bi_env *env, const char *path);
  * bytes (LIMIT). EMPTY: it has no atom. After a failure *out is safe to close. */
 int bi_structure_open(struct bi_structure *out, const struct bi_env *env, const char *path,
                       struct bioinfer_error *err);
-/* The same of bytes in memory, with a NUL behind them. */
+/* The same of bytes in memory, with a NUL behind them, which need not stay. */
 int bi_structure_open_memory(struct bi_structure *out, const struct bi_env *env, const char *name,
                              const char *text, size_t size, struct bioinfer_error *err);
 void bi_structure_close(struct bi_structure *structure); /* NULL-safe */
 
-/* The readers: text is NUL-terminated behind size bytes. */
+/* The readers of the two formats, which add all atoms: text is NUL-terminated behind size bytes.
+ * FORMAT: a record that cannot be read; LIMIT: too many atoms. */
 int bi_pdb_read(struct bi_structure *s, const char *text, size_t size, struct bioinfer_error *err);
 int bi_mmcif_read(struct bi_structure *s, const char *text, size_t size,
                   struct bioinfer_error *err);
@@ -107,18 +108,20 @@ struct bi_ligand {
 };
 
 /* The atoms that the rules LIGAND read and call neither protein nor water: ligands, ions,
- * nucleic acids, residues of other names. None is no error. */
+ * nucleic acids, residues of other names. None is no error. NOMEM is the only failure; *out is safe
+ * to free then. */
 int bi_ligand_build(struct bi_ligand *out, const struct bi_structure *structure,
                     struct bioinfer_error *err);
 void bi_ligand_free(struct bi_ligand *ligand); /* safe on zeros, not on NULL */
 /* Do the rules LIGAND read the atom: is it of the first atom's model, with alternate location none
  * or A and an occupancy above 0? */
 bool bi_is_read(const struct bi_atom *atom, const struct bi_structure *structure);
-/* Is its residue's name one that these rules know, whatever its record? */
+/* Is its residue's name one that these rules call protein, or water, whatever its record? */
 bool bi_is_protein(const struct bi_atom *atom);
 bool bi_is_water(const struct bi_atom *atom);
 
-/* One line that says what is in n_*; empty when there is nothing to say. */
+/* Appends one line, without its end, that says what is in n_*; nothing when there is nothing to
+ * say. out->failed is set where there is no memory. */
 void bi_backbone_describe(const struct bi_backbone *backbone, struct bi_buf *out);
 
 #endif

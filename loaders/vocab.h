@@ -13,15 +13,17 @@ struct bi_vocab {
 };
 
 /* A SentencePiece model (the protocol buffer of spiece.model): its pieces in order. Strict: wire
- * types, lengths and UTF-8 are checked, and every piece must have a text. */
+ * types, lengths and UTF-8 are checked, and every piece must have a text. FORMAT: it is no such
+ * model. Texts live in the arena. */
 int bi_vocab_spiece(struct bi_vocab *out, struct bi_arena *arena, const char *name,
                     const void *bytes, size_t size, struct bioinfer_error *err);
 /* tokenizer.json: model.vocab of a Unigram (list of [piece, score]) or a WordPiece (object piece
- * -> id) model, and added_tokens; *out stays empty for other kinds. */
+ * -> id) model, and added_tokens; *out stays empty for other kinds, which returns 0. FORMAT: an
+ * entry is none. */
 int bi_vocab_tokenizer(struct bi_vocab *out, struct bi_arena *arena, const char *name,
                        const struct bi_json *json, struct bioinfer_error *err);
-/* What was added to a SentencePiece model, put behind its pieces: added_tokens.json (text -> id), or
- * added_tokens_decoder of tokenizer_config.json (id -> {"content": text}). FORMAT when an id has
+/* What was added to a SentencePiece model, put behind its pieces: added_tokens.json (text -> id),
+ * or added_tokens_decoder of tokenizer_config.json (id -> {"content": text}). FORMAT when an id has
  * another text already. */
 int bi_vocab_added(struct bi_vocab *v, struct bi_arena *arena, const char *name,
                    const struct bi_json *json, struct bioinfer_error *err);

@@ -29,12 +29,15 @@ struct bi_zip {
     uint64_t directory; /* where it starts: no record reaches it */
 };
 
-/* Reads the central directory: names are unique and plain. */
+/* Reads the central directory: names are unique and plain. The file must stay. FORMAT: it is no
+ * archive, or damaged; LIMIT, UNSUPPORTED. After a failure, too, it is to be closed. */
 int bi_zip_open(struct bi_zip *zip, const struct bi_file *file, struct bioinfer_error *err);
-/* Checks every record against its local header: stored or deflated, not encrypted, no overlaps. */
+/* Checks every record against its local header, and sets `data` of each: stored or deflated, not
+ * encrypted, no overlaps; else FORMAT or UNSUPPORTED. */
 int bi_zip_check(struct bi_zip *zip, struct bioinfer_error *err);
 /* NULL when there is no record of this name. */
 const struct bi_zip_entry *bi_zip_find(const struct bi_zip *zip, const char *name, size_t n);
+/* Frees the directory; the file stays the caller's. Safe on zeros with an env. */
 void bi_zip_close(struct bi_zip *zip);
 
 #endif

@@ -91,7 +91,7 @@ struct bi_molecule {
 
 void bi_molecule_free(struct bi_molecule *mol); /* NULL-safe */
 
-/* Bonds of an atom, without hydrogens that are counts. */
+/* The number of bonds of an atom, without hydrogens that are counts. start is filled. */
 static inline uint32_t bi_mol_degree(const struct bi_molecule *mol, uint32_t atom)
 {
     return mol->start[atom + 1] - mol->start[atom];
@@ -111,12 +111,14 @@ struct bi_mol_text {
 
 struct bi_molecules;
 
-/* A file, or "-" for standard input, plain or in gzip; its content tells its format. */
+/* A file, or "-" for standard input, plain or in gzip; its content tells its format. After a
+ * failure *out is NULL; of bytes in memory, which must outlive it, `name` is for messages. */
 int bi_molecules_open(struct bi_molecules **out, const struct bi_env *env, const char *path,
                       struct bioinfer_error *err);
 int bi_molecules_open_memory(struct bi_molecules **out, const struct bi_env *env, const char *name,
                              const void *bytes, size_t size, struct bioinfer_error *err);
-/* The text of the next record instead: 1; 0 = there are no more. It stays until the next call.
+/* The text of the next record instead of a molecule: 1; 0 = there are no more; < 0: the input is of
+ * no further use. It stays until the next call.
  * `whole`: false where the record is too long, and only its beginning is there. */
 int bi_molecules_next_text(struct bi_molecules *m, struct bi_mol_text *text, bool *whole,
                            struct bioinfer_error *err);
@@ -131,37 +133,46 @@ void bi_molecules_close(struct bi_molecules **m); /* NULL-safe */
 
 /* Goes to the next line of the record, without LF and CR; false: there is none. */
 bool bi_mol_next_line(struct bi_mol_text *text);
-/* bi_fail() with file, record and line in front. */
+/* bi_fail() with file, record and line in front; returns `status`. */
 int bi_mol_fail(const struct bi_mol_text *text, struct bioinfer_error *err, int status,
                 const char *fmt, ...) BI_PRINTF(4, 5);
-/* The columns [from, from + width) of the line, from 0, without white space around them. */
+/* The columns [from, from + width) of the line, from 0, without white space around them: a pointer
+ * into the line, without a NUL, and *n bytes; 0 where they are blank or behind the line's end. */
 const char *bi_mol_columns(const struct bi_mol_text *text, size_t from, size_t width, size_t *n);
-/* The next word of the line at *at, NULL behind the last one. */
+/* The next word of the line at *at, which goes behind it: a pointer into the line and *n bytes, no
+ * NUL; NULL and 0 behind the last one. */
 const char *bi_mol_word(const struct bi_mol_text *text, size_t *at, size_t *n);
-/* At most nine decimal digits behind an optional sign, the whole word; else false. */
+/* At most nine decimal digits behind an optional sign, the whole word; else false, and *out is
+ * untouched. */
 bool bi_mol_int(const char *word, size_t n, int *out);
-/* A finite number of angstroms below 10^6. */
+/* A finite number of angstroms whose absolute value is below 10^6, the whole word; else false. */
 bool bi_mol_coordinate(const char *word, size_t n, double *out);
-/* Takes the first line of a record, or another one, for the molecule's name. */
+/* Takes the line read last for the molecule's name, without blanks around it, cut to 255 bytes. */
 void bi_mol_name(struct bi_molecule *mol, const struct bi_mol_text *text);
 
-/* Readers of one record. They add atoms and bonds and check both. */
+/* Readers of one record. They add atoms and bonds and check both. A status is that of the molecule,
+ * which has parts of the record then: FORMAT, UNSUPPORTED (what is no molecule of this kind), EMPTY
+ * (no atoms), LIMIT. The same holds for all below that take `text`, which messages name. */
 int bi_sdf_read(struct bi_molecule *mol, struct bi_mol_text *text, struct bioinfer_error *err);
 int bi_mol2_read(struct bi_molecule *mol, struct bi_mol_text *text, struct bioinfer_error *err);
 int bi_ligand_pdb_read(struct bi_molecule *mol, struct bi_mol_text *text,
                        struct bioinfer_error *err);
 
+/* Appends a copy of the atom. LIMIT: there are BI_MOL_MAX_ATOMS already. */
 int bi_mol_add_atom(struct bi_molecule *mol, const struct bi_mol_atom *atom,
                     const struct bi_mol_text *text, struct bioinfer_error *err);
-/* The bond's ends are atoms; a bond of an atom with itself is refused here. */
+/* Appends a copy of the bond, whose ends must be atoms. FORMAT: a bond of an atom with itself.
+ * LIMIT: there are BI_MOL_MAX_BONDS already. */
 int bi_mol_add_bond(struct bi_molecule *mol, const struct bi_mol_bond *bond,
                     const struct bi_mol_text *text, struct bioinfer_error *err);
-/* Removes all atoms and bonds. */
+/* Removes all atoms, bonds and rings, and keeps the memory. */
 void bi_mol_clear(struct bi_molecule *mol);
-/* Fills start and near; refuses two bonds between the same atoms. */
+/* Fills start and near. FORMAT: two bonds between the same atoms. LIMIT: an atom with more than
+ * BI_MOL_MAX_NEIGHBOURS bonds. */
 int bi_mol_connect(struct bi_molecule *mol, const struct bi_mol_text *text,
                    struct bioinfer_error *err);
-/* Turns hydrogens into counts (hydrogens.c), with neighbours filled anew. */
+/* Turns hydrogens into counts (hydrogens.c), with neighbours filled anew; n_removed says how
+ * many. */
 int bi_mol_remove_hydrogens(struct bi_molecule *mol, const struct bi_mol_text *text,
                             struct bioinfer_error *err);
 
@@ -170,30 +181,35 @@ int bi_mol_remove_hydrogens(struct bi_molecule *mol, const struct bi_mol_text *t
 /* All of the steps below. */
 int bi_mol_perceive(struct bi_molecule *mol, const struct bi_mol_text *text,
                     struct bioinfer_error *err);
-/* Replaces aromatic bonds of a file by single and double ones (kekulize.c). */
+/* Replaces aromatic bonds of a file by single and double ones (kekulize.c). FORMAT: they cannot
+ * alternate. */
 int bi_mol_kekulize(struct bi_molecule *mol, const struct bi_mol_text *text,
                     struct bioinfer_error *err);
 /* Writes nitro groups, azides and oxides of halogens with charges, and bonds that exceed the
  * valence of an atom beside a metal as dative ones (valence.c). */
 void bi_mol_normalise(struct bi_molecule *mol);
 /* Adds the hydrogens that the valences of elements ask for, and counts unpaired electrons where
- * the file states the valence (valence.c). */
+ * the file states the valence (valence.c). FORMAT: an atom has more bonds than it may. */
 int bi_mol_add_hydrogens(struct bi_molecule *mol, const struct bi_mol_text *text,
                          struct bioinfer_error *err);
 /* Sum of the orders of an atom's bonds, without counted hydrogens. */
 int bi_mol_bond_sum(const struct bi_molecule *mol, uint32_t atom);
-/* Is this sum of bond orders, hydrogens and unpaired electrons one that the atom may have? *n_h is
- * how many hydrogens the next allowed one is away. */
+/* Is this sum of bond orders, hydrogens and unpaired electrons one that the atom may have, or below
+ * one? *n_h is how many hydrogens the next allowed one is away, 0 where any is allowed or none. */
 bool bi_mol_valence_ok(const struct bi_mol_atom *atom, int sum, int *n_h);
+/* Fills the rings, which set in_ring (LIMIT: too many of them), and then `aromatic` of atoms and
+ * bonds (NOMEM alone). */
 int bi_mol_find_rings(struct bi_molecule *mol, const struct bi_mol_text *text,
                       struct bioinfer_error *err); /* rings.c */
 int bi_mol_find_aromatic(struct bi_molecule *mol, const struct bi_mol_text *text,
                          struct bioinfer_error *err); /* aromatic.c */
 /* Electrons that an atom can give to a system of conjugated bonds; -1: it has no part in one. */
 int bi_mol_pi_electrons(const struct bi_molecule *mol, uint32_t atom);
+/* Set `conjugated` of bonds, and `hybrid` of atoms. */
 void bi_mol_find_conjugated(struct bi_molecule *mol); /* hybrid.c */
 void bi_mol_find_hybrids(struct bi_molecule *mol);    /* hybrid.c */
-/* Chirality where the molecule has coordinates in space, E or Z also where they lie in a plane. */
+/* Sets `chiral` of atoms where the molecule has coordinates in space, `stereo` of bonds (E or Z)
+ * also where they lie in a plane. */
 int bi_mol_find_stereo(struct bi_molecule *mol, const struct bi_mol_text *text,
                        struct bioinfer_error *err); /* stereo.c */
 
@@ -211,6 +227,8 @@ struct bi_element {
 
 /* The element of an atomic number, 1 to 118; beyond it entry 0, which stands for none. */
 const struct bi_element *bi_element(uint32_t number);
+/* False for hydrogen, helium, boron to neon, silicon to argon, germanium to krypton, antimony to
+ * xenon, astatine and radon, and for 0; true for all others. */
 bool bi_is_metal(uint32_t number);
 /* The atomic number of a symbol in any case; 0: there is no such element. */
 uint8_t bi_element_find(const char *symbol, size_t n);
