@@ -38,18 +38,22 @@ import time
 import numpy as np
 
 CHUNK = 1 << 14  # pairs made at a time
-# each is measured, the best counts; those of 8 bits saturate, so that their scores differ, and do not count then
-PARASAIL = ["parasail-%s-%s" % (method, bits) for method in ("scan", "striped", "diag") for bits in ("8", "16", "sat")]
+# each is measured, the best counts; those of 8 bits saturate, so that their scores differ, and do
+# not count then
+PARASAIL = ["parasail-%s-%s" % (method, bits) for method in ("scan", "striped", "diag")
+            for bits in ("8", "16", "sat")]
 PARASAIL_CIGAR = [who.replace("parasail-", "parasail-cigar-") for who in PARASAIL]
 AA, NT = "ARNDCQEGHILKMFPSTWYV", "ACGT"
-# batch, length 1, length 2, seconds of the Triton kernel (Triton-Needleman-Wunsch, README and notebook, 2025)
-TRITON = [(32, 32, 32, .000355), (64, 48, 48, .000687), (128, 64, 64, .001299), (256, 96, 96, .004690),
-          (512, 128, 128, .015211), (1024, 128, 128, .030219), (2048, 192, 192, .135129), (4096, 256, 256, .475797),
-          (1024, 512, 512, .499893)]
+# batch, length 1, length 2, seconds of the Triton kernel (Triton-Needleman-Wunsch, README and
+# notebook, 2025)
+TRITON = [(32, 32, 32, .000355), (64, 48, 48, .000687), (128, 64, 64, .001299),
+          (256, 96, 96, .004690), (512, 128, 128, .015211), (1024, 128, 128, .030219),
+          (2048, 192, 192, .135129), (4096, 256, 256, .475797), (1024, 512, 512, .499893)]
 
 
 def make_pairs(folder, name, letters, length, pairs, spread=0.0):
-    """Two FASTA files of related random sequences; lengths are uniform within `spread` of the length."""
+    """Two FASTA files of related random sequences; lengths are uniform within `spread` of the
+    length."""
     rng = np.random.default_rng(length * 7919 + pairs)
     files = folder / (name + ".a.fasta"), folder / (name + ".b.fasta")
     codes = np.frombuffer(letters.encode(), np.uint8)
@@ -60,8 +64,10 @@ def make_pairs(folder, name, letters, length, pairs, spread=0.0):
             q = codes[rng.integers(0, len(codes), (n, most), np.uint8)]
             t = np.where(rng.integers(0, 10, (n, most), np.uint8) == 0,
                          codes[rng.integers(0, len(codes), (n, most), np.uint8)], q)
-            lengths = rng.integers(int(length * (1 - spread)), most + 1, n) if spread else np.full(n, length)
-            heads = np.frombuffer(b"".join(b">s%08d\n" % i for i in range(first, first + n)), np.uint8).reshape(n, -1)
+            lengths = rng.integers(int(length * (1 - spread)), most + 1,
+                                   n) if spread else np.full(n, length)
+            heads = np.frombuffer(b"".join(b">s%08d\n" % i for i in range(first, first + n)),
+                                  np.uint8).reshape(n, -1)
             ends = np.full((n, 1), 10, np.uint8)
             keep = np.concatenate([np.ones(heads.shape, bool), np.arange(most) < lengths[:, None],
                                    np.ones((n, 1), bool)], 1)
@@ -71,10 +77,11 @@ def make_pairs(folder, name, letters, length, pairs, spread=0.0):
 
 
 def peer(args, who, files, scoring, repeat, device="cpu"):
-    """(GCUPS, seconds, sum of scores, GCUPS of the kernels, seconds of packing), None where the contender is not built
-    in."""
-    done = subprocess.run([args.build / "bench/align_peers", who, *files, *scoring, str(repeat), device,
-                           str(args.threads if device != "cpu" else 1)], capture_output=True, text=True)
+    """(GCUPS, seconds, sum of scores, GCUPS of the kernels, seconds of packing), None where the
+    contender is not built in."""
+    done = subprocess.run([args.build / "bench/align_peers", who, *files, *scoring, str(repeat),
+                           device, str(args.threads if device != "cpu" else 1)],
+                          capture_output=True, text=True)
     if done.returncode == 77:
         return None
     if done.returncode:
@@ -85,17 +92,21 @@ def peer(args, who, files, scoring, repeat, device="cpu"):
 
 
 def row(args, what, files, scoring, ours, others, repeat):
-    """One line: ours, the others (of many only the best), and the ratio to the best of these with the same scores."""
+    """One line: ours, the others (of many only the best), and the ratio to the best of these with
+    the same scores."""
     figures = {who: peer(args, who, files, scoring, repeat) for who in ours + others}
     base = figures[ours[0]]
-    fair = [who for who in others if figures[who] and (figures[who][2] == base[2] or who.startswith("ksw2"))]
+    fair = [who for who in others if figures[who] and
+            (figures[who][2] == base[2] or who.startswith("ksw2"))]
     best = max(fair, key=lambda who: figures[who][0], default=None)
     text = ["%-28s" % what]
     for who in ours + (others if len(others) < 4 else [best] if best else []):
         f = figures[who]
         same = who in ours + fair
-        text.append("%s %s" % (who, "-" if not f else "%.2f%s" % (f[0], "" if same else " (other scores)")))
-    print("  ".join(text), "  ratio %s" % ("%.2f" % (base[0] / figures[best][0]) if best else "-"), flush=True)
+        text.append("%s %s" %
+                    (who, "-" if not f else "%.2f%s" % (f[0], "" if same else " (other scores)")))
+    print("  ".join(text), "  ratio %s" % ("%.2f" % (base[0] / figures[best][0]) if best else "-"),
+          flush=True)
 
 
 def on_cpu(args, folder):
@@ -105,8 +116,8 @@ def on_cpu(args, folder):
     for length in (100, 200, 400, 1000, 2000, 4000):
         pairs = max(64, int(cells / length ** 2) // 64 * 64)
         files = make_pairs(folder, "aa%d" % length, AA, length, pairs)
-        row(args, "proteins %d, %d pairs" % (length, pairs), files, blosum, ["bioinfer", "bioinfer-avx2"],
-            PARASAIL, args.repeat)
+        row(args, "proteins %d, %d pairs" % (length, pairs), files, blosum,
+            ["bioinfer", "bioinfer-avx2"], PARASAIL, args.repeat)
     files = make_pairs(folder, "mixed", AA, 400, int(cells / 160000), 0.8)
     row(args, "proteins 80 to 720", files, blosum, ["bioinfer", "bioinfer-avx2"],
         PARASAIL, args.repeat)
@@ -114,15 +125,17 @@ def on_cpu(args, folder):
     row(args, "DNA 150", files, ("2,-4", "6", "2"), ["bioinfer", "bioinfer-avx2"],
         PARASAIL + ["ksw2"], args.repeat)
     files = make_pairs(folder, "aac", AA, 400, 128)
-    row(args, "proteins 400, CIGAR", files, blosum, ["bioinfer-cigar", "bioinfer-avx2-cigar"], PARASAIL_CIGAR,
-        args.repeat)
+    row(args, "proteins 400, CIGAR", files, blosum, ["bioinfer-cigar", "bioinfer-avx2-cigar"],
+        PARASAIL_CIGAR, args.repeat)
     files = make_pairs(folder, "ntc", NT, 150, 1024)
-    row(args, "DNA 150, CIGAR", files, ("2,-4", "6", "2"), ["bioinfer-cigar", "bioinfer-avx2-cigar"],
-        PARASAIL_CIGAR + ["ksw2-cigar"], args.repeat)
+    row(args, "DNA 150, CIGAR", files, ("2,-4", "6", "2"),
+        ["bioinfer-cigar", "bioinfer-avx2-cigar"], PARASAIL_CIGAR + ["ksw2-cigar"], args.repeat)
     files = (args.human, args.orang) if args.human else make_pairs(folder, "mt", NT, 16534, 1)
     what = "MT-human x MT-orang" if args.human else "DNA 16.5 kb"
-    row(args, what, files, ("2,-4", "6", "2"), ["bioinfer", "bioinfer-avx2"], ["ksw2", "parasail-scan-32"], args.repeat)
-    row(args, what + ", CIGAR", files, ("2,-4", "6", "2"), ["bioinfer-cigar", "bioinfer-avx2-cigar"],
+    row(args, what, files, ("2,-4", "6", "2"), ["bioinfer", "bioinfer-avx2"],
+        ["ksw2", "parasail-scan-32"], args.repeat)
+    row(args, what + ", CIGAR", files, ("2,-4", "6", "2"),
+        ["bioinfer-cigar", "bioinfer-avx2-cigar"],
         ["ksw2-cigar", "parasail-cigar-scan-32", "parasail-cigar-striped-32"], args.repeat)
 
 
@@ -150,7 +163,8 @@ def near(args, folder):
     kinds = [("affine 0,-4,8,2", ("0,-4", "8", "2"), ["wfa2", "ksw2"],
               ["wfa2-cigar", "wfa2-low-cigar", "ksw2-cigar"]),
              ("unit costs", ("0,-1", "1", "1"), ["edlib", "wfa2"], ["edlib-cigar", "wfa2-cigar"]),
-             ("affine 5,-4,10,1", ("5,-4", "10", "1"), ["ksw2", "parasail-scan-16"], ["ksw2-cigar"])]
+             ("affine 5,-4,10,1", ("5,-4", "10", "1"), ["ksw2", "parasail-scan-16"],
+              ["ksw2-cigar"])]
     for length in (256, 1000, 10000, 100000):
         for share in (.01, .05, .3):
             pairs = max(1, int((2e5 if args.quick else 1e6) / length * (1 if share < .3 else .2)))
@@ -237,15 +251,16 @@ def reads(args, folder):
 
 
 def command(args, files, scoring, out, device, score_only=True, more=(), repeat=0):
-    """Seconds from FASTA to TSV: of the command, or with the device open the least of `repeat` runs."""
+    """Seconds from FASTA to TSV: of the command, or with the device open the least of `repeat`
+    runs."""
     matrix = ["--matrix", scoring[0]]
     if "," in scoring[0]:
         matrix = ["--match=" + scoring[0].split(",")[0], "--mismatch=" + scoring[0].split(",")[1]]
-    options = [*files, *matrix, "--gap-open", scoring[1], "--gap-extend", scoring[2], *["--score-only"] * score_only,
-               *more, "-q", "-o", out]
+    options = [*files, *matrix, "--gap-open", scoring[1], "--gap-extend", scoring[2],
+               *["--score-only"] * score_only, *more, "-q", "-o", out]
     if repeat:
-        done = subprocess.run([args.build / "bench/align_files", device, str(repeat), *options], check=True,
-                              stdout=subprocess.PIPE, text=True)
+        done = subprocess.run([args.build / "bench/align_files", device, str(repeat), *options],
+                              check=True, stdout=subprocess.PIPE, text=True)
         return min(map(float, done.stdout.split()))
     begun = time.perf_counter()
     subprocess.run([args.build / "cli/bioinfer", "align", *options, "--device", device], check=True)
@@ -253,11 +268,11 @@ def command(args, files, scoring, out, device, score_only=True, more=(), repeat=
 
 
 def on_gpu(args, folder):
-    print("GCUPS on %s: kernels, library call, FASTA to TSV with the device open and as a command; results against the CPU"
-          % args.device)
+    print("GCUPS on %s: kernels, library call, FASTA to TSV with the device open and as a command; "
+          "results against the CPU" % args.device)
     nt, aa = ("2,-4", "6", "2"), ("BLOSUM62", "11", "1")
     n = args.pairs
-    # what, letters, length, pairs, spread, scoring, score only, more options
+    # a name, letters, length, pairs, spread, scoring, score only, more options
     shapes = [("DNA 256", NT, 256, n, 0, nt, True, ()),
               ("DNA 100 to 400", NT, 250, n // 4, 0.6, nt, True, ()),
               ("proteins 400", AA, 400, n // 4, 0, aa, True, ()),
@@ -266,8 +281,10 @@ def on_gpu(args, folder):
               ("proteins 400, ends free", AA, 400, n // 16, 0, aa, True, ("--mode", "ends-free")),
               ("DNA 256, CIGAR", NT, 256, n // 4, 0, nt, False, ()),
               ("proteins 400, CIGAR", AA, 400, n // 10, 0, aa, False, ()),
-              ("ends free, CIGAR", AA, 300, n // 32, 0.8, aa, False, ("--mode", "ends-free", "--ties", "emboss")),
-              ("DNA 300, CIGAR as WFA2", NT, 300, n // 64, 0.8, ("0,-4", "8", "2"), False, ("--ties", "wfa")),
+              ("ends free, CIGAR", AA, 300, n // 32, 0.8, aa, False,
+               ("--mode", "ends-free", "--ties", "emboss")),
+              ("DNA 300, CIGAR as WFA2", NT, 300, n // 64, 0.8, ("0,-4", "8", "2"), False,
+               ("--ties", "wfa")),
               ("DNA 16.5 kb, one", NT, 16534, 1, 0, nt, True, ()),
               ("DNA 16.5 kb, one, CIGAR", NT, 16534, 1, 0, nt, False, ()),
               ("DNA 16.5 kb, CIGAR, kept", NT, 16534, 1, 0, nt, False, ("--memory-limit", "64")),
@@ -276,39 +293,48 @@ def on_gpu(args, folder):
         if args.only and args.only not in what:
             continue
         files = make_pairs(folder, "gpu", letters, length, max(pairs, 1), spread)
-        call = peer(args, "bioinfer" if score_only else "bioinfer-cigar", files, scoring, args.repeat, args.device)
-        whole = min(command(args, files, scoring, folder / "gpu.tsv", args.device, score_only, more) for _ in range(3))
-        opened = command(args, files, scoring, folder / "gpu.tsv", args.device, score_only, more, repeat=4)
+        call = peer(args, "bioinfer" if score_only else "bioinfer-cigar", files, scoring,
+                    args.repeat, args.device)
+        whole = min(command(args, files, scoring, folder / "gpu.tsv", args.device, score_only, more)
+                    for _ in range(3))
+        opened = command(args, files, scoring, folder / "gpu.tsv", args.device, score_only, more,
+                         repeat=4)
         command(args, files, scoring, folder / "cpu.tsv", "cpu", score_only, more)
         same = (folder / "gpu.tsv").read_bytes() == (folder / "cpu.tsv").read_bytes()
         cells = call[0] * call[1]
-        print("%-25s %8d pairs  kernels %7.1f  call %7.1f (packing %.3f of %.3f s)  files %7.1f (%.3f s)  "
-              "command %7.1f (%.3f s)  %s" % (what, max(pairs, 1), call[3], call[0], call[4], call[1], cells / opened,
-                                              opened, cells / whole, whole, "equal" if same else "DIFFER"), flush=True)
+        print("%-25s %8d pairs  kernels %7.1f  call %7.1f (packing %.3f of %.3f s)  files %7.1f "
+              "(%.3f s)  command %7.1f (%.3f s)  %s" %
+              (what, max(pairs, 1), call[3], call[0], call[4], call[1], cells / opened, opened,
+               cells / whole, whole, "equal" if same else "DIFFER"), flush=True)
         if not same:
             args.failed = True
-    print("\nThe nine shapes of the Triton table (match 1, mismatch -1, gap 2; correct borders, which theirs are not):")
+    print("\nThe nine shapes of the Triton table (match 1, mismatch -1, gap 2; correct borders, "
+          "which theirs are not):")
     for batch, n, m, seconds in TRITON:
         files = make_pairs(folder, "triton", NT, max(n, m), batch)
         call = peer(args, "bioinfer", files, ("1,-1", "2", "2"), 20, args.device)
         cells = call[0] * call[1]
         print("%5d x %3d x %3d  call %9.1f us  kernel %7.1f us  Triton %9.1f us  ratio %6.1f" %
-              (batch, n, m, 1e6 * call[1], 1e6 * cells / call[3], 1e6 * seconds, seconds / call[1]), flush=True)
+              (batch, n, m, 1e6 * call[1], 1e6 * cells / call[3], 1e6 * seconds, seconds / call[1]),
+              flush=True)
     if args.failed:
         sys.exit("results differ")
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", required=True, type=pathlib.Path)
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--pairs", type=int, default=1000000, help="of the first shape on a GPU")
     parser.add_argument("--repeat", type=int, default=3, help="the fastest of so many runs")
-    parser.add_argument("--near", action="store_true", help="the table of pairs that differ little alone")
+    parser.add_argument("--near", action="store_true",
+                        help="the table of pairs that differ little alone")
     parser.add_argument("--reads", action="store_true",
                         help="short pairs that differ little, beside WFA2 on all threads")
     parser.add_argument("--quick", action="store_true", help="a fifth of the pairs")
-    parser.add_argument("--threads", type=int, default=os.cpu_count(), help="of the library beside a GPU")
+    parser.add_argument("--threads", type=int, default=os.cpu_count(),
+                        help="of the library beside a GPU")
     parser.add_argument("--only", help="rows of a GPU's first table whose names have this")
     parser.add_argument("--human")
     parser.add_argument("--orang")

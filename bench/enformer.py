@@ -13,14 +13,15 @@ which its wheel and that of einops were unpacked where there is no network:
 What the package imports beside torch and einops is stubbed: it is not on the measured path. Weights
 are random, of trained-like scale, full size (1 GB in --cache); --small is a tiny configuration that
 only shows that the script works. Sums keep their size from stage to stage (gain 1): at 1.6, that of
-the small goldens, a full-size stack of random convolutions more than doubles what rounding left at every stage,
-which trained weights do not (docs/performance.md). Times of bioinfer are slopes: the command on N windows more
-than on a few, the best of --repeat each, so neither start-up nor reading of weights counts; and the sum of its
-launches, by --profile. Those of the reference on a GPU are of windows in a row for a second, after a second of
-the same: both are on a warm chip; its best forms are given one window at a time and, as ours takes up to eight in a program,
-batches of four. What torch.compile made of it takes turns with ours, twice, and the best of either counts. On the CPU the seconds are those of
-processors, over --threads, so that a busy machine does not show; variants are run when --variants says how many, after three
-whose sums of tracks must be those of whole windows.
+the small goldens, a full-size stack of random convolutions more than doubles what rounding left at
+every stage, which trained weights do not (docs/performance.md). Times of bioinfer are slopes: the
+command on N windows more than on a few, the best of --repeat each, so neither start-up nor reading
+of weights counts; and the sum of its launches, by --profile. Those of the reference on a GPU are of
+windows in a row for a second, after a second of the same: both are on a warm chip; its best forms
+are given one window at a time and, as ours takes up to eight in a program, batches of four. What
+torch.compile made of it takes turns with ours, twice, and the best of either counts. On the CPU the
+seconds are those of processors, over --threads, so that a busy machine does not show; variants are
+run when --variants says how many, after three whose sums of tracks must be those of whole windows.
 """
 import argparse
 import functools
@@ -100,13 +101,15 @@ class Reference:
     def __init__(self, model, x, device, threads):
         import torch
         self.clock = time.perf_counter if device != 'cpu' else lambda: time.process_time() / threads
-        self.torch, self.model, self.x, self.four = torch, model.to(device), x[:1].to(device), x.to(device)
+        self.torch, self.model, self.x, self.four = (torch, model.to(device), x[:1].to(device),
+                                                     x.to(device))
         self.gpu = device.startswith('cuda')
         torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
         self.times = {}
 
     def measure(self, name, f, windows=1):
-        """Seconds of one of the windows that f computes, printed; 0 when it does not run, which is said."""
+        """Seconds of one of the windows that f computes, printed; 0 when it does not run, which is
+        said."""
         sync = self.torch.cuda.synchronize if self.gpu else (lambda: None)
         before = self.times.get(name, 1e9)
         try:
@@ -148,8 +151,8 @@ class Reference:
         return want
 
     def compiled(self):
-        """What torch.compile makes of it, and the same replayed as a CUDA graph, for one window at a time and
-        for four: names, functions, windows of each."""
+        """Compiles the model by torch.compile, and replays the same as a CUDA graph, for one window
+        at a time and for four: names, functions, windows of each."""
         torch, forms = self.torch, []
         for x in (self.x, self.four):
             f, graph = torch.compile(self.model, dynamic=False), torch.cuda.CUDAGraph()
@@ -166,7 +169,8 @@ class Reference:
 def run_command(o, args):
     def clock():
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
-        return time.perf_counter() if o.device != 'cpu' else (used.ru_utime + used.ru_stime) / o.threads
+        return (time.perf_counter() if o.device != 'cpu'
+                else (used.ru_utime + used.ru_stime) / o.threads)
     if os.path.exists(args[args.index('-o') + 1]): # to drop gigabytes takes time, too
         os.remove(args[args.index('-o') + 1])
     begin = clock()
@@ -186,8 +190,8 @@ def launches(stderr):
 
 
 def check_changed(o, locus, length, genome, tracks, shared):
-    """Single-base variants by what they change, in one window or in one of their own, against whole windows that
-    hold them: sums of tracks, to the digits of float32."""
+    """Single-base variants by what they change, in one window or in one of their own, against whole
+    windows that hold them: sums of tracks, to the digits of float32."""
     import numpy as np
     at = lambda name: os.path.join(o.cache, name)
     middle, alts = len(locus) // 2, []
@@ -200,8 +204,9 @@ def check_changed(o, locus, length, genome, tracks, shared):
             first = (middle + 101 if shared else place) - length // 2
             alts.append(('v%d' % i, locus[first:place] + alt + locus[place + 1:first + length]))
     write_fasta(at('changed.fa'), alts)
-    said = run_command(o, [at('changed.vcf'), '-o', at('changed.tsv'), '--genome', genome, '--stats', 'ALT'] +
-                       (['--cluster', '1000'] if shared else []) + tracks)[1].stderr
+    said = run_command(o, [at('changed.vcf'), '-o', at('changed.tsv'), '--genome', genome,
+                           '--stats', 'ALT', *(['--cluster', '1000'] if shared else []),
+                           *tracks])[1].stderr
     windows = 1 if shared else len(alts)
     if not re.search(r' %d whole windows, %d by \d+ changed tokens' % (windows, len(alts)), said):
         sys.exit('variants were not run by what they change: ' + said)
@@ -212,9 +217,10 @@ def check_changed(o, locus, length, genome, tracks, shared):
     for row, (name, _) in zip(rows[1:], alts, strict=True): # behind the line of names
         want = ['%.9g' % np.float32(x) for x in np.cumsum(whole[name].astype(np.float64), 0)[-1]]
         if row[-len(want):] != want:
-            sys.exit('%s: %s by what changes, %s in a whole window' % (name, row[-len(want):], want))
-    print('%d variants %s: as in whole windows' % (len(alts), 'beside a kept reference' if shared else
-                                                   'in windows of their own'))
+            sys.exit('%s: %s by what changes, %s in a whole window' %
+                     (name, row[-len(want):], want))
+    print('%d variants %s: as in whole windows' %
+          (len(alts), 'beside a kept reference' if shared else 'in windows of their own'))
 
 
 def main():
@@ -248,14 +254,16 @@ def main():
                weights)
     with open(os.path.join(o.cache, 'config.json'), 'w', encoding='ascii') as f:
         json.dump(dict(config, seq_length=length), f)
-    few = 16 if gpu else 1 # two programs of eight: what is made once for a command is in both of its times
-    some = [sequence(length, i) for i in range(min(o.windows + few, 50))] # which come again and again
+    # on a GPU two programs of eight: what is made once for a command is in both of its times
+    few = 16 if gpu else 1
+    # windows that come again and again
+    some = [sequence(length, i) for i in range(min(o.windows + few, 50))]
     windows = [some[i % len(some)] for i in range(o.windows + few)]
     x = torch.cat([one_hot(w) for w in windows[:4 if gpu else 1]])
     reference = Reference(model, x, o.device if gpu else 'cpu', o.threads)
     want = reference.eager('human')
     forms = reference.compiled() if gpu and not o.eager else []
-    if not gpu: # its memory
+    if not gpu: # the model's memory is not needed any more
         del model, reference.model
 
     at = lambda name: os.path.join(o.cache, name)
@@ -265,11 +273,14 @@ def main():
     tracks = ['--tracks', '0-%d' % (min(config['output_heads']['human'], 16) - 1)]
 
     def slope(one, many, n, before=(), times=1):
-        """Seconds of one of the n things that `many` has more than `one`, of the fastest of either also `before`;
-        of its launches; what `one` said; the fastest. times: as many runs, of what takes little beside the start."""
-        best = [min(run_command(o, args)[0] for _ in range(times * o.repeat)) for args in (one, many)]
+        """Seconds of one of the n things that `many` has more than `one`, of the fastest of either
+        also `before`; of its launches; what `one` said; the fastest. times: as many runs, of what
+        takes little beside the start."""
+        best = [min(run_command(o, args)[0] for _ in range(times * o.repeat))
+                for args in (one, many)]
         best = [min(pair) for pair in zip(best, before or best)]
-        said = [run_command(o, args + ['--profile'])[1].stderr for args in (one, many)] if gpu else ['', '']
+        said = [run_command(o, args + ['--profile'])[1].stderr
+                for args in (one, many)] if gpu else ['', '']
         ms = [launches(text) for text in said]
         return (best[1] - best[0]) / n, (ms[1] - ms[0]) / n, said[0], best
     best = ()
@@ -280,7 +291,8 @@ def main():
             reference.measure(*form)
     for i in (0, 2) if gpu else ():
         write_fasta(at('alone.fa'), [('w%d' % i, windows[i])])
-        said_alone = run_command(o, [at('alone.fa'), '-o', at('alone.npz'), '--profile'] + tracks)[1].stderr
+        said_alone = run_command(o, [at('alone.fa'), '-o', at('alone.npz'), '--profile'] +
+                                 tracks)[1].stderr
         alone, among = (np.load(at(name))['w%d' % i] for name in ('alone.npz', 'all.npz'))
         if not np.array_equal(alone, among):
             sys.exit('window %d: other bits among others than alone' % i)
@@ -289,8 +301,8 @@ def main():
     got, want = got.astype(np.float64), want.astype(np.float64)
     cos = [1 - ((got * want).sum(a) / np.sqrt((got ** 2).sum(a) * (want ** 2).sum(a))).min()
            for a in (1, 0)]
-    print('%-32s %9.4f s, launches %.2f ms; worst cosine against torch fp32: bin 1 - %.1e, track 1 - %.1e' %
-          ('bioinfer ' + o.device, ours, ms, *cos))
+    print('%-32s %9.4f s, launches %.2f ms; worst cosine against torch fp32: bin 1 - %.1e, track 1 '
+          '- %.1e' % ('bioinfer ' + o.device, ours, ms, *cos))
     if gpu:
         print('a window in a program of its own, launches %.2f ms' % launches(said_alone))
         print('\n'.join(re.findall(r'weights .*MiB', said_alone + said)))
@@ -320,12 +332,12 @@ def main():
         write_variants('apart.' + name, length // 2, apart, n)
     for of_one in (True, False):
         check_changed(o, locus, length, genome, tracks, of_one)
-    own, own_launched, *_ = slope([at('apart.few.vcf'), '-o', at('v.tsv'), '--genome', genome] + tracks,
-                                  [at('apart.many.vcf'), '-o', at('v.tsv'), '--genome', genome] + tracks,
+    alone = ['-o', at('v.tsv'), '--genome', genome] + tracks
+    own, own_launched, *_ = slope([at('apart.few.vcf')] + alone, [at('apart.many.vcf')] + alone,
                                   o.variants, times=4)
-    print('%-32s %9.4f s, launches %.2f ms: both alleles against two windows by slopes %.2f x, by launches %.2f x' %
-          ('bioinfer, a variant, own window', own, own_launched, 2 * ours / own,
-           2 * ms / own_launched if gpu else 0))
+    print('%-32s %9.4f s, launches %.2f ms: both alleles against two windows by slopes %.2f x, by '
+          'launches %.2f x' % ('bioinfer, a variant, own window', own, own_launched, 2 * ours / own,
+                               2 * ms / own_launched if gpu else 0))
     shared = ['--genome', genome, '--cluster', str(2000 if not o.small else 1000)] + tracks
     variant, launched, *_ = slope([at('few.vcf'), '-o', at('v.tsv')] + shared,
                                  [at('many.vcf'), '-o', at('v.tsv')] + shared, o.variants, times=4)
@@ -333,10 +345,11 @@ def main():
     whole, *_ = slope([at('one.fa'), '-o', at('one.npz')] + tracks,
                         [at('all.vcf'), '-o', at('v.tsv')] + shared, 1, times=4)
     n = o.variants
-    print('%d variants of one locus against %d windows, %s tracks: by slopes %.2f x, by launches %.2f x, the whole '
-          'command, its plans included, %.2f x' % (n, 2 * n, want.shape[1], 2 * n * ours / (n * variant + ours),
-                                                   2 * n * ms / (n * launched + ms) if gpu else 0,
-                                                   2 * n * ours / (whole + ours)), flush=True)
+    print('%d variants of one locus against %d windows, %s tracks: by slopes %.2f x, by launches '
+          '%.2f x, the whole command, its plans included, %.2f x' %
+          (n, 2 * n, want.shape[1], 2 * n * ours / (n * variant + ours),
+           2 * n * ms / (n * launched + ms) if gpu else 0, 2 * n * ours / (whole + ours)),
+          flush=True)
     # the same with the tracks that a command gives when none are chosen: all of them
     chosen = np.load(at('all.npz'))['w0']
     some = few + min(o.windows, 64)
@@ -349,10 +362,10 @@ def main():
     shared = ['--genome', genome, '--cluster', '2000' if not o.small else '1000']
     variant, launched, *_ = slope([at('few.vcf'), '-o', at('v.tsv')] + shared,
                                   [at('many.vcf'), '-o', at('v.tsv')] + shared, n, times=4)
-    print('all %d tracks: a window %.4f s (%.1f MB written; launches %.2f ms), a variant %.4f s (launches %.2f ms): '
-          '%d variants against %d windows by slopes %.2f x' % (config['output_heads']['human'], ours, size, ms,
-                                                               variant, launched, n, 2 * n,
-                                                               2 * n * ours / (n * variant + ours)), flush=True)
+    print('all %d tracks: a window %.4f s (%.1f MB written; launches %.2f ms), a variant %.4f s '
+          '(launches %.2f ms): %d variants against %d windows by slopes %.2f x' %
+          (config['output_heads']['human'], ours, size, ms, variant, launched, n, 2 * n,
+           2 * n * ours / (n * variant + ours)), flush=True)
 
 
 if __name__ == '__main__':

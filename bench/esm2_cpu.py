@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
-"""ESM-2 on the CPU: mean embeddings of 1,000 real proteins, FASTA to file, each contender in its own process.
+"""ESM-2 on the CPU: mean embeddings of 1,000 real proteins, FASTA to file, each contender in its
+own process.
 
   esm2_cpu.py --bioinfer build/cli/bioinfer [--sizes 8M,35M] [--subset 10] [--skip torch,espcpp]
 
 Contenders, float32 unless said otherwise, same random weights, same machine, same run:
   torch          transformers EsmModel, batches of 8 in file order, padded, as users write it
   torch-sorted   the same with the sequences sorted by length
-  espcpp         esm-cpp (PyPI), one sequence a call, its only call that returns hidden states; mean pooling
-  espcpp-packed  esm-cpp, packed batches; that call returns logits only, so nothing is pooled or written
+  espcpp         esm-cpp (PyPI), one sequence a call, its only call that returns hidden states; mean
+                 pooling
+  espcpp-packed  esm-cpp, packed batches; that call returns logits only, so nothing is pooled or
+                 written
   torch-bf16     torch-sorted with weights and activations in bfloat16
   espcpp-int8    espcpp with its W8A8: weights quantized when they are loaded, which is start-up
   espcpp-int8-packed   espcpp-packed likewise
@@ -39,16 +42,18 @@ DATABASE = "/usr/share/doc/mmseqs2/example-data/DB.fasta.gz"
 STEP = {"650M": 20}  # every 20th protein unless --subset says otherwise
 
 
-# ---- the benchmark set ---------------------------------------------------------------------------------
+# ---- the benchmark set ---------------------------------------------------------------------------
 
 def proteins(database, step):
     """Every step-th of the 1,000 proteins (by length), in the order of the database file."""
     with gzip.open(database, "rt") as f:
         records = [(i, *r) for i, r in enumerate(parse_fasta(f.read()))]
-    kept = [r for r in records if 82 <= len(r[2]) <= 6199 and re.fullmatch("[ACDEFGHIKLMNPQRSTVWY]+", r[2])]
+    kept = [r for r in records if 82 <= len(r[2]) <= 6199 and
+            re.fullmatch("[ACDEFGHIKLMNPQRSTVWY]+", r[2])]
     kept.sort(key=lambda r: len(r[2]))
     chosen = [kept[round(i * (len(kept) - 1) / 999)] for i in range(1000)]
-    assert len(kept) == 18423 and sum(len(r[2]) for r in chosen) == 475301, "not the expected database"
+    assert len(kept) == 18423 and sum(len(r[2])
+                                      for r in chosen) == 475301, "not the expected database"
     return [(name, s) for _, name, s in sorted(chosen[::step])]
 
 
@@ -61,7 +66,7 @@ def read_fasta(path):
     return parse_fasta(pathlib.Path(path).read_text())
 
 
-# ---- contenders: each runs in a process of its own and prints one line of JSON ---------------------------
+# ---- contenders: each runs in a process of its own and prints one line of JSON -------------------
 
 def worker_torch(args, by_length, dtype="float32"):
     import numpy as np
@@ -99,14 +104,17 @@ def worker_espcpp(args, packed, quantized=False):
         results = model.forward_scheduled(ids, max_batch_size=args.pack)
         assert all(r.shape == (len(s) + 2, 33) for r, (_, s) in zip(results, records))
     else:
-        out = {n: model.forward_with_hidden_states(i)[1][-1][1:-1].mean(0) for (n, _), i in zip(records, ids)}
+        out = {n: model.forward_with_hidden_states(i)[1][-1][1:-1].mean(0)
+               for (n, _), i in zip(records, ids)}
         np.savez(args.out, **out)
     return time.perf_counter() - start
 
 
-WORKERS = {"torch": lambda a: worker_torch(a, False), "torch-sorted": lambda a: worker_torch(a, True),
+WORKERS = {"torch": lambda a: worker_torch(a, False),
+           "torch-sorted": lambda a: worker_torch(a, True),
            "torch-bf16": lambda a: worker_torch(a, True, "bfloat16"),
-           "espcpp": lambda a: worker_espcpp(a, False), "espcpp-packed": lambda a: worker_espcpp(a, True),
+           "espcpp": lambda a: worker_espcpp(a, False),
+           "espcpp-packed": lambda a: worker_espcpp(a, True),
            "espcpp-int8": lambda a: worker_espcpp(a, False, True),
            "espcpp-int8-packed": lambda a: worker_espcpp(a, True, True)}
 OURS = {"bioinfer": (), "bioinfer-bf16x2": ("--precision", "bf16x2")}
@@ -126,8 +134,9 @@ def why_not(name, args):
 
 def run_child(command, threads):
     """Runs a command; (wall seconds, peak bytes of the child, its stdout)."""
-    env = dict(os.environ, OMP_NUM_THREADS=str(threads), MKL_NUM_THREADS=str(threads), ESM_NUM_THREADS=str(threads),
-               TRANSFORMERS_OFFLINE="1", TRANSFORMERS_VERBOSITY="error")
+    env = dict(os.environ, OMP_NUM_THREADS=str(threads), MKL_NUM_THREADS=str(threads),
+               ESM_NUM_THREADS=str(threads), TRANSFORMERS_OFFLINE="1",
+               TRANSFORMERS_VERBOSITY="error")
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as words:
         start = time.perf_counter()
         child = subprocess.Popen(command, stdout=out, stderr=words, env=env)
@@ -141,7 +150,7 @@ def run_child(command, threads):
         return wall, usage.ru_maxrss * 1024, out.read()
 
 
-# ---- the table -------------------------------------------------------------------------------------------
+# ---- the table -----------------------------------------------------------------------------------
 
 def weights(cache, size):
     folder = cache / size
@@ -158,8 +167,9 @@ def measure(name, args, model, fasta, out):
             command = [args.bioinfer, "esm2", fasta, "--weights", model, "--device", "cpu",
                        *OURS[name], "--threads", str(args.threads), "--include", "mean", "-o", out]
         else:
-            command = [sys.executable, __file__, "--worker", name, "--model", model, "--fasta", fasta, "--out", out,
-                       "--threads", str(args.threads), "--attn", args.attn, "--pack", str(args.pack)]
+            command = [sys.executable, __file__, "--worker", name, "--model", model, "--fasta",
+                       fasta, "--out", out, "--threads", str(args.threads), "--attn", args.attn,
+                       "--pack", str(args.pack)]
         pathlib.Path(out).unlink(missing_ok=True)
         wall, rss, text = run_child([str(c) for c in command], args.threads)
         work = None if name in OURS else json.loads(text.strip().split("\n")[-1])["work"]
@@ -200,7 +210,8 @@ def bench_size(size, args, cache, skip):
                 results[name] = measure(name, args, model, fasta, scratch / f"{name}.npz")
             except RuntimeError as e:
                 print(f"{size} {name}: failed: {e}", file=sys.stderr)
-        print(f"\nESM-2 {size}: {len(records)} proteins, {residues} residues, {args.threads} threads")
+        print(f"\nESM-2 {size}: {len(records)} proteins, {residues} residues, {args.threads} "
+              "threads")
         print(f"{'':20}{'wall s':>9}{'residues/s':>12}{'without start-up':>18}"
               f"{'peak MB':>9}"
               f"{'bioinfer is faster by':>24}{'1 - cosine':>12}{'L2':>9}")
@@ -219,26 +230,34 @@ def bench_size(size, args, cache, skip):
         if reused:
             print("* stored by an earlier run")
         if ours:
-            first = min(run_child([args.bioinfer, "esm2", str(one), "--weights", str(model), "--device", "cpu",
-                                   "--threads", str(args.threads), "--include", "mean", "-o",
-                                   str(scratch / "one.npz")], args.threads)[0] for _ in range(3))
-            print(f"bioinfer, one protein of 100 residues, process start to finished file: {first:.3f} s")
+            first = min(run_child([args.bioinfer, "esm2", str(one), "--weights", str(model),
+                                   "--device", "cpu", "--threads", str(args.threads), "--include",
+                                   "mean", "-o", str(scratch / "one.npz")], args.threads)[0]
+                        for _ in range(3))
+            print("bioinfer, one protein of 100 residues, process start to finished file: "
+                  f"{first:.3f} s")
     cache.mkdir(parents=True, exist_ok=True)
     stored.write_text(json.dumps({k: v for k, v in results.items() if k not in OURS}, indent=1))
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sizes", default="8M,35M,150M,650M")
     parser.add_argument("--subset", type=int, help="every Nth protein (default 1; 20 for 650M)")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--skip", default="", help="comma-separated: torch, espcpp, bioinfer")
     parser.add_argument("--bioinfer", help="path of the bioinfer command")
-    parser.add_argument("--cache", default="bench-cache", help="folder for weights and stored baselines")
-    parser.add_argument("--reuse", action="store_true", help="take stored baselines instead of measuring again")
-    parser.add_argument("--repeat", type=int, default=1, help="runs of each contender; the fastest counts")
-    parser.add_argument("--attn", default="sdpa", choices=["sdpa", "eager"], help="attention of transformers")
-    parser.add_argument("--pack", type=int, default=256, help="most sequences in one packed batch of esm-cpp")
+    parser.add_argument("--cache", default="bench-cache",
+                        help="folder for weights and stored baselines")
+    parser.add_argument("--reuse", action="store_true",
+                        help="take stored baselines instead of measuring again")
+    parser.add_argument("--repeat", type=int, default=1,
+                        help="runs of each contender; the fastest counts")
+    parser.add_argument("--attn", default="sdpa", choices=["sdpa", "eager"],
+                        help="attention of transformers")
+    parser.add_argument("--pack", type=int, default=256,
+                        help="most sequences in one packed batch of esm-cpp")
     parser.add_argument("--database", default=DATABASE)
     parser.add_argument("--proteins", help="FASTA: these instead of the 1,000")
     for hidden in "--worker", "--model", "--fasta", "--out":

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Checks and times `bioinfer esm2` on a GPU in one call: fidelity on bioinfer-tiny and on random weights of
-published shapes against the CPU, then the benchmark proteins end to end, FASTA to npz, and single calls with the
-weights loaded, beside transformers in the same run.
+"""Checks and times `bioinfer esm2` on a GPU in one call: fidelity on bioinfer-tiny and on random
+weights of published shapes against the CPU, then the benchmark proteins end to end, FASTA to npz,
+and single calls with the weights loaded, beside transformers in the same run.
 
-  esm2_gpu.py --bioinfer build/cli/bioinfer --calls build/bench/calls --fasta proteins.fasta [--device cuda:0]
-              [--sizes 8M,150M,650M] [--reference]
+  esm2_gpu.py --bioinfer build/cli/bioinfer --calls build/bench/calls --fasta proteins.fasta
+              [--device cuda:0] [--sizes 8M,150M,650M] [--reference]
 
---reference runs esm2_reference.py, which needs torch and transformers. Needs numpy, and safetensors for the goldens of bioinfer-tiny. Random weights are written to --work. The first run
-of a size compiles PTX in the driver, which its cache keeps: the second run is the one printed.
+--reference runs esm2_reference.py, which needs torch and transformers. Needs numpy, and safetensors
+for the goldens of bioinfer-tiny. Random weights are written to --work. The first run of a size
+compiles PTX in the driver, which its cache keeps: the second run is the one printed.
 """
 import argparse
 import json
@@ -33,10 +34,12 @@ def shapes(n_layers, width, n_heads):
     yield "esm.embeddings.word_embeddings.weight", (33, width)
     for i in range(n_layers):
         layer = f"esm.encoder.layer.{i}."
-        for name in ("attention.self.query", "attention.self.key", "attention.self.value", "attention.output.dense"):
+        for name in ("attention.self.query", "attention.self.key", "attention.self.value",
+                     "attention.output.dense"):
             yield layer + name + ".weight", (width, width)
             yield layer + name + ".bias", (width,)
-        for name, out, into in (("intermediate.dense", 4 * width, width), ("output.dense", width, 4 * width)):
+        for name, out, into in (("intermediate.dense", 4 * width, width),
+                                ("output.dense", width, 4 * width)):
             yield layer + name + ".weight", (out, into)
             yield layer + name + ".bias", (out,)
         for name in ("attention.LayerNorm", "LayerNorm"):
@@ -113,10 +116,12 @@ def tiny(args, work):
     folder = ROOT / "share" / "bioinfer-tiny"
     for precision, gate in (("fp16", "16bit"), ("fp32", "fp32")):
         out = work / f"tiny-{precision}.npz"
-        run(args, "esm2", folder / "golden/sequences.fasta", "--weights", folder, "--device", args.device,
-            "--precision", precision, "--include", "per-residue,mean,logits", "--quiet", "-o", out)
-        done = subprocess.run([sys.executable, ROOT / "tools/compare.py", out, folder / "golden/golden.safetensors",
-                               "--gate", gate], capture_output=True, text=True)
+        run(args, "esm2", folder / "golden/sequences.fasta", "--weights", folder, "--device",
+            args.device, "--precision", precision, "--include", "per-residue,mean,logits",
+            "--quiet", "-o", out)
+        done = subprocess.run([sys.executable, ROOT / "tools/compare.py", out,
+                               folder / "golden/golden.safetensors", "--gate", gate],
+                              capture_output=True, text=True)
         print(f"bioinfer-tiny {precision}: {done.stdout.strip().splitlines()[-1]}")
         if done.returncode:
             sys.exit("the gate is missed")
@@ -127,58 +132,67 @@ def size_row(args, work, size):
     weights = work / size
     write_weights(weights, n_layers, width, n_heads)
     few = work / "few.fasta"
-    few.write_text("".join(">" + r for r in pathlib.Path(args.fasta).read_text().split(">")[1:args.few + 1]))
+    few.write_text("".join(">" + r for r in pathlib.Path(args.fasta).read_text()
+                           .split(">")[1:args.few + 1]))
     common = ("--weights", weights, "--quiet", "--include", "per-residue")
     run(args, "esm2", few, *common, "--device", "cpu", "-o", work / "cpu.npz")
     cosines, maps = [], []
     for precision in ("cpu", "fp16", "fp32"):
-        how = ("--device", "cpu") if precision == "cpu" else ("--device", args.device, "--precision", precision)
+        how = ("--device", "cpu") if precision == "cpu" else ("--device", args.device,
+                                                              "--precision", precision)
         run(args, "esm2", few, "--weights", weights, "--quiet", "--include", "contacts", *how, "-o",
             work / f"contacts-{precision}.npz")
         if precision != "cpu":
-            maps.append(worst_difference(work / f"contacts-{precision}.npz", work / "contacts-cpu.npz"))
+            maps.append(worst_difference(work / f"contacts-{precision}.npz",
+                                         work / "contacts-cpu.npz"))
     for precision in ("fp16", "fp32"):
-        run(args, "esm2", few, *common, "--device", args.device, "--precision", precision, "-o", work / "gpu.npz")
+        run(args, "esm2", few, *common, "--device", args.device, "--precision", precision, "-o",
+            work / "gpu.npz")
         cosines.append(worst_cosine(work / "gpu.npz", work / "cpu.npz"))
     alone = work / "one.fasta"
     alone.write_text(">" + pathlib.Path(args.fasta).read_text().split(">")[1])
-    full = ("esm2", args.fasta, "--weights", weights, "--quiet", "--device", args.device, "--batch-tokens",
-            args.batch_tokens, "-o", work / "all.npz")
+    full = ("esm2", args.fasta, "--weights", weights, "--quiet", "--device", args.device,
+            "--batch-tokens", args.batch_tokens, "-o", work / "all.npz")
     first = run(args, *full)
     seconds = min(run(args, *full) for _ in range(args.repeat))
-    one = min(run(args, "esm2", alone, "--weights", weights, "--quiet", "--device", args.device, "-o",
-                  work / "one.npz") for _ in range(args.repeat))
+    one = min(run(args, "esm2", alone, "--weights", weights, "--quiet", "--device", args.device,
+                  "-o", work / "one.npz") for _ in range(args.repeat))
     residues = sum(len(r.split("\n", 1)[1].replace("\n", "")) for r in
                    pathlib.Path(args.fasta).read_text().split(">")[1:])
-    print(f"{size:>5} {1 - cosines[0]:10.1e} {1 - cosines[1]:10.1e} {first:9.2f} {seconds:9.2f} {one:9.2f} "
-          f"{seconds - one:9.2f} {residues / (seconds - one):12.0f} {maps[0]:10.1e} {maps[1]:10.1e}")
+    print(f"{size:>5} {1 - cosines[0]:10.1e} {1 - cosines[1]:10.1e} {first:9.2f} {seconds:9.2f} "
+          f"{one:9.2f} {seconds - one:9.2f} {residues / (seconds - one):12.0f} {maps[0]:10.1e} "
+          f"{maps[1]:10.1e}")
 
 
 def calls(args, weights, out, size):
-    """{shape: (median ms, TFLOP/s)}, seconds FASTA to npz with the weights loaded, seconds to the first result."""
+    """{shape: (median ms, TFLOP/s)}, seconds FASTA to npz with the weights loaded, seconds to the
+    first result."""
     shapes = SHAPES if size in ("650M", "3B") else SHAPES[:2]
-    command = [args.calls, "--device", args.device, "--fasta", args.fasta, "-o", out, "--batch-tokens",
-               args.batch_tokens, *(x for s in shapes for x in ("--shape", s)), weights]
+    command = [args.calls, "--device", args.device, "--fasta", args.fasta, "-o", out,
+               "--batch-tokens", args.batch_tokens, *(x for s in shapes for x in ("--shape", s)),
+               weights]
     done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
     if done.returncode:
         sys.exit(f"calls: exit {done.returncode}\n{done.stderr}")
     lines = [line.split() for line in done.stdout.splitlines()]
     row = {f[1]: (float(f[3]), float(f[7])) for f in lines if f[0] == "shape"}
-    command = [args.calls, "--device", args.device, "--include", "contacts", *(x for s in CONTACTS for x in ("--shape", s)),
-               weights]
+    command = [args.calls, "--device", args.device, "--include", "contacts",
+               *(x for s in CONTACTS for x in ("--shape", s)), weights]
     done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
     if done.returncode:
         sys.exit(f"calls: exit {done.returncode}\n{done.stderr}")
-    row |= {"contacts " + f[1]: (float(f[3]), "") for f in map(str.split, done.stdout.splitlines()) if f[0] == "shape"}
+    row |= {"contacts " + f[1]: (float(f[3]), "")
+            for f in map(str.split, done.stdout.splitlines()) if f[0] == "shape"}
     row["fasta_s"] = next(float(f[-1]) for f in lines if f[0] == "fasta")
     row["first_s"] = next(float(f[-1]) for f in lines if f[0] == "start")
     return row
 
 
 def compare_calls(args, ours, reference):
-    print("\nWith the weights loaded, ms a call (mean embeddings on the host), seconds for all proteins; in brackets\n"
-          "how often ours fits into the reference's time.")
-    print(f"{'size':>5} {'what':>15} {'bioinfer':>10} {'TFLOP/s':>8}   fp32 as published   fp16 sorted      fp16 compiled")
+    print("\nWith the weights loaded, ms a call (mean embeddings on the host), seconds for all "
+          "proteins; in brackets\nhow often ours fits into the reference's time.")
+    print(f"{'size':>5} {'what':>15} {'bioinfer':>10} {'TFLOP/s':>8}   fp32 as published   fp16 "
+          "sorted      fp16 compiled")
     for size, row in ours.items():
         print(f"{size:>5} start to first result {row['first_s']:.2f} s")
         for what in (*SHAPES, *("contacts " + s for s in CONTACTS), "fasta_s"):
@@ -193,7 +207,8 @@ def compare_calls(args, ours, reference):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bioinfer", required=True)
     parser.add_argument("--fasta", required=True)
     parser.add_argument("--device", default="cuda:0")
@@ -201,7 +216,8 @@ def main():
     parser.add_argument("--batch-tokens", default="16384")
     parser.add_argument("--few", type=int, default=20, help="proteins compared with the CPU")
     parser.add_argument("--repeat", type=int, default=2)
-    parser.add_argument("--calls", help="bench/calls of the same build: times with the weights loaded")
+    parser.add_argument("--calls",
+                        help="bench/calls of the same build: times with the weights loaded")
     parser.add_argument("--reference", action="store_true", help="also run transformers")
     parser.add_argument("--work", help="folder for weights and outputs (default: a temporary one)")
     args = parser.parse_args()
@@ -209,18 +225,21 @@ def main():
         work = pathlib.Path(args.work or temporary)
         work.mkdir(parents=True, exist_ok=True)
         tiny(args, work)
-        print("1 - cosine: worst residue against the CPU in fp32.  all: FASTA to npz, whole process, first and best\n"
-              "of the later runs.  one: the same for one protein: start, driver, weights.  maps: largest difference of\n"
+        print("1 - cosine: worst residue against the CPU in fp32.  all: FASTA to npz, whole "
+              "process, first and best\nof the later runs.  one: the same for one protein: start, "
+              "driver, weights.  maps: largest difference of\n"
               "a contact's probability from the CPU's.")
-        print(" size  fp16 1-cos fp32 1-cos   first s     all s     one s all - one   residues/s  fp16 maps  fp32 maps")
+        print(" size  fp16 1-cos fp32 1-cos   first s     all s     one s all - one   residues/s  "
+              "fp16 maps  fp32 maps")
         ours, reference = {}, {}
         for size in args.sizes.split(","):
             size_row(args, work, size)
             if args.calls:
                 ours[size] = calls(args, work / size, work / "calls.npz", size)
         if args.reference:
-            with subprocess.Popen([sys.executable, ROOT / "bench/esm2_reference.py", "--fasta", args.fasta, "--sizes",
-                                   args.sizes], stdout=subprocess.PIPE, text=True) as process:
+            with subprocess.Popen([sys.executable, ROOT / "bench/esm2_reference.py", "--fasta",
+                                   args.fasta, "--sizes", args.sizes],
+                                  stdout=subprocess.PIPE, text=True) as process:
                 for line in process.stdout:  # as they come: a run cut short still shows them
                     print(line, end="", flush=True)
                     if line.startswith("{"):

@@ -3,11 +3,12 @@
 
   esm2_reference.py --fasta proteins.fasta --sizes 8M,650M
 
-One line of JSON for each size and way: "fp32" as published (eager for single calls, SDPA for the proteins, which eager
-attention does not hold; batches of 32 in file order), "fp16" (SDPA, sorted by length, padded batches of at most 16,384
-tokens), "fp16 compiled" (torch.compile, CUDA graphs; single calls of the smaller sizes). Times are medians in
-milliseconds, of ids on the device to mean embeddings on the host, or to contacts, one protein after another; the
-proteins, tokenisation included, in seconds.
+One line of JSON for each size and way: "fp32" as published (eager for single calls, SDPA for the
+proteins, which eager attention does not hold; batches of 32 in file order), "fp16" (SDPA, sorted by
+length, padded batches of at most 16,384 tokens), "fp16 compiled" (torch.compile, CUDA graphs;
+single calls of the smaller sizes). Times are medians in milliseconds, of ids on the device to mean
+embeddings on the host, or to contacts, one protein after another; the proteins, tokenisation
+included, in seconds.
 """
 import argparse
 import json
@@ -28,10 +29,11 @@ def read_fasta(path):
 
 
 def batches(sequences, count=None):
-    """Of `count` sequences, or, longest first, of at most BUDGET padded tokens."""
+    """Batches of `count` sequences, or, longest first, of at most BUDGET padded tokens."""
     out, batch = [], []
     for s in sequences:
-        full = len(batch) == count if count else (len(batch) + 1) * (len((batch or [s])[0]) + 2) > BUDGET
+        full = (len(batch) == count if count
+                else (len(batch) + 1) * (len((batch or [s])[0]) + 2) > BUDGET)
         if batch and full:
             out.append(batch)
             batch = []
@@ -63,7 +65,7 @@ def call_ms(model, count, tokens, repeat=10):
 
 
 def contacts_ms(model, tokens, repeat=5):
-    """Of one protein: maps of all layers are stored, as transformers does."""
+    """Milliseconds of one protein: maps of all layers are stored, as transformers does."""
     ids = torch.randint(4, 24, (1, tokens), device="cuda")
     mask = torch.ones_like(ids)
     times = []
@@ -76,9 +78,11 @@ def contacts_ms(model, tokens, repeat=5):
 
 def build(size, dtype, attention):
     layers, width, heads = SIZES[size]
-    config = EsmConfig(vocab_size=33, hidden_size=width, num_hidden_layers=layers, num_attention_heads=heads,
-                       intermediate_size=4 * width, position_embedding_type="rotary", token_dropout=True,
-                       mask_token_id=32, pad_token_id=PAD, max_position_embeddings=4096, attn_implementation=attention)
+    config = EsmConfig(vocab_size=33, hidden_size=width, num_hidden_layers=layers,
+                       num_attention_heads=heads, intermediate_size=4 * width,
+                       position_embedding_type="rotary", token_dropout=True, mask_token_id=32,
+                       pad_token_id=PAD, max_position_embeddings=4096,
+                       attn_implementation=attention)
     torch.manual_seed(0)
     with torch.device("cuda"):
         return EsmModel(config, add_pooling_layer=False).eval().to(dtype)
@@ -92,7 +96,8 @@ def proteins_s(model, sequences, count=None):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--fasta", required=True)
     parser.add_argument("--sizes", default="8M,150M,650M")
     args = parser.parse_args()
@@ -101,7 +106,8 @@ def main():
         for size in args.sizes.split(","):
             large = size == "3B"
             model = build(size, torch.float32, "eager")
-            row = {"size": size, "how": "fp32", "1x256": call_ms(model, 1, 256), "32x512": call_ms(model, 32, 512, 3)}
+            row = {"size": size, "how": "fp32", "1x256": call_ms(model, 1, 256),
+                   "32x512": call_ms(model, 32, 512, 3)}
             row["contacts 1x477"] = contacts_ms(model, 477)
             row["contacts 16x477"] = 16 * row["contacts 1x477"]
             del model
@@ -109,8 +115,8 @@ def main():
                 row["fasta_s"] = proteins_s(build(size, torch.float32, "sdpa"), sequences, 32)
             print(json.dumps(row), flush=True)
             model = build(size, torch.float16, "sdpa")
-            row = {"size": size, "how": "fp16", "1x256": call_ms(model, 1, 256), "32x512": call_ms(model, 32, 512),
-                   "8x1024": call_ms(model, 8, 1024)}
+            row = {"size": size, "how": "fp16", "1x256": call_ms(model, 1, 256),
+                   "32x512": call_ms(model, 32, 512), "8x1024": call_ms(model, 8, 1024)}
             if not large:
                 proteins_s(model, sequences)
                 row["fasta_s"] = proteins_s(model, sequences)
@@ -121,7 +127,8 @@ def main():
             print(json.dumps(row), flush=True)
             if size in COMPILED:
                 compiled = torch.compile(model, mode="reduce-overhead")
-                print(json.dumps({"size": size, "how": "fp16 compiled", "1x256": call_ms(compiled, 1, 256)}), flush=True)
+                print(json.dumps({"size": size, "how": "fp16 compiled",
+                                  "1x256": call_ms(compiled, 1, 256)}), flush=True)
             del model
             torch.cuda.empty_cache()
 

@@ -1,21 +1,27 @@
 #!/usr/bin/env python3
 """ESM C, ProtBERT and ProtT5: fidelity and speed against transformers, in one run on one machine.
 
-  plm.py --bioinfer build/cli/bioinfer --fasta proteins.fasta [--device cuda:0 | cpu] [--models esmc_300m,...]
-         [--layers N] [--work FOLDER] [--few 20] [--proteins N] [--step N] [--cpu-time]
+  plm.py --bioinfer build/cli/bioinfer --fasta proteins.fasta [--device cuda:0 | cpu] [--models
+         esmc_300m,...] [--layers N] [--work FOLDER] [--few 20] [--proteins N] [--step N]
+         [--cpu-time]
 
-Weights are random, of the published shapes (tools/golden_plm.py, seed 2024), kept in --work. For each model:
-  fidelity    smallest cosine per residue of bioinfer in each precision against transformers in float32, over --few
-              proteins; the gate is 0.99999, exit 1 when it is missed. On a GPU, theirs: of transformers in float16
-  published   transformers as its authors' scripts use it: float32, batches of 8 in file order, padded
-  sorted      the strongest practice: batches of about --batch-tokens sorted by length; float16 on a GPU (SDPA where
-              the model has it), float32 on the CPU
-  bioinfer    FASTA to npz with the mean of each protein, whole process less the same run over one residue (start,
-              driver, weights); best of --repeat after a first run, which compiles kernels
---cpu-time: seconds are processor time of one thread on both sides, for machines that are busy with other things.
+Weights are random, of the published shapes (tools/golden_plm.py, seed 2024), kept in --work. For
+each model:
+  fidelity    smallest cosine per residue of bioinfer in each precision against transformers in
+              float32, over --few proteins; the gate is 0.99999, exit 1 when it is missed. On a GPU,
+              theirs: of transformers in float16
+  published   transformers as its authors' scripts use it: float32, batches of 8 in file order,
+              padded
+  sorted      the strongest practice: batches of about --batch-tokens sorted by length; float16 on a
+              GPU (SDPA where the model has it), float32 on the CPU
+  bioinfer    FASTA to npz with the mean of each protein, whole process less the same run over one
+              residue (start, driver, weights); best of --repeat after a first run, which compiles
+              kernels
+--cpu-time: seconds are processor time of one thread on both sides, for machines that are busy with
+other things.
 
-Seconds of transformers count tokens to means in host memory, without loading. Needs torch and transformers (5.17 for
-ESM C), numpy and safetensors; no network.
+Seconds of transformers count tokens to means in host memory, without loading. Needs torch and
+transformers (5.17 for ESM C), numpy and safetensors; no network.
 """
 import argparse
 import json
@@ -46,8 +52,10 @@ def family(name):
 def write_weights(name, folder, layers):
     mark = folder / f"layers-{layers}"
     if not mark.exists():
-        command = [sys.executable, ROOT / "tools/golden_plm.py", "seeded", name, folder, "--no-golden"]
-        subprocess.run([str(c) for c in command + (["--layers", layers] if layers else [])], check=True)
+        command = [sys.executable, ROOT / "tools/golden_plm.py", "seeded", name, folder,
+                   "--no-golden"]
+        subprocess.run([str(c) for c in command + (["--layers", layers] if layers else [])],
+                       check=True)
         mark.touch()
 
 
@@ -58,7 +66,8 @@ def reference(name, folder, device, half):
     from safetensors.torch import load_file
     config = json.loads((folder / "config.json").read_text())
     config.pop("model_type")
-    classes = {"esmc": ("EsmcConfig", "EsmcModel", "esmc."), "protbert": ("BertConfig", "BertModel", "bert."),
+    classes = {"esmc": ("EsmcConfig", "EsmcModel", "esmc."),
+               "protbert": ("BertConfig", "BertModel", "bert."),
                "prott5": ("T5Config", "T5EncoderModel", "")}
     config_class, model_class, prefix = classes[family(name)]
     try:
@@ -90,7 +99,8 @@ def states(model, name, ids, device):
         tokens[i, :len(row)], mask[i, :len(row)] = row, 1
     mask = torch.from_numpy(mask).to(device)
     with torch.no_grad():
-        return model(input_ids=torch.from_numpy(tokens).to(device), attention_mask=mask).last_hidden_state, mask
+        return model(input_ids=torch.from_numpy(tokens).to(device),
+                     attention_mask=mask).last_hidden_state, mask
 
 
 def timed(model, name, sequences, device, batches, clock):
@@ -106,7 +116,8 @@ def timed(model, name, sequences, device, batches, clock):
         rows[:, :PREFIX[family(name)]] = False
         last = mask.sum(1) - 1
         rows[torch.arange(len(batch), device=rows.device), last] = False
-        (out.float() * rows[..., None]).sum(1).div(rows.sum(1, keepdim=True).clamp(min=1)).cpu().numpy()
+        (out.float() * rows[..., None]).sum(1).div(rows.sum(1, keepdim=True)
+                                                   .clamp(min=1)).cpu().numpy()
     sync()
     return clock() - begun
 
@@ -160,8 +171,8 @@ def fidelity(args, folder, want, records, work):
     fasta, out = work / "few.fasta", {}
     golden.write_fasta(fasta, records)
     for precision in ("fp16", "fp32") if args.device != "cpu" else ("fp32",):
-        run(args, "embed", fasta, "--weights", folder, "--device", args.device, "--precision", precision, "--include",
-            "per-residue", "--quiet", "-o", work / "few.npz")
+        run(args, "embed", fasta, "--weights", folder, "--device", args.device, "--precision",
+            precision, "--include", "per-residue", "--quiet", "-o", work / "few.npz")
         with np.load(work / "few.npz") as got:
             out[precision] = worst_cosine(got, want)
     return out
@@ -179,7 +190,8 @@ def bioinfer_seconds(args, folder, fasta, one, work):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bioinfer", required=True)
     parser.add_argument("--fasta", required=True)
     parser.add_argument("--device", default="cuda:0")
@@ -187,9 +199,12 @@ def main():
     parser.add_argument("--layers", type=int, default=0, help="fewer layers than published")
     parser.add_argument("--batch-tokens", type=int, default=16384)
     parser.add_argument("--few", type=int, default=20, help="proteins whose residues are compared")
-    parser.add_argument("--proteins", type=int, default=0, help="the first N of the FASTA file only")
-    parser.add_argument("--step", type=int, default=1, help="every N-th protein of the FASTA file only")
-    parser.add_argument("--cpu-time", action="store_true", help="processor time of one thread, --device cpu")
+    parser.add_argument("--proteins", type=int, default=0,
+                        help="the first N of the FASTA file only")
+    parser.add_argument("--step", type=int, default=1,
+                        help="every N-th protein of the FASTA file only")
+    parser.add_argument("--cpu-time", action="store_true",
+                        help="processor time of one thread, --device cpu")
     parser.add_argument("--repeat", type=int, default=2)
     parser.add_argument("--threads", type=int, default=2, help="of transformers, --device cpu")
     parser.add_argument("--no-published", action="store_true")
@@ -213,9 +228,10 @@ def main():
         golden.write_fasta(fasta, records)
         golden.write_fasta(one, [("one", "M")])
         residues = sum(map(len, sequences))
-        print(f"{len(records)} proteins, {residues} residues; seconds\n{'model':12} {'1-cos fp16':>10} {'1-cos fp32':>10} {'theirs':>8} "
-              f"{'published':>10} {'sorted':>8} {'bioinfer':>9} {'of it start':>11} {'/published':>10} {'/sorted':>8}",
-              flush=True)
+        print(f"{len(records)} proteins, {residues} residues; seconds\n"
+              f"{'model':12} {'1-cos fp16':>10} {'1-cos fp32':>10} {'theirs':>8} "
+              f"{'published':>10} {'sorted':>8} {'bioinfer':>9} {'of it start':>11} "
+              f"{'/published':>10} {'/sorted':>8}", flush=True)
         for name in args.models.split(","):
             folder = work / name
             write_weights(name, folder, args.layers)
@@ -231,9 +247,11 @@ def main():
                 del model
                 torch.cuda.empty_cache()
                 model = reference(name, folder, args.device_torch, True)
-                worst["theirs"] = worst_cosine(residues_of(args, name, model, records[:args.few]), want)
+                worst["theirs"] = worst_cosine(residues_of(args, name, model, records[:args.few]),
+                                               want)
             batches = lambda ids: by_length(ids, args.batch_tokens if half else 4096)
-            timed(model, name, sequences[:20 if half else 1], args.device_torch, batches, clock)  # warm
+            # warm
+            timed(model, name, sequences[:20 if half else 1], args.device_torch, batches, clock)
             best = timed(model, name, sequences, args.device_torch, batches, clock)
             del model
             if half:
@@ -242,8 +260,8 @@ def main():
             ours = max(whole - start, 1e-9)
             cosines = [f"{1 - worst[p]:{n}.1e}" if p in worst else f"{'-':>{n}}"
                        for p, n in (("fp16", 10), ("fp32", 10), ("theirs", 8))]
-            print(f"{name:12} {' '.join(cosines)} {published:10.2f} {best:8.2f} {whole:9.2f} {start:11.2f} "
-                  f"{published / ours:9.1f}x {best / ours:7.1f}x", flush=True)
+            print(f"{name:12} {' '.join(cosines)} {published:10.2f} {best:8.2f} {whole:9.2f} "
+                  f"{start:11.2f} {published / ours:9.1f}x {best / ours:7.1f}x", flush=True)
     return 1 if missed else 0
 
 

@@ -5,10 +5,12 @@ REFERENCE is a checkout of dauparas/ProteinMPNN, run by this Python (torch) as i
 with --weights as its model. Whole processes are timed, start-up included, the best of --repeat; and
 once more per sequence: the time of --num-seq sequences less that of one. Options: --device cpu
 (cuda:0), --num-seq 8, --repeat 3, --score (score instead of sampling), --skip-reference,
---cpu-time (one thread each, its processor time instead of the clock's: on a machine that others use).
+--cpu-time (one thread each, its processor time instead of the clock's: on a machine that others
+use).
 
---flat 100,1000,8000: instead, bioinfer alone on structures of so many residues, made of copies of the
-first file 200 angstrom apart, each a chain; microseconds per residue of a score and of one sequence.
+--flat 100,1000,8000: instead, bioinfer alone on structures of so many residues, made of copies of
+the first file 200 angstrom apart, each a chain; microseconds per residue of a score and of one
+sequence.
 """
 import argparse
 import os
@@ -44,7 +46,8 @@ def theirs(o, folder, file, n):
     return timed([sys.executable, os.path.join(o.reference, 'protein_mpnn_run.py'), '--pdb_path',
                   os.path.abspath(file), '--path_to_model_weights', folder, '--model_name', 'model',
                   '--out_folder', folder, '--num_seq_per_target', str(n), '--seed', '37', *more],
-                 o, cwd=o.reference, env={**os.environ, 'OMP_NUM_THREADS': '1'} if o.cpu_time else None)
+                 o, cwd=o.reference,
+                 env={**os.environ, 'OMP_NUM_THREADS': '1'} if o.cpu_time else None)
 
 
 CHAINS = [chr(c) for c in [*range(65, 91), *range(97, 123), *range(48, 58)]]
@@ -82,8 +85,8 @@ def flat(o):
             times = []
             for o.score in (True, False):
                 times.append(ours(o, file, 1))
-            print('%d residues: score %.0f us per residue, native score and one sequence %.0f us' % (
-                residues, 1e6 * times[0] / residues, 1e6 * times[1] / residues), flush=True)
+            print('%d residues: score %.0f us per residue, native score and one sequence %.0f us' %
+                  (residues, 1e6 * times[0] / residues, 1e6 * times[1] / residues), flush=True)
 
 
 def main():

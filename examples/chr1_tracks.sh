@@ -10,7 +10,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 mkdir -p chr1_tracks
 python3 "$here/../tools/borzoi_weights.py" "$data/borzoi-small.h5" chr1_tracks/weights
 gzip -dc "$data/hg38_chr1_1m.fa.gz" > chr1_tracks/chr1.fa
-# what `samtools faidx` writes: name, bases, first base, bases and bytes of a line
+# the index is as `samtools faidx` writes it: name, bases, first base, bases and bytes of a line
 awk '/^>/ { offset = length($0) + 1; next } { if (!line) line = length($0); n += length($0) }
      END { printf "chr1\t%d\t%d\t%d\t%d\n", n, offset, line, line + 1 }' \
     chr1_tracks/chr1.fa > chr1_tracks/chr1.fa.fai
@@ -19,7 +19,8 @@ base=$(sed -n '2,$p' chr1_tracks/chr1.fa | tr -d '\n' | cut -c765601 | tr acgt A
 other=$([ "$base" = A ] && echo G || echo A)
 printf '##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\nchr1\t765601\texample\t%s\t%s\n' \
     "$base" "$other" > chr1_tracks/variant.vcf
-common="--weights chr1_tracks/weights --targets chr1_tracks/weights/targets.txt --genome chr1_tracks/chr1.fa"
+common="--weights chr1_tracks/weights --targets chr1_tracks/weights/targets.txt"
+common="$common --genome chr1_tracks/chr1.fa"
 # shellcheck disable=SC2086 # words of $common are arguments
 "$bioinfer" borzoi chr1_tracks/region.bed $common --tracks 0-3 --format bigwig -o chr1_tracks/bigwig
 # shellcheck disable=SC2086

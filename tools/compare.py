@@ -1,17 +1,20 @@
 #!/usr/bin/env python3
 """Compares an output file of `bioinfer esm2` with reference outputs; exit 1 when a gate is missed.
 
-  compare.py out.npz golden.safetensors [--gate fp32|16bit|none] [--kind per-residue] [--require mean,logits]
+  compare.py out.npz golden.safetensors [--gate fp32|16bit|none] [--kind per-residue] [--require
+             mean,logits]
 
-npz names: ID/kind, ID/layer_N/per-residue when several layers were asked for, or plain ID when only one kind was
-(--kind says which). Golden names: see tools/golden.py; sequences or arrays in only one file are not compared, but
-sequences of the golden file that the npz lacks are an error unless --partial.
+npz names: ID/kind, ID/layer_N/per-residue when several layers were asked for, or plain ID when only
+one kind was (--kind says which). Golden names: see tools/golden.py; sequences or arrays in only one
+file are not compared, but sequences of the golden file that the npz lacks are an error unless
+--partial.
 
-Layer N counts as in fair-esm: 0 the scaled embedding, 1..L-1 after layer N, L (or -1) after the final LayerNorm.
+Layer N counts as in fair-esm: 0 the scaled embedding, 1..L-1 after layer N, L (or -1) after the
+final LayerNorm.
 
-Per array: smallest cosine over rows (residues), relative L2 of the whole array, largest absolute difference, and for
-logits the rows whose largest entry differs, counted only where the reference's gap between first and second
-exceeds --tie.
+Per array: smallest cosine over rows (residues), relative L2 of the whole array, largest absolute
+difference, and for logits the rows whose largest entry differs, counted only where the reference's
+gap between first and second exceeds --tie.
 """
 import argparse
 import collections
@@ -69,7 +72,8 @@ def expected(golden, kind):
 def compare(name, ours, theirs, tie=1e-4):
     """One Result; a wrong shape or a non-finite value counts as infinitely far."""
     if ours.shape != theirs.shape:
-        return Result(f"{name}: shape {list(ours.shape)}, expected {list(theirs.shape)}", -1, np.inf, np.inf, 0, 0)
+        return Result(f"{name}: shape {list(ours.shape)}, expected {list(theirs.shape)}", -1,
+                      np.inf, np.inf, 0, 0)
     a, b = ours.astype(np.float64), theirs.astype(np.float64)
     if not np.isfinite(a).all():
         return Result(f"{name}: not finite", -1, np.inf, np.inf, 0, 0)
@@ -118,19 +122,21 @@ def passes(result, gate):
 
 def summary(results):
     """One line for a whole set of results."""
-    return (f"min cosine {min(r.cosine for r in results):.9f}, max relative L2 {max(r.l2 for r in results):.2e}, "
-            f"top-1 differing {sum(r.top1 for r in results)}")
+    return (f"min cosine {min(r.cosine for r in results):.9f}, max relative L2 "
+            f"{max(r.l2 for r in results):.2e}, top-1 differing {sum(r.top1 for r in results)}")
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("npz")
     parser.add_argument("golden")
     parser.add_argument("--gate", choices=GATES, default="fp32")
     parser.add_argument("--kind", default="per-residue", help="meaning of names without a kind")
     parser.add_argument("--require", default="", help="kinds that must occur, comma-separated")
     parser.add_argument("--tie", type=float, default=1e-4)
-    parser.add_argument("--partial", action="store_true", help="sequences may be missing from the npz")
+    parser.add_argument("--partial", action="store_true",
+                        help="sequences may be missing from the npz")
     parser.add_argument("--quiet", action="store_true", help="print failures and the summary only")
     args = parser.parse_args()
     golden = load_golden(args.golden)
@@ -144,7 +150,8 @@ def main():
             print(f"{r.name:{width}} {r.cosine:12.9f} {r.l2:9.2e} {r.largest:9.2e} {top1:>6}"
                   f"{'' if passes(r, args.gate) else '  FAIL'}")
     if results:
-        print(f"{len(results)} arrays of {pathlib.Path(args.npz).name}: {summary(results)}; {len(failures)} failed")
+        print(f"{len(results)} arrays of {pathlib.Path(args.npz).name}: {summary(results)}; "
+              f"{len(failures)} failed")
     kinds = {k for k in args.require.split(",") if k}
     absent = [k for k in kinds if not any(r.name.split("/")[-1] == k for r in results)]
     if missing and not args.partial:

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """End-to-end fidelity report: bioinfer against the references, layer by layer.
 
-  fidelity.py --bioinfer build/cli/bioinfer [--sizes 8M,35M,150M] [--tiny tests/golden/esm2] [--dir FOLDER]
+  fidelity.py --bioinfer build/cli/bioinfer [--sizes 8M,35M,150M] [--tiny tests/golden/esm2] [--dir
+              FOLDER]
 
-For each size: random weights and reference outputs are made in FOLDER/SIZE (kept; made once), bioinfer runs on the
-FASTA, and every layer, mean, logits, contacts and attentions are compared. --tiny adds the committed tiny models.
-Exit 0 all gates hold, 1 a gate missed or bioinfer failed, 77 (skipped) without torch, transformers or bioinfer.
+For each size: random weights and reference outputs are made in FOLDER/SIZE (kept; made once),
+bioinfer runs on the FASTA, and every layer, mean, logits, contacts and attentions are compared.
+--tiny adds the committed tiny models. Exit 0 all gates hold, 1 a gate missed or bioinfer failed, 77
+(skipped) without torch, transformers or bioinfer.
 """
 import argparse
 import importlib.util
@@ -41,16 +43,18 @@ def layer_count(folder):
 
 
 def weights_argument(folder):
-    """What --weights gets: the folder, or the .pt file of a fair-esm folder."""
+    """Returns what --weights gets: the folder, or the .pt file of a fair-esm folder."""
     points = [p for p in sorted(folder.glob("esm2_t*.pt")) if "contact" not in p.name]
     return points[0] if points else folder
 
 
 def run(bioinfer, fasta, weights, kinds, layers, out, extra):
-    command = [bioinfer, "esm2", fasta, "--weights", weights, "--include", kinds, "--layers", layers, "-o", out, *extra]
+    command = [bioinfer, "esm2", fasta, "--weights", weights, "--include", kinds, "--layers",
+               layers, "-o", out, *extra]
     child = subprocess.run([str(c) for c in command], capture_output=True, text=True)
     if child.returncode:
-        print(f"  failed ({child.returncode}): {' '.join(map(str, command))}\n  {child.stderr.strip()[-600:]}")
+        print(f"  failed ({child.returncode}): {' '.join(map(str, command))}\n"
+              f"  {child.stderr.strip()[-600:]}")
     return child.returncode == 0
 
 
@@ -58,7 +62,8 @@ def report(name, folder, fasta, args):
     """Runs one model, prints its table; True when every gate holds."""
     import compare
     golden, n_layers = compare.load_golden(folder / "golden.safetensors"), layer_count(folder)
-    kinds = KINDS if any("contacts" in g for g in golden.values()) else KINDS.replace(",contacts", "")
+    kinds = KINDS if any("contacts" in g
+                         for g in golden.values()) else KINDS.replace(",contacts", "")
     extra = ["--device", args.device, *args.extra.split()]
     if args.precision:
         extra += ["--precision", args.precision]
@@ -71,17 +76,19 @@ def report(name, folder, fasta, args):
         results, missing = compare.compare_files(out, golden, tie=args.tie)
     groups = {}
     for r in results:
-        kind = next((r.name[len(i) + 1:] for i in sorted(golden, key=len, reverse=True) if r.name.startswith(i + "/")))
+        kind = next((r.name[len(i) + 1:]
+                     for i in sorted(golden, key=len, reverse=True) if r.name.startswith(i + "/")))
         groups.setdefault(kind.split(":")[0], []).append(r)
     print(f"  {'array':24}{'min cosine':>13}{'max rel. L2':>13}{'top-1':>7}")
-    order = lambda kind: (not kind.startswith("layer_"), [int(x) % 10 ** 6 for x in re.findall(r"-?\d+", kind)], kind)
+    order = lambda kind: (not kind.startswith("layer_"),
+                          [int(x) % 10 ** 6 for x in re.findall(r"-?\d+", kind)], kind)
     good = not missing and bool(results)
     for kind in sorted(groups, key=order):
         rows = groups[kind]
         bad = [r for r in rows if not compare.passes(r, args.gate)]
         top1 = f"{sum(r.top1 for r in rows)}" if kind == "logits" else ""
-        print(f"  {kind:24}{min(r.cosine for r in rows):13.9f}{max(r.l2 for r in rows):13.2e}{top1:>7}"
-              + ("".join(f"  FAIL {r.name}" for r in bad[:3])))
+        print(f"  {kind:24}{min(r.cosine for r in rows):13.9f}{max(r.l2 for r in rows):13.2e}"
+              f"{top1:>7}" + ("".join(f"  FAIL {r.name}" for r in bad[:3])))
         good &= not bad
     wanted = {k for k in kinds.split(",") if k != "per-residue"} | {"per-residue"}
     absent = {k for k in wanted if not any(g.endswith(k) for g in groups)}
@@ -91,16 +98,19 @@ def report(name, folder, fasta, args):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bioinfer", required=True)
     parser.add_argument("--sizes", default="8M,35M,150M", help="comma-separated; empty for none")
     parser.add_argument("--tiny", type=pathlib.Path, help="folder of the committed tiny models")
-    parser.add_argument("--dir", type=pathlib.Path, default=pathlib.Path(tempfile.gettempdir()) / "bioinfer-fidelity",
+    parser.add_argument("--dir", type=pathlib.Path,
+                        default=pathlib.Path(tempfile.gettempdir()) / "bioinfer-fidelity",
                         help="where weights and goldens are kept")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--precision", help="passed on to bioinfer")
     parser.add_argument("--gate", default="fp32", choices=["fp32", "16bit", "none"])
-    parser.add_argument("--tie", type=float, default=1e-4, help="top-1 is judged where the reference's gap is larger")
+    parser.add_argument("--tie", type=float, default=1e-4,
+                        help="top-1 is judged where the reference's gap is larger")
     parser.add_argument("--extra", default="", help="further options for bioinfer")
     args = parser.parse_args()
     if not pathlib.Path(args.bioinfer).exists() or not have("numpy", "safetensors"):

@@ -1,19 +1,24 @@
 #!/usr/bin/env python3
-"""Writes reference data for the tests: small models with the outputs of the published implementations.
+"""Writes reference data for the tests: small models with the outputs of the published
+implementations.
 
-  golden.py tiny OUTDIR             tiny random ESM-2 models in every file layout, with reference outputs
-  golden.py seeded SIZE OUTDIR      random weights of a published size (8M, 35M, 150M, 650M), with outputs
+  golden.py tiny OUTDIR             tiny random ESM-2 models in every file layout, with reference
+                                    outputs
+  golden.py seeded SIZE OUTDIR      random weights of a published size (8M, 35M, 150M, 650M), with
+                                    outputs
   golden.py scores OUTDIR           zero-shot scores of bioinfer-tiny (--model FOLDER)
 
 `tiny` also runs the other implementation on the same weights and prints how far apart the two are.
 
-Reference: transformers for Hugging Face layouts, fair-esm for its own; float32 on the CPU, one sequence at
-a time, attention mask of ones, rotary frequencies as stored. tools/requirements.txt pins the versions.
+Reference: transformers for Hugging Face layouts, fair-esm for its own; float32 on the CPU, one
+sequence at a time, attention mask of ones, rotary frequencies as stored. tools/requirements.txt
+pins the versions.
 
-Array names in golden.safetensors are <sequence id>/<array>; S = tokens with <cls> and <eos>, n = residues:
+Array names in golden.safetensors are <sequence id>/<array>; S = tokens with <cls> and <eos>, n =
+residues:
   input_ids [S] int64; logits [S, 33]; last_hidden_state [S, D]; mean [D] (over residues);
-  hidden_states [L+2, S, D] (0: scaled embedding; 1..L: after each layer, before the final LayerNorm;
-  L+1: after it); attentions [L, H, S, S]; contacts [n, n].
+  hidden_states [L+2, S, D] (0: scaled embedding; 1..L: after each layer, before the final
+  LayerNorm; L+1: after it); attentions [L, H, S, S]; contacts [n, n].
 """
 import argparse
 import collections
@@ -47,7 +52,7 @@ TINY = {
 DETAILED = 40  # all layers and attentions are kept for sequences of at most this many residues
 
 
-# ---- sequences ----------------------------------------------------------------------------------------
+# ---- sequences -----------------------------------------------------------------------------------
 
 def random_sequence(n, seed):
     """n residues of the 20 standard letters."""
@@ -75,7 +80,7 @@ def write_fasta(path, records):
     pathlib.Path(path).write_text("".join(f">{i}\n{s}\n" for i, s in records))
 
 
-# ---- random weights of trained-like scale --------------------------------------------------------------
+# ---- random weights of trained-like scale --------------------------------------------------------
 
 def inv_freq(d):
     """Rotary frequencies as checkpoints hold them: rounded to float16."""
@@ -84,8 +89,9 @@ def inv_freq(d):
 
 
 def random_weights(layers, width, heads, seed, dtype="float32", positions=1026):
-    """Hugging Face names -> arrays. A few channels of the residual stream are 50 to 100 times larger than the
-    others, as in trained ESM-2; the LayerNorms that read it have large weights, and small ones on those channels."""
+    """Hugging Face names -> arrays. A few channels of the residual stream are 50 to 100 times
+    larger than the others, as in trained ESM-2; the LayerNorms that read it have large weights, and
+    small ones on those channels."""
     rng = np.random.default_rng(seed)
     w = {}
 
@@ -103,7 +109,8 @@ def random_weights(layers, width, heads, seed, dtype="float32", positions=1026):
     height = rng.uniform(50, 100, len(outliers)) * rng.choice([-1, 1], len(outliers))
 
     def norm(name, stream):
-        """A LayerNorm. stream: typical size of an ordinary channel, or None when no outliers reach it."""
+        """A LayerNorm. stream: typical size of an ordinary channel, or None when no outliers reach
+        it."""
         scale = 1.0 if stream is None else (1 + (height ** 2).sum() / width / stream ** 2) ** 0.5
         weight = scale * rng.uniform(0.7, 1.3, width)
         if stream is not None:
@@ -129,7 +136,8 @@ def random_weights(layers, width, heads, seed, dtype="float32", positions=1026):
             w[p + "output.dense.bias"][outliers] = height
         w[p + "output.dense.weight"][outliers] *= 5
     norm("esm.encoder.emb_layer_norm_after", layers ** 0.5)
-    put("esm.contact_head.regression.weight", min(5, 12 / (layers * heads) ** 0.5) * normal(1, layers * heads))
+    put("esm.contact_head.regression.weight",
+        min(5, 12 / (layers * heads) ** 0.5) * normal(1, layers * heads))
     put("esm.contact_head.regression.bias", np.array([-1.5]))
     linear("lm_head.dense", width, width, 1.5)
     norm("lm_head.layer_norm", None)
@@ -139,13 +147,15 @@ def random_weights(layers, width, heads, seed, dtype="float32", positions=1026):
     return w
 
 
-# ---- file layouts --------------------------------------------------------------------------------------
+# ---- file layouts --------------------------------------------------------------------------------
 
 def write_config(folder, layers, width, heads, dtype, positions):
     config = dict(
         architectures=["EsmForMaskedLM"], attention_probs_dropout_prob=0.0, classifier_dropout=None,
-        emb_layer_norm_before=False, esmfold_config=None, hidden_act="gelu", hidden_dropout_prob=0.0,
-        hidden_size=width, initializer_range=0.02, intermediate_size=4 * width, is_folding_model=False,
+        emb_layer_norm_before=False, esmfold_config=None, hidden_act="gelu",
+        hidden_dropout_prob=0.0,
+        hidden_size=width, initializer_range=0.02, intermediate_size=4 * width,
+        is_folding_model=False,
         layer_norm_eps=1e-05, mask_token_id=32, max_position_embeddings=positions, model_type="esm",
         num_attention_heads=heads, num_hidden_layers=layers, pad_token_id=1,
         position_embedding_type="rotary", token_dropout=True, torch_dtype=dtype,
@@ -179,7 +189,8 @@ def to_torch(weights):
 
 
 def tied_state(weights):
-    """A state dict as torch saves it: module metadata, and an output matrix that shares the embedding's storage."""
+    """A state dict as torch saves it: module metadata, and an output matrix that shares the
+    embedding's storage."""
     state = to_torch(weights)
     state["lm_head.decoder.weight"] = state["esm.embeddings.word_embeddings.weight"]
     state._metadata = collections.OrderedDict({"": {"version": 1}, "esm": {"version": 1}})
@@ -188,17 +199,19 @@ def tied_state(weights):
 
 def fair_names(weights):
     """Hugging Face names -> fair-esm names without the checkpoint's prefix (esm2.md 4.2)."""
-    rules = [(r"esm\.embeddings\.word_embeddings", "embed_tokens"),
-             (r"esm\.encoder\.layer\.(\d+)\.attention\.LayerNorm", r"layers.\1.self_attn_layer_norm"),
-             (r"esm\.encoder\.layer\.(\d+)\.attention\.self\.(query|key|value)",
-              lambda m: f"layers.{m[1]}.self_attn.{m[2][0]}_proj"),
-             (r"esm\.encoder\.layer\.(\d+)\.attention\.self\.rotary_embeddings", r"layers.\1.self_attn.rot_emb"),
-             (r"esm\.encoder\.layer\.(\d+)\.attention\.output\.dense", r"layers.\1.self_attn.out_proj"),
-             (r"esm\.encoder\.layer\.(\d+)\.LayerNorm", r"layers.\1.final_layer_norm"),
-             (r"esm\.encoder\.layer\.(\d+)\.intermediate\.dense", r"layers.\1.fc1"),
-             (r"esm\.encoder\.layer\.(\d+)\.output\.dense", r"layers.\1.fc2"),
-             (r"esm\.encoder\.emb_layer_norm_after", "emb_layer_norm_after"),
-             (r"esm\.contact_head", "contact_head")]
+    rules = [
+        (r"esm\.embeddings\.word_embeddings", "embed_tokens"),
+        (r"esm\.encoder\.layer\.(\d+)\.attention\.LayerNorm", r"layers.\1.self_attn_layer_norm"),
+        (r"esm\.encoder\.layer\.(\d+)\.attention\.self\.(query|key|value)",
+         lambda m: f"layers.{m[1]}.self_attn.{m[2][0]}_proj"),
+        (r"esm\.encoder\.layer\.(\d+)\.attention\.self\.rotary_embeddings",
+         r"layers.\1.self_attn.rot_emb"),
+        (r"esm\.encoder\.layer\.(\d+)\.attention\.output\.dense", r"layers.\1.self_attn.out_proj"),
+        (r"esm\.encoder\.layer\.(\d+)\.LayerNorm", r"layers.\1.final_layer_norm"),
+        (r"esm\.encoder\.layer\.(\d+)\.intermediate\.dense", r"layers.\1.fc1"),
+        (r"esm\.encoder\.layer\.(\d+)\.output\.dense", r"layers.\1.fc2"),
+        (r"esm\.encoder\.emb_layer_norm_after", "emb_layer_norm_after"),
+        (r"esm\.contact_head", "contact_head")]
     out = {}
     for name, value in weights.items():
         if "position_" in name:
@@ -220,15 +233,17 @@ def write_fair(folder, weights, layers, width, heads):
             prefix = "encoder." if name.startswith("lm_head") else "encoder.sentence_encoder."
             state[prefix + name] = value
     state["encoder.lm_head.weight"] = state["encoder.sentence_encoder.embed_tokens.weight"]
-    bag = argparse.Namespace(encoder_layers=layers, encoder_embed_dim=width, encoder_attention_heads=heads,
-                             encoder_ffn_embed_dim=4 * width, token_dropout=True, arch="esm2_tiny", dropout=0.0)
+    bag = argparse.Namespace(encoder_layers=layers, encoder_embed_dim=width,
+                             encoder_attention_heads=heads, encoder_ffn_embed_dim=4 * width,
+                             token_dropout=True, arch="esm2_tiny", dropout=0.0)
     stem = f"esm2_t{layers}_tiny"
     torch.save({"cfg": {"model": bag}, "model": state}, folder / f"{stem}.pt")
     torch.save({"model": regression}, folder / f"{stem}-contact-regression.pt")
 
 
 def te_names(weights, layers, heads):
-    """TransformerEngine layout (esm2.md 4.3): q, k, v interleaved per head, vocabulary padded to 64."""
+    """TransformerEngine layout (esm2.md 4.3): q, k, v interleaved per head, vocabulary padded to
+    64."""
     width = weights["lm_head.dense.weight"].shape[0]
     out = {}
 
@@ -244,25 +259,30 @@ def te_names(weights, layers, heads):
             parts = [get("attention.self." + p) for p in ("query", "key", "value")]
             parts = [p.reshape(heads, 1, width // heads, -1) for p in parts]
             stacked = np.concatenate(parts, axis=1).reshape(3 * width, -1)
-            out[target + "self_attention.layernorm_qkv." + kind] = stacked if kind == "weight" else stacked[:, 0]
-            out[target + "self_attention.layernorm_qkv.layer_norm_" + kind] = get("attention.LayerNorm")
+            out[target + "self_attention.layernorm_qkv." +
+                kind] = stacked if kind == "weight" else stacked[:, 0]
+            out[target + "self_attention.layernorm_qkv.layer_norm_" +
+                kind] = get("attention.LayerNorm")
             out[target + "self_attention.proj." + kind] = get("attention.output.dense")
             out[target + "layernorm_mlp.layer_norm_" + kind] = get("LayerNorm")
             out[target + "layernorm_mlp.fc1_" + kind] = get("intermediate.dense")
             out[target + "layernorm_mlp.fc2_" + kind] = get("output.dense")
     for kind in "weight", "bias":
-        out["model.encoder.emb_layer_norm_after." + kind] = weights["esm.encoder.emb_layer_norm_after." + kind]
+        out["model.encoder.emb_layer_norm_after." +
+            kind] = weights["esm.encoder.emb_layer_norm_after." + kind]
         out["lm_head.dense." + kind] = weights["lm_head.dense." + kind]
         out["lm_head.decoder.layer_norm_" + kind] = weights["lm_head.layer_norm." + kind]
     out["lm_head.decoder.weight"] = embedding
     out["lm_head.decoder.bias"] = padded(weights["lm_head.bias"], np.finfo(np.float32).min)
-    return {k: np.array(v, order="C") for k, v in out.items()}  # copies: safetensors refuses shared memory
+    # copies: safetensors refuses shared memory
+    return {k: np.array(v, order="C") for k, v in out.items()}
 
 
 def write_model(folder, layout, weights, layers, width, heads, dtype):
     if layout == "fair":
         return write_fair(folder, weights, layers, width, heads)
-    write_config(folder, layers, width, heads, dtype, weights["esm.embeddings.position_ids"].shape[1])
+    write_config(folder, layers, width, heads, dtype,
+                 weights["esm.embeddings.position_ids"].shape[1])
     if layout == "safetensors":
         save(weights, folder / "model.safetensors")
     elif layout == "safetensors-shards":
@@ -276,13 +296,14 @@ def write_model(folder, layout, weights, layers, width, heads, dtype):
         import torch
         if layout == "bin-shards":
             shards, total = split(weights, 2)
-            write_shards(folder, "pytorch_model", "bin", shards, total, lambda s, p: torch.save(to_torch(s), p))
+            write_shards(folder, "pytorch_model", "bin", shards, total, lambda s,
+                         p: torch.save(to_torch(s), p))
         else:
             torch.save(tied_state(weights), folder / "pytorch_model.bin",
                        _use_new_zipfile_serialization=layout != "bin-legacy")
 
 
-# ---- references ----------------------------------------------------------------------------------------
+# ---- references ----------------------------------------------------------------------------------
 
 def hf_model(folder, frequencies):
     """EsmForMaskedLM in float32 from a folder; rotary frequencies forced to the stored ones."""
@@ -302,7 +323,8 @@ def fair_model(path):
     import torch
     from esm.pretrained import load_model_and_alphabet_core
     data = torch.load(path, map_location="cpu", weights_only=False)
-    regression = torch.load(path.with_name(path.stem + "-contact-regression.pt"), weights_only=False)
+    regression = torch.load(path.with_name(path.stem + "-contact-regression.pt"),
+                            weights_only=False)
     return load_model_and_alphabet_core(path.stem, data, regression)[0].float().eval()
 
 
@@ -313,7 +335,8 @@ def run_hf(model, ids, detailed, contacts=True):
     first = lambda o: o[0] if isinstance(o, tuple) else o
     encoder = model.esm.encoder
     modules = [model.esm.embeddings, *encoder.layer, encoder.emb_layer_norm_after]
-    hooks = [m.register_forward_hook(lambda m, a, o: kept.append(first(o)[0].clone())) for m in modules]
+    hooks = [m.register_forward_hook(lambda m, a, o: kept.append(first(o)[0].clone()))
+             for m in modules]
     with torch.no_grad():
         r = model(tokens, attention_mask=torch.ones_like(tokens), output_attentions=detailed)
         for h in hooks:
@@ -334,7 +357,8 @@ def run_fair(model, ids, detailed, contacts=True):
     with torch.no_grad():
         r = model(tokens, repr_layers=range(n_layers + 1), return_contacts=contacts)
     hook.remove()
-    states = [r["representations"][i][0] for i in range(n_layers)] + [last[0], r["representations"][n_layers][0]]
+    states = [r["representations"][i][0]
+              for i in range(n_layers)] + [last[0], r["representations"][n_layers][0]]
     out = {"logits": r["logits"][0], "hidden_states": torch.stack(states)}
     if contacts:
         out["contacts"] = r["contacts"][0]
@@ -364,7 +388,8 @@ def worst(ours, theirs):
 
 
 def write_golden(path, outputs):
-    save({f"{i}/{k}": np.ascontiguousarray(v) for i, out in outputs.items() for k, v in out.items()}, path)
+    save({f"{i}/{k}": np.ascontiguousarray(v) for i, out in outputs.items()
+          for k, v in out.items()}, path)
 
 
 def save(arrays, path):
@@ -376,12 +401,13 @@ def save(arrays, path):
     part.replace(path)
 
 
-# ---- commands ------------------------------------------------------------------------------------------
+# ---- commands ------------------------------------------------------------------------------------
 
 def other_reference(weights, layers, width, heads, use_fair, scratch):
     """The other implementation, on the same weights in float32."""
     as_float = {k: v.astype(np.float32) if v.dtype.kind == "f" else v for k, v in weights.items()}
-    write_model(scratch, "fair" if use_fair else "safetensors", as_float, layers, width, heads, "float32")
+    write_model(scratch, "fair" if use_fair else "safetensors", as_float, layers, width, heads,
+                "float32")
     if use_fair:
         return fair_model(scratch / f"esm2_t{layers}_tiny.pt"), run_fair
     return hf_model(scratch, inv_freq(width // heads)), run_hf
@@ -401,9 +427,12 @@ def tiny(args):
         weights = random_weights(layers, width, heads, seed, dtype, positions=24)
         write_model(folder, layout, weights, layers, width, heads, dtype)
         with tempfile.TemporaryDirectory() as scratch:
-            other, run_other = other_reference(weights, layers, width, heads, layout != "fair", pathlib.Path(scratch))
-            if layout == "te":  # no public CPU reference reads it: the same weights in the layout it came from
-                write_model(pathlib.Path(scratch), "safetensors", weights, layers, width, heads, dtype)
+            other, run_other = other_reference(weights, layers, width, heads, layout != "fair",
+                                               pathlib.Path(scratch))
+            # no public CPU reference reads it: the same weights in the layout it came from
+            if layout == "te":
+                write_model(pathlib.Path(scratch), "safetensors", weights, layers, width, heads,
+                            dtype)
                 model, run = hf_model(scratch, inv_freq(width // heads)), run_hf
             elif layout == "fair":
                 model, run = fair_model(folder / f"esm2_t{layers}_tiny.pt"), run_fair
@@ -431,7 +460,8 @@ def stats(name, outputs, note):
         if "hidden_states" in out:
             x = np.abs(out["hidden_states"][-2])
             ratio = np.fmax(ratio, x.max() / np.median(x))
-    print(f"{name}: {note}; smallest top-1 gap {gap:.1e}; largest / median channel {ratio:.0f}", flush=True)
+    print(f"{name}: {note}; smallest top-1 gap {gap:.1e}; largest / median channel {ratio:.0f}",
+          flush=True)
 
 
 def seeded(args):
@@ -451,7 +481,8 @@ def seeded(args):
     model, outputs = hf_model(folder, inv_freq(width // heads)), {}
     for key, sequence in records:
         detailed = len(sequence) <= args.detailed
-        outputs[key] = run_hf(model, encode(sequence), detailed, contacts=len(sequence) <= args.detailed)
+        outputs[key] = run_hf(model, encode(sequence), detailed,
+                              contacts=len(sequence) <= args.detailed)
     write_golden(folder / "golden.safetensors", outputs)
     note = "float32"
     if args.noise:  # how far float32 itself is from float64
@@ -478,7 +509,8 @@ def masked_tables(model, ids):
 
 
 def mutation_score(table, sequence, mutant):
-    """Sum over the point mutations (A1G:K5R, counted from 1) of log p(mutant) - log p(wild type)."""
+    """Sum over the point mutations (A1G:K5R, counted from 1) of log p(mutant) - log p(wild
+    type)."""
     total = 0.0
     for one in mutant.split(":"):
         wt, i, mt = one[0], int(one[1:-1]) - 1, one[-1]
@@ -488,14 +520,17 @@ def mutation_score(table, sequence, mutant):
 
 
 def scores(args):
-    """Zero-shot scores of the two shortest sequences of bioinfer-tiny's golden set (esm2.md section 11)."""
+    """Zero-shot scores of the two shortest sequences of bioinfer-tiny's golden set (esm2.md section
+    11)."""
     from safetensors.numpy import load_file
     out_dir, model_dir = pathlib.Path(args.outdir), pathlib.Path(args.model)
     out_dir.mkdir(parents=True, exist_ok=True)
     stored = load_file(model_dir / "model.safetensors")
-    frequencies = stored["esm.encoder.layer.0.attention.self.rotary_embeddings.inv_freq"].astype(np.float32)
+    frequencies = (stored["esm.encoder.layer.0.attention.self.rotary_embeddings.inv_freq"]
+                   .astype(np.float32))
     model, tables, summary = hf_model(model_dir, frequencies), {}, {}
-    records = sorted(read_fasta(model_dir / "golden" / "sequences.fasta"), key=lambda r: len(r[1]))[:2]
+    records = sorted(read_fasta(model_dir / "golden" / "sequences.fasta"),
+                     key=lambda r: len(r[1]))[:2]
     write_fasta(out_dir / "sequences.fasta", records)
     for key, sequence in records:
         assert len(sequence) <= 60, len(sequence)
@@ -509,7 +544,8 @@ def scores(args):
                   for i in (0, 1, 4, n // 2, n - 1)]
         mutants = points + [points[0] + ":" + points[2], ":".join(points[1:])]
         summary[key] = {
-            "sequence": sequence, "pll": float(own.sum()), "pseudo_perplexity": float(np.exp(-own.mean())),
+            "sequence": sequence, "pll": float(own.sum()),
+            "pseudo_perplexity": float(np.exp(-own.mean())),
             "wt_pll": float(plain[np.arange(n), ids[1:-1]].sum()),
             "mutants": [{"mutant": m, "masked_marginals": mutation_score(masked, sequence, m),
                          "wt_marginals": mutation_score(plain, sequence, m),
@@ -530,7 +566,8 @@ def mutant_pll(model, sequence, mutant):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
     p = commands.add_parser("tiny", help="tiny models in every layout, with goldens")
     p.add_argument("outdir")
@@ -541,8 +578,10 @@ def main():
     p.add_argument("outdir")
     p.add_argument("--seed", type=int, default=2024)
     p.add_argument("--lengths", default="1,33,128,300,700")
-    p.add_argument("--detailed", type=int, default=128, help="longest sequence with all layers, attentions, contacts")
-    p.add_argument("--noise", type=int, default=0, metavar="N", help="also run the first N sequences in float64")
+    p.add_argument("--detailed", type=int, default=128,
+                   help="longest sequence with all layers, attentions, contacts")
+    p.add_argument("--noise", type=int, default=0, metavar="N",
+                   help="also run the first N sequences in float64")
     p.add_argument("--no-golden", action="store_true", help="weights only")
     p.set_defaults(run=seeded)
     p = commands.add_parser("scores", help="zero-shot scores of bioinfer-tiny")

@@ -8,9 +8,10 @@
 Two kinds:
 
     variant.*.npz  Weights that are not at hand (ligand context, membrane labels, CA only) are made
-                   by a formula (tests/golden/mpnn_weights.c, compiled here); the reference classes are evaluated in float64.
-                   log_probs: of the native sequence in the order of torch.manual_seed(37);
-                   S: sequences sampled in float32 at T = 0.1 after the same seed.
+                   by a formula (tests/golden/mpnn_weights.c, compiled here); the reference classes
+                   are evaluated in float64. log_probs: of the native sequence in the order of
+                   torch.manual_seed(37); S: sequences sampled in float32 at T = 0.1 after the same
+                   seed.
     script.*       protein_mpnn_run.py as it is, with the half precision weights of
                    share/proteinmpnn: conditional probabilities, noise, PSSM, bias, omitted
                    residues, tied positions with weights. Side files are written here too.
@@ -113,7 +114,8 @@ def of_proteinmpnn(out, name, pdb, ca_only):
                                num_decoder_layers=3, augment_eps=0.0, k_neighbors=48), name)
     entry = u.parse_PDB(os.path.join(out, pdb), ca_only=ca_only)[0]
     chains = sorted(k[-1:] for k in entry if k.startswith('seq_chain'))
-    d = u.tied_featurize([entry], torch.device('cpu'), {entry['name']: (chains, [])}, ca_only=ca_only)
+    d = u.tied_featurize([entry], torch.device('cpu'), {entry['name']: (chains, [])},
+                         ca_only=ca_only)
     x, s, mask, _, designed, encoding = d[:6]
     m, number = d[10], d[12]
     order = keys(s.shape[1]).double()
@@ -183,7 +185,8 @@ def of_script(out, reference, only):
 
     runs = {
         'conditional': ('6MRR', ['--conditional_probs_only', '1']),
-        'backbone': ('6MRR', ['--conditional_probs_only', '1', '--conditional_probs_only_backbone', '1']),
+        'backbone': ('6MRR',
+                     ['--conditional_probs_only', '1', '--conditional_probs_only_backbone', '1']),
         'unconditional': ('6MRR', ['--unconditional_probs_only', '1', '--backbone_noise', '0.1']),
         'noise': ('6MRR', ['--backbone_noise', '0.2']),
         'pssm': ('6MRR', ['--pssm_jsonl', side('pssm'), '--pssm_multi', '0.4',
@@ -209,11 +212,12 @@ def of_script(out, reference, only):
         parsed = u.parse_PDB(os.path.join(out, pdb + '.pdb'))
         with open(jsonl, 'w') as f:
             f.write(json.dumps(parsed[0], default=lambda v: v.tolist()) + '\n')
+        sequences = '1' if 'onditional' in name or name == 'backbone' else '3'
         subprocess.run([sys.executable, os.path.join(reference, 'protein_mpnn_run.py'),
-                        '--jsonl_path', jsonl, '--path_to_model_weights', tmp, '--out_folder', folder,
-                        '--num_seq_per_target', '1' if 'onditional' in name or name == 'backbone' else '3',
-                        '--batch_size', '1', '--seed', '37', '--sampling_temp',
-                        '0.2', *args], check=True, stdout=subprocess.DEVNULL, cwd=reference)
+                        '--jsonl_path', jsonl, '--path_to_model_weights', tmp,
+                        '--out_folder', folder, '--num_seq_per_target', sequences,
+                        '--batch_size', '1', '--seed', '37', '--sampling_temp', '0.2', *args],
+                       check=True, stdout=subprocess.DEVNULL, cwd=reference)
         scores = {}
         for root, _, files in os.walk(folder):
             for file in files:

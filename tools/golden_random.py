@@ -48,7 +48,8 @@ def main():
             f.write('seed %d\n' % seed)
             for kind, n in CALLS:
                 digits = '%.17g' if kind == 'exponential64' else '%.9g'
-                f.write('%s %d %s\n' % (kind, n, ' '.join(digits % v for v in draw(kind, n).tolist())))
+                f.write('%s %d %s\n' %
+                        (kind, n, ' '.join(digits % v for v in draw(kind, n).tolist())))
 
 
 if __name__ == '__main__':

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes small models as an installed version of transformers saves them, with what that version computes.
+"""Writes small models as an installed version of transformers saves them, with what that version
+computes.
 
   golden_saved.py OUTDIR
 
@@ -7,10 +8,11 @@ makes OUTDIR/v4 or OUTDIR/v5, by the version. Run once under each of transformer
 
   python3 tools/golden_saved.py tests/golden/saved
 
-Folders: models of every family that this version has, whole and sharded, as safetensors and (version 4) as .bin, and
-models with a head for classification, whose base is what bioinfer computes. golden.safetensors holds, for each of the
-two sequences, input_ids, last_hidden_state and mean (over residues) of the base of the model, read again from the
-files, in float32, one sequence at a time; logits where the model is one for masked residues.
+Folders: models of every family that this version has, whole and sharded, as safetensors and
+(version 4) as .bin, and models with a head for classification, whose base is what bioinfer
+computes. golden.safetensors holds, for each of the two sequences, input_ids, last_hidden_state and
+mean (over residues) of the base of the model, read again from the files, in float32, one sequence
+at a time; logits where the model is one for masked residues.
 """
 import json
 import os
@@ -52,34 +54,39 @@ def fill(model, seed):
 
 
 def esm(kind):
-    config = transformers.EsmConfig(
-        vocab_size=33, hidden_size=WIDTH, num_hidden_layers=LAYERS, num_attention_heads=HEADS, intermediate_size=FFN,
-        max_position_embeddings=64, position_embedding_type="rotary", token_dropout=True, emb_layer_norm_before=False,
-        mask_token_id=32, pad_token_id=1, layer_norm_eps=1e-5, hidden_dropout_prob=0.0,
-        attention_probs_dropout_prob=0.0)
+    config = transformers.EsmConfig(vocab_size=33, hidden_size=WIDTH, num_hidden_layers=LAYERS,
+                                    num_attention_heads=HEADS, intermediate_size=FFN,
+                                    max_position_embeddings=64, position_embedding_type="rotary",
+                                    token_dropout=True, emb_layer_norm_before=False,
+                                    mask_token_id=32, pad_token_id=1, layer_norm_eps=1e-5,
+                                    hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
     return getattr(transformers, kind)(config)
 
 
 def bert(kind):
     return getattr(transformers, kind)(transformers.BertConfig(
-        vocab_size=30, hidden_size=WIDTH, num_hidden_layers=LAYERS, num_attention_heads=HEADS, intermediate_size=FFN,
-        max_position_embeddings=64, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0))
+        vocab_size=30, hidden_size=WIDTH, num_hidden_layers=LAYERS, num_attention_heads=HEADS,
+        intermediate_size=FFN, max_position_embeddings=64, hidden_dropout_prob=0.0,
+        attention_probs_dropout_prob=0.0))
 
 
 def t5(kind):
-    return getattr(transformers, kind)(transformers.T5Config(
-        vocab_size=len(p.T5_VOCAB), d_model=WIDTH, d_kv=16, d_ff=FFN, num_layers=LAYERS, num_heads=HEADS,
-        dropout_rate=0.0))
+    return getattr(transformers, kind)(
+        transformers.T5Config(vocab_size=len(p.T5_VOCAB), d_model=WIDTH, d_kv=16, d_ff=FFN,
+                              num_layers=LAYERS, num_heads=HEADS, dropout_rate=0.0))
 
 
 def esmc(kind):
     return getattr(transformers, kind)(transformers.EsmcConfig(
-        hidden_size=64, num_attention_heads=1, num_hidden_layers=LAYERS, intermediate_size=48))  # heads are 64 wide
+        hidden_size=64, num_attention_heads=1,  # heads are 64 wide
+        num_hidden_layers=LAYERS, intermediate_size=48))
 
 
-# folder: (makes a model, class, class of the base, tokens, in front of the residues, what save_pretrained is told)
+# folder: (makes a model, class, class of the base, tokens, in front of the residues, what
+# save_pretrained is told)
 WHOLE, SHARDS = {}, {"max_shard_size": "40KB"}
-BIN, BIN_SHARDS = {"safe_serialization": False}, {"safe_serialization": False, "max_shard_size": "40KB"}
+BIN, BIN_SHARDS = {"safe_serialization": False}, {"safe_serialization": False,
+                                                  "max_shard_size": "40KB"}
 MODELS = {
     "esm2-lm": (esm, "EsmForMaskedLM", "EsmForMaskedLM", g.encode, 1, WHOLE),
     "esm2-shards": (esm, "EsmModel", "EsmModel", g.encode, 1, SHARDS),
@@ -112,12 +119,14 @@ def write_vocabulary(folder, make):
         (folder / "vocab.txt").write_text("\n".join(p.BERT_VOCAB))
     elif make is t5:
         vocab = [[piece, -i / 8] for i, piece in enumerate(p.T5_VOCAB)]
-        p.write_json(folder / "tokenizer.json", {"version": "1.0", "added_tokens": [],
-                                                 "model": {"type": "Unigram", "unk_id": 2, "vocab": vocab}})
+        p.write_json(folder / "tokenizer.json",
+                     {"version": "1.0", "added_tokens": [],
+                      "model": {"type": "Unigram", "unk_id": 2, "vocab": vocab}})
 
 
 def base_of(saved, model, make, base):
-    """The base of a saved model; transformers does not find an encoder under the name it has beside a T5 head."""
+    """The base of a saved model; transformers does not find an encoder under the name it has beside
+    a T5 head."""
     if make is t5 and saved == "T5ForTokenClassification":
         whole = transformers.T5ForTokenClassification.from_pretrained(model, dtype=torch.float32)
         encoder = transformers.T5EncoderModel(whole.config)
@@ -129,8 +138,10 @@ def base_of(saved, model, make, base):
 def outputs_of(model, ids, prefix):
     tokens = torch.from_numpy(ids)[None]
     with torch.no_grad():
-        r = model(input_ids=tokens, attention_mask=torch.ones_like(tokens), output_hidden_states=True)
-    last = r.hidden_states[-1] if getattr(r, "last_hidden_state", None) is None else r.last_hidden_state
+        r = model(input_ids=tokens, attention_mask=torch.ones_like(tokens),
+                  output_hidden_states=True)
+    last = (r.hidden_states[-1] if getattr(r, "last_hidden_state", None) is None
+            else r.last_hidden_state)
     out = {"input_ids": ids, "last_hidden_state": last[0].numpy()}
     out["mean"] = out["last_hidden_state"][prefix:len(ids) - 1].mean(0)
     if getattr(r, "logits", None) is not None:
@@ -159,7 +170,8 @@ def main():
             f.chmod(0o644)
         size = sum(f.stat().st_size for f in folder.iterdir())
         wrote = json.loads((folder / "config.json").read_text())["transformers_version"]
-        print(f"{folder}: {size / 1024:.0f} KiB, transformers {wrote}, {', '.join(sorted(f.name for f in folder.iterdir()))}")
+        print(f"{folder}: {size / 1024:.0f} KiB, transformers {wrote}, "
+              f"{', '.join(sorted(f.name for f in folder.iterdir()))}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What the compilers made of the GPU kernels, as a table, and whether that is acceptable.
+"""Shows what the compilers made of the GPU kernels, as a table, and whether that is acceptable.
 
     kernels_table.py --entries kernels/gpu/add.h FILE ...     FILE: <module>.<arch>.hsaco | .ptx
 
@@ -78,13 +78,15 @@ def check_code_object(path, arch, threads, problems):
         registers = k['.vgpr_count']
         lds = k['.group_segment_fixed_size']
         print(f"{name:<28} {arch:<13} {registers:>5} {k.get('.agpr_count', 0):>5} "
-              f"{k['.sgpr_count']:>5} {lds:>7} {waves(arch, registers, lds, threads.get(name, 64)):>6g}")
+              f"{k['.sgpr_count']:>5} {lds:>7} "
+              f"{waves(arch, registers, lds, threads.get(name, 64)):>6g}")
         for what, bad in (
                 ('vector registers spilled', k['.vgpr_spill_count']),
                 ('scalar registers spilled', k['.sgpr_spill_count']),
                 ('bytes of scratch', k['.private_segment_fixed_size']),
                 ('bytes of LDS', lds if lds > LDS else 0),
-                ('lanes in a wave', k['.wavefront_size'] if k['.wavefront_size'] != WAVE[arch] else 0),
+                ('lanes in a wave',
+                 k['.wavefront_size'] if k['.wavefront_size'] != WAVE[arch] else 0),
                 ('threads in a block', k['.max_flat_workgroup_size']
                  if k['.max_flat_workgroup_size'] != threads.get(name) else 0)):
             if bad:
@@ -93,8 +95,10 @@ def check_code_object(path, arch, threads, problems):
 
 
 def waves(arch, registers, lds, threads):
-    """Waves that fit on one SIMD: a fraction where blocks, by their shared memory, leave some of the four empty."""
-    size, granule, most, memory = {  # vector registers, and in which steps they are given; waves; shared memory
+    """Waves that fit on one SIMD: a fraction where blocks, by their shared memory, leave some of
+    the four empty."""
+    # vector registers, and in which steps they are given; waves; shared memory
+    size, granule, most, memory = {
         'gfx908': (256, 4, 10, 65536), 'gfx90a': (512, 8, 8, 65536), 'gfx942': (512, 8, 8, 65536),
         'gfx1100': (1536, 24, 16, 131072), 'gfx11-generic': (1024, 16, 16, 131072)}[arch]
     by_registers = size // (-(-max(registers, 1) // granule) * granule)

@@ -27,7 +27,8 @@ class Align(unittest.TestCase):
     def fasta(self, name, records):
         path = os.path.join(self.folder.name, name)
         with open(path, "w", encoding="latin-1") as f:
-            f.writelines(">%s\n%s\n" % r for r in (records.items() if isinstance(records, dict) else records))
+            f.writelines(">%s\n%s\n" % r
+                         for r in (records.items() if isinstance(records, dict) else records))
         return path
 
     def run_it(self, *args, code=0):
@@ -39,15 +40,18 @@ class Align(unittest.TestCase):
         return [line.split("\t") for line in self.run_it(*args, code=code).stdout.splitlines()]
 
     def test_pairs_in_order(self):
-        rows = self.rows(self.a, self.b, "--matrix", "BLOSUM62", "--gap-open", "11", "--gap-extend", "1")
+        rows = self.rows(self.a, self.b, "--matrix", "BLOSUM62", "--gap-open", "11", "--gap-extend",
+                         "1")
         self.assertEqual(rows[0], ["query", "target", "score", "identity", "cigar"])
-        self.assertEqual([r[:3] for r in rows[1:]], [["a1", "b1", "41"], ["a2", "b2", "-7"], ["a3", "b3", "-17"]])
+        self.assertEqual([r[:3] for r in rows[1:]],
+                         [["a1", "b1", "41"], ["a2", "b2", "-7"], ["a3", "b3", "-17"]])
         self.assertEqual(rows[2][4], "2X1=1X1D3X1=4X1=1I2X")
         self.assertEqual(rows[3][3:], ["0.000000", "6D1X"])
 
     def test_modes(self):
         self.assertEqual(self.rows(self.a, self.b, "--mode", "ends-free")[1][2], "67")
-        self.assertEqual(self.rows(self.a, self.b, "--score-only")[:2], [["query", "target", "score"], ["a1", "b1", "41"]])
+        self.assertEqual(self.rows(self.a, self.b, "--score-only")[:2],
+                         [["query", "target", "score"], ["a1", "b1", "41"]])
         rows = self.rows(self.a, self.b, "--all-vs-all", "--score-only")
         self.assertEqual([r[:2] for r in rows[1:]], [[a, b] for a in A for b in B])
         rows = self.rows(self.a, "--all-vs-all")
@@ -111,10 +115,13 @@ class Align(unittest.TestCase):
 
     def test_devices_and_ties(self):
         same = self.run_it(self.a, self.b).stdout
-        self.assertEqual(self.run_it(self.a, self.b, "--device", "cpu", "--cpu-mask", "generic").stdout, same)
+        self.assertEqual(self.run_it(self.a, self.b, "--device", "cpu", "--cpu-mask", "generic")
+                         .stdout, same)
         for ties in ("parasail", "emboss", "wfa"):
-            self.assertEqual([r[2] for r in self.rows(self.a, self.b, "--ties", ties)], [r.split("\t")[2] for r in same.splitlines()])
-        self.assertIn("no such device", self.run_it(self.a, self.b, "--device", "tpu:0", code=69).stderr)
+            self.assertEqual([r[2] for r in self.rows(self.a, self.b, "--ties", ties)],
+                             [r.split("\t")[2] for r in same.splitlines()])
+        self.assertIn("no such device",
+                      self.run_it(self.a, self.b, "--device", "tpu:0", code=69).stderr)
 
     def test_formats(self):
         q = self.fasta("q.fasta", {"q": "TTACGTACGTTT"})
@@ -122,7 +129,8 @@ class Align(unittest.TestCase):
         common = (q, t, "--match", "2", "--mismatch", "-3", "--gap-open", "5", "--gap-extend", "1")
         self.assertEqual(self.rows(*common, "--format", "paf", "--mode", "ends-free")[0],
                          "q 12 2 10 + t 8 0 8 7 8 255 NM:i:1 AS:i:11 cg:Z:4=1X3=".split())
-        self.assertEqual(self.rows(*common, "--mode", "ends-free")[1], ["q", "t", "11", "0.583333", "2I4=1X3=2I"])
+        self.assertEqual(self.rows(*common, "--mode", "ends-free")[1],
+                         ["q", "t", "11", "0.583333", "2I4=1X3=2I"])
         sam = self.rows(*common, "--format", "sam", "--mode", "ends-free", "--cigar", "plain")
         self.assertEqual(sam[1], ["@SQ", "SN:t", "LN:8"])
         self.assertEqual(sam[3], "q 0 t 1 255 2S8M2S * 0 0 TTACGTACGTTT * AS:i:11 NM:i:1".split())
@@ -136,43 +144,57 @@ class Align(unittest.TestCase):
         """Columns are equal where their letters are, whatever these score."""
         q, t = self.fasta("q.fasta", {"q": "MJOUX"}), self.fasta("t.fasta", {"t": "MXXXX"})
         for ties in ("parasail", "emboss", "wfa"):
-            self.assertEqual(self.rows(q, t, "--matrix", "BLOSUM62", "--ties", ties)[1], ["q", "t", "1", "0.400000", "1=3X1="])
+            self.assertEqual(self.rows(q, t, "--matrix", "BLOSUM62", "--ties", ties)[1],
+                             ["q", "t", "1", "0.400000", "1=3X1="])
         self.assertIn("NM:i:3", self.run_it(q, t, "--matrix", "BLOSUM62", "--format", "paf").stdout)
-        self.assertIn("# Identity:       2/5 (40.0%)", self.run_it(q, t, "--matrix", "BLOSUM62", "--format", "needle").stdout)
+        self.assertIn("# Identity:       2/5 (40.0%)",
+                      self.run_it(q, t, "--matrix", "BLOSUM62", "--format", "needle").stdout)
         u, d = self.fasta("u.fasta", {"u": "ACGU"}), self.fasta("d.fasta", {"d": "acgt"})
         for costs in (("--matrix", "EDNAFULL"), ("--match", "5", "--mismatch", "-4")):
             self.assertEqual(self.rows(u, d, *costs)[1], ["u", "d", "20", "0.750000", "3=1X"])
             self.assertEqual(self.rows(u, u, *costs)[1][2:], ["20", "1.000000", "4="])
 
     def test_identities(self):
-        """Six decimals as printf rounds them: halves of the last one go to the even or to where the double lies."""
-        pairs = [(k, n) for n in (1, 3, 7, 64, 128, 160, 320, 333, 640, 1280) for k in range(0, n + 1, 1 + n // 40)]
+        """Six decimals as printf rounds them: halves of the last one go to the even or to where the
+        double lies."""
+        pairs = [(k, n) for n in (1, 3, 7, 64, 128, 160, 320, 333, 640, 1280)
+                 for k in range(0, n + 1, 1 + n // 40)]
         q = self.fasta("q.fasta", [("q%d" % i, "A" * n) for i, (k, n) in enumerate(pairs)])
-        t = self.fasta("t.fasta", [("t%d" % i, "A" * k + "C" * (n - k)) for i, (k, n) in enumerate(pairs)])
+        t = self.fasta("t.fasta",
+                       [("t%d" % i, "A" * k + "C" * (n - k)) for i, (k, n) in enumerate(pairs)])
         rows = self.rows(q, t, "--match", "1", "--mismatch", "-1", "--gap-open", "5000", "-q")[1:]
-        self.assertEqual([r[2:4] for r in rows], [[str(2 * k - n), "%.6f" % (k / n)] for k, n in pairs])
+        self.assertEqual([r[2:4] for r in rows],
+                         [[str(2 * k - n), "%.6f" % (k / n)] for k, n in pairs])
 
     def test_stops(self):
-        """A stop inside a sequence is a residue, which every matrix of proteins has; the last one is dropped."""
+        """A stop inside a sequence is a residue, which every matrix of proteins has; the last one
+        is dropped."""
         q, t = self.fasta("q.fasta", {"q": "MKT*AYIA*"}), self.fasta("t.fasta", {"t": "MKTWAYIA"})
-        self.assertEqual(self.rows(q, t, "--matrix", "BLOSUM62")[1], ["q", "t", "30", "0.875000", "3=1X4="])
-        self.assertEqual(self.rows(q, q, "--matrix", "BLOSUM62")[1], ["q", "q", "35", "1.000000", "8="])
-        self.assertIn("'*', which matrix EDNAFULL has not", self.run_it(self.fasta("d.fasta", {"d": "AC*GT"}), t, "--matrix",
-                                                                       "EDNAFULL", code=1).stderr)
+        self.assertEqual(self.rows(q, t, "--matrix", "BLOSUM62")[1],
+                         ["q", "t", "30", "0.875000", "3=1X4="])
+        self.assertEqual(self.rows(q, q, "--matrix", "BLOSUM62")[1],
+                         ["q", "q", "35", "1.000000", "8="])
+        self.assertIn("'*', which matrix EDNAFULL has not",
+                      self.run_it(self.fasta("d.fasta", {"d": "AC*GT"}), t, "--matrix", "EDNAFULL",
+                                  code=1).stderr)
 
     def test_nothing_to_align(self):
         """The best of ends-free may be to align nothing: it scores 0, in every format."""
         q, t = self.fasta("q.fasta", {"q": "GGGGGGG"}), self.fasta("t.fasta", {"t": "CCCCC"})
         common = (q, t, "--mode", "ends-free", "--matrix", "EDNAFULL", "-q")
         for ties in ("parasail", "emboss", "wfa"):
-            self.assertEqual(self.rows(*common, "--ties", ties)[1], ["q", "t", "0", "0.000000", "7I5D"])
+            self.assertEqual(self.rows(*common, "--ties", ties)[1],
+                             ["q", "t", "0", "0.000000", "7I5D"])
         self.assertEqual(self.rows(*common, "--score-only")[1], ["q", "t", "0"])
-        self.assertEqual(self.rows(*common, "--format", "paf")[0][:12], "q 7 7 7 + t 5 0 0 0 0 255".split())
-        self.assertEqual(self.rows(*common, "--format", "sam")[-1][:11], "q 4 * 0 0 * * 0 0 GGGGGGG *".split())
+        self.assertEqual(self.rows(*common, "--format", "paf")[0][:12],
+                         "q 7 7 7 + t 5 0 0 0 0 255".split())
+        self.assertEqual(self.rows(*common, "--format", "sam")[-1][:11],
+                         "q 4 * 0 0 * * 0 0 GGGGGGG *".split())
         self.assertIn("12/12 (100.0%)", self.run_it(*common, "--format", "needle").stdout)
         a, c = self.fasta("a4.fasta", {"a": "AAAA"}), self.fasta("c5.fasta", {"c": "CCCCC"})
-        self.assertEqual(self.rows(a, c, "--mode", "ends-free", "--match", "1", "--mismatch", "-9", "--gap-open", "1",
-                                   "--gap-extend", "1")[1], ["a", "c", "0", "0.000000", "4I5D"])
+        self.assertEqual(self.rows(a, c, "--mode", "ends-free", "--match", "1", "--mismatch", "-9",
+                                   "--gap-open", "1", "--gap-extend", "1")[1],
+                         ["a", "c", "0", "0.000000", "4I5D"])
 
     def test_nucleotides_and_costs(self):
         q = self.fasta("q.fasta", {"q": "acgtn"})
@@ -181,12 +203,16 @@ class Align(unittest.TestCase):
         self.assertIn("matrix EDNAFULL, gaps 10/0.5", done.stderr)
         self.assertEqual(done.stdout.splitlines()[1].split("\t")[2], "10")
         self.assertEqual(self.rows(q, t, "--gap-open", "10.25")[1][2], "9.75")
-        self.assertIn("matrix ednafull, gaps 10/0.5", self.run_it(q, t, "--matrix", "ednafull").stderr)
-        self.assertEqual(self.rows(q, t, "--gap-open", "6", "--gap-extend", "2", "--gap-convention", "w")[1][2], "12")
-        self.assertEqual(self.rows(q, t, "--match", "0.5", "--mismatch", "-1", "--gap-open", "1", "--gap-extend", "1")[1][2], "1")
+        self.assertIn("matrix ednafull, gaps 10/0.5",
+                      self.run_it(q, t, "--matrix", "ednafull").stderr)
+        self.assertEqual(self.rows(q, t, "--gap-open", "6", "--gap-extend", "2", "--gap-convention",
+                                   "w")[1][2], "12")
+        self.assertEqual(self.rows(q, t, "--match", "0.5", "--mismatch", "-1", "--gap-open", "1",
+                                   "--gap-extend", "1")[1][2], "1")
 
     def test_sam_names_and_scores(self):
-        q, t = self.fasta("q.fasta", {"q": "ACGTACGTAA", "r": "ACGTACGTAA"}), self.fasta("t.fasta", {"t": "ACGTACGTAA", "u": "ACGTACAA"})
+        q, t = (self.fasta("q.fasta", {"q": "ACGTACGTAA", "r": "ACGTACGTAA"}),
+                self.fasta("t.fasta", {"t": "ACGTACGTAA", "u": "ACGTACAA"}))
         costs = ("--matrix", "EDNAFULL", "-q")  # gaps 10/0.5
         for form in ("sam", "paf"):
             rows = self.rows(q, t, *costs, "--format", form)[-2:]
@@ -201,30 +227,41 @@ class Align(unittest.TestCase):
             self.assertEqual(done.stdout, "")
             self.run_it(twice, twice, *how, "--format", "paf")
         for name in ("*t", "=t", "t(1)", "t,u", "<t", "t\\"):
-            done = self.run_it(q, self.fasta("n.fasta", [(name, "ACGT"), ("u", "ACGT")]), "--format", "sam", code=65)
+            done = self.run_it(q, self.fasta("n.fasta", [(name, "ACGT"), ("u", "ACGT")]),
+                               "--format", "sam", code=65)
             self.assertIn("target %s: SAM has no such names" % name, done.stderr)
         for name in ("@q", "*", "q" * 255):
-            done = self.run_it(self.fasta("n.fasta", [(name, "ACGT"), ("u", "ACGT")]), t, "--format", "sam", code=65)
+            done = self.run_it(self.fasta("n.fasta", [(name, "ACGT"), ("u", "ACGT")]), t,
+                               "--format", "sam", code=65)
             self.assertIn("query %s: SAM has no such names" % name, done.stderr)
-        fine = self.fasta("fine.fasta", [("HLA-A*02:01=x", "ACGT"), ("sp|P1|A_B@c", "ACGT"), ("e", "")])
+        fine = self.fasta("fine.fasta",
+                          [("HLA-A*02:01=x", "ACGT"), ("sp|P1|A_B@c", "ACGT"), ("e", "")])
         lines = self.run_it(q, fine, "--one-vs-all", "--format", "sam", code=65).stderr
         self.assertIn("--one-vs-all takes one", lines)
-        rows = self.rows(self.fasta("one.fasta", {"q": "ACGT"}), fine, "--one-vs-all", "--format", "sam", code=1)
-        self.assertEqual([r[1] for r in rows if r[0] == "@SQ"], ["SN:HLA-A*02:01=x", "SN:sp|P1|A_B@c"])
+        rows = self.rows(self.fasta("one.fasta", {"q": "ACGT"}), fine, "--one-vs-all", "--format",
+                         "sam", code=1)
+        self.assertEqual([r[1] for r in rows if r[0] == "@SQ"],
+                         ["SN:HLA-A*02:01=x", "SN:sp|P1|A_B@c"])
 
     def test_suffixes(self):
-        for suffix, first in ((".tsv", "query\ttarget"), ("", "query\ttarget"), (".paf", "a1\t22\t"),
-                              (".sam", "@HD\t"), (".needle", "######"), (".srspair", "######")):
+        for suffix, first in ((".tsv", "query\ttarget"), ("", "query\ttarget"),
+                              (".paf", "a1\t22\t"), (".sam", "@HD\t"), (".needle", "######"),
+                              (".srspair", "######")):
             out = os.path.join(self.folder.name, "out.d" + suffix if suffix else "out")
             self.run_it(self.a, self.b, "-o", out)
             with open(out, encoding="ascii") as f:
                 self.assertTrue(f.read().startswith(first), suffix)
         out = os.path.join(self.folder.name, "out.bam")
-        self.assertIn("out.bam: no --format is given, and the suffix is '.bam', expected one of npz, tsv, fasta, paf, sam, needle", self.run_it(self.a, self.b, "-o", out, code=64).stderr)
+        self.assertIn("out.bam: no --format is given, and the suffix is '.bam', expected one of "
+                      "npz, tsv, fasta, paf, sam, needle",
+                      self.run_it(self.a, self.b, "-o", out, code=64).stderr)
         self.run_it(self.a, self.b, "-o", out, "--format", "sam")
-        self.assertIn("the name says paf, --format says sam", self.run_it(self.a, self.b, "-o", "x.paf", "--format", "sam", code=64).stderr)
-        self.assertIn("the name says 'npy', expected one of npz, tsv, fasta, paf, sam, needle", self.run_it(self.a, self.b, "-o", "x.npy", code=64).stderr)
-        self.assertIn("has no alignment to write as paf", self.run_it(self.a, self.b, "-o", "x.paf", "--score-only", code=64).stderr)
+        self.assertIn("the name says paf, --format says sam",
+                      self.run_it(self.a, self.b, "-o", "x.paf", "--format", "sam", code=64).stderr)
+        self.assertIn("the name says 'npy', expected one of npz, tsv, fasta, paf, sam, needle",
+                      self.run_it(self.a, self.b, "-o", "x.npy", code=64).stderr)
+        self.assertIn("has no alignment to write as paf",
+                      self.run_it(self.a, self.b, "-o", "x.paf", "--score-only", code=64).stderr)
 
     def test_nucleotides_or_proteins(self):
         dna = {"d%d" % i: "ACGTTGCATGCAGTCAGTCATTGACCGTAA" for i in range(10)}
@@ -239,8 +276,10 @@ class Align(unittest.TestCase):
         self.assertIn("EDNAFULL; for proteins say", self.run_it(one, one, "-q").stderr)
         # peptides that look like DNA, proteins that nearly do, DNA with X, DNA against proteins
         for a, b, words in (({"p": "AAGG"}, {"q": "AAGA"}, "8 letters look like nucleotides"),
-                            ({"p": "GGGGSGGGGSGGGGS"}, {"q": "GGGGSGGGGS"}, "only 20 of 25 are A, C, G, T, U or N: matrix BLOSUM62"),
-                            (dna, {"x%s" % k: s[:-1] + "X" for k, s in dna.items()}, "record xd0 has 'X', which is no nucleotide: matrix BLOSUM62"),
+                            ({"p": "GGGGSGGGGSGGGGS"}, {"q": "GGGGSGGGGS"},
+                             "only 20 of 25 are A, C, G, T, U or N: matrix BLOSUM62"),
+                            (dna, {"x%s" % k: s[:-1] + "X" for k, s in dna.items()},
+                             "record xd0 has 'X', which is no nucleotide: matrix BLOSUM62"),
                             (dna, {k: "MKTAYIAKQR" for k in dna}, "record d0 has 'I'")):
             done = self.run_it(self.fasta("g.fasta", a), self.fasta("h.fasta", b), "-q")
             self.assertIn("warning: ", done.stderr)
@@ -250,32 +289,42 @@ class Align(unittest.TestCase):
         self.assertEqual(self.run_it(self.a, self.b, "-q").stderr, "")
 
     def test_costs(self):
-        """Costs in the user's own numbers: any with three decimals up to 10000, gaps that cost nothing."""
+        """Costs in the user's own numbers: any with three decimals up to 10000, gaps that cost
+        nothing."""
         q, t = self.fasta("q.fasta", {"q": "ACGTACGT"}), self.fasta("t.fasta", {"t": "CGTTACG"})
         lcs = self.rows(q, t, "--match", "1", "--mismatch", "0", "--gap-open", "0")[1]
         self.assertEqual(lcs[2], "6")
         self.assertEqual(self.rows(q, q, "--match", "100.125", "--mismatch", "-1")[1][2], "801")
-        self.assertEqual(self.rows(q, q, "--match", "10000", "--mismatch", "-10000", "--gap-open", "9999.999")[1][2], "80000")
-        for costs, words in ((("--gap-open", "1", "--gap-extend", "2"), "costs 1, every other one 2, expected at most as much"),
+        self.assertEqual(self.rows(q, q, "--match", "10000", "--mismatch", "-10000", "--gap-open",
+                                   "9999.999")[1][2], "80000")
+        for costs, words in ((("--gap-open", "1", "--gap-extend", "2"),
+                              "costs 1, every other one 2, expected at most as much"),
                              (("--gap-open", "-0.5"), "costs -0.5 and every other one"),
-                             (("--gap-open", "10001"), "'10001' is not a number from -10000 to 10000")):
+                             (("--gap-open", "10001"),
+                              "'10001' is not a number from -10000 to 10000")):
             self.assertIn(words, self.run_it(q, t, *costs, code=64).stderr)
-        self.assertEqual(self.rows(q, t, "--gap-open", "0", "--gap-extend", "2", "--gap-convention", "w")[1][2],
+        self.assertEqual(self.rows(q, t, "--gap-open", "0", "--gap-extend", "2", "--gap-convention",
+                                   "w")[1][2],
                          self.rows(q, t, "--gap-open", "2", "--gap-extend", "2")[1][2])
         slow = self.run_it(q, t, "--gap-open", "25.001")
         self.assertEqual(slow.stderr.count("need numbers of 64 bits"), 1)
-        self.assertEqual(self.run_it(q, t, "--gap-open", "25.001", "-q").stderr.count("numbers of"), 0)
-        self.assertNotIn("numbers of", self.run_it(q, t, "--match", "100", "--mismatch", "-100", "--gap-open", "200",
-                                                   "--gap-extend", "100").stderr)
+        self.assertEqual(self.run_it(q, t, "--gap-open", "25.001", "-q").stderr.count("numbers of"),
+                         0)
+        self.assertNotIn("numbers of",
+                         self.run_it(q, t, "--match", "100", "--mismatch", "-100", "--gap-open",
+                                     "200", "--gap-extend", "100").stderr)
 
     def test_match_and_codes(self):
-        """--match and --mismatch take every code of nucleotides, none of which matches, and no proteins."""
-        q, t = self.fasta("q.fasta", {"q": "ACGTNRYSWKMBDHVU"}), self.fasta("t.fasta", {"t": "ACGTNRYSWKMBDHVT"})
-        rows = self.rows(q, t, "--match", "2", "--mismatch", "-1", "--gap-open", "9", "--gap-extend", "9")
+        """--match and --mismatch take every code of nucleotides, none of which matches, and no
+        proteins."""
+        q, t = (self.fasta("q.fasta", {"q": "ACGTNRYSWKMBDHVU"}),
+                self.fasta("t.fasta", {"t": "ACGTNRYSWKMBDHVT"}))
+        rows = self.rows(q, t, "--match", "2", "--mismatch", "-1", "--gap-open", "9",
+                         "--gap-extend", "9")
         self.assertEqual(rows[1][2:], [str(5 * 2 - 11), "0.937500", "15=1X"])
         done = self.run_it(self.a, self.b, "--match", "2", "--mismatch", "-1", code=1)
-        self.assertIn("residue 6 of the query is 'I', no nucleotide: match and mismatch are of these; proteins take a "
-                      "matrix", done.stderr)
+        self.assertIn("residue 6 of the query is 'I', no nucleotide: match and mismatch are of "
+                      "these; proteins take a matrix", done.stderr)
 
     def test_matrix_file(self):
         path = os.path.join(self.folder.name, "my.mat")
@@ -286,9 +335,12 @@ class Align(unittest.TestCase):
         bad = self.run_it(self.a, self.b, "--matrix", path, code=1)
         self.assertIn("residue 2 of the query is 'K', which matrix my.mat has not", bad.stderr)
         self.assertIn("3 of 3 pairs have no result", bad.stderr)
-        for text, words in (("", "no line of letters"), ("A C\nA 1 2\n", "no row for C"), ("A C\nA 1 x\n", "score 2"),
-                            ("A C\nA 1\n", "1 scores, expected 2"), ("A A\n", "column A twice"), ("A C\nA 1 2\nA 1 2\n", "row A twice"),
-                            ("A C\nQ 1 2\n", "a row must begin"), ("A C\nA 1 2 3\n", "more than 2 scores"), ("A C\nA 1 99999\n", "score 2")):
+        for text, words in (("", "no line of letters"), ("A C\nA 1 2\n", "no row for C"),
+                            ("A C\nA 1 x\n", "score 2"), ("A C\nA 1\n", "1 scores, expected 2"),
+                            ("A A\n", "column A twice"), ("A C\nA 1 2\nA 1 2\n", "row A twice"),
+                            ("A C\nQ 1 2\n", "a row must begin"),
+                            ("A C\nA 1 2 3\n", "more than 2 scores"),
+                            ("A C\nA 1 99999\n", "score 2")):
             with open(path, "w", encoding="ascii") as f:
                 f.write(text)
             self.assertIn(words, self.run_it(self.a, self.b, "--matrix", path, code=65).stderr)
@@ -305,11 +357,14 @@ class Align(unittest.TestCase):
         self.assertIn("a1, x: no result: bad_residue", done.stderr)
         self.assertIn("a2, e: no result: empty", done.stderr)
         self.assertEqual([r.split("\t")[:2] for r in done.stdout.splitlines()[1:]], [["a3", "y"]])
-        self.assertIn("--one-vs-all takes one", self.run_it(self.a, self.b, "--one-vs-all", code=65).stderr)
+        self.assertIn("--one-vs-all takes one",
+                      self.run_it(self.a, self.b, "--one-vs-all", code=65).stderr)
         self.run_it(self.a, os.path.join(self.folder.name, "none"), code=66)
         self.run_it(self.a, self.b, "--matrix", os.path.join(self.folder.name, "none.mat"), code=66)
-        self.assertIn("one argument too many: '%s'" % short, self.run_it(self.a, self.b, short, code=64).stderr)
-        self.assertIn("--matrix 'BLOSUM63': neither a file nor one of", self.run_it(self.a, self.b, "--matrix", "BLOSUM63", code=64).stderr)
+        self.assertIn("one argument too many: '%s'" % short,
+                      self.run_it(self.a, self.b, short, code=64).stderr)
+        self.assertIn("--matrix 'BLOSUM63': neither a file nor one of",
+                      self.run_it(self.a, self.b, "--matrix", "BLOSUM63", code=64).stderr)
 
     def test_many_batches(self):
         """More pairs than three batches hold: all of them, in order, what fails in its place."""
@@ -317,19 +372,23 @@ class Align(unittest.TestCase):
         word = lambda i: "".join(letters[i >> 2 * k & 3] for k in range(9))
         bad = {7, 65535, 65536, 131072, 200000}
         a = self.fasta("many_a.fasta", [("q%d" % i, word(i)) for i in range(n)])
-        b = self.fasta("many_b.fasta", [("t%d" % i, word(i)[:-1] + ("!" if i in bad else "") + "A") for i in range(n)])
+        b = self.fasta("many_b.fasta", [("t%d" % i, word(i)[:-1] + ("!" if i in bad else "") + "A")
+                                        for i in range(n)])
         expected = None
         for threads in "1", "3":
-            done = self.run_it(a, b, "--match=2", "--mismatch=-4", "--score-only", "--threads", threads, code=1)
+            done = self.run_it(a, b, "--match=2", "--mismatch=-4", "--score-only", "--threads",
+                               threads, code=1)
             rows = [line.split("\t") for line in done.stdout.splitlines()[1:]]
-            self.assertEqual([r[:2] for r in rows], [["q%d" % i, "t%d" % i] for i in range(n) if i not in bad])
+            self.assertEqual([r[:2] for r in rows],
+                             [["q%d" % i, "t%d" % i] for i in range(n) if i not in bad])
             for i, row in zip((i for i in range(n) if i not in bad), rows):
                 self.assertEqual(row[2], "18" if word(i)[-1] == "A" else "12")
-            self.assertEqual([line.split(":")[1].strip() for line in done.stderr.splitlines() if "no result:" in line],
-                             ["q%d, t%d" % (i, i) for i in sorted(bad)])
+            self.assertEqual([line.split(":")[1].strip() for line in done.stderr.splitlines()
+                              if "no result:" in line], ["q%d, t%d" % (i, i) for i in sorted(bad)])
             expected = expected or done.stdout
             self.assertEqual(done.stdout, expected)
-        full = self.run_it(a, b, "--match=2", "--mismatch=-4", "--threads", "2", code=1).stdout.splitlines()
+        full = self.run_it(a, b, "--match=2", "--mismatch=-4", "--threads", "2",
+                           code=1).stdout.splitlines()
         self.assertEqual([line.split("\t")[:3] for line in full[1:]], rows)
 
     def test_workers(self):
@@ -377,10 +436,14 @@ class Align(unittest.TestCase):
 
     def test_usage(self):
         for args in ((), (self.a,), (self.a, self.b, self.b), (self.a, self.b, "--format", "npz"),
-                     (self.a, self.b, "--score-only", "--format", "sam"), (self.a, self.b, "--gap-open", "x"),
-                     (self.a, self.b, "--gap-open", "1", "--gap-extend", "2"), (self.a, self.b, "--gap-open", "1.0001"),
-                     (self.a, self.b, "--match", "1"), (self.a, self.b, "--matrix", "BLOSUM62", "--match", "1", "--mismatch", "0"),
-                     (self.a, self.b, "--all-vs-all", "--one-vs-all"), ("-", "-"), (self.a, self.b, "--weights", "tiny"),
+                     (self.a, self.b, "--score-only", "--format", "sam"),
+                     (self.a, self.b, "--gap-open", "x"),
+                     (self.a, self.b, "--gap-open", "1", "--gap-extend", "2"),
+                     (self.a, self.b, "--gap-open", "1.0001"),
+                     (self.a, self.b, "--match", "1"),
+                     (self.a, self.b, "--matrix", "BLOSUM62", "--match", "1", "--mismatch", "0"),
+                     (self.a, self.b, "--all-vs-all", "--one-vs-all"), ("-", "-"),
+                     (self.a, self.b, "--weights", "tiny"),
                      (self.a, self.b, "--ties", "blast")):
             self.run_it(*args, code=64)
 
@@ -396,7 +459,8 @@ class Align(unittest.TestCase):
         shared = self.run_it(*common, "--memory-limit", "8", "--workers", "1")
         self.assertEqual(shared.stdout, done.stdout)
         self.assertEqual(shared.stderr.splitlines()[:-1], few.stderr.splitlines()[:-1])
-        self.assertIn("the traceback of 40000 x 39200 residues needs", self.run_it(*common, "--memory-limit", "1", code=1).stderr)
+        self.assertIn("the traceback of 40000 x 39200 residues needs",
+                      self.run_it(*common, "--memory-limit", "1", code=1).stderr)
 
     def test_longest_record(self):
         """A record of a small gzip file may be long: it costs the memory that the limit allows."""
@@ -425,10 +489,12 @@ class Align(unittest.TestCase):
                 self.assertLess(memory, usual[2] + 24)
 
     def test_lists_of_different_ends(self):
-        """Files are read ahead in lists of 32,768 records and 32 Mi residues: these end at different places."""
+        """Files are read ahead in lists of 32,768 records and 32 Mi residues: these end at
+        different places."""
         n = 34000
         tiny = [("q%d" % i, "MKV"[i % 3:] or "M") for i in range(n)]
-        mixed = [("t%d" % i, "A" * 12000000 if i in (1, 2, 3) else "MKTAYIAK"[i % 5:]) for i in range(n)]
+        mixed = [("t%d" % i, "A" * 12000000 if i in (1, 2, 3) else "MKTAYIAK"[i % 5:])
+                 for i in range(n)]
         a, b = self.fasta("tiny.fasta", tiny), self.fasta("mixed.fasta", mixed)
         rows = self.rows(a, b, "--score-only", "--gap-open", "1", "--gap-extend", "1", "-q")
         self.assertEqual([r[:2] for r in rows[1:]], [["q%d" % i, "t%d" % i] for i in range(n)])
@@ -437,7 +503,8 @@ class Align(unittest.TestCase):
             self.assertEqual(by_letters.setdefault((q, t), row[2]), row[2])
         cut = self.fasta("cut.fasta", tiny[:33000])
         for one, other in ((a, cut), (cut, a)):
-            self.assertIn("which ends after 33000", self.run_it(one, other, "--score-only", code=65).stderr)
+            self.assertIn("which ends after 33000",
+                          self.run_it(one, other, "--score-only", code=65).stderr)
         with open(cut, "rb") as f, gzip.open(cut + ".gz", "wb") as g:
             g.write(f.read())
         with open(cut + ".gz", "rb+") as f: # damaged behind the first list
@@ -450,7 +517,8 @@ class Align(unittest.TestCase):
             f.writelines(">s%d\n%s\n" % (i, "ACGT" * (1 + i % 7)) for i in range(40000))
         rows = self.rows(path, path, "--score-only", "-q")
         self.assertEqual(len(rows), 40001)
-        self.assertTrue(all(r[0] == r[1] == "s%d" % i and r[2] == str(20 * (1 + i % 7)) for i, r in enumerate(rows[1:])))
+        self.assertTrue(all(r[0] == r[1] == "s%d" % i and
+                            r[2] == str(20 * (1 + i % 7)) for i, r in enumerate(rows[1:])))
 
 
 if __name__ == "__main__":

@@ -33,8 +33,9 @@ def needle(program, folder, queries, targets, args):
     for q, ts in zip(queries, targets):
         fasta(folder + "/a", "q", [q])
         fasta(folder + "/b", "t", ts)
-        subprocess.run([program, "-asequence", folder + "/a", "-bsequence", folder + "/b", "-outfile",
-                        folder + "/out", "-aformat", "pair", "-auto"] + args, check=True)
+        subprocess.run([program, "-asequence", folder + "/a", "-bsequence", folder + "/b",
+                        "-outfile", folder + "/out", "-aformat", "pair", "-auto"] + args,
+                       check=True)
         text = open(folder + "/out", encoding="ascii").read()
         for block in text.split("# Aligned_sequences: 2")[1:]:
             score = float(re.search(r"^# Score: (\S+)", block, re.M).group(1))
@@ -59,29 +60,35 @@ def cigar_of(query, target):
 
 
 def text_of(program, folder, args):
-    """What a program writes, from the first alignment on."""
+    """Returns what a program writes, from the first alignment on."""
     subprocess.run(program + args, check=True, stderr=subprocess.DEVNULL)
     with open(folder + "/out", encoding="ascii") as f:
-        return f.read().split("#=======================================", 1)[1].replace("Matrix: E", "Matrix: ")
+        return f.read().split("#=======================================",
+                              1)[1].replace("Matrix: E", "Matrix: ")
 
 
 def same_text(exe, rng, folder):
     """The same bytes in srspair, codes of several letters included."""
     wrong = 0
-    for letters, matrix in (("ARNDCQEGHILKMFPSTWYVBZX", "BLOSUM62"), ("ACGTACGTACGTRYSWKMBDHVNU", "EDNAFULL")):
+    for letters, matrix in (("ARNDCQEGHILKMFPSTWYVBZX", "BLOSUM62"),
+                            ("ACGTACGTACGTRYSWKMBDHVNU", "EDNAFULL")):
         query = "".join(rng.choices(letters, k=130))
         fasta(folder + "/a", "a_long_name_of_record_", [query])
-        fasta(folder + "/b", "t", [relative(rng, query, letters) for _ in range(20)] + [query[:3], query[60:80]])
+        fasta(folder + "/b", "t",
+              [relative(rng, query, letters) for _ in range(20)] + [query[:3], query[60:80]])
         kind = "nucleotide" if matrix == "EDNAFULL" else "protein"
         for gaps in (("12", "1"), ("10", "0.25")):
-            theirs = text_of(["needle"], folder, [
-                "-asequence", folder + "/a", "-bsequence", folder + "/b", "-outfile", folder + "/out", "-auto",
-                "-gapopen", gaps[0], "-gapextend", gaps[1], "-s%s1" % kind, "-s%s2" % kind, "-datafile",
-                "EDNAFULL" if kind == "nucleotide" else "E" + matrix])
-            ours = text_of([exe], folder, [
-                "align", "--one-vs-all", folder + "/a", folder + "/b", "-o", folder + "/out", "--format", "needle",
-                "--mode", "ends-free", "--ties", "emboss", "--matrix", matrix, "--gap-open", gaps[0], "--gap-extend", gaps[1]])
-            blocks = list(zip(ours.split("# Aligned_sequences"), theirs.split("# Aligned_sequences")))
+            theirs = text_of(["needle"], folder,
+                             ["-asequence", folder + "/a", "-bsequence", folder + "/b", "-outfile",
+                              folder + "/out", "-auto", "-gapopen", gaps[0], "-gapextend", gaps[1],
+                              "-s%s1" % kind, "-s%s2" % kind, "-datafile",
+                              "EDNAFULL" if kind == "nucleotide" else "E" + matrix])
+            ours = text_of([exe], folder, ["align", "--one-vs-all", folder + "/a", folder + "/b",
+                                           "-o", folder + "/out", "--format", "needle", "--mode",
+                                           "ends-free", "--ties", "emboss", "--matrix", matrix,
+                                           "--gap-open", gaps[0], "--gap-extend", gaps[1]])
+            blocks = list(zip(ours.split("# Aligned_sequences"),
+                              theirs.split("# Aligned_sequences")))
             differ = [pair for pair in blocks if pair[0] != pair[1]]
             print("%s %s: %d of %d differ in their text" % (matrix, gaps, len(differ), len(blocks)))
             for mine, other in differ[:1]:
@@ -108,20 +115,25 @@ def main(exe, n="12"):
         if "|" in letters:  # nothing in common: nothing is aligned
             ours, theirs = letters.split("|")
             queries = ["".join(rng.choices(ours, k=1 + i % 9)) for i in range(int(n))]
-            targets = [["".join(rng.choices(theirs, k=rng.randint(1, 9))) for _ in range(5)] for _ in queries]
+            targets = [["".join(rng.choices(theirs, k=rng.randint(1, 9))) for _ in range(5)]
+                       for _ in queries]
         else:
             queries = ["".join(rng.choices(letters, k=rng.randint(20, 150))) for _ in range(int(n))]
             targets = [[relative(rng, q, letters) for _ in range(5)] for q in queries]
         kind = "nucleotide" if matrix == "EDNAFULL" else "protein"
         args = ["-gapopen", gaps[0], "-gapextend", gaps[1], "-s%s1" % kind, "-s%s2" % kind]
-        args += [] if mode != "global" else ["-endweight", "-endopen", gaps[0], "-endextend", gaps[1]]
+        args += [] if mode != "global" else ["-endweight", "-endopen", gaps[0], "-endextend",
+                                             gaps[1]]
         with tempfile.TemporaryDirectory() as folder:
-            theirs = needle("water" if mode == "local" else "needle", folder, queries, targets, args)
+            theirs = needle("water" if mode == "local" else "needle", folder, queries, targets,
+                            args)
             fasta(folder + "/a", "q", [q for q, ts in zip(queries, targets) for _ in ts])
             fasta(folder + "/b", "t", [t for ts in targets for t in ts])
-            out = subprocess.run([exe, "align", folder + "/a", folder + "/b", "--matrix", matrix, "--gap-open",
-                                  gaps[0], "--gap-extend", gaps[1], "--ties", "emboss", "-q",
-                                  *(["--local"] if mode == "local" else ["--mode", mode])], check=True, capture_output=True, text=True)
+            out = subprocess.run([exe, "align", folder + "/a", folder + "/b", "--matrix", matrix,
+                                  "--gap-open", gaps[0], "--gap-extend", gaps[1], "--ties",
+                                  "emboss", "-q",
+                                  *(["--local"] if mode == "local" else ["--mode", mode])],
+                                 check=True, capture_output=True, text=True)
         ours = [line.split("\t") for line in out.stdout.splitlines()[1:]]
         assert len(ours) == len(theirs) == 5 * int(n), (len(ours), len(theirs))
         for mine, (score, query, target) in zip(ours, theirs):
@@ -131,8 +143,8 @@ def main(exe, n="12"):
             elif float(mine[2]) != score or mine[-1] != cigar_of(query, target):
                 wrong += 1
                 if wrong < 6:
-                    print("%s %s %s: ours %s %s, needle's %s %s" % (matrix, gaps, mode,
-                                                                   mine[2], mine[-1], score, cigar_of(query, target)))
+                    print("%s %s %s: ours %s %s, needle's %s %s" %
+                          (matrix, gaps, mode, mine[2], mine[-1], score, cigar_of(query, target)))
     print("%d pairs, %d differ, %d others as good" % (pairs, wrong, others))
     wrong += others > int(n) / 4
     with tempfile.TemporaryDirectory() as folder:

@@ -57,7 +57,8 @@ def change_byte(rng, data):
 def change_integer(rng, data):
     n = rng.choice((2, 4, 8))
     at = rng.randrange(len(data))
-    value = rng.choice((0, 1, -1, 1 << (8 * n - 1), (1 << (8 * n - 1)) - 1, len(data), 1 << (4 * n)))
+    value = rng.choice((0, 1, -1, 1 << (8 * n - 1), (1 << (8 * n - 1)) - 1, len(data),
+                        1 << (4 * n)))
     return data[:at] + (value & ((1 << 8 * n) - 1)).to_bytes(n, 'little') + data[at + n:]
 
 
@@ -103,8 +104,8 @@ def insert(rng, data):
     return data[:at] + rng.randbytes(rng.choice((1, 4, 300))) + data[at:]
 
 
-CHANGES = (change_bits, change_byte, change_integer, change_number, change_number, cut, drop, double,
-           swap_lines, swap_words, insert)
+CHANGES = (change_bits, change_byte, change_integer, change_number, change_number, cut, drop,
+           double, swap_lines, swap_words, insert)
 
 
 def changed(rng, data):
@@ -169,13 +170,15 @@ def kinds(exe, root):
                        ('bgzf.fa.gz', bgzip(proteins))):
         add(name, {name: data}, None, 'esm2', '{}/' + name, '--weights', esm2, *out,
             '--dup-ids', 'suffix')
-    add('jsonl', {'in.fa': proteins}, None, 'esm2', '{}/in.fa', '--weights', esm2, '--format', 'jsonl')
-    add('align', {'a.fa': proteins, 'b.fa': one}, None, 'align', '{}/a.fa', '{}/b.fa', '--one-vs-all')
+    add('jsonl', {'in.fa': proteins}, None, 'esm2', '{}/in.fa', '--weights', esm2, '--format',
+        'jsonl')
+    add('align', {'a.fa': proteins, 'b.fa': one}, None, 'align', '{}/a.fa', '{}/b.fa',
+        '--one-vs-all')
     dna = b'>d1\nACGTNACGTTTGACA\n>d2\nACGTTTACCA\n'
     add('needle', {'d.fa': dna}, None, 'align', '{}/d.fa', '--all-vs-all', '--format', 'needle',
         '--mode', 'ends-free')
-    matrix = (b'# a matrix\n   A  C  G  T  *\nA  5 -4 -4 -4 -9\nC -4  5 -4 -4 -9\nG -4 -4  5 -4 -9\n'
-              b'T -4 -4 -4  5 -9\n* -9 -9 -9 -9  1\n')
+    matrix = (b'# a matrix\n   A  C  G  T  *\nA  5 -4 -4 -4 -9\n'
+              b'C -4  5 -4 -4 -9\nG -4 -4  5 -4 -9\nT -4 -4 -4  5 -9\n* -9 -9 -9 -9  1\n')
     add('matrix', {'m.mat': matrix, 'd.fa': dna}, ['m.mat'], 'align', '{}/d.fa', '--all-vs-all',
         '--matrix', '{}/m.mat', '--format', 'sam')
 
@@ -201,8 +204,8 @@ def kinds(exe, root):
 
     # scores
     table = b'mutant,DMS_score\nM1A,0.5\nK2R:T3S,-1.25\n"A4V",2\n'
-    add('mutants', {'m.csv': table, 'in.fa': one}, None, 'score', 'esm2', '{}/in.fa', '--weights', esm2,
-        '--mutations', '{}/m.csv')
+    add('mutants', {'m.csv': table, 'in.fa': one}, None, 'score', 'esm2', '{}/in.fa', '--weights',
+        esm2, '--mutations', '{}/m.csv')
 
     # structures
     atoms = [line for line in read(os.path.join(mpnn, '5L33.pdb')).splitlines(True)
@@ -220,28 +223,31 @@ def kinds(exe, root):
     designs = ('-o', '{}/out.fa', '--num-seq', '1')
     for name, data in (('x.pdb', pdb), ('x.cif', cif + b'#\n')):
         add(name, {name: data}, None, 'proteinmpnn', '{}/' + name, *designs)
-    add('list', {'s/x.pdb': pdb, 'l.txt': b'# of structures\ns/x.pdb\n\n'}, ['l.txt'], 'proteinmpnn',
-        '{}/l.txt', *designs)
+    add('list', {'s/x.pdb': pdb, 'l.txt': b'# of structures\ns/x.pdb\n\n'}, ['l.txt'],
+        'proteinmpnn', '{}/l.txt', *designs)
     ligand = [line for line in read(os.path.join(mpnn, '1BC8.pdb')).splitlines(True)
               if line[:6] in (b'ATOM  ', b'HETATM')]
     add('ligand', {'x.pdb': b''.join(ligand[:150] + ligand[-250:])}, None, 'info', '{}/x.pdb')
     weights = read(os.path.join(root, 'share', 'proteinmpnn', 'proteinmpnn_v_48_020.mpnn'))
-    add('mpnn', {'w.mpnn': weights, 'x.pdb': pdb}, ['w.mpnn'], 'proteinmpnn', '{}/x.pdb', '--weights',
-        '{}/w.mpnn', *designs)
-    for option, name, structure in (
-            ('--chains-file', 'example4.assigned.jsonl', '3HTN'), ('--fixed', 'example4.fixed.jsonl', '3HTN'),
-            ('--bias', 'example8.bias.jsonl', '5L33'), ('--omit', 'script.omit.jsonl', '6MRR'),
-            ('--bias-residue', 'script.bias.jsonl', '6MRR'), ('--pssm', 'script.pssm.jsonl', '6MRR'),
-            ('--tied', 'script.tied.jsonl', '4GYT')):
-        more = ['--pssm-multi', '0.4', '--pssm-bias', '--pssm-log-odds'] if option == '--pssm' else []
+    add('mpnn', {'w.mpnn': weights, 'x.pdb': pdb}, ['w.mpnn'], 'proteinmpnn', '{}/x.pdb',
+        '--weights', '{}/w.mpnn', *designs)
+    for option, name, structure in (('--chains-file', 'example4.assigned.jsonl', '3HTN'),
+                                    ('--fixed', 'example4.fixed.jsonl', '3HTN'),
+                                    ('--bias', 'example8.bias.jsonl', '5L33'),
+                                    ('--omit', 'script.omit.jsonl', '6MRR'),
+                                    ('--bias-residue', 'script.bias.jsonl', '6MRR'),
+                                    ('--pssm', 'script.pssm.jsonl', '6MRR'),
+                                    ('--tied', 'script.tied.jsonl', '4GYT')):
+        more = ['--pssm-multi', '0.4', '--pssm-bias',
+                '--pssm-log-odds'] if option == '--pssm' else []
         path = os.path.join(mpnn, structure + '.pdb')
         if structure in ('3HTN', '4GYT'):  # many residues: the chains that the file is about
             more.append('--score-only')
         add(name, {name: read(os.path.join(mpnn, name))}, None, 'proteinmpnn', path, option,
             '{}/' + name, *designs, *more)
     native = b'>a\n' + b'G' * 68 + b'\n'
-    add('sequences', {'q.fa': native}, None, 'proteinmpnn', os.path.join(mpnn, '6MRR.pdb'), '--score-only',
-        '--sequences', '{}/q.fa', '-o', '{}/out.tsv')
+    add('sequences', {'q.fa': native}, None, 'proteinmpnn', os.path.join(mpnn, '6MRR.pdb'),
+        '--score-only', '--sequences', '{}/q.fa', '-o', '{}/out.tsv')
 
     # windows of DNA
     tracks = os.path.join(golden, 'enformer', 'half')
@@ -254,13 +260,15 @@ def kinds(exe, root):
                          + ''.join('chrA\t%d\trs%d\t%s\tA\t.\t.\t.\n' % (p, p, bases[p - 1])
                                    for p in (3000, 4000)).encode()}
     enformer = ('--weights', tracks, '--positions', 'formula-pt')
-    add('bed', {**genome, **places}, None, 'enformer', '{}/i.bed', '--genome', '{}/g.fa', *enformer, *out)
+    add('bed', {**genome, **places}, None, 'enformer', '{}/i.bed', '--genome', '{}/g.fa', *enformer,
+        *out)
     add('vcf', {**genome, **variants}, ['v.vcf'], 'enformer', '{}/v.vcf', '--genome', '{}/g.fa',
         *enformer, '-o', '{}/out.tsv')
-    add('targets', {**genome, **places, 't.txt': b'index\tidentifier\tstrand_pair\tdescription\n' + b''.join(
-        b'%d\tENC%d\t%d\tDNASE:cell %d\n' % (i, i, i ^ 1, i) for i in range(8))}, ['t.txt'], 'enformer',
-        '{}/i.bed', '--genome', '{}/g.fa', *enformer, '--targets', '{}/t.txt', '--tracks', 'ENC2,*cell 7',
-        '--format', 'bedgraph', '-o', '{}/bg', '--rc')
+    add('targets',
+        {**genome, **places, 't.txt': b'index\tidentifier\tstrand_pair\tdescription\n' +
+         b''.join(b'%d\tENC%d\t%d\tDNASE:cell %d\n' % (i, i, i ^ 1, i) for i in range(8))},
+        ['t.txt'], 'enformer', '{}/i.bed', '--genome', '{}/g.fa', *enformer, '--targets',
+        '{}/t.txt', '--tracks', 'ENC2,*cell 7', '--format', 'bedgraph', '-o', '{}/bg', '--rc')
     window = b'>w\n' + (bases[:5120]).encode() + b'\n'
     for name, path in (('enformer', tracks), ('borzoi', os.path.join(golden, 'borzoi', 'final'))):
         files = folder('w', path)
@@ -269,7 +277,8 @@ def kinds(exe, root):
         if name == 'borzoi':
             window = read(os.path.join(path, 'window.fa'))
         more = ['--positions', 'formula-pt'] if name == 'enformer' else []
-        add(name, {**files, 'w.fa': window}, files, name, '{}/w.fa', '--weights', '{}/w', *out, *more)
+        add(name, {**files, 'w.fa': window}, files, name, '{}/w.fa', '--weights', '{}/w', *out,
+            *more)
 
     # outputs that a report reads by code of its own
     with tempfile.TemporaryDirectory() as where:
@@ -301,8 +310,8 @@ def kinds(exe, root):
         subprocess.run(run, cwd=where, check=True, stdout=subprocess.DEVNULL)
         part = folder('out.tsv.part-1-of-1', os.path.join(where, 'out.tsv.part-1-of-1'))
     add('merge', part, None, 'merge', '{}/out.tsv')
-    add('resume', {**part, 'in.fa': proteins}, part, 'esm2', 'in.fa', '--weights', esm2, '-o', 'out.tsv',
-        '--shard', '1/1', '--resume')
+    add('resume', {**part, 'in.fa': proteins}, part, 'esm2', 'in.fa', '--weights', esm2, '-o',
+        'out.tsv', '--shard', '1/1', '--resume')
     return all_of
 
 
@@ -315,7 +324,7 @@ def limits():
 
 
 def judge(kind, names, where, status, said):
-    """What is wrong with the end of a run; None."""
+    """Says what is wrong with the end of a run; None when nothing is."""
     if status < 0:
         return 'ended by signal %d' % -status
     if re.search('runtime error|Sanitizer', said):

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""option_products.py BIOINFER SOURCE_ROOT - options with each other: results of the plainest run, or a refusal.
+"""option_products.py BIOINFER SOURCE_ROOT - options with each other: results of the plainest run,
+or a refusal.
 
-Standard library only. Of each kind of work every two values of two options meet in some run (of embeddings
-also every three of --include, --layers and --format), chosen by a seeded greedy search. A run either gives what the
-plainest run gives that has the arrays, or is refused with status 64, words, and no file; nothing else is right.
-BIOINFER_SANITIZED=1 takes a seeded sample; BIOINFER_PRODUCT_SEED=N another choice of rows.
+Standard library only. Of each kind of work every two values of two options meet in some run (of
+embeddings also every three of --include, --layers and --format), chosen by a seeded greedy search.
+A run either gives what the plainest run gives that has the arrays, or is refused with status 64,
+words, and no file; nothing else is right. BIOINFER_SANITIZED=1 takes a seeded sample;
+BIOINFER_PRODUCT_SEED=N another choice of rows.
 """
 import ast
 import base64
@@ -36,11 +38,13 @@ def pairs_of(row):
 
 
 def rows_of(factors, triple=()):
-    """Rows (name -> value) in which every pair of values meets, and every triple of the three named factors."""
+    """Rows (name -> value) in which every pair of values meets, and every triple of the three named
+    factors."""
     rng = random.Random(SEED)
     left = {((a, x), (b, y)) for a, b in itertools.combinations(sorted(factors), 2)
             for x in factors[a] for y in factors[b]}
-    fixed = [dict(zip(triple, values)) for values in itertools.product(*(factors[t] for t in triple))] if triple else []
+    fixed = [dict(zip(triple, values))
+             for values in itertools.product(*(factors[t] for t in triple))] if triple else []
     rng.shuffle(fixed)
     rows = []
     while fixed or left:
@@ -49,7 +53,7 @@ def rows_of(factors, triple=()):
                   key=lambda r: len(pairs_of(r) & left))
         left -= pairs_of(row)
         rows.append(row)
-    plain = {f: values[0] for f, values in factors.items()}  # and each value alone
+    plain = {f: values[0] for f, values in factors.items()}  # each value also comes alone
     rows += [{**plain, f: value} for f, values in factors.items() for value in values[1:]]
     rng.shuffle(rows)
     return rows[:SAMPLE]
@@ -60,7 +64,8 @@ def rows_of(factors, triple=()):
 def run(folder, args):
     env = {k: v for k, v in os.environ.items() if k not in ("HF_HUB_CACHE", "OMP_NUM_THREADS")}
     env["HF_HOME"] = os.path.join(folder, "no-cache")
-    p = subprocess.run([EXE, *args], cwd=folder, env=env, capture_output=True, timeout=300, check=False)
+    p = subprocess.run([EXE, *args], cwd=folder, env=env, capture_output=True, timeout=300,
+                       check=False)
     return p.returncode, p.stdout, p.stderr.decode(errors="replace")
 
 
@@ -80,7 +85,7 @@ def tell(args, what):
 
 def accepted(folder, args, fine=(0,)):
     """True: the run ended well. False: it was refused as it should be, or the fault is told."""
-    before = leftovers(folder)  # of the other shard
+    before = leftovers(folder)  # the other shard may have some
     code, out, words = run(folder, args)
     strict = code == 65 and "--strict" in args  # a record that has no result ends the run
     if "Sanitizer" in words or "runtime error" in words:
@@ -131,7 +136,8 @@ def read_keyed(path, fmt):
 
 
 def find(folder, row, kinds, layers, wanted):
-    """What a run wrote: (id, kind, layer) -> bytes of float32. wanted: keys, and what each is to be."""
+    """Reads what a run wrote: (id, kind, layer) -> bytes of float32. wanted: keys, and what each
+    is to be."""
     fmt, path = row["format"], os.path.join(folder, "out." + row["format"])
     many_kinds, many_layers = len(kinds) > 1, len(layers) > 1
     if fmt in ("npz", "safetensors"):
@@ -156,7 +162,8 @@ def find(folder, row, kinds, layers, wanted):
                 for a in line.get("arrays", []):
                     data = a["data"]
                     raw = base64.b64decode(data) if isinstance(data, str) else floats(data)
-                    out[line["id"], a["kind"], a.get("layer") if a["kind"] in LAYERED else None] = raw
+                    out[line["id"], a["kind"],
+                        a.get("layer") if a["kind"] in LAYERED else None] = raw
         return out
     if fmt == "tsv":
         out = {}
@@ -165,11 +172,13 @@ def find(folder, row, kinds, layers, wanted):
                 if r["status"] != "ok":
                     continue
                 key = (r["id"], r.get("kind", kinds[0]), int(r.get("layer", layers[0])))
-                out[key] = floats([float(v) for k, v in r.items() if k[0] == "d" and k[1:].isdigit()])
+                out[key] = floats([float(v) for k, v in r.items() if k[0] == "d" and
+                                   k[1:].isdigit()])
         return out
     # h5 and esm-pt: contiguous values, found as they are
     raw = b""
-    for name in [path] if os.path.isfile(path) else [os.path.join(path, n) for n in sorted(os.listdir(path))]:
+    for name in [path] if os.path.isfile(path) else [os.path.join(path, n)
+                                                     for n in sorted(os.listdir(path))]:
         if fmt == "esm-pt":
             with zipfile.ZipFile(name) as z:
                 raw += b"".join(z.read(n) for n in z.namelist())
@@ -183,7 +192,8 @@ LAYERED = ("mean", "per-residue", "bos")
 FAMILIES = {"esm2": "hf-d16", "esmc": "split", "protbert": "pretraining", "prott5": "full"}
 EMBED = {
     "family": list(FAMILIES),
-    "include": ["mean", "per-residue", "bos", "logits", "contacts", "attentions", "mean,per-residue", "mean,bos"],
+    "include": ["mean", "per-residue", "bos", "logits", "contacts", "attentions",
+                "mean,per-residue", "mean,bos"],
     "layers": ["", "0", "-1", "1", "0,-1"],
     "format": ["npz", "npy", "safetensors", "h5", "jsonl", "tsv", "esm-pt"],
     "precision": ["", "fp32"],
@@ -191,7 +201,8 @@ EMBED = {
     "shard": ["", "", "2"],
     "workers": ["", "", "1"],
     "dedup": ["", "off"],
-    "more": ["", "--threads=3", "--batch-tokens=8", "--no-rule=all", "--json-floats", "--max-length=9"],
+    "more": ["", "--threads=3", "--batch-tokens=8", "--no-rule=all", "--json-floats",
+             "--max-length=9"],
 }
 
 
@@ -200,7 +211,8 @@ def references(folder):
     out = {}
     for family, name in FAMILIES.items():
         weights = os.path.join(GOLDEN, family, name)
-        base = ("embed", "in.fasta", "--weights", weights, "--device", "cpu", "--quiet", "-o", "out.npz", "--include")
+        base = ("embed", "in.fasta", "--weights", weights, "--device", "cpu", "--quiet", "-o",
+                "out.npz", "--include")
         all_of, last = {}, None
         for kind in ("mean", "per-residue", "bos", "logits", "contacts", "attentions"):
             code, _, words = run(folder, (*base, kind, "--layers", "0,1,-1"))
@@ -226,13 +238,16 @@ def close(a, b):
 def embeddings(folder):
     known = references(folder)
     done["embed"] = set()
-    wanted["embed"] = {(k, v) for k, values in EMBED.items() for v in values if v != "h5"}  # may be left out of a build
+    # may be left out of a build
+    wanted["embed"] = {(k, v) for k, values in EMBED.items() for v in values if v != "h5"}
     for row in rows_of(EMBED, ("include", "layers", "format")):
         family, kinds = row["family"], row["include"].split(",")
         all_of, last = known[family]
-        layers = [last if n < 0 else n for n in (int(x) for x in (row["layers"] or "-1").split(","))]
-        args = ["embed", "in.fasta", "--weights", os.path.join(GOLDEN, family, FAMILIES[family]), "--device", "cpu",
-                "--include", row["include"], "--format", row["format"], "-o", "out." + row["format"], "--quiet"]
+        layers = [last if n < 0 else n
+                  for n in (int(x) for x in (row["layers"] or "-1").split(","))]
+        args = ["embed", "in.fasta", "--weights", os.path.join(GOLDEN, family, FAMILIES[family]),
+                "--device", "cpu", "--include", row["include"], "--format", row["format"], "-o",
+                "out." + row["format"], "--quiet"]
         args += [f"--{k}={row[k]}" for k in ("layers", "precision", "workers", "dedup") if row[k]]
         args += ["--resume" + row["resume"]] if row["resume"] else []
         args += [row["more"]] if row["more"] else []
@@ -283,7 +298,8 @@ def flags(row, names):
 
 
 def compare(folder, what, head, meaning, neutral, tail=(), refused=()):
-    """Rows of both; the bytes of a run are those of the run without the options that mean nothing."""
+    """Rows of both; the bytes of a run are those of the run without the options that mean
+    nothing."""
     plain = {}
     done[what] = set()
     wanted[what] = {(k, v) for k, values in meaning.items() for v in values if v not in refused}
@@ -298,7 +314,8 @@ def compare(folder, what, head, meaning, neutral, tail=(), refused=()):
         more = [*args, *flags(row, neutral), *tail, "--quiet"]
         ok, out = accepted(folder, more, (0, 1))
         if ok != plain[key][0]:
-            tell(more, "is done, and refused without the neutral options" if ok else "is refused with a neutral option")
+            tell(more, "is done, and refused without the neutral options"
+                 if ok else "is refused with a neutral option")
         elif ok and (out, contents(folder)) != plain[key][1:]:
             tell(more, f"differs from the run without {flags(row, neutral)}")
         if ok:
@@ -309,7 +326,8 @@ def contents(folder):
     out = {}
     for name in leftovers(folder):
         path = os.path.join(folder, name)
-        for at in [path] if os.path.isfile(path) else [os.path.join(path, n) for n in sorted(os.listdir(path))]:
+        for at in [path] if os.path.isfile(path) else [os.path.join(path, n)
+                                                       for n in sorted(os.listdir(path))]:
             with open(at, "rb") as f:
                 out[os.path.relpath(at, folder)] = f.read()
     return out
@@ -319,7 +337,8 @@ THREADS = ["", "--threads=1", "--threads=3"]
 
 
 def scores(folder):
-    compare(folder, "score", ["score", "one.fasta", "--weights", os.path.join(GOLDEN, "esm2", "hf-d16"), "--device=cpu"],
+    compare(folder, "score", ["score", "one.fasta", "--weights",
+                              os.path.join(GOLDEN, "esm2", "hf-d16"), "--device=cpu"],
             {"method": ["", "--method=pppl", "--method=wt-marginals", "--method=masked-marginals"],
              "mutations": ["", "--mutations=m.csv", "--mutations=m.csv --mutation-col=mutant"],
              "offset": ["", "--offset=1", "--offset-idx=3"], "strict": ["", "--strict"],
@@ -332,12 +351,14 @@ def scores(folder):
 
 def designs(folder):
     compare(folder, "design", ["proteinmpnn", "two.pdb", "--device=cpu", "--seed=5"],
-            {"do": ["", "--score-only", "--conditional", "--conditional-backbone", "--unconditional"],
+            {"do": ["", "--score-only", "--conditional", "--conditional-backbone",
+                    "--unconditional"],
              "include": ["", "--include=logprobs", "--include=mean"],
              "format": ["-o out.fa", "-o out.npz", "-o out.tsv", "-o out.jsonl", "-o out.h5"],
              "n": ["", "--num-seq=3"], "temperature": ["", "--temperature=0.1,0.5"],
              "chains": ["", "--chains=A"], "rng": ["", "--rng=torch", "--rng=torch-mkl"],
-             "omit": ["", "--omit-aa=CX"], "tied": ["", "--tied=homooligomer"], "noise": ["", "--backbone-noise=0.1"]},
+             "omit": ["", "--omit-aa=CX"], "tied": ["", "--tied=homooligomer"],
+             "noise": ["", "--backbone-noise=0.1"]},
             {"threads": THREADS, "batch": ["", "--batch=1"], "check": ["", "--check-weights"]})
 
 
@@ -345,11 +366,14 @@ def alignments(folder):
     compare(folder, "align", ["align"],
             {"format": ["", "--format=tsv", "--format=paf", "--format=sam", "--format=needle",
                         "--format=fasta"],
-             "pairs": ["in.fasta other.fasta", "in.fasta --all-vs-all", "one.fasta other.fasta --one-vs-all"], "score": ["", "--score-only"],
+             "pairs": ["in.fasta other.fasta", "in.fasta --all-vs-all",
+                       "one.fasta other.fasta --one-vs-all"], "score": ["", "--score-only"],
              "mode": ["", "--mode=ends-free"], "ties": ["", "--ties=emboss", "--ties=wfa"],
-             "cigar": ["", "--cigar=plain"], "matrix": ["", "--matrix=BLOSUM45", "--match=2 --mismatch=-3"],
+             "cigar": ["", "--cigar=plain"],
+             "matrix": ["", "--matrix=BLOSUM45", "--match=2 --mismatch=-3"],
              "gaps": ["", "--gap-open=5", "--gap-extend=2", "--gap-convention=w"]},
-            {"threads": THREADS, "memory": ["", "--memory-limit=1"], "mask": ["", "--cpu-mask=generic"],
+            {"threads": THREADS, "memory": ["", "--memory-limit=1"],
+             "mask": ["", "--cpu-mask=generic"],
              "progress": ["", "--progress=on"]}, ("-o", "out.txt"), refused=("",))
 
 
@@ -359,14 +383,15 @@ def tracks(folder):
     some = {"rc": ["", "--rc"], "shifts": ["", "--shifts=0,1"], "tracks": ["", "--tracks=1"],
             "precision": ["", "--precision=fp32"]}
     compare(folder, "tracks of windows", [*head, "window.fa"],
-            {"format": ["-o out.npz", "-o out.h5", "-o out.safetensors", "-o out.jsonl", "-o out.tsv"], **some},
-            neutral, refused=("-o out.h5", "-o out.tsv"))
+            {"format": ["-o out.npz", "-o out.h5", "-o out.safetensors", "-o out.jsonl",
+                        "-o out.tsv"], **some}, neutral, refused=("-o out.h5", "-o out.tsv"))
     compare(folder, "tracks of intervals", [*head, "g.bed", "--genome", "genome.fa"],
-            {"format": ["-o out.npz", "-o out.jsonl", "--format=bedgraph -o out", "--format=bigwig -o out"],
-             "ism": ["", "--ism"], **some}, neutral)
+            {"format": ["-o out.npz", "-o out.jsonl", "--format=bedgraph -o out",
+                        "--format=bigwig -o out"], "ism": ["", "--ism"], **some}, neutral)
     compare(folder, "tracks of variants", [*head, "v.vcf", "--genome", "genome.fa"],
-            {"format": ["-o out.tsv", "-o out.npz", "-o out.jsonl"], "stats": ["", "--stats=SAD", "--stats=SAD,SAR"],
-             "cluster": ["", "--cluster=1"], **some}, neutral)
+            {"format": ["-o out.tsv", "-o out.npz", "-o out.jsonl"],
+             "stats": ["", "--stats=SAD", "--stats=SAD,SAR"], "cluster": ["", "--cluster=1"],
+             **some}, neutral)
 
 
 def prepare(folder):
@@ -384,11 +409,12 @@ def prepare(folder):
     write("genome.fa.fai", "chr1\t9000\t6\t9000\t9001\n")
     write("g.bed", "chr1\t4000\t4128\tone\n")
     write("v.vcf", "##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n"
-                   f"chr1\t4200\tv1\t{genome[4199]}\tG\t.\t.\t.\nchr1\t4300\tv2\t{genome[4299]}\tT\t.\t.\t.\n"
-                   "chr1\t4300\tbad\tN\tT\t.\t.\t.\n")
+          f"chr1\t4200\tv1\t{genome[4199]}\tG\t.\t.\t.\n"
+          f"chr1\t4300\tv2\t{genome[4299]}\tT\t.\t.\t.\n" "chr1\t4300\tbad\tN\tT\t.\t.\t.\n")
     with open(os.path.join(GOLDEN, "proteinmpnn", "5L33.pdb"), encoding="ascii") as f:
         rows = [line for line in f if line.startswith("ATOM") and int(line[22:26]) <= 14]
-    shifted = [line[:21] + "B" + line[22:30] + f"{float(line[30:38]) + 40:8.3f}" + line[38:] for line in rows]
+    shifted = [line[:21] + "B" + line[22:30] + f"{float(line[30:38]) + 40:8.3f}" + line[38:]
+               for line in rows]
     write("two.pdb", "".join(rows) + "TER\n" + "".join(shifted) + "END\n")
 
 

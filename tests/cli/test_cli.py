@@ -13,21 +13,18 @@ import io
 import json
 import math
 import os
-import pty
 import re
-import resource
 import shutil
-import signal
 import struct
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 import zipfile
 
 EXE = ROOT = TINY = ""
-FASTA = {"one": "MKTAYIAKQRQISFVKSHFSRQ", "two": "ENFVGGCTPGYQRTADGRCKPTF", "three": "MDILALGWVSMLALF"}
+FASTA = {"one": "MKTAYIAKQRQISFVKSHFSRQ", "two": "ENFVGGCTPGYQRTADGRCKPTF",
+         "three": "MDILALGWVSMLALF"}
 WIDTH, VOCAB, LAYERS = 320, 33, 6
 SANITIZED = os.environ.get("BIOINFER_SANITIZED") == "1"  # several times slower
 
@@ -179,12 +176,14 @@ class Commands(Case):
                 self.assertTrue(all(0 <= x <= 1 for x in data))
 
     def test_layers(self):
-        self.run_tiny("esm2", "in.fasta", "--layers", "0,3,-1", "--include", "mean", "-o", "out.npz")
+        self.run_tiny("esm2", "in.fasta", "--layers", "0,3,-1", "--include", "mean", "-o",
+                      "out.npz")
         out = read_npz(self.path("out.npz"))
         self.assertEqual(set(out), {f"{k}/layer_{n}/mean" for k in FASTA for n in (0, 3, LAYERS)})
 
     def test_layer_twice(self):
-        self.run_tiny("esm2", "in.fasta", "--layers", "0,6,-1", "--include", "mean", "-o", "out.npz")
+        self.run_tiny("esm2", "in.fasta", "--layers", "0,6,-1", "--include", "mean", "-o",
+                      "out.npz")
         out = read_npz(self.path("out.npz"))
         self.assertEqual(set(out), {f"{k}/layer_{n}/mean" for k in FASTA for n in (0, 6)})
 
@@ -206,7 +205,8 @@ class Commands(Case):
         for key in FASTA:
             self.assertIn(key.encode(), raw)
         self.assertEqual(self.files(), ["in.fasta", "out.h5", "out.h5.manifest.tsv"])
-        script = "import h5py, sys; f = h5py.File(sys.argv[1]); print(*(f'{k}:{f[k].shape}' for k in f))"
+        script = ("import h5py, sys; f = h5py.File(sys.argv[1]); print(*(f'{k}:{f[k].shape}' for k "
+                  "in f))")
         for python in (sys.executable, "/usr/bin/python3"):  # where h5py is installed
             p = subprocess.run([python, "-c", script, self.path("out.h5")], capture_output=True)
             if p.returncode == 0:
@@ -312,7 +312,8 @@ class Commands(Case):
             p = self.run_tiny(*command, "dna.fasta", *more, "-o", "x.npz" if not more else "x.tsv")
             self.assertEqual(p.words.count("as of nucleotides"), 1, p.words)
             self.assertIn("warning: dna.fasta, dna: all letters", p.words)
-            p = self.run_tiny(*command, "protein.fasta", *more, "-o", "y.npz" if not more else "y.tsv")
+            p = self.run_tiny(*command, "protein.fasta", *more, "-o",
+                              "y.npz" if not more else "y.tsv")
             self.assertNotIn("nucleotides", p.words)
 
     def test_devices(self):
@@ -336,13 +337,15 @@ class Commands(Case):
             text = self.run_raw("info", f"o.{name}").stdout.decode()
             for key, sequence in FASTA.items():
                 for kind, shape in (("mean", "320"), ("per-residue", f"{len(sequence)}, 320")):
-                    line = "  float32 [3, 320]\n" if name == "npy" else f"  {key}/{kind} float32 [{shape}]\n"
+                    line = ("  float32 [3, 320]\n" if name == "npy"
+                            else f"  {key}/{kind} float32 [{shape}]\n")
                     self.assertIn(line, text)
         self.write("empty.npz", b"PK\5\6" + bytes(18))
         self.assertIn(b"arrays: 0", self.run_raw("info", "empty.npz").stdout)
         with zipfile.ZipFile(self.path("small.npz"), "w", zipfile.ZIP_DEFLATED) as z:
             z.writestr("x.npy", open(self.path("o.npy"), "rb").read())
-        self.assertRegex(self.run_raw("info", "small.npz").stdout, rb"  x \(\d+ bytes, compressed\)")
+        self.assertRegex(self.run_raw("info", "small.npz").stdout,
+                         rb"  x \(\d+ bytes, compressed\)")
 
     def test_info_of_tables(self):
         self.write("b.fa", ">q\nMKTAYIAKQR\n>r\nMKTVY\n")
@@ -363,24 +366,36 @@ class Commands(Case):
 
     def test_info_by_content(self):
         golden = os.path.join(ROOT, "tests", "golden", "proteinmpnn")
-        vcf = "##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\nchr1\t5\t.\tA\tC,<DEL>\t.\t.\t.\n"
+        vcf = ("##fileformat=VCFv4.2\n"
+               "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\nchr1\t5\t.\tA\tC,<DEL>\t.\t.\t.\n")
         for name, content, part in (
-                ("a.vcf", vcf, "VCF\n  alternatives  2\n  unusable      1"), ("a.vcf.gz", gzip.compress(vcf.encode()), "VCF"),
-                ("a.bed", "chr1\t5\t9\nchr1\t9\t5\n", "BED or bedGraph\n  intervals  2\n  unusable   1"),
-                ("b.bed", "# text\nchr1\t5\t9\tx\t0\t+\n", "BED"), ("a.cif", "# text\ndata_X\n_entry.id X\n", "mmCIF, a structure"),
-                ("a.fa.gz", gzip.compress(b">a\nMKT\n"), "FASTA"), ("b.fa", b"\xef\xbb\xbf\n>a\nMKT\n", "FASTA"),
+                ("a.vcf", vcf, "VCF\n  alternatives  2\n  unusable      1"),
+                ("a.vcf.gz", gzip.compress(vcf.encode()), "VCF"),
+                ("a.bed", "chr1\t5\t9\nchr1\t9\t5\n", "BED or bedGraph\n"
+                                                      "  intervals  2\n  unusable   1"),
+                ("b.bed", "# text\nchr1\t5\t9\tx\t0\t+\n", "BED"),
+                ("a.cif", "# text\ndata_X\n_entry.id X\n", "mmCIF, a structure"),
+                ("a.fa.gz", gzip.compress(b">a\nMKT\n"), "FASTA"),
+                ("b.fa", b"\xef\xbb\xbf\n>a\nMKT\n", "FASTA"),
                 ("a", open(os.path.join(golden, "5L33.pdb")).read(), "PDB, a structure")):
             self.write(name, content)
             self.assertIn(part, self.run_raw("info", name).stdout.decode(), name)
         npy = b"\x93NUMPY\1\0"
         for name, content, part in (
-                ("a.fq", "@r\nACGT\n+\nIIII\n", "this is FASTQ"), ("a.sam", "@HD\tVN:1.6\n", "this is SAM"),
-                ("a.bam", gzip.compress(b"BAM\1\0\0\0\0"), "this is BAM"), ("a.gff", "##gff-version 3\n", "this is GFF"),
-                ("a.bw", b"\x26\xfc\x8f\x88" + bytes(60), "this is bigWig"), ("a.json", '{"a": 1}', "JSON"),
+                ("a.fq", "@r\nACGT\n+\nIIII\n", "this is FASTQ"),
+                ("a.sam", "@HD\tVN:1.6\n", "this is SAM"),
+                ("a.bam", gzip.compress(b"BAM\1\0\0\0\0"), "this is BAM"),
+                ("a.gff", "##gff-version 3\n", "this is GFF"),
+                ("a.bw", b"\x26\xfc\x8f\x88" + bytes(60), "this is bigWig"),
+                ("a.json", '{"a": 1}', "JSON"),
                 ("a.h5", b"\x89HDF\r\n\x1a\n" + bytes(600), "HDF5"), ("1.npy", npy, "NumPy array"),
-                ("2.npy", npy + b"\xff\xff{}", "header is longer"), ("3.npy", npy + b"\2\0{}", "without descr and shape"),
-                ("4.npy", npy + b"\x26\0{'descr': '<f4', 'shape': (99999999999", "without descr and shape"),
-                ("5.npy", npy + b"\x37\0" + b"{'descr': '<f4', 'shape': (99999999999999999999999,), }", "without descr and shape")):
+                ("2.npy", npy + b"\xff\xff{}", "header is longer"),
+                ("3.npy", npy + b"\2\0{}", "without descr and shape"),
+                ("4.npy", npy + b"\x26\0{'descr': '<f4', 'shape': (99999999999",
+                 "without descr and shape"),
+                ("5.npy",
+                 npy + b"\x37\0" + b"{'descr': '<f4', 'shape': (99999999999999999999999,), }",
+                 "without descr and shape")):
             self.write(name, content)
             p = self.check_fails(("info", name), 65)
             self.assertRegex(p.words, f"{name}: .*({part}|libhdf5)")
@@ -474,7 +489,8 @@ class Heads(Case):
         folder = os.path.join(ROOT, "tests", "golden", command)
         return self.run_raw(command, os.path.join(folder, "sequences.fasta"), "--weights",
                             os.path.join(folder, self.MODELS[family]),
-                            *(["--raw-residues"] if family == "esmc" else []),  # <mask> is one of its tokens
+                            # ESM C has a token <mask>
+                            *(["--raw-residues"] if family == "esmc" else []),
                             "--head", self.head(f"{family}-{name}.safetensors"), *args, **more)
 
     def test_values_and_labels(self):
@@ -487,7 +503,8 @@ class Heads(Case):
                 rows = self.run_head(family, name, "--format", "tsv").stdout.decode().splitlines()
                 self.assertEqual(rows[0], "id\tlength\tstatus\tmessage\tlabels")
                 found = {r.split("\t")[0]: r.split("\t")[4] for r in rows[1:]}
-                lines = self.run_head(family, name, "--format", "jsonl").stdout.decode().splitlines()
+                lines = self.run_head(family, name, "--format",
+                                      "jsonl").stdout.decode().splitlines()
                 self.assertEqual({j["id"]: j["labels"] for j in map(json.loads, lines)}, found)
                 self.assertEqual(set(out), set(found))
                 for key, (shape, data) in out.items():
@@ -507,8 +524,10 @@ class Heads(Case):
         for name, text in ((self.head("prott5-3di.safetensors"), "width 32"),
                            (os.path.join(weights, "model.safetensors"), "no entry bioinfer.head"),
                            ("nothing.safetensors", "nothing.safetensors")):
-            self.check_fails(("esmc", "in.fasta", "--weights", weights, "--head", name, "-o", "x.npz"), 78, text)
-        self.check_fails(("esmc", "in.fasta", "--weights", weights, "--include", "head", "-o", "x.npz"), 64, "head")
+            self.check_fails(("esmc", "in.fasta", "--weights", weights, "--head", name, "-o",
+                              "x.npz"), 78, text)
+        self.check_fails(("esmc", "in.fasta", "--weights", weights, "--include", "head", "-o",
+                          "x.npz"), 64, "head")
 
 
 class Families(Case):
@@ -518,7 +537,8 @@ class Families(Case):
         return os.path.join(ROOT, "tests", "golden", family, name)
 
     def test_found_and_named(self):
-        models = {"esmc": ("split", 128), "protbert": ("pretraining", 64), "prott5": ("full", 32), "esm2": ("hf-d16", 48)}
+        models = {"esmc": ("split", 128), "protbert": ("pretraining", 64), "prott5": ("full", 32),
+                  "esm2": ("hf-d16", 48)}
         for family, (name, width) in models.items():
             folder = self.folder(family, name)
             self.run_raw("embed", "in.fasta", "--weights", folder, "-o", "found.npz")
@@ -527,20 +547,23 @@ class Families(Case):
             self.assertEqual(found, read_npz(self.path("named.npz")))
             self.assertEqual({shape for shape, _ in found.values()}, {(width,)})
             other = "esmc" if family == "esm2" else "esm2"
-            self.check_fails((other, "in.fasta", "--weights", folder, "-o", "x.npz"), 78, f"these are no {other} weights")
+            self.check_fails((other, "in.fasta", "--weights", folder, "-o", "x.npz"), 78,
+                             f"these are no {other} weights")
 
     def test_input_embeddings_alone(self):
-        """A graph without attention has no use for where sequences begin; cutting results out has."""
+        """A graph without attention has no use for where sequences begin; cutting results out
+        has."""
         models = {"esmc": "split", "protbert": "pretraining", "prott5": "full", "esm2": "hf-d16"}
         for family, name in models.items():
-            run = (family, "in.fasta", "--weights", self.folder(family, name), "--include", "per-residue",
-                   "-o", "x.npz", "--layers")
+            run = (family, "in.fasta", "--weights", self.folder(family, name), "--include",
+                   "per-residue", "-o", "x.npz", "--layers")
             self.run_raw(*run, "0,-1")
             both = read_npz(self.path("x.npz"))
             for more in (), ("--no-rule=all",), ("--batch-tokens", "30"):
                 self.run_raw(*run, "0", *more)
                 alone = read_npz(self.path("x.npz"))
-                self.assertEqual(alone, {k: both[f"{k}/layer_0/per-residue"] for k in FASTA}, (family, more))
+                self.assertEqual(alone, {k: both[f"{k}/layer_0/per-residue"] for k in FASTA},
+                                 (family, more))
 
     def test_default_name(self):
         self.run_raw("embed", "in.fasta", "--weights", self.folder("prott5", "full"))
@@ -551,7 +574,8 @@ class Families(Case):
         self.write("in.fasta", ">rare\nMUZOBK\n>plain\nMXXXXK\n")
         for family, name in ("protbert", "trunk"), ("prott5", "gated"):
             weights = ("--weights", self.folder(family, name))
-            self.assertIn("read as X", self.run_raw(family, "in.fasta", *weights, "-o", "x.npz").words)
+            self.assertIn("read as X",
+                          self.run_raw(family, "in.fasta", *weights, "-o", "x.npz").words)
             out = read_npz(self.path("x.npz"))
             self.assertEqual(out["rare"], out["plain"])
             self.run_raw(family, "in.fasta", *weights, "--raw-residues", "-o", "x.npz")
@@ -560,12 +584,14 @@ class Families(Case):
 
     def test_places_end(self):
         self.write("in.fasta", f">fits\n{'M' * 94}\n>long\n{'M' * 95}\n")
-        p = self.run_raw("protbert", "in.fasta", "--weights", self.folder("protbert", "trunk"), "-o", "x.npz", code=1)
+        p = self.run_raw("protbert", "in.fasta", "--weights", self.folder("protbert", "trunk"),
+                         "-o", "x.npz", code=1)
         self.assertIn("the model has places for 94", p.words)
         self.assertEqual(list(read_npz(self.path("x.npz"))), ["fits"])
 
     def test_prostt5(self):
-        """A token in front that says the language: residues, or 3Di states in lower case when read raw."""
+        """A token in front that says the language: residues, or 3Di states in lower case when read
+        raw."""
         shutil.copytree(self.folder("prott5", "prostt5"), self.path("w"))
         self.write("in.fasta", ">rare\nMUZOBK\n>plain\nMXXXXK\n>small\nmxxxxk\n")
         run = ("embed", "in.fasta", "--weights", "w", "-o", "x.npz")
@@ -581,14 +607,17 @@ class Families(Case):
         os.rename(self.path("w/added_tokens.json"), self.path("added"))
         self.check_fails(run, 78, "names <AA2fold>")
         added = json.load(open(self.path("added")))
-        for change, text in (({"<AA2fold>": 5}, "id 5 is '"), ({"<AA2fold>": "x"}, "is not a token and its id"),
-                             ({"<AA2fold>": 1 << 40}, "pieces"), ({"<AA2fold>": 151}, "152 pieces")):
+        for change, text in (({"<AA2fold>": 5}, "id 5 is '"),
+                             ({"<AA2fold>": "x"}, "is not a token and its id"),
+                             ({"<AA2fold>": 1 << 40}, "pieces"),
+                             ({"<AA2fold>": 151}, "152 pieces")):
             self.write("w/added_tokens.json", json.dumps({**added, **change}))
             self.check_fails(run, 78, text)
         os.remove(self.path("w/added_tokens.json"))
         decoder = {str(i): {"content": t, "special": False} for t, i in added.items()}
         self.write("w/tokenizer_config.json", json.dumps({"added_tokens_decoder": decoder}))
-        self.run_raw(*run, "--include", "per-residue", "--raw-residues")  # as later releases have it
+        # as later releases have it
+        self.run_raw(*run, "--include", "per-residue", "--raw-residues")
         self.assertEqual(read_npz(self.path("x.npz")), out)
         for bad in ({"14x": {"content": "a"}}, {"148": {}}, []):
             self.write("w/tokenizer_config.json", json.dumps({"added_tokens_decoder": bad}))
@@ -597,9 +626,11 @@ class Families(Case):
     def test_missing_vocabulary(self):
         shutil.copytree(self.folder("prott5", "full"), self.path("w"))
         os.remove(self.path("w/spiece.model"))
-        self.check_fails(("embed", "in.fasta", "--weights", "w", "-o", "x.npz"), 78, "neither spiece.model nor")
+        self.check_fails(("embed", "in.fasta", "--weights", "w", "-o", "x.npz"), 78,
+                         "neither spiece.model nor")
         self.write("w/spiece.model", b"\x0a\x05")
-        self.check_fails(("embed", "in.fasta", "--weights", "w", "-o", "x.npz"), 78, "not a SentencePiece model")
+        self.check_fails(("embed", "in.fasta", "--weights", "w", "-o", "x.npz"), 78,
+                         "not a SentencePiece model")
 
 
 # ---- scores ----
@@ -627,11 +658,13 @@ class Scores(Case):
         for method in ("masked-marginals", "wt-marginals"):
             scan = self.scan(method)
             self.write("m.csv", "mutant,dms\nM1A,0.5\nK2R:T3S,-1\nQ22A,\n")
-            p = self.run_tiny("score", "esm2", "wt.fasta", "--mutations", "m.csv", "--method", method)
+            p = self.run_tiny("score", "esm2", "wt.fasta", "--mutations", "m.csv", "--method",
+                              method)
             rows = self.table(p.stdout)
             self.assertEqual(rows[0][:2], ["mutant", "dms"])
             self.assertIn("tiny", rows[0][2])
-            self.assertEqual([r[:2] for r in rows[1:]], [["M1A", "0.5"], ["K2R:T3S", "-1"], ["Q22A", ""]])
+            self.assertEqual([r[:2] for r in rows[1:]],
+                             [["M1A", "0.5"], ["K2R:T3S", "-1"], ["Q22A", ""]])
             want = [scan["M1A"], scan["K2R"] + scan["T3S"], scan["Q22A"]]
             for row, value in zip(rows[1:], want):
                 self.assertAlmostEqual(float(row[2]), value, delta=3e-6)
@@ -673,8 +706,10 @@ class Scores(Case):
         self.run_tiny("score", "esm2", "wt.fasta", "--mutations", "m.csv", "--offset", "101")
 
     def test_bad_rows(self):
-        bad = ["A1G", "M1", "1A", "M99A", "M1A:", "", "M1?", "MM1A", "M1A:K9R", "M99999999999999999999A"]
-        self.write("m.csv", "mutant,n\nM1A,0\n" + "".join(f"{m},{i}\n" for i, m in enumerate(bad)) + "K2R,1\n")
+        bad = ["A1G", "M1", "1A", "M99A", "M1A:", "", "M1?", "MM1A", "M1A:K9R",
+               "M99999999999999999999A"]
+        self.write("m.csv", "mutant,n\nM1A,0\n" + "".join(f"{m},{i}\n" for i, m in enumerate(bad)) +
+                   "K2R,1\n")
         p = self.run_tiny("score", "esm2", "wt.fasta", "--mutations", "m.csv", code=1)
         rows = self.table(p.stdout)
         self.assertEqual(len(rows), len(bad) + 3)
@@ -715,476 +750,6 @@ class Scores(Case):
         self.check_fails(("score", "esm2", "in.fasta", "--weights", TINY, "--mutations", "m.csv"),
                          65, "second record")
         self.check_fails(score + ("m.csv", "-o", "no/out.csv"), 73, "no/out.csv")
-
-
-# ---- what goes wrong, and how it is said ----
-
-class Failures(Case):
-    def test_usage(self):
-        for args, part in (
-                ((), "no model"), (("esm3", "in.fasta"), "did you mean 'esm2'"),
-                (("esm2",), "usage"), (("esm2", "in.fasta", "--formt", "npz"), "--format"),
-                (("esm2", "in.fasta", "--format", "xyz"), "npz"),
-                (("esm2", "in.fasta", "--include", "maen"), "mean"),
-                (("esm2", "in.fasta", "--layers", "x"), "--layers"),
-                (("esm2", "in.fasta", "--threads", "0"), "--threads"),
-                (("esm2", "in.fasta", "--batch-tokens"), "needs a value"),
-                (("esm2", "in.fasta", "--profile=yes"), "no value"),
-                (("esm2", "in.fasta", "--method", "pppl"), "does not belong"),
-                (("score", "esm2", "in.fasta", "--method", "best"), "pppl"),
-                (("score", "esm2", "in.fasta", "--method", "pppl", "--mutations", "x"), "FASTA"),
-                (("esm2", "-"), "-o"), (("esm2", "in.fasta", "-o", "-"), "tsv"),
-                (("esm2", "in.fasta", "-o", "in.fasta", "--format", "tsv"), "same file"),
-                (("info", "in.fasta", "in.fasta"), "too many"), (("-x",), "-x")):
-            self.check_fails(args, 64, part)
-
-    def test_what_an_unknown_word_meant(self):
-        for args, part in (
-                (("ESM2", "in.fasta"), "did you mean 'esm2'"), (("ESM-2", "in.fasta"), "did you mean 'esm2'"),
-                (("prot-t5", "in.fasta"), "did you mean 'prott5'"),
-                (("esm2_t33_650M_UR50D", "in.fasta"), "bioinfer esm2 INPUT --weights ORG/esm2_t33_650M_UR50D"),
-                (("facebook/esm2_t6_8M_UR50D", "x"), "bioinfer esm2 INPUT --weights facebook/esm2_t6_8M_UR50D"),
-                (("tiny", "in.fasta"), "--weights tiny"), (("esm2", "in.fasta", "--wieghts", "x"), "did you mean '--weights'"),
-                (("esm2", "in.fasta", "--weights", "tinny"), "nor tiny"),
-                (("esm2", "in.fasta", "--repr_layers", "6"), "--layers"),
-                (("esm2", "in.fasta", "--toks_per_batch", "6"), "--batch-tokens"),
-                (("esm2", "in.fasta", "--include", "per_tok"), "per-residue"),
-                (("esm2", "in.fasta", "--gpu"), "--device cuda:0"), (("esm2", "in.fasta", "--batch-size", "2"), "--batch-tokens"),
-                (("esm2", "in.fasta", "--half"), "--precision fp16"), (("esm2", "-t", "2", "in.fasta"), "--threads"),
-                (("esm2", "-i", "in.fasta"), "bioinfer MODEL INPUT"), (("esm2", "in.fasta", "--per-residue"), "--include per-residue"),
-                (("align", "in.fasta", "in.fasta", "-gapopen", "10"), "'-gapopen'; here it is --gap-open")):
-            self.check_fails(args, 78 if "tinny" in args else 64, part)
-        for args in (("serve",), ("foo", "in.fasta"), ("esm2", "in.fasta", "--include", "foo"), ("esm2", "in.fasta", "--lag", "x")):
-            self.assertNotIn("did you mean", self.run_raw(*args, code=64).words, args)
-
-    def test_formats_and_suffixes(self):
-        """One name, one format: none is taken silently for what the suffix does not say, or for another command's."""
-        self.write("both.h5", "older")
-        for args, part in (
-                (("esm2", "in.fasta", "-o", "both.h5", "--format", "npz"), "the name says h5, --format says npz"),
-                (("merge", "both.h5", "--format", "npz"), "the name says h5, --format says npz"),
-                (("esm2", "in.fasta", "-o", "x.bw"), "the name says 'bigwig', expected one of npz"),
-                (("esm2", "in.fasta", "-o", "folder.d/x"), "the suffix is '', expected one of npz"),
-                (("esm2", "in.fasta", "--format", "bigwig"), "'bigwig', expected one of npz"),
-                (("borzoi", "x.bed", "--genome", "g.fa", "-o", "x.bw"), "-o FOLDER --format bigwig"),
-                (("borzoi", "x.bed", "--genome", "g.fa", "-o", "x.bedgraph"), "-o FOLDER --format bedgraph"),
-                (("borzoi", "x.bed", "--genome", "g.fa", "-o", "x.vcf"), "jsonl, tsv, bedgraph, bigwig"),
-                (("proteinmpnn", "x.pdb", "--seed", "0"), "seeds begin at 1"),
-                (("proteinmpnn", "x.pdb", "--format", "esm-pt"), "'esm-pt', expected one of npz"),
-                (("proteinmpnn", "x.pdb", "-o", "x.h5", "--format", "fasta"), "the name says h5"),
-                (("score", "esm2", "in.fasta", "-o", "x.npz"), "the name says npz; scores are")):
-            p = self.check_fails(args, 64, part)
-            if args[0] != "esm2":
-                self.assertNotIn("esm-pt,", p.words)
-        self.assertEqual(open(self.path("both.h5")).read(), "older")
-        if "h5" not in self.run_raw("esm2", "x", "--format", "nothing", code=64).words:
-            self.skipTest("built without HDF5")
-        self.run_tiny("esm2", "in.fasta", "-o", "a.hdf5", "--format", "hdf5")
-        self.run_tiny("esm2", "in.fasta", "-o", "b.h5")
-        self.assertEqual(open(self.path("a.hdf5"), "rb").read(), open(self.path("b.h5"), "rb").read())
-        pdb = os.path.join(ROOT, "tests", "golden", "proteinmpnn", "5L33.pdb")
-        self.run_raw("proteinmpnn", pdb, "--score-only", "-o", "s.hdf5")
-        self.assertEqual(open(self.path("s.hdf5"), "rb").read(4), b"\x89HDF")
-        p = self.run_tiny("esm2", "in.fasta", "-o", "c.h5", "--h5-names", "prottrans")
-        self.assertNotIn("stored", p.words)
-
-    def test_wrong_options_of_the_model(self):
-        tiny = ("esm2", "in.fasta", "-o", "out.npz", "--weights", TINY)
-        self.check_fails(tiny + ("--layers", "7"), 64, "7")
-        self.check_fails(tiny + ("--layers", "-8"), 64, "-8")
-        self.check_fails(tiny + ("--no-rule", "no_such_rule"), 64, "no_such_rule")
-        self.check_fails(tiny + ("--precision", "int2"), 64, "int2")
-        self.check_fails(tiny + ("--cpu-mask", "mmx"), 64, "mmx")
-        self.check_fails(("esm2", "in.fasta", "-o", "out.xyz", "--weights", TINY), 64, "xyz")
-        for name in ("out.npy", "out.tsv"):
-            self.check_fails(("esm2", "in.fasta", "-o", name, "--weights", TINY, "--include",
-                              "contacts"), 64, "contacts")
-
-    def test_device(self):
-        self.check_fails(("esm2", "in.fasta", "--weights", TINY, "--device", "cuda:0"), 69, "cuda:0")
-        self.check_fails(("esm2", "in.fasta", "--weights", TINY, "--device", "abacus"), 69, "cpu")
-
-    def test_input_missing(self):
-        self.check_fails(("esm2", "none.fasta", "--weights", TINY), 66, "none.fasta")
-        self.check_fails(("esm2", "no/none.fasta", "--weights", TINY), 66, "no/none.fasta")
-        os.makedirs(self.path("none"))
-        self.check_fails(("esm2", "none", "--weights", TINY, "-o", "o.npz"), 65, "no .fasta")
-        self.check_fails(("info", "none.safetensors"), 66, "none.safetensors")
-
-    def test_input_malformed(self):
-        tiny = ("--weights", TINY, "-o", "out.npz")
-        full = gzip.compress(open(os.path.join(TINY, "heldout.fasta"), "rb").read())
-        for name, content in (("empty.fasta", b""), ("blank.fasta", b"\n \n\n"),
-                              ("headless.fasta", b"MKTAYIAK\n>a\nMKT\n"),
-                              ("truncated.fasta.gz", full[:len(full) // 2]),
-                              ("damaged.fasta.gz", full[:5000] + b"\0\1\2\3" + full[5004:]),
-                              ("trailing.fasta.gz", gzip.compress(b">a\nMKT\n") + b"garbage"),
-                              ("empty.gz", gzip.compress(b""))):
-            self.write(name, content)
-            self.check_fails(("esm2", name) + tiny, 65, name)
-
-    def test_bad_records_cost_themselves(self):
-        self.run_tiny("esm2", "in.fasta", "--include", "per-residue", "-o", "good.npz")
-        good = read_npz(self.path("good.npz"))
-        records = [f">{k}\n{v}\n" for k, v in FASTA.items()]
-        text = (records[0] + ">empty\n\n>digit\nMKT4A\n" + records[1] +
-                ">stop\nMK*TA\n>long\n" + "ACDEFGHIKL" * 30 + "\n" + records[2])
-        self.write("bad.fasta", text)
-        p = self.run_tiny("esm2", "bad.fasta", "--include", "per-residue", "-o", "out.npz",
-                          "--max-length", "100", code=1)
-        self.assertEqual(read_npz(self.path("out.npz")), good)
-        for part in ("empty", "digit", "stop", "long", "4 of 7 records", "too_long", "bad_residue"):
-            self.assertIn(part, p.words)
-        manifest = [r.split("\t") for r in open(self.path("out.npz.manifest.tsv")).read().splitlines()]
-        self.assertEqual([r[1] for r in manifest[1:]],
-                         ["one", "empty", "digit", "two", "stop", "long", "three"])
-        self.assertEqual([r[3] for r in manifest[1:]],
-                         ["ok", "empty", "bad_residue", "ok", "bad_residue", "too_long", "ok"])
-        for row in manifest[1:]:
-            self.assertEqual(row[3] == "ok", row[5] == "", row)
-        self.assertIn("out.npz.manifest.tsv", p.words)
-        p = self.run_tiny("esm2", "bad.fasta", "--format", "jsonl", "--max-length", "100", code=1)
-        rows = [json.loads(line) for line in p.stdout.splitlines()]
-        self.assertEqual([r["status"] for r in rows],
-                         ["ok", "empty", "bad_residue", "ok", "bad_residue", "too_long", "ok"])
-        self.check_fails(("esm2", "bad.fasta", "--weights", TINY, "--strict"), 65, "empty")
-        self.run_tiny("esm2", "in.fasta", "-o", "out.npz")
-        self.assertNotIn("no result", open(self.path("out.npz.manifest.tsv")).read())
-
-    def test_every_record_fails(self):
-        self.write("bad.fasta", ">a\n>b\n")
-        self.run_tiny("esm2", "bad.fasta", "-o", "out.npz", code=1)
-        self.assertEqual(read_npz(self.path("out.npz")), {})
-
-    def test_duplicate_ids(self):
-        self.write("dup.fasta", ">a\nMKTA\n>a\nMKTAY\n>a\nMKTAYI\n")
-        for name in ("out.npz", "out.safetensors"):
-            self.check_fails(("esm2", "dup.fasta", "--weights", TINY, "-o", name), 65, "a",
-                             "--dup-ids suffix")
-        self.run_tiny("esm2", "dup.fasta", "--include", "per-residue", "-o", "out.npz",
-                      "--dup-ids", "suffix")
-        out = read_npz(self.path("out.npz"))
-        self.assertEqual({k: v[0][0] for k, v in out.items()}, {"a": 4, "a_2": 5, "a_3": 6})
-        p = self.run_tiny("esm2", "dup.fasta", "--format", "tsv")
-        self.assertEqual(len(p.stdout.splitlines()), 4)
-
-    def test_half_precision(self):
-        """--dtype f16: the same numbers, rounded; refused where a format has none."""
-        self.run_tiny("esm2", "in.fasta", "-o", "single.npz")
-        self.run_tiny("esm2", "in.fasta", "-o", "half.npz", "--dtype", "f16")
-        self.assertIn(b"float16", self.run_raw("info", "half.npz").stdout)
-        with zipfile.ZipFile(self.path("half.npz")) as half:
-            for key, (_, numbers) in read_npz(self.path("single.npz")).items():
-                raw = half.read(key + ".npy")
-                self.assertIn(b"{'descr': '<f2', 'fortran_order': False, 'shape': (320,), }", raw)
-                self.assertEqual(raw[-2 * WIDTH:], struct.pack(f"<{WIDTH}e", *numbers))
-        self.check_fails(("esm2", "in.fasta", "--format", "tsv", "--dtype", "f16"), 64,
-                         "--dtype f16: tsv has no half precision")
-
-    def test_beyond_half_precision(self):
-        """A last norm whose scale is huge gives means beyond float16, which cost their records."""
-        header, data = split_safetensors(os.path.join(TINY, "model.safetensors"))
-        name = next(n for n in header if n.endswith("emb_layer_norm_after.weight"))
-        begin, end = header[name]["data_offsets"]
-        large = struct.pack("<e", 60000) * WIDTH
-        command = self.weights()
-        write_safetensors(os.path.join(self.path("weights"), "model.safetensors"), header,
-                          data[:begin] + large + data[end:])
-        self.run_raw(*command)
-        p = self.run_raw(*command, "--dtype", "f16", code=1)
-        self.assertRegex(p.words, "one: no result: out_of_range: mean: value .* is beyond 65504")
-        with open(self.path("out.npz.manifest.tsv")) as f:
-            self.assertEqual([row.split("\t")[3] for row in f][1:], ["out_of_range"] * 3)
-
-    def weights(self, **changes):
-        """A copy of the model's folder: name -> new bytes, None = leave out."""
-        folder = self.path("weights")
-        shutil.rmtree(folder, ignore_errors=True)
-        os.makedirs(folder)
-        for name in ("config.json", "vocab.txt", "model.safetensors"):
-            change = changes.get(name.split(".")[0], b"")
-            if change is None:
-                continue
-            if change:
-                self.write(f"weights/{name}", change)
-            else:
-                shutil.copy(os.path.join(TINY, name), os.path.join(folder, name))
-        return ("esm2", "in.fasta", "-o", "out.npz", "--weights", folder)
-
-    def test_weights_missing(self):
-        for where in ("nowhere/at-all.safetensors", "./none", "facebook/esm2_t6_8M_UR50D"):
-            self.check_fails(("esm2", "in.fasta", "--weights", where), 78, where)
-        p = self.check_fails(("esm2", "in.fasta"), 78)
-        self.assertIn("esm2", p.words)
-        os.mkdir(self.path("hollow"))
-        self.check_fails(("esm2", "in.fasta", "--weights", "hollow"), 78, "hollow")
-
-    def test_long_paths(self):
-        """A path that a message names stands there whole, or, where it is too long, with both its ends."""
-        where = "./" + "/".join(letter * 150 for letter in "abcde") + "/the-end.safetensors"
-        self.check_fails(("esm2", "in.fasta", "--weights", where), 78, where)
-        where = "./start/" + "/".join("é" * 100 for _ in range(15)) + "/the-end.safetensors"
-        p = self.check_fails(("esm2", "in.fasta", "--weights", where), 78, "./start/é", "/the-end.safetensors: ")
-        self.assertNotIn("\ufffd", p.words)  # no character is cut
-
-    def test_terminals_are_not_steered(self):
-        """Escapes, C1 controls and marks of direction in names reach neither stderr nor what info prints."""
-        bad = b"x\x1b[31m\xc2\x9b2J\x9b\x7f\r\xe2\x80\xae\xff"
-        name, shown = bad + "é".encode(), r"x\x1b[31m\xc2\x9b2J\x9b\x7f\x0d\xe2\x80\xae\xffé"
-        for args in ((b"esm2", b"none" + name), (b"esm2", b"in.fasta", b"--weights", b"./" + name),
-                     (b"esm2", b"in.fasta", b"--layers", name), (b"info", b"none" + name), (name, b"in.fasta"),
-                     (b"esm2", b"in.fasta", b"--" + name), (b"esm2", b"in.fasta", b"--format", name),
-                     (b"esm2", b"in.fasta", b"--device", name)):
-            p = subprocess.run([EXE.encode(), *args], cwd=self.dir, capture_output=True, env=self.env())
-            self.assertIn(shown, p.stderr.decode(), args)
-        self.write("ids.fasta", b">a\xc2\x9b2J\n\n>b\nMKT\n")
-        p = self.run_tiny("esm2", "ids.fasta", "-o", "ids.npz", code=1)
-        self.assertIn(r"a\xc2\x9b2J: no result", p.words)
-        shutil.copy(self.fasta.encode(), os.path.join(self.dir.encode(), name))
-        p = subprocess.run([EXE.encode(), b"info", name], cwd=self.dir, capture_output=True)
-        self.assertIn(shown, p.stdout.decode())
-
-    def test_weights_broken(self):
-        raw = open(os.path.join(TINY, "model.safetensors"), "rb").read()
-        config = json.load(open(os.path.join(TINY, "config.json")))
-        self.check_fails(self.weights(model=raw[:-1000]), 78, "model.safetensors")
-        self.check_fails(self.weights(model=raw[:100]), 78, "model.safetensors")
-        self.check_fails(self.weights(model=b"\xff" * 4096), 78, "model.safetensors")
-        self.check_fails(self.weights(model=None), 78, "weights")
-        self.check_fails(self.weights(config=b"{"), 78, "config.json")
-        wide = dict(config, intermediate_size=1536)
-        self.check_fails(self.weights(config=json.dumps(wide).encode()), 78, "1280", "1536")
-        deep = dict(config, num_hidden_layers=7)
-        self.check_fails(self.weights(config=json.dumps(deep).encode()), 78, "layer.6")
-
-    def test_weights_with_a_tensor_missing(self):
-        header, data = split_safetensors(os.path.join(TINY, "model.safetensors"))
-        name = "esm.encoder.layer.3.attention.self.query.weight"
-        header["other"] = header.pop(name)
-        args = self.weights(model=b"x")
-        write_safetensors(self.path("weights/model.safetensors"), header, data)
-        self.check_fails(args, 78, "weights", name)
-
-    def test_weights_with_nan(self):
-        header, data = split_safetensors(os.path.join(TINY, "model.safetensors"))
-        begin = header["esm.encoder.layer.2.intermediate.dense.weight"]["data_offsets"][0]
-        data = data[:begin + 64] + b"\x00\x7e" + data[begin + 66:]
-        args = self.weights(model=b"x")
-        write_safetensors(self.path("weights/model.safetensors"), header, data)
-        self.check_fails(args + ("--check-weights",), 78, "layer.2")
-        p = self.run_raw(*args, code=1)
-        self.assertIn("nan", p.words)
-        self.assertEqual(read_npz(self.path("out.npz")), {})
-
-    def test_output_not_creatable(self):
-        for where in ("no/such/folder/out.npz", "/proc/out.npz"):
-            self.check_fails(("esm2", "in.fasta", "--weights", TINY, "-o", where), 73, where)
-        os.mkdir(self.path("dir.npz"))
-        self.check_fails(("esm2", "in.fasta", "--weights", TINY, "-o", "dir.npz"), 73, "dir.npz")
-
-    def test_older_output_survives_a_failure(self):
-        self.write("out.npz", "older")
-        self.write("bad.fasta", ">a\nMKT\n>a\nMKT\n")
-        self.run_tiny("esm2", "bad.fasta", "-o", "out.npz", code=65)
-        self.assertEqual(open(self.path("out.npz")).read(), "older")
-        self.run_tiny("esm2", "in.fasta", "-o", "out.npz", "--resume=no")
-        self.assertEqual(len(read_npz(self.path("out.npz"))), 3)
-
-
-# ---- the system: pipes, disks, signals ----
-
-class System(Case):
-    def setUp(self):
-        super().setUp()
-        self.many = self.write("many.fasta", "".join(f">r{i}\nMKTAYIAKQRQISFVKSHFSRQ\n"
-                                                     for i in range(300)))
-
-    def test_closed_pipe(self):
-        for args in (("esm2", "many.fasta", "--format", "tsv"),
-                     ("score", "esm2", "many.fasta", "--method", "wt-marginals")):
-            p = subprocess.Popen([EXE, *args, "--weights", TINY], stdout=subprocess.PIPE,
-                                 stderr=subprocess.PIPE, cwd=self.dir, env=self.env())
-            self.assertTrue(p.stdout.readline())
-            p.stdout.close()
-            words = p.stderr.read()
-            p.stderr.close()
-            self.assertEqual(p.wait(600), 141, words)
-
-    def test_full_stdout(self):
-        if not os.path.exists("/dev/full"):
-            self.skipTest("no /dev/full")
-        for args in (("devices",), ("--help",), ("esm2", "in.fasta", "--format", "tsv", "--weights", TINY),
-                     ("score", "esm2", "in.fasta", "--method", "wt-marginals", "--weights", TINY)):
-            with open("/dev/full", "wb") as full:
-                p = subprocess.run([EXE, *args], stdout=full, stderr=subprocess.PIPE, cwd=self.dir,
-                                   env=self.env(), timeout=600)
-            self.assertEqual(p.returncode, 74, (args, p.stderr))
-
-    def full_disk(self, folder, **more):
-        for name in ("out.npz", "out.safetensors", "out.jsonl", "out.npy", "out.tsv"):
-            p = subprocess.run([EXE, "esm2", self.many, "--weights", TINY,
-                                "--include", "mean" if name[4:] in ("npy", "tsv") else "per-residue",
-                                "-o", os.path.join(folder, name)],
-                               capture_output=True, env=self.env(), timeout=600, **more)
-            self.assertEqual(p.returncode, 74, (name, p.stderr))
-            self.assertIn(name, p.stderr.decode())
-            self.assertNotIn(name, os.listdir(folder))
-            shutil.rmtree(os.path.join(folder, name + ".part"), ignore_errors=True)
-            self.assertEqual(os.listdir(folder), [], name)
-
-    def test_file_size_limit(self):
-        os.mkdir(self.path("small"))
-        self.full_disk(self.path("small"), preexec_fn=lambda: resource.setrlimit(
-            resource.RLIMIT_FSIZE, (64 << 10, 64 << 10)))
-
-    def test_full_disk(self):
-        os.mkdir(self.path("disk"))
-        done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "none", self.path("disk")],
-                              capture_output=True) if shutil.which("mount") else None
-        if not done or done.returncode:
-            self.skipTest("cannot mount a small disk")
-        self.addCleanup(subprocess.run, ["umount", self.path("disk")], capture_output=True)
-        self.full_disk(self.path("disk"))
-
-    def run_limited(self, args, limit):
-        """Status and words under a limit: all results, the output complete, or a documented refusal."""
-        p = subprocess.run([EXE, *args], capture_output=True, cwd=self.dir, timeout=600, env=self.env(),
-                           preexec_fn=limit)
-        words = p.stderr.decode(errors="replace")
-        self.assertIn(p.returncode, (0, 71), (args, words))
-        self.assertIn("bioinfer: ", words)
-        return p.returncode
-
-    def threads_few(self, limit, n_threads="32"):
-        """How many of these kinds of work were done to the end."""
-        backbone = os.path.join(ROOT, "tests", "golden", "proteinmpnn", "5L33.pdb")
-        runs = (("esm2", self.many, "--weights", TINY, "--include", "per-residue,contacts", "--format", "npz"),
-                ("score", "esm2", self.fasta, "--weights", TINY, "--method", "pppl"),
-                ("proteinmpnn", backbone, "--num-seq", "2"),
-                ("align", self.fasta, self.many, "--matrix", "BLOSUM62", "--all-vs-all", "--format", "sam"))
-        done = 0
-        for args in runs:
-            args = (*args, "--threads", n_threads, "-o")
-            self.run_raw(*args, "all.out")
-            if not self.run_limited((*args, "few.out"), limit):
-                self.assertEqual(open(self.path("few.out"), "rb").read(), open(self.path("all.out"), "rb").read())
-                done += 1
-            for name in os.listdir(self.dir):
-                if name.startswith(("few.out", "all.out")):
-                    path = self.path(name)
-                    shutil.rmtree(path) if os.path.isdir(path) else os.remove(path)
-        return done
-
-    @unittest.skipIf(SANITIZED, "sanitizers take address space of their own")
-    def test_memory_of_a_long_record(self):
-        """What no session takes is not gathered, however small it is as gzip: 96 MB of residues here, in 120 MiB."""
-        self.write("long.fa.gz", gzip.compress(b">a\nMKTAY\n>long\n" + b"A" * (96 << 20) + b"\n>b\nGW\n", 1))
-        weights = os.path.join(ROOT, "tests", "golden", "esm2", "hf-d16")
-        for command, name in (("esm2",), "x.npz"), (("score", "esm2", "--method", "pppl"), "x.tsv"):
-            p = self.run_raw(*command, "long.fa.gz", "--weights", weights, "--threads", "1", "-o", name, code=1,
-                             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (120 << 20, 120 << 20)))
-            self.assertIn("more than 1048576 residues", p.words)
-        self.assertEqual(list(read_npz(self.path("x.npz"))), ["a", "b"])
-
-    def test_few_processes(self):
-        """A limit of processes, as containers have it: it binds those that are not root."""
-        os.chmod(self.dir, 0o777)
-
-        def limit(n):
-            resource.setrlimit(resource.RLIMIT_NPROC, (n, n))
-            os.setgid(65534)
-            os.setuid(54321)
-        if os.getuid() or subprocess.run([EXE, "--version"], capture_output=True, check=False,
-                                         preexec_fn=lambda: limit(1)).returncode:
-            self.skipTest("not root, or the build is nobody's to read")
-        self.assertGreaterEqual(self.threads_few(lambda: limit(1)), 3)
-        self.assertEqual(self.threads_few(lambda: limit(4)), 4)
-
-    @unittest.skipIf(SANITIZED, "sanitizers take more address space")
-    def test_little_address_space(self):
-        for mib, n_threads in (400, "32"), (200, "64"):
-            limit = (mib << 20,) * 2
-            self.assertEqual(self.threads_few(lambda: resource.setrlimit(resource.RLIMIT_AS, limit), n_threads), 4)
-
-    def start_long(self, *more):
-        text = open(os.path.join(TINY, "heldout.fasta")).read()
-        with open(self.path("long.fasta"), "w") as f:
-            for i in range(40):
-                f.write(text.replace(">", f">{i}_"))
-        p = subprocess.Popen([EXE, "esm2", "long.fasta", "--weights", TINY, "-o", "out.npz",
-                              "--include", "per-residue", *more], cwd=self.dir,
-                             stderr=subprocess.PIPE, env=self.env())
-        self.addCleanup(p.stderr.close)
-        self.addCleanup(p.wait)
-        self.addCleanup(p.kill)
-        deadline = time.monotonic() + 60
-        journal = self.path("out.npz.part/journal")
-        while not (os.path.exists(journal) and os.path.getsize(journal)) and time.monotonic() < deadline:
-            self.assertIsNone(p.poll(), "ended too early")
-            time.sleep(0.02)
-        return p
-
-    def test_signals(self):
-        for number in (signal.SIGINT, signal.SIGTERM):
-            p = self.start_long()
-            p.send_signal(number)
-            start = time.monotonic()
-            self.assertEqual(p.wait(120), 128 + number)
-            self.assertLess(time.monotonic() - start, 60 if SANITIZED else 10)
-            words = p.stderr.read().decode()
-            self.assertIn("stopped", words)
-            self.assertRegex(words, r"out\.npz\.part keeps \d+ records; --resume")
-            self.assertNotIn("out.npz", self.files())
-            shutil.rmtree(self.path("out.npz.part"))
-
-    def test_progress_on_a_terminal(self):
-        try:
-            master, slave = pty.openpty()
-        except OSError as e:  # a bare root without /dev/pts
-            self.skipTest(f"no pseudo-terminals: {e}")
-        p = subprocess.Popen([EXE, "esm2", os.path.join(TINY, "golden", "sequences.fasta"), "-o",
-                              "out.npz", "--weights", TINY, "--batch-tokens", "256"], cwd=self.dir, stderr=slave, env=self.env())
-        os.close(slave)
-        words = b""
-        while True:
-            try:
-                more = os.read(master, 65536)
-            except OSError:  # Linux: the other end is closed
-                break
-            if not more:
-                break
-            words += more
-        os.close(master)
-        self.assertEqual(p.wait(600), 0, words)
-        self.assertRegex(words, rb"\r\x1b\[K\d+ records, \d+ residues/s, \d+ %, \d:\d\d:\d\d left")
-        self.assertRegex(words, rb"\r\x1b\[Kbioinfer: 12 records")
-        told = [(int(n), int(share)) for n, share in re.findall(rb"(\d+) records, .*?, (\d+) %", words)]
-        self.assertTrue(all(share < 100 for n, share in told if n < 12), told)
-        self.assertEqual(told, sorted(told))
-
-    def test_second_signal(self):
-        p = self.start_long()
-        for _ in range(100):
-            if p.poll() is not None:
-                break
-            p.send_signal(signal.SIGINT)
-            time.sleep(0.01)
-        self.assertEqual(p.wait(5), 130)
-        self.assertNotIn("out.npz", self.files())
-
-    def test_closed_streams(self):
-        for args, closed, code in (("esm2 in.fasta -o out.npz", "<&- 2>&-", 0),
-                                   ("esm2 in.fasta -o out.npz", "<&- >&- 2>&-", 0),
-                                   ("esm2 in.fasta --format tsv", ">&-", 74)):
-            p = subprocess.run(f'exec "{EXE}" {args} --weights "{TINY}" {closed}', shell=True,
-                               cwd=self.dir, env=self.env(), timeout=600, stderr=subprocess.PIPE)
-            self.assertEqual(p.returncode, code, (args, closed, p.stderr))
-            if not code:
-                self.assertEqual(len(read_npz(self.path("out.npz"))), 3)
-
-    def test_output_to_null(self):
-        self.run_tiny("score", "esm2", "in.fasta", "--method", "pppl", "-o", "/dev/null")
-        self.assertTrue(os.path.exists("/dev/null"))
 
 
 if __name__ == "__main__":

@@ -22,7 +22,8 @@ def run(*args, **more):
 
 def check_places(meson, build, pc, lib, folder):
     """Under a usual prefix, pkg-config and ld.so know the folders without being told."""
-    options = {o["name"]: o["value"] for o in json.loads(run(meson, "introspect", build, "--buildoptions"))}
+    options = {o["name"]: o["value"]
+               for o in json.loads(run(meson, "introspect", build, "--buildoptions"))}
     if options["prefix"] not in ("/usr", "/usr/local") or not os.path.exists("/etc/debian_version"):
         return
     known = run("pkg-config", "--variable", "pc_path", "pkg-config").strip().split(":")
@@ -69,15 +70,18 @@ def main(meson, build, root, folder):
     # a tree finds its own weights wherever it lies, by the place of the program ...
     moved = os.path.join(folder, "a moved tree")
     shutil.copytree(os.path.dirname(os.path.dirname(exe[0])), moved, symlinks=True)
-    command = [os.path.join(moved, "bin", "bioinfer"), "esm2", fasta, "--weights", "tiny", "-o", out]
+    command = [os.path.join(moved, "bin", "bioinfer"), "esm2", fasta, "--weights", "tiny", "-o",
+               out]
     run(*command)
     assert os.path.realpath(moved) + "/share/" in run(command[0], "info", "tiny")
     # ... and does not look into the one that it was built from
     shutil.rmtree(os.path.join(moved, "share"))
-    if not os.path.exists("/usr/local/share/bioinfer") and not os.path.exists("/usr/share/bioinfer"):
+    if (not os.path.exists("/usr/local/share/bioinfer") and
+        not os.path.exists("/usr/share/bioinfer")):
         for command in ([command[0], "info", "tiny"], command):
             p = subprocess.run(command, capture_output=True, text=True)
-            assert p.returncode in (65, 66, 78) and "tiny: no such file" in p.stderr, (command, p.stdout, p.stderr)
+            assert (p.returncode in (65, 66, 78) and
+                    "tiny: no such file" in p.stderr), (command, p.stdout, p.stderr)
 
     env = dict(os.environ, PKG_CONFIG_PATH=os.path.dirname(pc[0]), PKG_CONFIG_SYSROOT_DIR=folder)
     flags = run("pkg-config", "--cflags", "--libs", "bioinfer", env=env).split()
@@ -94,14 +98,16 @@ def main(meson, build, root, folder):
 
     # the id of README's first result is one of the file that it names
     readme = open(os.path.join(root, "README.md"), encoding="utf-8").read()
-    name, key = re.search(r"bioinfer esm2 (share/\S+) -o.*?numpy.load\(\S+\)\[\"(.*?)\"\]", readme, re.S).groups()
+    name, key = re.search(r"bioinfer esm2 (share/\S+) -o.*?numpy.load\(\S+\)\[\"(.*?)\"\]", readme,
+                          re.S).groups()
     assert f">{key}\n" in open(os.path.join(root, name)).read(), f"{key} is not in {name}"
 
     include = [f for f in flags if f.startswith("-I")]
     for language, standard in (("c", "c11"), ("c++", "c++11"), ("c++", "c++20")):
         if language == "c" or shutil.which("g++"):
             run("g++" if language == "c++" else cc, "-x", language, f"-std={standard}", "-Wall",
-                "-Wextra", "-Werror", *include, "-fsyntax-only", "-", input="#include <bioinfer.h>\n")
+                "-Wextra", "-Werror", *include, "-fsyntax-only", "-",
+                input="#include <bioinfer.h>\n")
     if shutil.which("nm"):
         symbols = [line.split()[-1].split("@")[0]
                    for line in run("nm", "-D", "--defined-only", lib[0]).splitlines()]

@@ -230,7 +230,8 @@ class Tracks(unittest.TestCase):
                      'contig, which has 20000', 'line 5: expected contig, start and end',
                      "line 7: expected strand + - or . , got '*'"):
             self.assertIn(part, r.stderr)
-        self.write('names.bed', 'A\t50\t60\nchra\t50\t60\nchr2\t50\t60\n')  # none of them: an empty output, and 1
+        # none of them: an empty output, and 1
+        self.write('names.bed', 'A\t50\t60\nchra\t50\t60\nchr2\t50\t60\n')
         r = self.run_it('names.bed', '--genome', 'g.fa', '-o', 'n.npz', code=1)
         self.assertEqual(r.stderr.count("it is called 'chrA' there"), 2)
         self.assertIn("no contig 'chr2'; it has chrA, chrB", r.stderr)
@@ -240,7 +241,8 @@ class Tracks(unittest.TestCase):
         self.assertEqual(list(npz(self.path('s.npz'))), ['good'])
 
     def test_windows_among_bad_records(self):
-        """Windows are on their way while records are read: all come out, in order, as they are alone."""
+        """Windows are on their way while records are read: all come out, in order, as they are
+        alone."""
         windows = {'w%d' % i: self.window(self.a, 900 * i) for i in range(6)}
         alone = self.of_windows(**windows)
         order = ['w0', 'w1', 'x', 'w2', 'y', 'z', 'w3', 'w4', 'w5', 'x2']
@@ -290,7 +292,8 @@ class Tracks(unittest.TestCase):
         self.assertIn('bgzip -r', r.stderr)
 
     def score_by_hand(self, start, at, ref, alt, of=lambda x: x):
-        """Difference of the sums over bins of the tracks, or what `of` makes of them, with and without a change."""
+        """Difference of the sums over bins of the tracks, or what `of` makes of them, with and
+        without a change."""
         ref_window = self.window(self.a, start)
         changed = self.a[:at] + alt + self.a[at + len(ref):]
         out = self.of_windows(ref=ref_window, alt=self.window(changed, start))
@@ -325,16 +328,20 @@ class Tracks(unittest.TestCase):
         one = self.run_it('v.vcf', '--genome', 'g.fa', '--tracks', '6,2-3', '-q', code=1)
         self.assertEqual([x.split('\t')[6:9] for x in one.stdout.splitlines()][1:5],
                          [[x[12], x[8], x[9]] for x in rows[1:5]])
-        mixed = [x for pair in zip(bad, lines) for x in pair] # those that fail keep their places
-        self.write('mixed.vcf', '##fileformat=VCFv4.2\n' + ''.join('%s\t%d\t%s\t%s\t%s\n' % x for x in mixed))
+        mixed = [x for pair in zip(bad, lines) for x in pair] # variants that fail keep their places
+        self.write('mixed.vcf',
+                   '##fileformat=VCFv4.2\n' + ''.join('%s\t%d\t%s\t%s\t%s\n' % x for x in mixed))
         r = self.run_it('mixed.vcf', '--genome', 'g.fa', '--stats', 'SAD,REF,ALT', '-q', code=1)
         by_id = {x[2]: x for x in rows[1:]}
-        self.assertEqual([x.split('\t') for x in r.stdout.splitlines()][1:], [by_id[x[2]] for x in mixed])
+        self.assertEqual([x.split('\t') for x in r.stdout.splitlines()][1:],
+                         [by_id[x[2]] for x in mixed])
         logs = self.run_it('v.vcf', '--genome', 'g.fa', '--stats', 'SAR', '-q', code=1)
-        both = self.run_it('v.vcf', '--genome', 'g.fa', '--stats', 'SAR', '--shifts', '0,0', '-q', code=1)
+        both = self.run_it('v.vcf', '--genome', 'g.fa', '--stats', 'SAR', '--shifts', '0,0', '-q',
+                           code=1)
         for text in (logs.stdout, both.stdout): # by sums, and by the means of all values
             for row, (_, pos, _, ref, alt) in zip(text.splitlines()[1:], lines):
-                want = self.score_by_hand(pos - 1 - 2560, pos - 1, ref, alt, lambda x: math.log2(1 + x))
+                want = self.score_by_hand(pos - 1 - 2560, pos - 1, ref, alt,
+                                          lambda x: math.log2(1 + x))
                 for got, w in zip(row.split('\t')[6:], want, strict=True):
                     self.assertLess(abs(float(got) - w), 1e-4)
         shared = self.run_it('v.vcf', '--genome', 'g.fa', '--cluster', '100', code=1)
@@ -585,7 +592,8 @@ class Tracks(unittest.TestCase):
                 (g + ['--tracks', 'DNASE'], 64, 'names need the table'),
                 (g + ['--head', 'martian'], 64, "no output 'martian'; it has human, mouse"),
                 (g + ['--stats', 'SAD'], 64, 'i.bed holds intervals, and --stats takes variants'),
-                (g[:3] + ['-o', 'x.tsv'], 64, 'i.bed holds intervals, and --format tsv takes variants'),
+                (g[:3] + ['-o', 'x.tsv'], 64,
+                 'i.bed holds intervals, and --format tsv takes variants'),
                 (g + ['--shifts', '1,x'], 64, 'is no list'),
                 (g + ['--window', '5000'], 78, 'expected a multiple of 128'),
                 (g + ['--include', 'mean'], 64, 'does not belong'),

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""test_weights.py BIOINFER SOURCE_ROOT - what the command makes of weights as their users have them.
+"""test_weights.py BIOINFER SOURCE_ROOT - what the command makes of weights as their users have
+them.
 
 Standard library only.
 """
@@ -78,13 +79,13 @@ class Weights(unittest.TestCase):
         return p.stdout.decode(), words
 
     def means(self, model, *more, fasta=None):
-        text, _ = self.run_command("embed", fasta or self.fasta, "--weights", model, "--format", "jsonl", "--json-floats",
-                                   *more)
+        text, _ = self.run_command("embed", fasta or self.fasta, "--weights", model, "--format",
+                                   "jsonl", "--json-floats", *more)
         rows = [json.loads(line) for line in text.splitlines()]
         return {r["id"]: r["arrays"][0]["data"] for r in rows}
 
     def frequencies(self, model):
-        """What `info` says of rotary frequencies."""
+        """Returns what `info` says of rotary frequencies."""
         lines = self.run_command("info", model)[0].splitlines()
         return next(line for line in lines if line.startswith("rotary frequencies: "))
 
@@ -97,18 +98,21 @@ class Weights(unittest.TestCase):
             self.assertEqual(self.means(model), self.means(model, "--rope-frequencies", "file"))
             self.assertLess(apart(self.means(model), want), 5e-6)
             self.assertLess(apart(self.means(model, "--rope-frequencies", "exact"), want), 5e-6)
-            self.assertGreater(apart(self.means(model, "--rope-frequencies", "rounded"), want), 5e-6)
+            self.assertGreater(apart(self.means(model, "--rope-frequencies", "rounded"), want),
+                               5e-6)
 
     def test_frequencies_that_are_not_stored(self):
-        """Those of the program that wrote the file: exact ones of transformers 5, rounded ones of training."""
+        """Frequencies are as in the program that wrote the file: exact in transformers 5, rounded
+        in training."""
         model = self.copy("v5/esm2-lm")
         want = golden_means(os.path.join(model, "golden.safetensors"))
         drop(os.path.join(model, "model.safetensors"), "inv_freq")
         self.assertEqual(self.frequencies(model), "rotary frequencies: exact, in float32")
         self.assertLess(apart(self.means(model), want), 5e-6)
         self.assertIn("stores no rotary frequencies",
-                      self.run_command("embed", self.fasta, "--weights", model, "--rope-frequencies", "file",
-                                       "--format", "jsonl", code=78)[1])
+                      self.run_command("embed", self.fasta, "--weights", model,
+                                       "--rope-frequencies", "file", "--format", "jsonl",
+                                       code=78)[1])
         config = os.path.join(model, "config.json")
         with open(config, encoding="utf-8") as f:
             fields = json.load(f)
@@ -123,7 +127,8 @@ class Weights(unittest.TestCase):
 
     def test_frequencies_of_transformer_engine(self):
         """Rounded, as in training, whatever version of transformers wrote config.json."""
-        model = shutil.copytree(os.path.join(ROOT, "tests", "golden", "esm2", "te-d16"), os.path.join(self.dir, "te"))
+        model = shutil.copytree(os.path.join(ROOT, "tests", "golden", "esm2", "te-d16"),
+                                os.path.join(self.dir, "te"))
         config = os.path.join(model, "config.json")
         with open(config, encoding="utf-8") as f:
             fields = json.load(f)
@@ -141,12 +146,13 @@ class Weights(unittest.TestCase):
         self.run_command(*args, "--resume")
 
     def test_frequencies_of_another_family(self):
-        words = self.run_command("embed", self.fasta, "--weights", self.copy("v5/protbert-lm"), "--format", "jsonl",
-                                 "--rope-frequencies", "exact", code=78)[1]
+        words = self.run_command("embed", self.fasta, "--weights", self.copy("v5/protbert-lm"),
+                                 "--format", "jsonl", "--rope-frequencies", "exact", code=78)[1]
         self.assertIn("cannot be chosen for protbert", words)
 
     def test_head_of_a_task(self):
-        """Its base is computed, and what is not used is said once, by a run and by info."""
+        """The base of a model with a head is computed; a run and info say once what is not
+        used."""
         embed = ("embed", self.fasta, "--format", "jsonl", "--weights")
         for name, last in (("esm2-tokens", "classifier.weight"),
                            ("esm2-sequences", "classifier.out_proj.weight"),
@@ -165,13 +171,15 @@ class Weights(unittest.TestCase):
         words = self.run_command("embed", self.fasta, "--weights", model, "--format", "jsonl",
                                  "--workers", "3")[1]
         self.assertEqual(words.count("not used: " + first), 1, words)
-        words = self.run_command("embed", self.fasta, "--weights", self.copy("v5/esm2-lm"), "--format", "jsonl")[1]
+        words = self.run_command("embed", self.fasta, "--weights", self.copy("v5/esm2-lm"),
+                                 "--format", "jsonl")[1]
         self.assertNotIn("not used", words)
 
     def test_half_precision_on_the_cpu(self):
         for more in ((), ("--workers", "1")):
-            words = self.run_command("embed", self.fasta, "--weights", self.copy("v5/esm2-lm"), "--precision", "fp16",
-                                     "--device", "cpu", "--format", "jsonl", *more, code=64)[1]
+            words = self.run_command("embed", self.fasta, "--weights", self.copy("v5/esm2-lm"),
+                                     "--precision", "fp16", "--device", "cpu", "--format", "jsonl",
+                                     *more, code=64)[1]
             self.assertIn("the CPU computes in fp32", words)
             shutil.rmtree(os.path.join(self.dir, "v5-esm2-lm"))
 
@@ -200,12 +208,14 @@ class Weights(unittest.TestCase):
         self.assertIn("fingerprint", words)
 
     def test_link_out_of_the_folder(self):
-        """It is refused, since a folder from elsewhere may have any link; the words name three ways round."""
+        """It is refused, since a folder from elsewhere may have any link; the words name three ways
+        round."""
         elsewhere, model = self.copy("v4/esm2-lm"), self.copy("v5/esm2-lm")
         file = os.path.join(model, "model.safetensors")
         os.remove(file)
         os.symlink(os.path.join(elsewhere, "model.safetensors"), file)
-        words = self.run_command("embed", self.fasta, "--weights", model, "--format", "jsonl", code=78)[1]
+        words = self.run_command("embed", self.fasta, "--weights", model, "--format", "jsonl",
+                                 code=78)[1]
         self.assertIn("leads out of its folder", words)
         self.assertIn("give that file itself, copy it here, or link the whole folder", words)
         link = os.path.join(self.dir, "link")
@@ -221,7 +231,8 @@ class Weights(unittest.TestCase):
             lines = f.read().split("\n")
         unknown = ("X", "U", "B", "Z", "O")
         with open(vocab, "w", encoding="ascii") as f:
-            f.write("\n".join(f"[unused{i}]" if line in unknown else line for i, line in enumerate(lines)))
+            f.write("\n".join(f"[unused{i}]" if line in unknown else line
+                              for i, line in enumerate(lines)))
         fasta = os.path.join(self.dir, "x.fasta")
         with open(fasta, "w", encoding="ascii") as f:
             f.write(">a\nMKXW\n>b\nMKJUBZOW\n")

@@ -20,8 +20,10 @@ export clang flags out root
 mkdir -p "$out/objects"
 
 echo 'int LLVMFuzzerTestOneInput(const unsigned char *p, unsigned long n); int
-LLVMFuzzerTestOneInput(const unsigned char *p, unsigned long n) { return p && n > 1 ? 0 : 0; }' >"$out/objects/probe.c"
-if ! "$clang" -fsanitize=fuzzer,address,undefined "$out/objects/probe.c" -o "$out/objects/probe" 2>"$out/objects/probe.log"; then
+LLVMFuzzerTestOneInput(const unsigned char *p, unsigned long n) { return p && n > 1 ? 0 : 0; }' \
+    >"$out/objects/probe.c"
+if ! "$clang" -fsanitize=fuzzer,address,undefined "$out/objects/probe.c" -o "$out/objects/probe" \
+    2>"$out/objects/probe.log"; then
     echo "$clang with libFuzzer (Debian: clang-19 libclang-rt-19-dev) is not installed: skipped"
     exit 77
 fi
@@ -29,8 +31,9 @@ fi
 # An object is made again when its source, or any header, is newer.
 compile() # sources
 {
-    headers=$(find "$root/base" "$root/graph" "$root/ops" "$root/kernels" "$root/loaders" "$root/writers" \
-        "$root/jobs" "$root/models" "$root/include" "$here" \( -name '*.h' -o -name '*.inc' \) -print)
+    headers=$(find "$root/base" "$root/graph" "$root/ops" "$root/kernels" "$root/loaders" \
+        "$root/writers" "$root/jobs" "$root/models" "$root/include" "$here" \
+        \( -name '*.h' -o -name '*.inc' \) -print)
     # shellcheck disable=SC2086
     newest=$(ls -t $headers | head -1)
     export newest
@@ -38,7 +41,8 @@ compile() # sources
     printf '%s\n' "$@" | sort -u | xargs -P "$(nproc)" -I SOURCE sh -c '
         source=$root/SOURCE object=$out/objects/$(echo SOURCE | tr / -).o
         [ -e "$object" ] && [ "$object" -nt "$source" ] && [ "$object" -nt "$newest" ] ||
-            $clang $flags -fsanitize=fuzzer-no-link,address,undefined,float-cast-overflow -c "$source" -o "$object"'
+            $clang $flags -fsanitize=fuzzer-no-link,address,undefined,float-cast-overflow \
+                -c "$source" -o "$object"'
 }
 
 sources_of() # folders
@@ -58,7 +62,8 @@ fuzz() # name folders...
         objects="$objects $out/objects/$(echo "$source" | tr / -).o"
     done
     # shellcheck disable=SC2086
-    $clang $flags -fsanitize=fuzzer,address,undefined,float-cast-overflow $objects -lz -lm -ldl -lpthread -o "$out/fuzz_$name"
+    $clang $flags -fsanitize=fuzzer,address,undefined,float-cast-overflow $objects \
+        -lz -lm -ldl -lpthread -o "$out/fuzz_$name"
     log=$out/$name.log
     if "$out/fuzz_$name" -runs="$executions" -max_total_time="$seconds" ${SEED:+-seed="$SEED"} \
         -max_len="${MAX_LEN:-65536}" -rss_limit_mb=2048 -timeout="${TIMEOUT:-5}" \
@@ -75,7 +80,8 @@ fuzz() # name folders...
     echo "$name: ${runs:-?} executions, ${speed:-?} a second, findings: $found"
 }
 
-targets=$(grep -v '^#' "$here/targets.txt" | awk -v wanted="$wanted" 'NF && (wanted == "all" || wanted == $1)')
+targets=$(grep -v '^#' "$here/targets.txt" |
+    awk -v wanted="$wanted" 'NF && (wanted == "all" || wanted == $1)')
 [ -n "$targets" ] || { echo "$wanted: no such target in targets.txt" >&2; exit 2; }
 status=0
 # shellcheck disable=SC2046

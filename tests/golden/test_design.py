@@ -37,7 +37,8 @@ def run(*args, code=0):
     p = subprocess.run([EXE, 'proteinmpnn', *args, '--weights', WEIGHTS], capture_output=True,
                        text=True)
     if p.returncode != code:
-        check(False, '%s: exit %d, expected %d: %s' % (' '.join(args), p.returncode, code, p.stderr))
+        check(False,
+              '%s: exit %d, expected %d: %s' % (' '.join(args), p.returncode, code, p.stderr))
     return p
 
 
@@ -106,7 +107,8 @@ def compare(what, got, want):
 
 
 def inputs(tmp):
-    """gzip by name in a folder, alone and in a list; what is skipped is named; what is absent is 66."""
+    """gzip by name in a folder, alone and in a list; what is skipped is named; what is absent is
+    66."""
     folder = os.path.join(tmp, 'folder')
     os.mkdir(folder)
     with open(path('6MRR.pdb'), 'rb') as f:
@@ -124,7 +126,8 @@ def inputs(tmp):
     def scores(what, names):
         p = run(what, '--score-only', '--format', 'tsv')
         rows = [line.split('\t') for line in p.stdout.splitlines()[1:]]
-        check([r[0] for r in rows] == names, '%s: %s, expected %s' % (what, [r[0] for r in rows], names))
+        check([r[0] for r in rows] == names,
+              '%s: %s, expected %s' % (what, [r[0] for r in rows], names))
         check(len({r[3] for r in rows}) == 1, what + ': scores differ')
         return p
 
@@ -145,15 +148,16 @@ def inputs(tmp):
 
 
 def options(tmp):
-    """Names of the reference's options are answered, as in the manual; biases of no residue are ignored."""
+    """Names of the reference's options are answered, as in the manual; biases of no residue are
+    ignored."""
     with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'docs',
                            'proteinmpnn.md')) as f:
         table = re.findall(r'^\| `--(\w+)` \| (.*) \|$', f.read(), re.M)
     check(len(table) > 40, 'table of options: %d rows' % len(table))
     for theirs, ours in table:
         p = run(path('6MRR.pdb'), '--' + theirs, '1', code=64)
-        check("'--%s'; here it is" % theirs in p.stderr and (ours in p.stderr or theirs == 'batch_size'),
-              'option %s: %s' % (theirs, p.stderr))
+        check("'--%s'; here it is" % theirs in p.stderr and
+              (ours in p.stderr or theirs == 'batch_size'), 'option %s: %s' % (theirs, p.stderr))
         for option in re.findall(r'--[a-z][a-z-]+', ours):
             check(option in p.stderr + HELP and option in HELP, '%s is no option' % option)
     p = run(path('6MRR.pdb'), '--raw-residues', code=64)
@@ -166,15 +170,16 @@ def options(tmp):
         f.write('{"A": -50.0}\n')
     p = run(path('6MRR.pdb'), '--bias', os.path.join(tmp, 'bias.jsonl'))
     want = run(path('6MRR.pdb'), '--bias', os.path.join(tmp, 'plain.jsonl'))
-    check(p.stdout == want.stdout and "'B' is ignored" in p.stderr and "'AA' is ignored" in p.stderr,
-          'bias of no residue: ' + p.stderr)
+    check(p.stdout == want.stdout and "'B' is ignored" in p.stderr and
+          "'AA' is ignored" in p.stderr, 'bias of no residue: ' + p.stderr)
 
 
 def remarks(tmp):
     """Many structures with one remark: named once or ten times, then counted. Ties are told."""
     with open(path('1BC8.pdb')) as f:
         atoms = [line for line in f if line.startswith(('ATOM', 'HETATM'))]
-    some = [line for line in atoms if line[21] == 'C' and (line.startswith('ATOM') or ' ZN ' in line)]
+    some = [line for line in atoms if line[21] == 'C' and
+            (line.startswith('ATOM') or ' ZN ' in line)]
     for i in range(12):  # 60 residues, of which residue 5 lacks its O
         with open(os.path.join(tmp, 'r%02d.pdb' % i), 'w') as f:
             f.writelines(line for line in some if line.startswith('HETATM') or
@@ -233,21 +238,22 @@ def main():
     # our own generator: company, order and rules change nothing; plain ops give the same
     alone = run(path('5L33.pdb'), '--num-seq', '2', '-q').stdout
     both = run(path('6MRR.pdb'), path('5L33.pdb'), '--num-seq', '2', '-q').stdout
-    turned = run(path('5L33.pdb'), path('6MRR.pdb'), '--num-seq', '2', '--threads', '1', '-q').stdout
+    turned = run(path('5L33.pdb'), path('6MRR.pdb'), '--num-seq', '2', '--threads', '1',
+                 '-q').stdout
     check(alone and both.endswith(alone) and turned.startswith(alone), 'company shows')
     more = run(path('5L33.pdb'), '--num-seq', '3', '-q').stdout
     check(more.startswith(alone), 'the first sequences depend on how many are asked for')
     plain = fasta(run(path('6MRR.pdb'), '--rng', 'torch', '--num-seq', '2', '--no-rule', 'all',
                       '-q').stdout)
     check([r[1] for r in plain] == [r[1] for r in one[:3]], 'unfused sequences differ')
-    rules = dict(line.split()[:2] for line in
-                 run(path('6MRR.pdb'), '--trace-rules').stdout.splitlines() if len(line.split()) == 2)
+    rules = dict(line.split()[:2] for line in run(path('6MRR.pdb'), '--trace-rules')
+                 .stdout.splitlines() if len(line.split()) == 2)
     for name, times in (('edge_linear', '6'), ('edge_sum_gelu', '3'), ('neighbor_sum_linear', '6'),
                         ('edge_message', '6')):
         check(rules.get(name) == times, 'rule %s fires %s times, expected %s' %
               (name, rules.get(name), times))
 
-    # what is wrong is said, and nothing is taken silently
+    # a message says what is wrong, and nothing is taken silently
     p = run(path('5L33.pdb'), '--chains', 'Q', code=1)
     check('no chain' in p.stderr and "there are: A" in p.stderr, 'absent chain: ' + p.stderr)
     p = run(path('5L33.pdb'), '--fixed', path('none.jsonl'), code=66)

@@ -45,8 +45,8 @@ def rng_of(name):
 def variant(name, weights, pdb, tmp, *args):
     out = os.path.join(tmp, name + '.npz')
     golden = arrays(path('variant.%s.npz' % name))
-    run(weights, path(pdb), '--score-only', '--rng', rng_of(name), '--rng-skip', '0', '--seed', '37',
-        '--include', 'logprobs', '-o', out, *args)
+    run(weights, path(pdb), '--score-only', '--rng', rng_of(name), '--rng-skip', '0', '--seed',
+        '37', '--include', 'logprobs', '-o', out, *args)
     compare(name, arrays(out)[pdb[:-4] + '/log_probs'], golden['log_probs'])
     if golden['S'][1]:
         p = run(weights, path(pdb), '--rng', rng_of(name), '--rng-skip', '0', '--seed', '37', *args)
@@ -75,9 +75,11 @@ def script(name, pdb, *args):
 
 
 def scores():
-    """--score-only of sequences in a file, '/' between chains or none; rows say what they are of."""
-    lines = run(WEIGHTS, path('4GYT.pdb'), '--score-only', '--sequences', path('script.fasta.fasta'),
-                '--rng', 'torch', '--seed', '37', '--num-seq', '3', '--format', 'tsv').stdout.splitlines()
+    """--score-only of sequences in a file, '/' between chains or none; rows say what they are
+    of."""
+    lines = run(WEIGHTS, path('4GYT.pdb'), '--score-only', '--sequences',
+                path('script.fasta.fasta'), '--rng', 'torch', '--seed', '37', '--num-seq', '3',
+                '--format', 'tsv').stdout.splitlines()
     names = lines[0].split('\t')
     rows = [dict(zip(names, line.split('\t'))) for line in lines[1:]]
     check([(r['source'], r['sample']) for r in rows] ==
@@ -88,8 +90,8 @@ def scores():
     got = [float(r['score']) for r in rows[3:]]
     check(len(got) == len(want) and all(abs(a - b) < 2e-5 for a, b in zip(got, want)),
           'scores: %s, expected %s' % (got, want))
-    p = subprocess.run([EXE, 'proteinmpnn', path('4GYT.pdb'), '--score-only', '--num-seq', '2', '--weights',
-                        WEIGHTS], capture_output=True, text=True)
+    p = subprocess.run([EXE, 'proteinmpnn', path('4GYT.pdb'), '--score-only', '--num-seq', '2',
+                        '--weights', WEIGHTS], capture_output=True, text=True)
     check('1 structures, 2 scores' in p.stderr, 'scores: ' + p.stderr)
     heads = [h.split(', ')[:3] for h in p.stdout.split('\n')[::2] if h]
     check(heads == [['>4GYT', 'sequence=native', 'sample=%d' % i] for i in (1, 2)],
@@ -107,7 +109,7 @@ def main():
         names = residues('6MRR.pdb')
         variant('membrane', weights['membrane'], '6MRR.pdb', tmp, '--interface',
                 ' '.join(names[1::3]), '--buried', ' '.join(names[2::3]))
-        names = residues('1BC8.pdb')  # of chain C; A and B are DNA
+        names = residues('1BC8.pdb')  # chain C is the protein; A and B are DNA
         variant('membrane-dna', weights['membrane'], '1BC8.pdb', tmp, '--interface',
                 ' '.join(names[1::3]), '--buried', ' '.join(names[2::3]))
         variant('ligand', weights['ligand'], '1BC8.pdb', tmp)
@@ -136,7 +138,8 @@ def main():
                            capture_output=True, text=True)
         check("designed_chains=['C']" in p.stdout and 'X' not in p.stdout.split('\n')[3],
               'membrane: chains of DNA are designed: ' + p.stdout)
-        check('neither protein nor water' in p.stderr, 'membrane: DNA is not mentioned: ' + p.stderr)
+        check('neither protein nor water' in p.stderr,
+              'membrane: DNA is not mentioned: ' + p.stderr)
 
         # messages: a ligand that is not seen, one that is not there
         p = subprocess.run([EXE, 'proteinmpnn', path('1BC8.pdb'), '--weights', weights['vanilla']],

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """design_device.py BIOINFER DEVICE - ProteinMPNN on a device against the CPU, whole commands.
 
-One structure, several of different lengths in a batch, chains with context, tied positions, two temperatures, scores and
-unconditional probabilities: log-probabilities cosine >= 0.99999 with equal top symbols, sequences of the own generator
-the same, and the same bytes for a structure alone and in company. Needs numpy and the device.
+One structure, several of different lengths in a batch, chains with context, tied positions, two
+temperatures, scores and unconditional probabilities: log-probabilities cosine >= 0.99999 with equal
+top symbols, sequences of the own generator the same, and the same bytes for a structure alone and
+in company. Needs numpy and the device.
 """
 import os
 import pathlib
@@ -26,7 +27,8 @@ CASES = (("one structure", ["5L33"], ["--num-seq", 8]),
 
 def run(bioinfer, device, names, options, out):
     files = [ROOT / "tests/golden/proteinmpnn" / f"{n}.pdb" for n in names]
-    command = [bioinfer, "proteinmpnn", *files, *options, "--weights", WEIGHTS, "--device", device, "--quiet", "-o", out]
+    command = [bioinfer, "proteinmpnn", *files, *options, "--weights", WEIGHTS, "--device", device,
+               "--quiet", "-o", out]
     done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
     if done.returncode:
         sys.exit(f"{' '.join(map(str, command))}: exit {done.returncode}\n{done.stderr}")
@@ -42,14 +44,15 @@ def compare(name, ours, theirs):
         y = ours[key]
         assert x.shape == y.shape, (key, x.shape, y.shape)
         if key.endswith("log_probs"):
-            worst = min(worst, float(((x * y).sum(-1) / np.sqrt((x * x).sum(-1) * (y * y).sum(-1))).min()))
+            worst = min(worst,
+                        float(((x * y).sum(-1) / np.sqrt((x * x).sum(-1) * (y * y).sum(-1))).min()))
             flips += int((x.argmax(-1) != y.argmax(-1)).sum())
             symbols += x[..., 0].size
         elif key.endswith("/S"):
             designs += 1
             other += int((x != y).any())
-    print(f"{name:22} worst cosine {worst:.9f}, {flips} of {symbols} top symbols and {other} of {designs} sequences differ",
-          flush=True)
+    print(f"{name:22} worst cosine {worst:.9f}, {flips} of {symbols} top symbols and {other} of "
+          f"{designs} sequences differ", flush=True)
     return symbols > 0 and worst >= GATE and not flips and not other
 
 
@@ -58,7 +61,8 @@ def main(bioinfer, device):
     with tempfile.TemporaryDirectory() as folder:
         out = os.path.join(folder, "out.npz")
         for name, names, options in CASES:
-            good &= compare(name, run(bioinfer, device, names, options, out), run(bioinfer, "cpu", names, options, out))
+            good &= compare(name, run(bioinfer, device, names, options, out),
+                            run(bioinfer, "cpu", names, options, out))
         alone = run(bioinfer, device, ["6MRR"], ["--num-seq", 2], out)
         company = run(bioinfer, device, ["5L33", "6MRR", "3HTN"], ["--num-seq", 2], out)
         same = all(np.array_equal(company[k], v) for k, v in alone.items())

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""hip_faults.py BIOINFER SOURCE_ROOT - the command over a runtime that ends the process when a kernel faults, as AMD's does
-(fake_driver.c, in LD_LIBRARY_PATH): the worker is replaced, and the output has the same bytes."""
+"""hip_faults.py BIOINFER SOURCE_ROOT - the command over a runtime that ends the process when a
+kernel faults, as AMD's does (fake_driver.c, in LD_LIBRARY_PATH): the worker is replaced, and the
+output has the same bytes."""
 import os
 import subprocess
 import sys
@@ -49,7 +50,8 @@ class Faults(unittest.TestCase):
                 for at in 60, 150, 250:
                     ended = os.path.join(folder, 'ended%d%s' % (at, suffix))
                     got, said = self.run_command(folder, 'o%d%s' % (at, suffix), *words,
-                                                 FAKE_DRIVER_ABORT_AT=str(at), FAKE_DRIVER_ABORTED=ended)
+                                                 FAKE_DRIVER_ABORT_AT=str(at),
+                                                 FAKE_DRIVER_ABORTED=ended)
                     self.assertTrue(os.path.exists(ended), 'the run has fewer than %d calls' % at)
                     self.assertIn('replaced', said)
                     self.assertEqual(got, want)

@@ -1,16 +1,20 @@
 #!/usr/bin/env python3
-"""Several GPUs of one host at once: every output is that of one GPU, whatever ends on the way; and what they gain.
+"""Several GPUs of one host at once: every output is that of one GPU, whatever ends on the way; and
+what they gain.
 
-  several_gpus.py BIOINFER BIOINFER_FAULTS PROTEINS.fasta[.gz] [--times 8] [--kills 2] [--small] [--parts ...]
+  several_gpus.py BIOINFER BIOINFER_FAULTS PROTEINS.fasta[.gz] [--times 8] [--kills 2] [--small]
+                  [--parts ...]
 
-Needs at least two devices that `bioinfer devices` lists as cuda. Outputs are compared byte for byte, manifests too:
-  equal       mean and per-residue embeddings of bioinfer-tiny by cuda:0, by each other GPU, by --device all, by shards
-              on different GPUs and merged; jsonl in order on a pipe
+Needs at least two devices that `bioinfer devices` lists as cuda. Outputs are compared byte for
+byte, manifests too:
+  equal       mean and per-residue embeddings of bioinfer-tiny by cuda:0, by each other GPU, by
+              --device all, by shards on different GPUs and merged; jsonl in order on a pipe
   together    cuda:0, cuda:1 and cpu over one queue: each record is what one of them makes of it
   faults      a lost device, an illegal access on the device (BIOINFER_FAULTS: tests/jobs/fault.c)
   kills       workers killed by SIGKILL; supervisors: the command killed, then resumed
-  throughput  the proteins so many times over, each time rotated by one more residue, on random weights of the shape of
-              ESM-2 650M: one GPU beside all of them, the same bytes; seconds without those of a single protein
+  throughput  the proteins so many times over, each time rotated by one more residue, on random
+              weights of the shape of ESM-2 650M: one GPU beside all of them, the same bytes;
+              seconds without those of a single protein
 --small: the shape of 8M, for a try."""
 import argparse
 import gzip
@@ -41,15 +45,16 @@ def write(path, records):
 
 
 def gpus(exe):
-    rows = subprocess.run([exe, "devices"], capture_output=True, text=True, check=True).stdout.splitlines()
+    rows = subprocess.run([exe, "devices"], capture_output=True, text=True,
+                          check=True).stdout.splitlines()
     return [r.split("\t")[0] for r in rows if r.startswith("cuda:") and r.split("\t")[1] == "yes"]
 
 
 def embed(exe, fasta, weights, out, *more):
     """Seconds of one command."""
     begun = time.monotonic()
-    done = subprocess.run([exe, "esm2", fasta, "--weights", weights, "--quiet", "-o", out, *map(str, more)],
-                          capture_output=True, text=True, check=False)
+    done = subprocess.run([exe, "esm2", fasta, "--weights", weights, "--quiet", "-o", out,
+                           *map(str, more)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, (more, done.returncode, done.stderr[-2000:])
     return time.monotonic() - begun
 
@@ -65,14 +70,17 @@ def equal(exe, fasta, names, folder):
             embed(exe, fasta, tiny, out, "--device", device, *common)
             assert contents(out) == want, f"{device} is not {names[0]}"
         for i, device in enumerate(names[:2]):
-            embed(exe, fasta, tiny, f"{folder}/cut.npz", "--device", device, "--shard", f"{i + 1}/2", *common)
+            embed(exe, fasta, tiny, f"{folder}/cut.npz", "--device", device, "--shard",
+                  f"{i + 1}/2", *common)
         subprocess.run([exe, "merge", f"{folder}/cut.npz", "--quiet"], check=True)
         assert contents(f"{folder}/cut.npz") == want, "merged shards are not the whole"
         for i in (1, 2):
             shutil.rmtree(f"{folder}/cut.npz.part-{i}-of-2")
-        print(f"{include}: {len(want['.manifest.tsv'].splitlines()) - 1} rows of each of {', '.join(names)}, all, their list and merged "
+        print(f"{include}: {len(want['.manifest.tsv'].splitlines()) - 1} rows of each of "
+              f"{', '.join(names)}, all, their list and merged "
               f"shards are equal, {sum(map(len, want.values()))} bytes", flush=True)
-    lines = [subprocess.run([exe, "esm2", fasta, "--weights", tiny, "--quiet", "--format", "jsonl", "--device", d],
+    lines = [subprocess.run([exe, "esm2", fasta, "--weights", tiny, "--quiet", "--format", "jsonl",
+                             "--device", d],
                             capture_output=True, check=True).stdout for d in (names[0], "all")]
     assert lines[0] == lines[1] and len(lines[0]) > 1000
     print("jsonl on a pipe: equal, in order", flush=True)
@@ -83,7 +91,8 @@ def throughput(exe, fasta, names, times, size, folder):
     esm2_gpu.write_weights(weights, *{"650M": (33, 1280, 20), "8M": (6, 320, 20)}[size])
     records = read(fasta)
     one = write(f"{folder}/one.fasta", records[:1])
-    many = write(f"{folder}/many.fasta", [(f"{name}_{k}", s[k:] + s[:k]) for k in range(times) for name, s in records])
+    many = write(f"{folder}/many.fasta",
+                 [(f"{name}_{k}", s[k:] + s[:k]) for k in range(times) for name, s in records])
     residues = times * sum(len(s) for _, s in records)
     devices = (names[0], "all")
     for device in names:  # the driver compiles kernels in the first run
@@ -92,20 +101,24 @@ def throughput(exe, fasta, names, times, size, folder):
             os.remove(f"{folder}/warm.npz{left}")
     seconds, outputs = [], []
     for device in devices:
-        start = min(embed(exe, one, weights, f"{folder}/start{k}-{device.replace(':', '')}.npz", "--device", device) for k in range(2))
+        start = min(embed(exe, one, weights, f"{folder}/start{k}-{device.replace(':', '')}.npz",
+                          "--device", device) for k in range(2))
         out = f"{folder}/many-{device.replace(':', '')}.npz"
         whole = embed(exe, many, weights, out, "--device", device)
         seconds.append((whole, start))
         outputs.append(contents(out))
-        print(f"{size}, {times * len(records)} proteins, {residues} residues on {device}: {whole:.2f} s, start {start:.2f} s, "
-              f"{residues / (whole - start):,.0f} residues/s", flush=True)
+        print(f"{size}, {times * len(records)} proteins, {residues} residues on {device}: "
+              f"{whole:.2f} s, start {start:.2f} s, {residues / (whole - start):,.0f} residues/s",
+              flush=True)
     assert outputs[0] == outputs[1], "all GPUs gave other bytes than one"
     ratio = (seconds[0][0] - seconds[0][1]) / (seconds[1][0] - seconds[1][1])
-    print(f"{len(names)} GPUs: {ratio:.2f} times one, start left out; {seconds[0][0] / seconds[1][0]:.2f} with it; equal bytes", flush=True)
+    print(f"{len(names)} GPUs: {ratio:.2f} times one, start left out; "
+          f"{seconds[0][0] / seconds[1][0]:.2f} with it; equal bytes", flush=True)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("bioinfer")
     parser.add_argument("faults")
     parser.add_argument("fasta")
@@ -128,7 +141,8 @@ def main():
             throughput(exe, fasta, names, args.times, "8M" if args.small else "650M", folder)
         os.mkdir(f"{folder}/workers")
         run = workers.Run(exe, args.faults, ROOT, f"{folder}/workers", 1, ",".join(names))
-        for part, counts in (("together", ()), ("faults", ("lost", "illegal")), ("kills", (args.kills,)), ("supervisors", (1,))):
+        for part, counts in (("together", ()), ("faults", ("lost", "illegal")),
+                             ("kills", (args.kills,)), ("supervisors", (1,))):
             if part in parts:
                 getattr(run, part)(*counts)
     print("all equal")

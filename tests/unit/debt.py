@@ -364,7 +364,8 @@ def write_list(root, counts):
 
 
 def compare(found, listed):
-    """Say what is wrong: places that are not listed, and lines of the list that ask for too much."""
+    """Say what is wrong: places that are not listed, and lines of the list that ask for too
+    much."""
     problems = []
     for rule, path in sorted(found):
         count, allowed = len(found[rule, path]), listed.get((rule, path), 0)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the tree promises about itself, read from the tree.
+"""Checks what the tree promises about itself, read from the tree.
 
     structure.py SOURCE_ROOT SHARED_LIBRARY TEST... [--OPTION=VALUE...]
     structure.py SOURCE_ROOT - ops_table --write=FILE   writes the table of ops (build/docs/ops.md)
@@ -190,7 +190,8 @@ def op_files():
         if kind == 'core' and not path.startswith('ops/'):
             problems.append('ops.inc: %s is core, and its file is %s' % (name, path))
         text = text_of(path)
-        if 'const struct bi_op bi_op_%s = {' % stem not in text or '.name = "%s"' % stem not in text:
+        if ('const struct bi_op bi_op_%s = {' % stem not in text or
+            '.name = "%s"' % stem not in text):
             problems.append('%s does not end in bi_op_%s named "%s"' % (path, stem, stem))
         entry, params = entry_of(stem)
         if kernel != (entry or 'none'):
@@ -217,15 +218,16 @@ def op_files():
 
 
 def ops_table_text():
-    lines = ['# Ops', '',
-             '<!-- Made by tests/unit/structure.py from ops/ops.inc. -->', '',
-             'Models are written in core ops, and in those of their family; fused ops are made by the',
-             'rules of `graph/rules/` alone. Every op has a reference in `ops/<op>.c` that defines it',
-             '(sums in double) and a case in `tests/ops/<op>.c` that compares every kernel with it.',
-             'Plain arrays are float32, ids and starts int32; `?` marks what may be left out.', '',
-             '`T` tokens, `B` sequences, `R` rows of any kind, `H` heads of width `d`, `V` symbols;',
-             '`longest` is the longest sequence of the batch.', '',
-             '| op | kind | inputs | outputs | meaning | kernel |', '|---|---|---|---|---|---|']
+    lines = [
+        '# Ops', '',
+        '<!-- Made by tests/unit/structure.py from ops/ops.inc. -->', '',
+        'Models are written in core ops, and in those of their family; fused ops are made by the',
+        'rules of `graph/rules/` alone. Every op has a reference in `ops/<op>.c` that defines it',
+        '(sums in double) and a case in `tests/ops/<op>.c` that compares every kernel with it.',
+        'Plain arrays are float32, ids and starts int32; `?` marks what may be left out.', '',
+        '`T` tokens, `B` sequences, `R` rows of any kind, `H` heads of width `d`, `V` symbols;',
+        '`longest` is the longest sequence of the batch.', '',
+        '| op | kind | inputs | outputs | meaning | kernel |', '|---|---|---|---|---|---|']
     for kind, _, stem, n_in, n_out, kernel, comment in ops_list():
         meaning = comment.replace('|', 'or').replace('->', '→').strip()
         lines.append('| `%s` | %s | %s | %s | %s | %s |' % (
@@ -314,16 +316,17 @@ def forbidden_calls():
 
 
 def temporary_files():
-    """Files are created in base/temp.c, which takes no name that is there; journals and locks, which are
-    opened again, follow no link."""
+    """Files are created in base/temp.c, which takes no name that is there; journals and locks,
+    which are opened again, follow no link."""
     problems = []
     for path, text in sources(*(set(ARROWS) - {'kernels'})):
         if path == 'base/temp.c' or path.startswith(('bench/', 'examples/')):
             continue
         for number, line in enumerate(without_comments(text, strings=False).splitlines(), 1):
-            if re.search(r'\b(mkstemp|mkostemp|mkdtemp|mktemp|tmpfile|tmpnam|tempnam|creat|freopen)\s*\(', line) or \
-                    re.search(r'\bfopen\s*\([^"]*"[wa]', line) or 'H5F_ACC_TRUNC' in line or \
-                    ('O_CREAT' in line and 'O_NOFOLLOW' not in line):
+            if (re.search(r'\b(mkstemp|mkostemp|mkdtemp|mktemp|tmpfile|tmpnam|tempnam|creat'
+                          r'|freopen)\s*\(', line) or
+                    re.search(r'\bfopen\s*\([^"]*"[wa]', line) or 'H5F_ACC_TRUNC' in line or
+                    ('O_CREAT' in line and 'O_NOFOLLOW' not in line)):
                 problems.append('%s:%d: %s' % (path, number, line.strip()))
     body = text_of('base', 'temp.c')
     assert body.count('O_CREAT | O_EXCL | O_NOFOLLOW') == body.count('O_CREAT') == 1
@@ -416,7 +419,8 @@ def cet(path):
 
 def hardening():
     """The command and the library: position-independent, read-only after relocation, no writable
-    code, no executable stack; canaries, checked copies and landing pads where the compiler has them."""
+    code, no executable stack; canaries, checked copies and landing pads where the compiler has
+    them."""
     need('nm', 'readelf')
     problems, flags = [], option('flags').split()
     for path in LIBRARY, option('command'):
@@ -424,8 +428,8 @@ def hardening():
         if '__asan' in output('nm', '-D', '--undefined-only', path):
             print('built with a sanitizer: skipped')
             sys.exit(77)
-        segments = re.findall(r'^  (\w+) +(?:0x\w+ ){5}([R ][W ][E ])', output('readelf', '-lW', path),
-                              re.M)
+        segments = re.findall(r'^  (\w+) +(?:0x\w+ ){5}([R ][W ][E ])',
+                              output('readelf', '-lW', path), re.M)
         assert len([kind for kind, _ in segments if kind == 'LOAD']) > 1, segments
         if 'DYN (' not in output('readelf', '-hW', path):
             problems.append('%s is not position-independent' % name)
@@ -461,13 +465,11 @@ def hardening():
 def header_compiles():
     """bioinfer.h alone, and used, in every mode; what BIOINFER_PARAMS fills in is right."""
     problems, modes = [], 0
-    body = ('#include "bioinfer.h"\n'
-            'int main(void)\n{\n'
-            '    int layer = 6;\n'
+    body = ('#include "bioinfer.h"\nint main(void)\n{\n    int layer = 6;\n'
             '    struct bioinfer_embed_params p = BIOINFER_PARAMS(struct bioinfer_embed_params);\n'
             '    struct bioinfer_embed_params q = BIOINFER_PARAMS(%s);\n'
-            '    return p.struct_size != sizeof p || p.layers || q.struct_size != sizeof q || %s ||\n'
-            '           (q.layers && *q.layers != layer);\n}\n')
+            '    return p.struct_size != sizeof p || p.layers || q.struct_size != sizeof q ||\n'
+            '           %s || (q.layers && *q.layers != layer);\n}\n')
     named = ('struct bioinfer_embed_params, .include = 1, .layers = &layer, .n_layers = 1',
              'q.include != 1 || q.n_layers != 1 || q.max_length')
     plain = ('struct bioinfer_embed_params', 'q.include || q.max_length || layer != 6')
@@ -487,7 +489,8 @@ def header_compiles():
                 with open(path, 'w', encoding='utf-8') as file:
                     file.write(text)
                 made = ['-fsyntax-only'] if kind == 'alone' else ['-o', path + '.out']
-                if suffix == 'cpp' and fields is named: # g++ says it of every field that is not named
+                # g++ says it of every field that is not named
+                if suffix == 'cpp' and fields is named:
                     made.append('-Wno-missing-field-initializers')
                 run = subprocess.run([compiler, '-std=' + standard] + flags + made + [path],
                                      stderr=subprocess.PIPE, text=True)
@@ -495,7 +498,8 @@ def header_compiles():
                 if run.returncode:
                     problems.append('%s -std=%s, %s:\n%s' % (compiler, standard, kind, run.stderr))
                 elif kind == 'used' and subprocess.run([path + '.out']).returncode:
-                    problems.append('%s -std=%s: the fields are not as given' % (compiler, standard))
+                    problems.append('%s -std=%s: the fields are not as given' %
+                                    (compiler, standard))
     print('%d modes' % modes)
     if not modes:
         sys.exit(77)
@@ -509,10 +513,11 @@ def tools_help():
         path = os.path.join(ROOT, 'tools', name)
         if not name.endswith('.py') or name == 'usage.py':
             continue
-        run = subprocess.run([sys.executable, '-S', '-E', '-s', path, '--help'], capture_output=True, text=True,
-                             timeout=20)
+        run = subprocess.run([sys.executable, '-S', '-E', '-s', path, '--help'],
+                             capture_output=True, text=True, timeout=20)
         if run.returncode or name not in run.stdout:
-            problems.append('%s --help: exit %d: %s' % (name, run.returncode, (run.stderr or run.stdout)[-300:]))
+            problems.append('%s --help: exit %d: %s' %
+                            (name, run.returncode, (run.stderr or run.stdout)[-300:]))
     return problems
 
 

@@ -29,7 +29,7 @@ checked = 0
 
 
 def values(i, shape):
-    """What value() of writers_test.c gives for record i."""
+    """Makes the values that value() of writers_test.c gives for record i."""
     k = np.arange(int(np.prod(shape)), dtype=np.int64)
     return (((i * 31 + k * 7) % 1000 - 500).astype(np.float32) / np.float32(7)).reshape(shape)
 

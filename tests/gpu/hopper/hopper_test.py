@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """hopper_test.py BIOINFER SOURCE_ROOT - what the command launches on a Hopper GPU.
 
-The driver is null_driver.c (in LD_LIBRARY_PATH): it computes nothing, so no numbers are looked at, but finds
-every kernel in its code and checks what a launch and a tensor map ask for. Each case names entries that
-must be among those launched, and ones that must not.
+The driver is null_driver.c (in LD_LIBRARY_PATH): it computes nothing, so no numbers are looked at,
+but finds every kernel in its code and checks what a launch and a tensor map ask for. Each case
+names entries that must be among those launched, and ones that must not.
 """
 import os
 import re
@@ -17,7 +17,8 @@ EXE, ROOT = (os.path.abspath(sys.argv.pop(1)) for _ in range(2))
 GOLDEN = os.path.join(ROOT, 'tests', 'golden')
 
 
-SEQUENCES = ''.join('>s%d\n%s\n' % (n, ('MKTAYIAKQRQISFVKSHFSRQLEERLGLIEVQAPIL' * 30)[:n]) for n in (1, 37, 90))
+SEQUENCES = ''.join('>s%d\n%s\n' % (n, ('MKTAYIAKQRQISFVKSHFSRQLEERLGLIEVQAPIL' * 30)[:n])
+                    for n in (1, 37, 90))
 
 
 class Hopper(unittest.TestCase):
@@ -37,7 +38,8 @@ class Hopper(unittest.TestCase):
     def check(self, args, some, none=()):
         names = self.launched(*args)
         for pattern in some:
-            self.assertTrue([n for n in names if re.fullmatch(pattern, n)], (pattern, sorted(set(names))))
+            self.assertTrue([n for n in names if re.fullmatch(pattern, n)],
+                            (pattern, sorted(set(names))))
         for pattern in none:
             self.assertEqual([n for n in names if re.fullmatch(pattern, n)], [])
 
@@ -47,26 +49,28 @@ class Hopper(unittest.TestCase):
     def test_esm2(self):
         for name, heads in (('hf-d16', 'd16'), ('hf-d128', 'd128'), ('hf-d64-bin-legacy', 'd64')):
             self.check(self.model('esm2', name, '--include', 'mean,per-residue,logits'),
-                       ['linear_sm90_.*f16', 'linear_sm90_.*f32', f'attention_sm90_{heads}_f16', 'layernorm_f32_f16'],
-                       ['linear_f32', 'attention_d.*'])
-        self.check(self.model('esm2', 'hf-d16', '--include', 'contacts'), ['attention_contacts.*', 'then_contact.*'])
+                       ['linear_sm90_.*f16', 'linear_sm90_.*f32', f'attention_sm90_{heads}_f16',
+                        'layernorm_f32_f16'], ['linear_f32', 'attention_d.*'])
+        self.check(self.model('esm2', 'hf-d16', '--include', 'contacts'),
+                   ['attention_contacts.*', 'then_contact.*'])
 
     def test_float32(self):
         """linear_f32 is an entry and a module."""
         self.check(self.model('esm2', 'hf-d16', '--precision', 'fp32'),
-                   ['linear_small_f32|linear_f32', 'attention_d64_f32', 'layernorm_f32_f32'], ['.*sm90.*'])
+                   ['linear_small_f32|linear_f32', 'attention_d64_f32', 'layernorm_f32_f32'],
+                   ['.*sm90.*'])
 
     def test_other_proteins(self):
-        self.check(self.model('esmc', 'split'), ['linear_sm90_.*', 'attention_sm90_.*', 'halves_f32_f16',
-                                                   'layernorm_rotated_f16_f16'])
+        self.check(self.model('esmc', 'split'), ['linear_sm90_.*', 'attention_sm90_.*',
+                                                 'halves_f32_f16', 'layernorm_rotated_f16_f16'])
         self.check(self.model('protbert', 'trunk'), ['linear_sm90_.*', 'attention_sm90_.*'])
         self.check(self.model('prott5', 'full'), ['linear_sm90_.*', 'attention_bias_.*'])
 
     def test_enformer(self):
         for name in 'half', 'odd':
             folder = os.path.join(GOLDEN, 'enformer', name)
-            self.check(['enformer', os.path.join(folder, 'window.fa'), '--weights', folder, '--positions', 'formula-pt'],
-                       ['linear_.*f16.*', 'rel_attention.*'])
+            self.check(['enformer', os.path.join(folder, 'window.fa'), '--weights', folder,
+                        '--positions', 'formula-pt'], ['linear_.*f16.*', 'rel_attention.*'])
 
     def test_windows_together(self):
         """A program makes features of 1, 2, 4 or 8 windows, then runs its layers once for all."""
@@ -79,7 +83,8 @@ class Hopper(unittest.TestCase):
             for n, made in cases.items():
                 with open(path, 'w', encoding='ascii') as f:
                     f.write(''.join('>w%d\n%s' % (i, window) for i in range(n)))
-                names = self.launched('enformer', path, '--weights', folder, '--positions', 'formula-pt')
+                names = self.launched('enformer', path, '--weights', folder, '--positions',
+                                      'formula-pt')
                 self.assertEqual(names.count('embedding_windows_f16'), sum(made), n)
                 layers = len([name for name in names if name.startswith('rel_attention')])
                 self.assertEqual(layers, 2 * len(made), n)
@@ -88,17 +93,20 @@ class Hopper(unittest.TestCase):
             with open(path, 'w', encoding='ascii') as f:
                 f.write(''.join('>%s\n%s' % (n, 'ACGT\n' if n in 'xyz' else window) for n in order))
             output = os.path.join(here, 'o.npz')
-            self.launched('enformer', path, '--weights', folder, '--positions', 'formula-pt', code=1, output=output)
+            self.launched('enformer', path, '--weights', folder, '--positions', 'formula-pt',
+                          code=1, output=output)
             with zipfile.ZipFile(output) as z:
                 got = [n[0] for n in z.namelist() if re.match(r'[a-z]\b', n)]
             self.assertEqual(got, [n for n in order if n not in 'xyz'])
 
     def test_bases(self):
-        """The first convolution reads rows of bases that overlap; a layer over rows apart does not."""
+        """The first convolution reads rows of bases that overlap; a layer over rows apart does
+        not."""
         for name in 'enformer/half', 'enformer/odd', 'borzoi/final':
             family, folder = name.split('/')[0], os.path.join(GOLDEN, *name.split('/'))
             more = ['--positions', 'formula-pt'] if family == 'enformer' else []
-            names = self.launched(family, os.path.join(folder, 'window.fa'), '--weights', folder, *more)
+            names = self.launched(family, os.path.join(folder, 'window.fa'), '--weights', folder,
+                                  *more)
             at = names.index('embedding_windows_f16')
             self.assertEqual(names[at + 1], 'overlapping_rows')
             self.assertRegex(names[at + 2], '^linear_sm90_')
