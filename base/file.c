@@ -381,8 +381,8 @@ fail:
     return status;
 }
 
-/* Tells the system to begin with what is to be on the disk when the file is finished. A hint: what goes wrong
- * is met by the fsync. */
+/* Tells the system to begin with what is to be on the disk when the file is finished. A hint: what
+ * goes wrong is met by the fsync. */
 static void begin_sync(struct bi_out *out)
 {
     enum { STEP_SIZE = 32 << 20 };

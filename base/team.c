@@ -81,8 +81,9 @@ static bool gate_look(struct gate *g, unsigned turn)
     return false;
 }
 
-/* Returns when the gate's turn is no longer `turn`. Who opens it changes the turn before it asks for
- * sleepers, who sleeps counts itself before it looks at the turn: one of the two sees the other. */
+/* Returns when the gate's turn is no longer `turn`. Who opens it changes the turn before it asks
+ * for sleepers, who sleeps counts itself before it looks at the turn: one of the two sees the
+ * other. */
 static void gate_wait(struct gate *g, unsigned turn, bool look)
 {
     if (look && gate_look(g, turn))

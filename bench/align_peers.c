@@ -365,7 +365,8 @@ int main(int argc, char **argv)
     int64_t sum = 0;
 
     if (argc < 7)
-        die("usage: align_peers WHO A.fasta B.fasta MATRIX|MATCH,MISMATCH OPEN EXTEND [REPEAT [DEVICE [THREADS]]]");
+        die("usage: align_peers WHO A.fasta B.fasta MATRIX|MATCH,MISMATCH OPEN EXTEND [REPEAT "
+            "[DEVICE [THREADS]]]");
     job.who = argv[1];
     if (sscanf(argv[4], "%d,%d", &job.match, &job.mismatch) != 2)
         job.matrix = argv[4];

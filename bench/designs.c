@@ -2,10 +2,10 @@
  *
  *     designs [--device D] [--num-seq N] [--copies N] [--score] [--repeat N] WEIGHTS STRUCTURE...
  *
- * One call of bioinfer_task_compute over the structures, the list N times over: native scores and N sequences
- * each (default 8), or scores alone, from records to a sink. Milliseconds of the first call, which plans and
- * may compile kernels, and the least and the median of --repeat more (default 9). Lines are
- * "name value" pairs for scripts.
+ * One call of bioinfer_task_compute over the structures, the list N times over: native scores and N
+ * sequences each (default 8), or scores alone, from records to a sink. Milliseconds of the first
+ * call, which plans and may compile kernels, and the least and the median of --repeat more (default
+ * 9). Lines are "name value" pairs for scripts.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <bioinfer.h>

@@ -1,9 +1,9 @@
 #!/bin/bash
 # Runs what only a machine with a GPU can show, in one call: every kernel against its reference, the
-# backend's conformance, faults of its workers, fidelity, speed beside the references. Prints a table
-# of outcomes last; logs and tables lie in OUT.
+# backend's conformance, faults of its workers, fidelity, speed beside the references. Prints a
+# table of outcomes last; logs and tables lie in OUT.
 #
-#     bench/gpu.sh BUILD PROTEINS.fasta [DEVICE] [OUT]          DEVICE: cuda:0; OUT: a new folder in /tmp
+#     bench/gpu.sh BUILD PROTEINS.fasta [DEVICE] [OUT]     DEVICE: cuda:0; OUT: a new folder in /tmp
 #
 # BUILD is a build folder with clang-19's kernels and a C++ compiler's emulation;
 # ninja -C BUILD bench/calls bench/designs bench/align_peers bench/align_files

@@ -3,8 +3,8 @@
  *     load MODEL [ROUNDS]
  *
  * A round opens the model, loads what mean embeddings take and asks for the fingerprint; then it
- * makes checksums of as many floats again, a piece in a core's cache at a time, as it is there when a
- * load has read it. Both are times that threads spent on a CPU, so other load on the machine
+ * makes checksums of as many floats again, a piece in a core's cache at a time, as it is there when
+ * a load has read it. Both are times that threads spent on a CPU, so other load on the machine
  * counts little; the smallest of all rounds is told. */
 #define _POSIX_C_SOURCE 200809L
 

@@ -312,8 +312,8 @@ int bi_backend_find(const struct bi_backend_ops **out, int *ordinal, const char 
     return 0;
 }
 
-/* Opens a GPU for the model and says so. False: it is not usable, or the weights do not fit; that is
- * said, too. */
+/* Opens a GPU for the model and says so. False: it is not usable, or the weights do not fit; that
+ * is said, too. */
 static bool take_gpu(struct bioinfer_model *m, const struct bi_backend_ops *ops, double need,
                      const struct bi_device_params *p)
 {

@@ -1,7 +1,7 @@
 /* fingerprint.c - a text that tells apart models whose results differ.
  *
- * The first part is over what the weights are: the checksum of every weight (store.c), the graph that
- * the family writes, its tokens and its head. The second part is over what computes them. */
+ * The first part is over what the weights are: the checksum of every weight (store.c), the graph
+ * that the family writes, its tokens and its head. The second part is over what computes them. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

@@ -198,8 +198,8 @@ fail:
     st = bi_fail(
         err, st, "hip:%d: %s%s", ordinal, words,
         code == BI_DRIVER_NO_DEVICE
-            ? ": /dev/kfd must be there and open to this user, who is usually to be a member of the "
-              "group render"
+            ? ": /dev/kfd must be there and open to this user, who is usually to be a member of "
+              "the group render"
             : "");
 out:
     hip_close(h);

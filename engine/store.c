@@ -107,7 +107,8 @@ static int read_columns(struct bioinfer_model *model, const struct bi_weight *w,
     return st;
 }
 
-/* Places [first, first + n) of a list of rows of one weight; runs of neighbours are read at once. */
+/* Places [first, first + n) of a list of rows of one weight; runs of neighbours are read at
+ * once. */
 static int read_list(struct bioinfer_model *model, const struct bi_value *value, int64_t first,
                      int64_t n, int64_t k, float *dst, struct bioinfer_error *err)
 {

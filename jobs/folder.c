@@ -1,7 +1,7 @@
 /* folder.c - PATH.part/: what is in it, whose it is, and how nothing of ours is left of it.
  *
- * Files of a job have the names below; the output itself grows in a folder of its own, so whatever name a
- * user gives it, it meets none of them. Only these names are ever removed. */
+ * Files of a job have the names below; the output itself grows in a folder of its own, so whatever
+ * name a user gives it, it meets none of them. Only these names are ever removed. */
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* align_walk.cu - paths through the flags of align_trace.cu and align_long.cu, a wave each.
  *
- * Lane l holds the flags of 32 rows at step first + l, so that a move costs a shuffle and only every
- * 20th or so waits for memory. All lanes take the same path; in waves of 64 both halves do. A cell
- * is left as bi_align_step() of ops/align.c says. */
+ * Lane l holds the flags of 32 rows at step first + l, so that a move costs a shuffle and only
+ * every 20th or so waits for memory. All lanes take the same path; in waves of 64 both halves do. A
+ * cell is left as bi_align_step() of ops/align.c says. */
 #include "gpu.h"
 
 #include "align.h"

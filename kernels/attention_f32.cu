@@ -1,4 +1,5 @@
-/* attention_f32.cu - softmax(scale q k^T + bias) v within each sequence, all in f32: the exact mode.
+/* attention_f32.cu - softmax(scale q k^T + bias) v within each sequence, all in f32: the exact
+ * mode.
  *
  * A block takes 32 queries of one head and 32 keys at a time (gpu_heads.h), online softmax.
  * Key tiles count from the start of the own sequence: the same bits in any batch. _dN serves

@@ -1,14 +1,14 @@
 /* attention_sm90.cu - softmax(scale q k^T) v within each sequence on Hopper, f16.
  *
- * A block stays on its multiprocessor and goes through tiles of queries, each of one head. Its first
- * warpgroup only asks the copy engine for queries, keys and values, KEYS at a time, two steps ahead and
- * past the end of a tile; a warp of it fills one ring. The other warpgroups multiply, 64 queries each;
- * GROUPS of them share the keys and values of a ring. Scores stay in registers, and so do the
- * exponentials, rounded to f16, as the first operand of the product with the values. Warpgroups know
- * nothing of each other, so that one's exponentials run beside another's products.
+ * A block stays on its multiprocessor and goes through tiles of queries, each of one head. Its
+ * first warpgroup only asks the copy engine for queries, keys and values, KEYS at a time, two steps
+ * ahead and past the end of a tile; a warp of it fills one ring. The other warpgroups multiply, 64
+ * queries each; GROUPS of them share the keys and values of a ring. Scores stay in registers, and
+ * so do the exponentials, rounded to f16, as the first operand of the product with the values.
+ * Warpgroups know nothing of each other, so that one's exponentials run beside another's products.
  *
- * Lengths differ, so blocks claim tiles one by one (bi_counts.n_claimed). The last sequence comes first,
- * as it was written last; within a sequence the tiles of a head follow each other.
+ * Lengths differ, so blocks claim tiles one by one (bi_counts.n_claimed). The last sequence comes
+ * first, as it was written last; within a sequence the tiles of a head follow each other.
  *
  * Key tiles count from the start of the own sequence and a row does not depend on other rows:
  * the same bits in any batch. Keys behind the sequence count as -inf, and values there, which may
@@ -90,7 +90,8 @@ DEV void fill(const struct bi_attention_params &p, const tensor_map *maps,
                               &s.v_full[at]);
             }
         }
-        /* every tile claims once: this was the last claim of all, and the next launch counts anew */
+        /* every tile claims once: this was the last claim of all, and the next launch counts
+         * anew */
         if (now == tiles - 1)
             publish(claimed, 0);
         next = RINGS * blocks_x() + now;

@@ -1,7 +1,7 @@
 /* bin_sums.cu - what the bins of a window sum up to, and their logarithms.
  *
- * A block takes 32 columns of a window, a group of 32 threads every eighth row, eight of them asked for at once;
- * then one group adds the eight. */
+ * A block takes 32 columns of a window, a group of 32 threads every eighth row, eight of them asked
+ * for at once; then one group adds the eight. */
 #include "gpu_rows.h"
 
 #include "bin_sums.h"
@@ -12,8 +12,8 @@ struct bin_sums {
     double of[2][BIN_SLICES][ROW_LANES];
 };
 
-/* log2(x), x >= 1, to an ulp or two: 2 / ln 2 times the series of artanh((m - 1) / (m + 1)), where x = 2^n m
- * and m is near 1. */
+/* log2(x), x >= 1, to an ulp or two: 2 / ln 2 times the series of artanh((m - 1) / (m + 1)), where
+ * x = 2^n m and m is near 1. */
 DEV double log2_double(double x)
 {
     const u64 all = bits<u64>(x);
@@ -39,7 +39,8 @@ DEV void put_sum(float *y, int64_t ldy, double sum)
     y[ldy] = (float)(sum - (double)high);
 }
 
-/* Of one column, every BIN_SLICES-th row from `first` on; rows that are not there are zeros, and add none. */
+/* Of one column, every BIN_SLICES-th row from `first` on; rows that are not there are zeros, and
+ * add none. */
 template <bool LOGS>
 DEV void add_bins(const struct bi_bin_sums_params &p, const float *x, int first, double &sum,
                   double &logs)

@@ -4,11 +4,13 @@
 
 #include "counts.h"
 
-/* Of the rows w bins ... w bins + bins - 1 of x [n_windows * bins, width], which are not below zero:
+/* Of the rows w bins ... w bins + bins - 1 of x [n_windows * bins, width], which are not below
+ * zero:
  *   y[w n + 0, c] + y[w n + 1, c] = sum of x[r, c]
  *   y[w n + 2, c] + y[w n + 3, c] = sum of log2(1 + x[r, c])      where `logs`
- * y: [n_windows * n, width], n = 2, with `logs` 4. Added in float64; the second row is what rounding to float32
- * leaves of the first, so together they hold 48 bits, enough for differences of alleles. */
+ * y: [n_windows * n, width], n = 2, with `logs` 4. Added in float64; the second row is what
+ * rounding to float32 leaves of the first, so together they hold 48 bits, enough for differences of
+ * alleles. */
 struct bi_bin_sums_params {
     const struct bi_counts *counts;
     const float *x;

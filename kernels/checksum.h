@@ -1,4 +1,5 @@
-/* checksum.h - a checksum of a matrix of floats that may be taken some rows at a time, in any order.
+/* checksum.h - a checksum of a matrix of floats that may be taken some rows at a time, in any
+ * order.
  *
  * Element i of a row-major list, rows padded to an even width, is the 32 bits w(i); padding is 0.
  * With v(i) = w(i) + key[i % BLOCK] modulo 2^32, block b of the list has
@@ -6,7 +7,8 @@
  * and adds products * factor(b) to one sum and pairs * factor'(b) to the other, modulo 2^64. Sums
  * of rows add up to the sums of the matrix. Factors are odd, so a change of one element always
  * changes the second sum. Two different matrices have equal sums by chance only (about 2^-32 for
- * the worst pair of changes, less for more); a checksum is no guard against a file made to collide. */
+ * the worst pair of changes, less for more); a checksum is no guard against a file made to
+ * collide. */
 #ifndef BI_CHECKSUM_H
 #define BI_CHECKSUM_H
 

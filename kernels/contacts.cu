@@ -6,9 +6,9 @@
  *   then_contact_sums    r, its row sum of M = A + A^T
  *   then_contact_tiles   a tile of y: all heads in order; t anew from r
  * Maps are stored (contacts), or computed each time they are used: by f32 products of rows, rotated
- * in f32 where there is a table, or on the matrix units from f16 rows as they are (plain, head widths
- * up to 128). Sums go by tiles counted from the start of the sequence: the same bits in any batch.
- * Grid: tiles of gpu_tiles.h; heads, or tiles of columns of y. */
+ * in f32 where there is a table, or on the matrix units from f16 rows as they are (plain, head
+ * widths up to 128). Sums go by tiles counted from the start of the sequence: the same bits in any
+ * batch. Grid: tiles of gpu_tiles.h; heads, or tiles of columns of y. */
 #include "gpu_heads.h"
 
 #include "contacts.h"

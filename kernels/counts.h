@@ -1,8 +1,8 @@
 /* counts.h - the true sizes of a batch, as every kernel sees them.
  *
  * A plan is compiled for a bucket of sizes; a batch in it is usually a little smaller. Its
- * true sizes lie in the input block (on the device, for a GPU) and kernels skip the rest. They write n_claimed
- * alone. */
+ * true sizes lie in the input block (on the device, for a GPU) and kernels skip the rest. They
+ * write n_claimed alone. */
 #ifndef BI_COUNTS_H
 #define BI_COUNTS_H
 

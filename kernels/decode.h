@@ -53,7 +53,8 @@ struct bi_next_step_params {
 
 /* The step before *step of each sample decides. Over the n steps of its group, in order,
  *   z = sum of weight_i (logits_i / temperature) / n, each term and the sum in float32, then
- *   p_c = (scale softmax(z + add)_c + prior_c) factor_c in double, terms = add, prior, factor, scale
+ *   p_c = (scale softmax(z + add)_c + prior_c) factor_c in double, terms = add, prior, factor,
+ *   scale
  * and the symbol is the first largest p_c / noise[start + step, c]. */
 struct bi_draw_params {
     const struct bi_counts *counts;

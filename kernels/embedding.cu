@@ -1,5 +1,5 @@
-/* embedding.cu - y[t, :] = table[ids[t], :] scale[t]; table f32 or f16, y f32. And embedding_windows:
- * the rows of several neighbours side by side, table f32, y f32 or f16. */
+/* embedding.cu - y[t, :] = table[ids[t], :] scale[t]; table f32 or f16, y f32. And
+ * embedding_windows: the rows of several neighbours side by side, table f32, y f32 or f16. */
 #include "gpu_rows.h"
 
 #include "embedding.h"

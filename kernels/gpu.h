@@ -53,9 +53,10 @@
 /* KERNEL(name, struct params, threads, blocks) { ... p.x ... }: an entry; blocks: how many
  * should fit on one multiprocessor, which bounds the registers of a thread.
  *
- * A launch may begin while the one before it still runs (Hopper, engine/cuda.c): KERNEL waits first. KERNEL_EARLY does not: each thread of its body calls
- * wait_for_inputs() before it reads what an earlier launch made, or writes anything. Weights and
- * the input block (counts, start) are there from the beginning. */
+ * A launch may begin while the one before it still runs (Hopper, engine/cuda.c): KERNEL waits
+ * first. KERNEL_EARLY does not: each thread of its body calls wait_for_inputs() before it reads
+ * what an earlier launch made, or writes anything. Weights and the input block (counts, start) are
+ * there from the beginning. */
 #if defined ON_HOST
 #include <math.h>
 #include <string.h>
@@ -720,9 +721,10 @@ DEV frag frag_of(const acc &d)
     return f;
 }
 
-/* Weights of an attention are 2^(score - largest + WEIGHT_SHIFT) before they are rounded to f16; the sum that divides
- * them has the same factor. The matrix unit of CDNA 2 takes f16 below 2^-14 for zero: with the shift that is a weight
- * of 2^-26 of the largest, without it one of 6e-5, and thousands of keys are lost of such. */
+/* Weights of an attention are 2^(score - largest + WEIGHT_SHIFT) before they are rounded to f16;
+ * the sum that divides them has the same factor. The matrix unit of CDNA 2 takes f16 below 2^-14
+ * for zero: with the shift that is a weight of 2^-26 of the largest, without it one of 6e-5, and
+ * thousands of keys are lost of such. */
 #if defined MAP_CDNA
 enum { WEIGHT_SHIFT = 12 };
 #else

@@ -2,22 +2,25 @@
  *
  * E(name, module, params, threads, shared, tile, kind): params names
  * struct bi_<params>_sm90_params, which begins with tensor maps. tile is bi_gpu_sm90_<tile>, which
- * says what the entries of a tile take, their grid, their time and their maps (gpu/linear_sm90.c, gpu/attention_sm90.c); kind is
- * BI_GPU_KIND_<kind>. Among tiles of equal time the first of the list is taken. They take
- *   linear_sm90_[small_|MxN_]a          x and w f16, y a; act none, gelu, relu; of neither small nor MxN: n % 8 == 0,
- *                                  y, bias, residual and their rows on 16 bytes
+ * says what the entries of a tile take, their grid, their time and their maps (gpu/linear_sm90.c,
+ * gpu/attention_sm90.c); kind is BI_GPU_KIND_<kind>. Among tiles of equal time the first of the
+ * list is taken. They take
+ *   linear_sm90_[small_|MxN_]a     x and w f16, y a; act none, gelu, relu; of neither small nor
+ *                                  MxN: n % 8 == 0, y, bias, residual and their rows on 16 bytes
  *   linear_sm90_[small_|MxN_]rotated_*  table instead of act and residual, head_dim 16, 32 or 64
  *   linear_sm90_[small_]gated_*    gates in blocks of 16 rows, act silu or gelu_tanh; n % 32 == 0
- *   linear_sm90_[small_|MxN_]normed_f16, paired_f16, pooled_a  norm, pairs, pool of linear.h; n % 8 == 0, every
- *                                  array on 16 bytes, row strides multiples of 8 elements
- *   linear_sm90_[small_]twin_normed_f16  the same of a twin, whose tiles are of 256 rows and 128 columns,
+ *   linear_sm90_[small_|MxN_]normed_f16, paired_f16, pooled_a
+ *                                  norm, pairs, pool of linear.h; n % 8 == 0, every array on 16
+ *                                  bytes, row strides multiples of 8 elements
+ *   linear_sm90_[small_]twin_normed_f16
+ *                                  the same of a twin, whose tiles are of 256 rows and 128 columns,
  *                                  small: 64; to bits of its own
  *   attention_sm90_dN_f16          head_dim N exactly, no table, no bias
  *   rel_attention_sm90_f16         key_dim 64, value_dim 192; u, w too
- * all with bases of 16 bytes, row strides of x, w, q, k, v, r that are multiples of 8 elements; rows
- * of x may overlap, k being a multiple of the stride (windows). small: 64 x 64 tiles instead of 128 x 128.
- * MxN: tiles of M x N, one to a block; n even, and y, bias, residual, table aligned for two; of M 192 rows of y
- * on 16 bytes, which is always written, and no residual is made again.
+ * all with bases of 16 bytes, row strides of x, w, q, k, v, r that are multiples of 8 elements;
+ * rows of x may overlap, k being a multiple of the stride (windows). small: 64 x 64 tiles instead
+ * of 128 x 128. MxN: tiles of M x N, one to a block; n even, and y, bias, residual, table aligned
+ * for two; of M 192 rows of y on 16 bytes, which is always written, and no residual is made again.
  * All give the same bits. */
 #ifndef BI_GPU_ENTRIES_SM90_H
 #define BI_GPU_ENTRIES_SM90_H

@@ -4,8 +4,8 @@
 
 #include "counts.h"
 
-/* y [rows, 3 width] = [high | low | high / 2048], high = x rounded to float16, low = x - high rounded
- * to float16. Beside w as [high | high | 2048 low] the product is
+/* y [rows, 3 width] = [high | low | high / 2048], high = x rounded to float16, low = x - high
+ * rounded to float16. Beside w as [high | high | 2048 low] the product is
  *   x w = high high + low high + high low
  * which leaves out a part in 2^22. The factor keeps the low terms of weights above what some
  * matrix units take for zero. A float32 y holds the same numbers. */

@@ -1,5 +1,6 @@
 /* layernorm.cu - y = norm(x) w + b, or, with `add`, of sum = x + add, or root mean square norm;
- * x and y f32 or f16; sums f32 only. Parts may be heads that are rotated. Eight rows, or parts of rows (groups), to a block. */
+ * x and y f32 or f16; sums f32 only. Parts may be heads that are rotated. Eight rows, or parts of
+ * rows (groups), to a block. */
 #include "gpu_rows.h"
 
 #include "gpu_tiles.h"

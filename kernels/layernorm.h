@@ -12,8 +12,9 @@
  * [groups * width] (queries and keys side by side). Not with add.
  * copy not NULL: y is also written there, in float16 on devices with matrix units (the stream
  * and the operand of the next product), else in float32. Not with groups.
- * table not NULL: each part is heads of head_dim, a power of two from 16 to 128, that are rotated by the
- * position of their token before they are rounded (rope.h); start as there. On a GPU only, with groups. */
+ * table not NULL: each part is heads of head_dim, a power of two from 16 to 128, that are rotated
+ * by the position of their token before they are rounded (rope.h); start as there. On a GPU only,
+ * with groups. */
 struct bi_layernorm_params {
     const struct bi_counts *counts;
     const float *x, *add, *w, *b;

@@ -1,5 +1,5 @@
-/* linear.cu - y = act(x w^T + bias) + residual on matrix units, f16 in, f32 sums. The residual is of
- * the type of y.
+/* linear.cu - y = act(x w^T + bias) + residual on matrix units, f16 in, f32 sums. The residual is
+ * of the type of y.
  *
  * A block makes a tile of y from k-slices of 32 in shared memory: four slices on their way by
  * asynchronous copies, or one, with the next in registers while it is multiplied, and several

@@ -23,19 +23,21 @@ enum { BI_TWIN_TAPS = 5, BI_TWIN_PRODUCTS = 8 };
  * their row in its sequence (rope.h); only where the backend's caps say that it can, without act,
  * residual and gates.
  *
- * twin: x is windows of five taps, ldx = k / 5, and of an even number of rows; w in the layout of the
- * backend is eight products for two rows (linear_twin.h). Only with `norm` below.
+ * twin: x is windows of five taps, ldx = k / 5, and of an even number of rows; w in the layout of
+ * the backend is eight products for two rows (linear_twin.h). Only with `norm` below.
  *
  * What follows between convolutions, one of three, only where the backend's caps say that it can,
- * without act, table and gates; s = x w^T + bias + residual, and what is f16 is so of all of x, odd, also:
- *   norm   scale, shift [n] and also [rows, n] = then(scale s + shift), of s before it is rounded to y;
- *          y may be NULL
+ * without act, table and gates; s = x w^T + bias + residual, and what is f16 is so of all of x,
+ * odd, also:
+ *   norm   scale, shift [n] and also [rows, n] = then(scale s + shift), of s before it is rounded
+ *          to y; y may be NULL
  *   pairs  also [rows / 2, n] alone: y[i] = s[2 i + 1] and also[i] = s[2 i] - s[2 i + 1], each
- *          rounded once; rows is even. In place of a residual: more_x [rows, more_k] more_w^T + more_bias,
- *          the residual made again where that is less than to read it
- *   pool   odd [rows, n]: z = odd + x sigmoid(x w^T), which is the pooling (pairs.h) of pairs of rows given
- *          as `pairs` has them; y [rows + 2 pad, n] is then(scale z + shift), or z where scale is
- *          NULL, between pad zero rows on each side; n = k, no bias, no residual, pad <= rows
+ *          rounded once; rows is even. In place of a residual: more_x [rows, more_k] more_w^T +
+ *          more_bias, the residual made again where that is less than to read it
+ *   pool   odd [rows, n]: z = odd + x sigmoid(x w^T), which is the pooling (pairs.h) of pairs of
+ *          rows given as `pairs` has them; y [rows + 2 pad, n] is then(scale z + shift), or z where
+ *          scale is NULL, between pad zero rows on each side; n = k, no bias, no residual, pad <=
+ *          rows
  * then: quick_gelu or tanh_gelu of norm_act.h.
  *
  * Every element of y is one chain of fused multiply-adds over k = 0, 1, ..., from 0, whatever

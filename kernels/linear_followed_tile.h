@@ -1,12 +1,14 @@
-/* linear_followed_tile.h - what becomes of the sums of a warpgroup of linear_followed_sm90.cu: y alone, PLAIN, or
- * y and what follows it, NORMED, PAIRED or POOLED; TWIN: NORMED of linear_twin_sm90.cu.
+/* linear_followed_tile.h - what becomes of the sums of a warpgroup of linear_followed_sm90.cu: y
+ * alone, PLAIN, or y and what follows it, NORMED, PAIRED or POOLED; TWIN: NORMED of
+ * linear_twin_sm90.cu.
  *
- * A warp has 16 rows of each 64. It goes through parts of 64 columns, and finishes the sums in the registers
- * where they are. What is added comes by the copy engine, in boxes of 16 rows and 64 columns, permuted as
- * the engine does, while the products are made; a box is read, and results are put into one, as matrices of
- * 8 x 8, which is how the sums are spread over a warp; the engine takes the results to memory. What is the
- * same for all rows is read once for all of a warp's. The parts are a loop, for which the sums move down, as
- * its code has to stay in the instruction cache. */
+ * A warp has 16 rows of each 64. It goes through parts of 64 columns, and finishes the sums in the
+ * registers where they are. What is added comes by the copy engine, in boxes of 16 rows and 64
+ * columns, permuted as the engine does, while the products are made; a box is read, and results are
+ * put into one, as matrices of 8 x 8, which is how the sums are spread over a warp; the engine
+ * takes the results to memory. What is the same for all rows is read once for all of a warp's. The
+ * parts are a loop, for which the sums move down, as its code has to stay in the instruction
+ * cache. */
 #ifndef BI_LINEAR_FOLLOWED_TILE_H
 #define BI_LINEAR_FOLLOWED_TILE_H
 
@@ -14,8 +16,8 @@
 
 enum { STAGED = 64 /* columns of a part */, BOX = 16 * STAGED };
 
-/* Where lane l has or gets the address of its row of two columns of matrices: 16 rows, chunks 2 g, 2 g + 1.
- * row: that of lane l % 16. */
+/* Where lane l has or gets the address of its row of two columns of matrices: 16 rows, chunks 2 g,
+ * 2 g + 1. row: that of lane l % 16. */
 DEV f16 *place_in(f16 *box, int row, int g)
 {
     return box + row * STAGED + ((2 * g + lane_id() / 16) ^ row % 8) * 8;
@@ -38,13 +40,14 @@ DEV two unpacked(u32 v)
 }
 
 template <int MT, int N, int kind, typename Y> struct finisher {
-    /* boxes, each for the MT times 16 rows. NORMED: y and its norm. PLAIN, PAIRED: the residual of each part, where
-     * its results go too. POOLED: the differences of a part, and the odd rows of each part, where its results go
-     * too */
+    /* boxes, each for the MT times 16 rows. NORMED: y and its norm. PLAIN, PAIRED: the residual of
+     * each part, where its results go too. POOLED: the differences of a part, and the odd rows of
+     * each part, where its results go too */
     enum {
         PARTS = N / STAGED,
         NORMS = kind == NORMED || kind == TWIN,
-        /* sums 0 are of even rows, sums 1 of the odd ones behind them: a thread has both of a pair */
+        /* sums 0 are of even rows, sums 1 of the odd ones behind them: a thread has both of a
+         * pair */
         TWOS = kind == TWIN || (kind == PAIRED && MT == 2),
         WIDE = kind == PLAIN && sizeof(Y) == 4 /* boxes are of 32 columns, PARTS times as many */,
         BARRIERS = NORMS  ? 0
@@ -58,8 +61,9 @@ template <int MT, int N, int kind, typename Y> struct finisher {
     struct room { /* of a warp */
         f16 box[BOXES][MT][BOX];
     };
-    /* by a warpgroup: scale, shift and bias of the tile's columns; PAIRED: more_bias and bias. NORMED reads them
-     * from memory: of few channels its products are made sooner than they would come */
+    /* by a warpgroup: scale, shift and bias of the tile's columns; PAIRED: more_bias and bias.
+     * NORMED reads them from memory: of few channels its products are made sooner than they would
+     * come */
     struct shared {
         alignas(16) float term[kind == TWIN ? 3 : kind == NORMED ? 0 : 2][N];
         u64 landed;
@@ -182,7 +186,8 @@ template <int MT, int N, int kind, typename Y> struct finisher {
         return t;
     }
 
-    /* f(g, m, its terms) for the four times 16 columns of part i and all rows; terms are asked for one ahead. */
+    /* f(g, m, its terms) for the four times 16 columns of part i and all rows; terms are asked for
+     * one ahead. */
     template <typename F> METHOD void each(int i, F f) const
     {
         terms next = terms_of(i, 0);
@@ -197,7 +202,8 @@ template <int MT, int N, int kind, typename Y> struct finisher {
         }
     }
 
-    /* The sum of columns 16 g + 8 (k / 2) + 2 (lane % 4) and the next one, of row lane / 4 + 8 (k % 2). */
+    /* The sum of columns 16 g + 8 (k / 2) + 2 (lane % 4) and the next one, of row lane / 4 + 8 (k %
+     * 2). */
     static METHOD two sum(const float (&d)[N / 2], int g, int k)
     {
         return two{d[8 * g + 2 * k], d[8 * g + 2 * k + 1]};
@@ -208,7 +214,8 @@ template <int MT, int N, int kind, typename Y> struct finisher {
         d[8 * g + 2 * k + 1] = v.b;
     }
 
-    /* Boxes of results of part i to memory: y, and what is beside it, where not NULL. pairs: of two rows each. */
+    /* Boxes of results of part i to memory: y, and what is beside it, where not NULL. pairs: of two
+     * rows each. */
     METHOD void write(int i, const f16 *y, const f16 *also, bool pairs) const
     {
         fence_async();
@@ -263,8 +270,8 @@ template <int MT, int N, int kind, typename Y> struct finisher {
                                       : v;
     }
 
-    /* A box of results to memory, if all its rows are live; else those that are, 16 bytes at a time. column: in
-     * units of f16. */
+    /* A box of results to memory, if all its rows are live; else those that are, 16 bytes at a
+     * time. column: in units of f16. */
     METHOD void write_live(const f16 *from, int column, int row) const
     {
         const int lane = lane_id();
@@ -310,8 +317,8 @@ template <int MT, int N, int kind, typename Y> struct finisher {
             write_live(box[i][m], n0 + i * STAGED, m0 + m * 64);
     }
 
-    /* 32 columns and 64 rows after the others: what is added to those of the next part is asked for when their
-     * box is in memory. */
+    /* 32 columns and 64 rows after the others: what is added to those of the next part is asked for
+     * when their box is in memory. */
     METHOD void plain_wide(int i, const float (&d)[MT][N / 2])
     {
         const int lane = lane_id();

@@ -5,22 +5,24 @@
  * tiles of x and w, 64 along k at a time, into a ring of stages; the two others multiply. They
  * take turns: while one writes its tile of y, the other one's products keep the matrix unit busy.
  * The ring is filled in the order of the tiles; one may wait for its stages only when the other has
- * seen all of its own (turn), as a barrier tells two neighbouring rounds of the ring apart, not more.
- * Blocks go down groups of 16 row tiles, so that x and w stay in the cache.
+ * seen all of its own (turn), as a barrier tells two neighbouring rounds of the ring apart, not
+ * more. Blocks go down groups of 16 row tiles, so that x and w stay in the cache.
  *
  * Each element of y is one chain over k = 0, 16, 32, ..., whatever the tile: the same bits from
  * either tile size, from linear_small_sm90.cu, and for any number of rows. Rows behind the end are
- * computed from whatever is there and not written. k: a multiple of 8, zero-padded to 64 by the copy engine.
- * Windows (rows of x that overlap, ldx < k) are k / ldx taps of ldx channels: each tap goes through the
- * channels 64 at a time, of the rows that many further down. Narrow ones are one tap (linear_sm90.h).
+ * computed from whatever is there and not written. k: a multiple of 8, zero-padded to 64 by the
+ * copy engine. Windows (rows of x that overlap, ldx < k) are k / ldx taps of ldx channels: each tap
+ * goes through the channels 64 at a time, of the rows that many further down. Narrow ones are one
+ * tap (linear_sm90.h).
  *
  * act: none, gelu, relu. _gated_: rows of w are gates and values in blocks of 16 (linear.h); act:
  * silu, gelu_tanh.
- * _rotated_: with a table (linear.h), no act and no residual; columns are rotated in f32 before they
- * are rounded, and head_dim is 16, 32 or 64, so that both of a pair are staged together.
- * _paired_: a tile of x is 64 even rows and 64 odd ones, so that a thread has the sums of both of a pair.
- * _normed_, _paired_, _pooled_: what follows y; a residual that is made again is more of k. What a warpgroup
- * does with its sums, and what it asks for before, is the finisher's. */
+ * _rotated_: with a table (linear.h), no act and no residual; columns are rotated in f32 before
+ * they are rounded, and head_dim is 16, 32 or 64, so that both of a pair are staged together.
+ * _paired_: a tile of x is 64 even rows and 64 odd ones, so that a thread has the sums of both of a
+ * pair.
+ * _normed_, _paired_, _pooled_: what follows y; a residual that is made again is more of k. What a
+ * warpgroup does with its sums, and what it asks for before, is the finisher's. */
 #ifndef LINEAR_FOLLOWED
 #include "linear_sm90_tile.h"
 #else
@@ -80,7 +82,8 @@ DEV void linear(const struct bi_linear_params &p, const tensor_map *maps)
                 for (int k = 0, tap = 0, c = 0; k < slices; k++) {
                     barrier_wait(&s.empty[at], phase);
                     barrier_expect(&s.full[at], (weights ? N : M) * SLICE * 2);
-                    /* of the product that is made again; behind the channels are the next tap's, and zeros of x */
+                    /* of the product that is made again; behind the channels are the next tap's,
+                     * and zeros of x */
                     const bool more = kind == PAIRED && k >= own_slices;
                     const int column = more      ? (k - own_slices) * SLICE
                                        : weights ? tap * channels + c

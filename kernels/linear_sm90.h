@@ -5,9 +5,9 @@
 #include "linear.h"
 #include "sm90_maps.h"
 
-/* Channels of a tap of x, which is read 64 at a time. Of windows (rows that overlap, ldx < k) they are
- * those of a row; narrow windows, of which 64 channels are several rows, are one tap of all k: the copy
- * engine takes rows that overlap. */
+/* Channels of a tap of x, which is read 64 at a time. Of windows (rows that overlap, ldx < k) they
+ * are those of a row; narrow windows, of which 64 channels are several rows, are one tap of all k:
+ * the copy engine takes rows that overlap. */
 #define BI_LINEAR_CHANNELS(p) ((p)->ldx < 64 || (p)->ldx > (p)->k ? (p)->k : (int32_t)(p)->ldx)
 
 struct bi_linear_sm90_params {

@@ -1,5 +1,5 @@
-/* linear_sm90_kinds.h - what Hopper's linears share beside their products: kinds of entries, and pairs of
- * columns, as a thread has them of the sums of its warpgroup (sm90.h). */
+/* linear_sm90_kinds.h - what Hopper's linears share beside their products: kinds of entries, and
+ * pairs of columns, as a thread has them of the sums of its warpgroup (sm90.h). */
 #ifndef BI_LINEAR_SM90_KINDS_H
 #define BI_LINEAR_SM90_KINDS_H
 
@@ -10,15 +10,17 @@
 #include "norm_act.h"
 #include "sm90.h"
 
-/* NORMED, PAIRED, POOLED: what follows y as linear.h says. TWIN: NORMED, of rows that share products. */
+/* NORMED, PAIRED, POOLED: what follows y as linear.h says. TWIN: NORMED, of rows that share
+ * products. */
 enum { PLAIN, ROTATED, GATED, NORMED, PAIRED, POOLED, TWIN };
 
 enum { SLICE = 64 /* of k */ };
 
-/* Maps: tiles of x, of w; and where something follows y, what is added (PAIRED: residual, or tiles of more_x;
- * POOLED: odd rows), y between its zero rows, what is written beside it or, POOLED, the differences, and
- * tiles of more_w. Behind the first two: boxes of 16 rows, of 8 that small PAIRED writes. Where rows come in
- * twos (TWIN, PAIRED), x and more_x are their even rows, and last come the odd ones. */
+/* Maps: tiles of x, of w; and where something follows y, what is added (PAIRED: residual, or tiles
+ * of more_x; POOLED: odd rows), y between its zero rows, what is written beside it or, POOLED, the
+ * differences, and tiles of more_w. Behind the first two: boxes of 16 rows, of 8 that small PAIRED
+ * writes. Where rows come in twos (TWIN, PAIRED), x and more_x are their even rows, and last come
+ * the odd ones. */
 enum { MAP_X, MAP_W, MAP_ADDED, MAP_Y, MAP_ALSO, MAP_MORE_W, MAP_ODD, MAP_MORE_ODD };
 
 /* Where in a ring, and the parity of the round. */
@@ -78,9 +80,9 @@ template <typename T> DEV void store_two(T *to, const two &v)
     *(vector *)to = vector{(T)v.a, (T)v.b};
 }
 
-/* 1 / (1 + e^-2x) for what is made of operands of f16, also where it stays f32: one special instruction where
- * gate() of gpu_norm_act.h takes two, and there are 10^8 of these at a time. PTX promises 2.5e-4 of it; checkkernel
- * sees 4e-5 at most, by results of pooling in f32. */
+/* 1 / (1 + e^-2x) for what is made of operands of f16, also where it stays f32: one special
+ * instruction where gate() of gpu_norm_act.h takes two, and there are 10^8 of these at a time. PTX
+ * promises 2.5e-4 of it; checkkernel sees 4e-5 at most, by results of pooling in f32. */
 DEV float sigmoid_of_double(float x)
 {
     float t;
@@ -94,8 +96,8 @@ DEV float share(float logit)
     return sigmoid_of_double(0.5f * logit);
 }
 
-/* act(v scale + shift), the acts of norm_act.h that stand between convolutions, as good as operands of f16
- * are. */
+/* act(v scale + shift), the acts of norm_act.h that stand between convolutions, as good as operands
+ * of f16 are. */
 DEV float quick_gelu(float z)
 {
     return z * sigmoid_of_double(0.5f * 1.702f * z);
@@ -115,9 +117,9 @@ DEV two norm_act(const two &v, const two &scale, const two &shift, int act)
                                          : norm_act<false>(v, scale, shift);
 }
 
-/* PAIRED: a lane has row 2 i, or 2 i + 1 (upper), of one pair of rows, and the same of the pair 8 rows further;
- * the lane 4 further, or before, the others. Makes the odd row and the difference of one pair: of the first a
- * lower lane, of the other an upper one. All lanes of the warp. */
+/* PAIRED: a lane has row 2 i, or 2 i + 1 (upper), of one pair of rows, and the same of the pair 8
+ * rows further; the lane 4 further, or before, the others. Makes the odd row and the difference of
+ * one pair: of the first a lower lane, of the other an upper one. All lanes of the warp. */
 DEV void make_pair(const two &first, const two &second, bool upper, two &odd, two &difference)
 {
     const two mine = upper ? second : first, gives = upper ? first : second;

@@ -3,9 +3,9 @@
  * A warp has 16 rows of each 64. It goes through parts of 64 columns: stages one in shared memory,
  * so that half a warp gets a row and a lane four neighbours; chunks of 8 columns are permuted by
  * row against bank conflicts. The parts are a loop, not unrolled, as its code has to stay in the
- * instruction cache; what a part reads is asked for while the one before it is finished, stays as it
- * lies in memory until it is used, as to turn it into floats is to wait for it, and comes from the
- * cache, where `announce` has it brought while the products are made. */
+ * instruction cache; what a part reads is asked for while the one before it is finished, stays as
+ * it lies in memory until it is used, as to turn it into floats is to wait for it, and comes from
+ * the cache, where `announce` has it brought while the products are made. */
 #ifndef BI_LINEAR_SM90_TILE_H
 #define BI_LINEAR_SM90_TILE_H
 

@@ -1,16 +1,16 @@
-/* linear_small_sm90.cu - linear_sm90.cu for products of one round of tiles: few rows, where a launch is over
- * before its pipeline has filled, or (linear_wide_sm90.cu) as many as make about a large tile for each
- * multiprocessor. A block makes one tile of y, blocks of small tiles share a multiprocessor, and what there
- * is of code is run once, so that it is short.
+/* linear_small_sm90.cu - linear_sm90.cu for products of one round of tiles: few rows, where a
+ * launch is over before its pipeline has filled, or (linear_wide_sm90.cu) as many as make about a
+ * large tile for each multiprocessor. A block makes one tile of y, blocks of small tiles share a
+ * multiprocessor, and what there is of code is run once, so that it is short.
  *
- * One thread asks for tiles of w and x, 64 along k at a time, into a ring; those of w, no inputs, before
- * the launch in front is over. A warpgroup multiplies 64 rows, and finishes the sums where they are, in
- * registers. A tile is 192, 128, 64 or 32 rows. The matrix unit takes 64: for 32 it is told that groups of eight
- * rows are half as far apart as they are. It then reads 8 rows for each of the four warps, and junk for
- * the 8 after them (behind the last tile of x, of w), which is not looked at: so all four have rows to
- * finish.
- * A product of 16 along k takes 63 cycles before the next one of its chain begins, however narrow the
- * tile, so that loops are as long with small tiles; epilogues are shorter, and blocks more.
+ * One thread asks for tiles of w and x, 64 along k at a time, into a ring; those of w, no inputs,
+ * before the launch in front is over. A warpgroup multiplies 64 rows, and finishes the sums where
+ * they are, in registers. A tile is 192, 128, 64 or 32 rows. The matrix unit takes 64: for 32 it is
+ * told that groups of eight rows are half as far apart as they are. It then reads 8 rows for each
+ * of the four warps, and junk for the 8 after them (behind the last tile of x, of w), which is not
+ * looked at: so all four have rows to finish.
+ * A product of 16 along k takes 63 cycles before the next one of its chain begins, however narrow
+ * the tile, so that loops are as long with small tiles; epilogues are shorter, and blocks more.
  * Each element of y is the same chain over k as in linear_sm90.cu: the same bits. */
 #include "linear_sm90_kinds.h"
 
@@ -40,7 +40,8 @@ template <int half> DEV constexpr int lower(int i)
     return i / (half / 8) * (half / 4) + i % (half / 8);
 }
 
-/* Cosines and sines of the pairs of a row, whose place in its sequence has this row of the table. */
+/* Cosines and sines of the pairs of a row, whose place in its sequence has this row of the
+ * table. */
 template <int PAIRS> struct angles {
     two cosine[PAIRS / 2], sine[PAIRS / 2];
 };
@@ -156,15 +157,15 @@ DEV void finish_sums(two (&v)[PARTS][GROUP], const added<PARTS, GROUP, T> &a,
         });
 }
 
-/* Where a warp has the values of its rows until they are written a line at a time: y, and what is beside
- * it (linear.h). The gaps between rows are there against bank conflicts. */
+/* Where a warp has the values of its rows until they are written a line at a time: y, and what is
+ * beside it (linear.h). The gaps between rows are there against bank conflicts. */
 template <int N, int kind, typename Y> struct lines {
     enum { LD = N + 8, ROWS = kind == PAIRED ? 8 : 16, BOTH = kind == NORMED || kind == PAIRED };
     Y y[ROWS * LD], also[BOTH ? ROWS * LD : 8];
 };
 
-/* Values of y of columns n + 8 j of a row of ld, and what is beside it, for rows from row0 on. PAIRED: all
- * lanes of the warp. */
+/* Values of y of columns n + 8 j of a row of ld, and what is beside it, for rows from row0 on.
+ * PAIRED: all lanes of the warp. */
 template <int kind, int N, typename Y, int PARTS, int GROUP, typename T>
 DEV void put_staged(lines<N, kind, Y> &to, const two (&v)[PARTS][GROUP],
                     const added<PARTS, GROUP, T> &a, const struct bi_linear_params &p, int row0,
@@ -194,7 +195,8 @@ DEV void put_staged(lines<N, kind, Y> &to, const two (&v)[PARTS][GROUP],
     }
 }
 
-/* n_rows that are staged (NULL = zeros) to columns n0 ... n0 + N - 1, as far as they are of `width`. */
+/* n_rows that are staged (NULL = zeros) to columns n0 ... n0 + N - 1, as far as they are of
+ * `width`. */
 template <int N, int LD, typename Y>
 DEV void write_rows(Y *to, int64_t ld, const Y *from, int n_rows, int n0, int width)
 {
@@ -381,7 +383,8 @@ DEV void small_linear(const struct bi_linear_params &p, const tensor_map *maps)
     if (GROUP < PAIRS)
         ask_rows<kind>(more, p, row0, rows, n);
     products_wait<0>();
-    /* large tiles, all done at the same time, write lines: pairs of columns would take 3 us longer */
+    /* large tiles, all done at the same time, write lines: pairs of columns would take 3 us
+     * longer */
     constexpr bool staged = M > 128; /* gpu_entries_sm90.h says what that takes */
     lines<N, kind, Y> *stages = (lines<N, kind, Y> *)&s;
     if constexpr (staged) {

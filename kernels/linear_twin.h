@@ -1,17 +1,19 @@
 /* linear_twin.h - five taps of a convolution as eight, by which two rows of y share products.
  *
- * Rows 2 i and 2 i + 1 of y, of the rows e[i] = x[2 i] and o[i] = x[2 i + 1] of x and the taps h0 ... h4:
+ * Rows 2 i and 2 i + 1 of y, of the rows e[i] = x[2 i] and o[i] = x[2 i + 1] of x and the taps h0
+ * ... h4:
  *   s   = h1 (o[i] + e[i + 1]) + h3 (o[i + 1] + e[i + 2])
  *   y0  = s + h0 e[i] + (h2 - h1) e[i + 1] + (h4 - h3) e[i + 2]
  *   y1  = s + (h0 - h1) o[i] + (h2 - h3) o[i + 1] + h4 o[i + 2]
- * which is eight products for two rows instead of ten. Sums and differences of operands are rounded once
- * more: the squared error of y grows by half. */
+ * which is eight products for two rows instead of ten. Sums and differences of operands are rounded
+ * once more: the squared error of y grows by half. */
 #ifndef BI_LINEAR_TWIN_H
 #define BI_LINEAR_TWIN_H
 
 #include "linear.h"
 
-/* The eight of channel c of a row of w, [5][channels], in the order in which they are multiplied. */
+/* The eight of channel c of a row of w, [5][channels], in the order in which they are
+ * multiplied. */
 static inline void bi_twin_taps(const float *row, int64_t channels, int64_t c,
                                 float eight[BI_TWIN_PRODUCTS])
 {

@@ -1,15 +1,16 @@
-/* linear_twin_sm90.cu - a convolution of five taps on Hopper, and the norm behind it: eight products for two
- * rows of y (linear_twin.h).
+/* linear_twin_sm90.cu - a convolution of five taps on Hopper, and the norm behind it: eight
+ * products for two rows of y (linear_twin.h).
  *
- * A block stays on its multiprocessor and goes through tiles of 128 pairs of rows and N columns. Its first
- * warpgroup only asks for tiles: of e and o, 64 channels and two rows more than pairs, which all taps are
- * multiplied with, as an operand may begin at any row of a tile; and of w, one product each, into a ring.
- * Each of the others makes s, y0 and y1 of 64 pairs, s of sums of rows that it makes in registers, rounded
- * to f16, while the products before are made. All of a block's sums fill its registers, so that nothing hides
- * what follows the products.
+ * A block stays on its multiprocessor and goes through tiles of 128 pairs of rows and N columns.
+ * Its first warpgroup only asks for tiles: of e and o, 64 channels and two rows more than pairs,
+ * which all taps are multiplied with, as an operand may begin at any row of a tile; and of w, one
+ * product each, into a ring. Each of the others makes s, y0 and y1 of 64 pairs, s of sums of rows
+ * that it makes in registers, rounded to f16, while the products before are made. All of a block's
+ * sums fill its registers, so that nothing hides what follows the products.
  *
- * Each element of y is the sum of two chains over the channels, 64 at a time, and of these over the products
- * in their order: the same bits for any number of rows and either N, as long as pairs are the same pairs. */
+ * Each element of y is the sum of two chains over the channels, 64 at a time, and of these over the
+ * products in their order: the same bits for any number of rows and either N, as long as pairs are
+ * the same pairs. */
 #include "linear_followed_tile.h"
 #include "linear_twin.h"
 

@@ -1,8 +1,8 @@
 /* mean_pool.cu - mean over the residues of each sequence, of the rows or of their norms.
  *
  * A block takes one sequence and POOL_COLUMNS columns. Norms: 256 columns; it first makes mean and
- * scale of 32 rows (gpu_rows.h), then each thread adds one column of those rows, in their order, from
- * the cache. */
+ * scale of 32 rows (gpu_rows.h), then each thread adds one column of those rows, in their order,
+ * from the cache. */
 #include "gpu_rows.h"
 
 #include "mean_pool.h"

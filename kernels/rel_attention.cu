@@ -1,13 +1,14 @@
 /* rel_attention.cu - attention over one sequence with relative positions, see rel_attention.h.
  *
  * f16: a block of 128 threads takes 64 queries of one head, a wave 16 of them (wave 32) or 32
- * (wave 64), against 32 keys at a time. Queries stay in shared memory twice, with either bias. A part
- * of 16 queries and the keys of a tile meet 47 rows of r: their products go through shared memory,
- * where each query reads its diagonal. Online softmax in f32; exponentials are rounded to f16 for
- * the product with the values. f32: 32 queries and 32 keys, every product in order.
+ * (wave 64), against 32 keys at a time. Queries stay in shared memory twice, with either bias. A
+ * part of 16 queries and the keys of a tile meet 47 rows of r: their products go through shared
+ * memory, where each query reads its diagonal. Online softmax in f32; exponentials are rounded to
+ * f16 for the product with the values. f32: 32 queries and 32 keys, every product in order.
  *
  * Tiles of keys count from the first, a row does not depend on the other rows of its block.
- * Key widths up to 64 (f16), value widths up to 192. Grid: tiles of queries, heads of each window. */
+ * Key widths up to 64 (f16), value widths up to 192. Grid: tiles of queries, heads of each
+ * window. */
 #include "gpu.h"
 
 #include "gpu_math.h"

@@ -1,23 +1,24 @@
 /* rel_attention_sm90.cu - attention with relative positions (rel_attention.h) on Hopper, f16.
  *
- * A block stays on its multiprocessor and goes through tiles of 128 queries of one head. A thread of its
- * last warpgroup asks the copy engine for keys, values and rows of r, 64 at a time. The other two
- * warpgroups multiply, 64 queries each, whose operands with either bias stay in registers.
+ * A block stays on its multiprocessor and goes through tiles of 128 queries of one head. A thread
+ * of its last warpgroup asks the copy engine for keys, values and rows of r, 64 at a time. The
+ * other two warpgroups multiply, 64 queries each, whose operands with either bias stay in
+ * registers.
  *
- * Query i of a warpgroup and key j meet in column 63 - i + j of W R^T, R the rows of r from n - 1 - (its
- * last query) on. So a step of 64 keys needs 64 new columns beside those of the step before. Products
- * go to a ring of 128 keys in shared memory, each where its query reads it; a warp reads its own rows
- * only. The second warpgroup meets every row of r one step after the first.
+ * Query i of a warpgroup and key j meet in column 63 - i + j of W R^T, R the rows of r from n - 1 -
+ * (its last query) on. So a step of 64 keys needs 64 new columns beside those of the step before.
+ * Products go to a ring of 128 keys in shared memory, each where its query reads it; a warp reads
+ * its own rows only. The second warpgroup meets every row of r one step after the first.
  *
  * A step makes columns and the scores of its keys; beside its exponentials run the products of the
  * weights of the step before with their values.
  *
- * Which query a row of the matrix unit is (`query_of`), and the order of 8 keys in the ring, are such
- * that the rows of a warp write and read different banks.
+ * Which query a row of the matrix unit is (`query_of`), and the order of 8 keys in the ring, are
+ * such that the rows of a warp write and read different banks.
  *
  * Key tiles count from the first and a row does not depend on the others of its block. The copy
- * engine gives zeros for rows off a tensor; keys there count as -inf. Key width 64, value width 192.
- * Of several windows each has a multiple of 64 keys. */
+ * engine gives zeros for rows off a tensor; keys there count as -inf. Key width 64, value width
+ * 192. Of several windows each has a multiple of 64 keys. */
 #include "gpu_math.h"
 #include "sm90.h"
 
@@ -160,11 +161,13 @@ DEV void read_queries(const tiles &s, int group, float scale, u32x4 (&qu)[D / 16
     }
 }
 
-/* Where a thread writes and reads in the rings, in bytes: a row of them begins at a multiple of 512. */
+/* Where a thread writes and reads in the rings, in bytes: a row of them begins at a multiple of
+ * 512. */
 struct along {
     u32 row; /* its first row; the other is 8 rows on. Bits 5 and 6 permute chunks of 8 keys */
-    u32 key; /* of its first number of the step's keys */
-    u32 to[2]; /* the key to which its products of column 0 and 1 go, multiples of the ring too much */
+    u32 key; /* where its first number of the step's keys lies */
+    /* the key to which its products of column 0 and 1 go, multiples of the ring too much */
+    u32 to[2];
 };
 
 DEV void put_along(tiles &s, along &at, const float (&d)[KEYS / 2])

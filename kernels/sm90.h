@@ -92,7 +92,8 @@ DEV void copy_tile(void *to, const tensor_map *m, int column, int row, u64 *b)
                  "l"(m), "r"(shared_address(b)), "r"(column), "r"(row)
                  : "memory");
 }
-/* So many bytes, a multiple of 16, from memory to shared memory, both on 16 bytes; they count on b. */
+/* So many bytes, a multiple of 16, from memory to shared memory, both on 16 bytes; they count on
+ * b. */
 DEV void copy_in(void *to, const void *from, int bytes, u64 *b)
 {
     asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
@@ -107,8 +108,8 @@ DEV void prefetch_tile(const tensor_map *m, int column, int row)
                  "r"(column), "r"(row)
                  : "memory");
 }
-/* Shared memory to the box of map m at (column, row); what lies outside the tensor is not written. Who
- * wrote it has called fence_async(). A thread's stores are groups by stores_commit(). */
+/* Shared memory to the box of map m at (column, row); what lies outside the tensor is not written.
+ * Who wrote it has called fence_async(). A thread's stores are groups by stores_commit(). */
 DEV void store_tile(const tensor_map *m, int column, int row, const void *from)
 {
     asm volatile(
@@ -130,7 +131,8 @@ DEV void stores_done()
 {
     asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
 }
-/* The inverse of matrices() of gpu.h: four of 8 x 8, lane l with the address of row l % 8 of matrix l / 8. */
+/* The inverse of matrices() of gpu.h: four of 8 x 8, lane l with the address of row l % 8 of matrix
+ * l / 8. */
 DEV void put_matrices(void *row, u32x4 m)
 {
     asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(

@@ -1,4 +1,5 @@
-/* sm90_maps.h - tensor maps at the head of a kernel's parameters, as cuTensorMapEncodeTiled makes them. */
+/* sm90_maps.h - tensor maps at the head of a kernel's parameters, as cuTensorMapEncodeTiled makes
+ * them. */
 #ifndef BI_SM90_MAPS_H
 #define BI_SM90_MAPS_H
 

@@ -177,7 +177,8 @@ int bi_hub_resolve(char **out, const struct bi_env *env, const char *name,
     if (!is_path_of_names(name, n, 1, 1) || !is_path_of_names(revision, strlen(revision), 0, 8))
         return bi_fail(
             err, BIOINFER_NOT_FOUND,
-            "%s: no such file or folder, and neither a hub name (org/name, org/name@revision) nor tiny",
+            "%s: no such file or folder, and neither a hub name (org/name, org/name@revision) nor "
+            "tiny",
             name);
     if (!(root = cache_root(env)) || !(org = bi_strdup(env, name))) {
         st = bi_fail(err, BIOINFER_NOMEM, "%s: path", name);

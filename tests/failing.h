@@ -121,9 +121,9 @@ static inline bool fails(struct failing *f)
     return f->fail_at && (f->from_there ? call >= f->fail_at : call == f->fail_at);
 }
 
-/* The number of the failure behind number n, or of the first one where n is 0: the next call that is
- * chosen, and behind the last one those that follow it; with BIOINFER_ALLOC_FAIL=all the next call.
- * BIOINFER_PART=2/4 leaves the second of every four such numbers to this process. */
+/* The number of the failure behind number n, or of the first one where n is 0: the next call that
+ * is chosen, and behind the last one those that follow it; with BIOINFER_ALLOC_FAIL=all the next
+ * call. BIOINFER_PART=2/4 leaves the second of every four such numbers to this process. */
 static inline long failure_after(const struct stacks *s, long n)
 {
     const char *all = getenv("BIOINFER_ALLOC_FAIL"), *of = getenv("BIOINFER_PART");

@@ -279,7 +279,7 @@ int bi_zip_out_finish(struct bi_zip_out *zip, const char *comment, struct bioinf
         return st;
     size = zip->out.size - start;
     end->size = 0;
-    if (zip->n) /* an empty archive is known by its first bytes, which are those of the classic end */
+    if (zip->n) /* an empty archive is known by its first bytes, which begin the classic end */
         put_end64(end, zip->n, size, start);
     bi_buf_append(end, "PK\x05\x06", 4);
     put32(end, 0);

@@ -104,8 +104,8 @@ static void L(many_table)(const struct bi_align_many *a, struct L(many) *w, cons
  *   U - g, V - g                 for U, V
  *   A - 2 g (cell below), B - 2 g (cell on the right)   for X, Y
  *   M = Z - 2 g = max(S + 2 e, A - 2 g, B - 2 g)
- * the next A is max(Z, A + g) - U, so A - 2 g becomes max(M - g, A - 2 g) - (U - g), and B likewise.
- * What is compared lies in [-3 g, max(S) + 2 e]. */
+ * the next A is max(Z, A + g) - U, so A - 2 g becomes max(M - g, A - 2 g) - (U - g), and B
+ * likewise. What is compared lies in [-3 g, max(S) + 2 e]. */
 BI_INLINE v8 L(signed_step)(struct L(cell) *c, v8 s, v8 gap, const int kind, const bool flags)
 {
     const v8 a = kind == BI_ALIGN_LINEAR ? c->v : c->x, b = kind == BI_ALIGN_LINEAR ? c->u : c->y;

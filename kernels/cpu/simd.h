@@ -60,7 +60,8 @@ BI_INLINE vf vf_load(const float *p) { return _mm512_loadu_ps(p); }
 BI_INLINE void vf_store(float *p, vf a) { _mm512_storeu_ps(p, a); }
 BI_INLINE void vf_store_half(uint16_t *p, vf a)
 {
-    _mm256_storeu_si256((__m256i *)p, _mm512_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+    _mm256_storeu_si256((__m256i *)p,
+                        _mm512_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
 }
 BI_INLINE vm vm_first(int n) { return (vm)((1u << n) - 1); } /* 0 <= n <= VW */
 BI_INLINE vf vf_load_n(const float *p, int n) { return _mm512_maskz_loadu_ps(vm_first(n), p); }

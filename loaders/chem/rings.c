@@ -339,7 +339,7 @@ static bool choose_way(const struct rings *r, uint32_t from, uint32_t root, uint
 static int take_candidate(struct rings *r, const struct candidate *c, uint32_t n_smaller,
                           struct bioinfer_error *err)
 {
-    const uint32_t half = r->distance[c->p]; /* the ways have half + 1 atoms, both end in the root */
+    const uint32_t half = r->distance[c->p]; /* a way has half + 1 atoms and ends in the root */
     uint32_t *back = r->path + c->size + 2;
     int st = 0, n = 0;
     for (uint32_t a = 0; !st && n < MAX_PATHS && choose_way(r, c->p, c->root, a, r->path); a++)

@@ -2,7 +2,8 @@
  *
  *     align_test [random pairs (default 20000)] [seed]
  *
- * Sections: tools, tiny pairs, random pairs, lanes, letters, long pairs, published figures, bad input, memory. */
+ * Sections: tools, tiny pairs, random pairs, lanes, letters, long pairs, published figures, bad
+ * input, memory. */
 #include <stdbool.h>
 
 #include "../../engine/aligner.h"

@@ -1,11 +1,11 @@
-/* calls_alloc_test.c - allocation number n fails while sequences are designed and pairs aligned, for
- * one n after the other until nothing fails.
+/* calls_alloc_test.c - allocation number n fails while sequences are designed and pairs aligned,
+ * for one n after the other until nothing fails.
  *
  *     calls_alloc_test WEIGHTS STRUCTURE
  *
  * Twice for each n: that allocation alone, and from there on. The status is NOMEM, also that of a
- * single result, or all is as ever; nothing leaks; after a single failure the same design or aligner
- * gives all. failing.h says which n are tried. */
+ * single result, or all is as ever; nothing leaks; after a single failure the same design or
+ * aligner gives all. failing.h says which n are tried. */
 #define _POSIX_C_SOURCE 200809L
 #include <unistd.h>
 

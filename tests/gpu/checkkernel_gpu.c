@@ -9,7 +9,8 @@
  * outgrow the caches; microseconds, GB/s, TFLOP/s and the share of the roofline of an H200.
  *
  * The cases are those of tests/ops. For each case, entry and target (lane maps and waves of
- * NVIDIA, CDNA and RDNA chips; where products go to matrix units, also CDNA 2, whose units take small f16 for zero):
+ * NVIDIA, CDNA and RDNA chips; where products go to matrix units, also CDNA 2, whose units take
+ * small f16 for zero):
  *   numbers    within bounds of the reference, which is given the inputs as rounded to f16
  *   canaries   64 elements around each array, the gaps between rows and the rows beyond the
  *              batch are untouched in outputs and NaN in inputs; aligned and not
@@ -425,7 +426,8 @@ static void compare(struct ck *ck, const struct ck_case *c, size_t e, int t, con
 {
     const struct ck_entry *p = precision_of(bi_gpu_entries[e].name);
     struct result *result = &ck->of[e][t];
-    /* operands below 2^-14 are lost: a few of hundreds in a sum, each with up to 2^-14 of the other operand */
+    /* operands below 2^-14 are lost: a few of hundreds in a sum, each with up to 2^-14 of the other
+     * operand */
     const bool flushes = !ck->device && targets[t]->flushes;
     const double absolute = c->absolute + p->absolute + (flushes ? 4e-4 : 0);
     const double relative = c->relative + p->relative, lost = flushes ? 4e-10 : 0;
@@ -800,7 +802,8 @@ void ck_check_fixed(struct ck *ck, const struct ck_fixed *c)
 /* NVIDIA's figures for an H200: products of f16, the rest in f32 on the cores, memory. */
 static const double peak_f16 = 989e12, peak_f32 = 67e12, peak_memory = 4.8e12;
 
-/* How many times to repeat the batch of a case: arrays of 256 MB in float32, at most 32,768 tokens. */
+/* How many times to repeat the batch of a case: arrays of 256 MB in float32, at most 32,768
+ * tokens. */
 static int repeats(const struct ck_case *c, const struct batch *b)
 {
     double bytes = 0;

@@ -85,7 +85,8 @@ static float laid_out(const float *rows, int i, int k, enum bi_layout layout)
     return eight[at / channels];
 }
 
-/* Rows written in two pieces, last first, read back as they are, or rounded, or as eight products of five taps. */
+/* Rows written in two pieces, last first, read back as they are, or rounded, or as eight products
+ * of five taps. */
 static void rows_of_weights(const struct bi_backend_ops *ops, struct bi_device *d,
                             struct bi_queue *q, enum bi_layout layout)
 {

@@ -4,8 +4,8 @@
  *   driver_test cuda|hip LIBRARY WEIGHTS     with the fake's folder in LD_LIBRARY_PATH
  *   driver_test cuda|hip absent|broken WORDS the library is not there, is not the driver
  *   driver_test hip installed ""             it is in $ROCM_PATH/lib
- *   driver_test hip loaded LIBRARY           the process has one already, and the loader's is not the driver
- *   driver_test hip stays LIBRARY            the runtime is in the process after its last device is closed
+ *   driver_test hip loaded LIBRARY           the process has one already; the loader's is no driver
+ *   driver_test hip stays LIBRARY            the runtime stays when its last device is closed
  *   driver_test hip auto LIBRARY WEIGHTS     12 devices, of which the last alone does */
 #include <dlfcn.h>
 

@@ -5,9 +5,10 @@
  * what events ask for before it. So a copy whose source changed too early, or an order that
  * only luck gave, shows. The n-th call fails when told to. One lock around everything.
  *
- * As AMD's runtime does, the one here looks into the image of a module after it was loaded, and ends the process
- * when the device faults: at call $FAKE_DRIVER_ABORT_AT, once, which the file $FAKE_DRIVER_ABORTED then says.
- * $FAKE_DRIVER_ARCH names another AMD chip than gfx90a (gfx908, gfx942, gfx1100) for tools/same.py. */
+ * As AMD's runtime does, the one here looks into the image of a module after it was loaded, and
+ * ends the process when the device faults: at call $FAKE_DRIVER_ABORT_AT, once, which the file
+ * $FAKE_DRIVER_ABORTED then says. $FAKE_DRIVER_ARCH names another AMD chip than gfx90a (gfx908,
+ * gfx942, gfx1100) for tools/same.py. */
 #include "fake_driver.h"
 
 #include <fcntl.h>

@@ -1,6 +1,6 @@
-/* flush_test.c - attention whose weights are mostly small: one key has a score 11 above all others, which together
- * hold 3 % of the sum. Their weights, e^-11 of the largest, are no normal float16, and the matrix unit of CDNA 2
- * takes others for zero (target cdna2 of the emulation). */
+/* flush_test.c - attention whose weights are mostly small: one key has a score 11 above all others,
+ * which together hold 3 % of the sum. Their weights, e^-11 of the largest, are no normal float16,
+ * and the matrix unit of CDNA 2 takes others for zero (target cdna2 of the emulation). */
 #include <math.h>
 
 #include "kernels/emu/emu.h"
@@ -17,8 +17,8 @@ static uint16_t q[KEYS * MOST_WIDTH], k[KEYS * MOST_WIDTH], v[KEYS * MOST_WIDTH]
     y[KEYS * MOST_WIDTH], r[(2 * KEYS - 1) * MOST_WIDTH];
 static float zeros[MOST_WIDTH];
 
-/* Key 0 has the score and value zero, the others have score zero and value one: all results are the sum of the
- * small weights over the sum of all. */
+/* Key 0 has the score and value zero, the others have score zero and value one: all results are the
+ * sum of the small weights over the sum of all. */
 static void fill(int keys, int key_width, int value_width)
 {
     const uint16_t one = bi_f32_to_f16(1);

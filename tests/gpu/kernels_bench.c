@@ -1,7 +1,9 @@
-/* kernels_bench.c - times single kernels for bench/kernels_gpu.py: a shared module that ctypes loads.
+/* kernels_bench.c - times single kernels for bench/kernels_gpu.py: a shared module that ctypes
+ * loads.
  *
- * The caller names shapes and device memory. Which entry a shape gets, its grid, its tensor maps and how it is
- * launched come from the engine's own functions and tables (engine/gpu.h), so nothing is stated here that can go stale. */
+ * The caller names shapes and device memory. Which entry a shape gets, its grid, its tensor maps
+ * and how it is launched come from the engine's own functions and tables (engine/gpu.h), so nothing
+ * is stated here that can go stale. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -111,8 +113,8 @@ static struct timed *record(struct timed *t, struct bi_launch *l, int32_t bucket
     return NULL;
 }
 
-/* y = gelu(x w^T + bias) + residual; x, w float16, bias and residual float32. y is float32 with a residual, as the
- * stream of a transformer is, else float16. */
+/* y = gelu(x w^T + bias) + residual; x, w float16, bias and residual float32. y is float32 with a
+ * residual, as the stream of a transformer is, else float16. */
 struct timed *timed_linear(struct kernels *k, int64_t rows, int n, int width, int gelu,
                            const void *x, const void *w, const void *bias, const void *residual,
                            void *y)
@@ -141,7 +143,8 @@ struct timed *timed_linear(struct kernels *k, int64_t rows, int n, int width, in
     return record(t, &l, (int32_t)rows);
 }
 
-/* qkv: [tokens, 3 heads width] float16, queries, keys and values side by side; y: [tokens, heads width] float16. */
+/* qkv: [tokens, 3 heads width] float16, queries, keys and values side by side; y: [tokens, heads
+ * width] float16. */
 struct timed *timed_attention(struct kernels *k, const int32_t *lengths, int n_seqs, int heads,
                               int width, double scale, const void *qkv, void *y)
 {
@@ -168,7 +171,8 @@ struct timed *timed_attention(struct kernels *k, const int32_t *lengths, int n_s
     return record(t, &l, t->counts->n_tokens);
 }
 
-/* arrays: q, k, v, r in float16, u, w in float32, as rel_attention.h has them, without gaps; y float16. */
+/* arrays: q, k, v, r in float16, u, w in float32, as rel_attention.h has them, without gaps; y
+ * float16. */
 struct timed *timed_rel_attention(struct kernels *k, int n_windows, int n, int first, int n_queries,
                                   int heads, int key_dim, int value_dim, double scale,
                                   const void *const arrays[6], void *y)

@@ -77,7 +77,7 @@ static const struct {
     {"drive", {.victim = 3, .central_name = "c:archive/version"}, FORMAT, "absolute name"},
     {"empty-name", {.victim = 3, .central_name = ""}, FORMAT, "empty name"},
     {"extra-beyond", {.victim = 1, .extra_len = 100}, FORMAT, "extra field beyond its end"},
-    {"zip64-short", {.victim = 1, .short_zip64_extra = true}, FORMAT, "ZIP64 extra field too short"},
+    {"zip64-short", {.victim = 1, .short_zip64_extra = true}, FORMAT, "extra field too short"},
     {"zip64-twice",
      {.victim = 1, .zip64_extra = true, .twice_zip64_extra = true},
      FORMAT,

@@ -1,6 +1,7 @@
 /* fasta_test.c - the FASTA reader: what it accepts, what it refuses and in which words.
  *
- * Whatever is read from memory is read again by threads, in blocks of many sizes, with the same outcome.
+ * Whatever is read from memory is read again by threads, in blocks of many sizes, with the same
+ * outcome.
  *
  * Sections: 1 reading into a log  2 accepted  3 refused  4 gzip and BGZF  5 limits
  *           6 against a naive reader  7 failing memory and reads  8 files */

@@ -1,5 +1,5 @@
-/* fasta_threads_test.c - the FASTA reader with threads: the records, messages and counts of one thread,
- * wherever blocks are cut, whatever fails in a thread.
+/* fasta_threads_test.c - the FASTA reader with threads: the records, messages and counts of one
+ * thread, wherever blocks are cut, whatever fails in a thread.
  *
  * Sections: 1 texts  2 cuts  3 files  4 faults */
 #define _GNU_SOURCE

@@ -316,7 +316,8 @@ static void bad_variants(void)
     static const char vcf[] =
         "##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\nchrA\t-1\t.\tA\tC\nchrA\tx\t.\tA\tC\n"
         "chrA\t0\ttel\tA\tC\nchrA\t5\t.\tA\nchrA\t5\t.\t\tC\nchrA\t5\t.\tA\t\n"
-        "chrA\t5\t.\tA<\tC\nchrA\t5\tid\tA\tC,*,<DEL>,A[chr2:5[\nchrA\t99999999999999999999\t.\tA\tC\n"
+        "chrA\t5\t.\tA<\tC\nchrA\t5\tid\tA\tC,*,<DEL>,A[chr2:5[\n"
+        "chrA\t99999999999999999999\t.\tA\tC\n"
         "chrA\t5\t.\tA\t.";
     static const struct place want[] = {
         {BIOINFER_FORMAT, "line 3: POS is no number: '-1'"},

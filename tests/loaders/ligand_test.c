@@ -17,9 +17,9 @@ static const char text[] =
     "HETATM   11 SE   MSE A  10      19.500  12.000  13.000  1.00  0.00          SE\n"
     "ATOM     12  N   SER A  11      20.000  12.000  13.000  1.00  0.00           N\n" /* no CA */
     "ATOM     13  P    DA B   1      21.000  12.000  13.000  1.00  0.00           P\n"
-    "ATOM     14  C1'  DA B   1      22.000  12.000  13.000  0.00  0.00           C\n" /* not there */
+    "ATOM     14  C1'  DA B   1      22.000  12.000  13.000  0.00  0.00           C\n" /* absent */
     "HETATM   15 ZN    ZN A 201      23.000  12.000  13.000  1.00  0.00          Zn\n"
-    "HETATM   16 MO   MOO A 202      24.000  12.000  13.000  1.00  0.00          MO\n" /* misspelt */
+    "HETATM   16 MO   MOO A 202      24.000  12.000  13.000  1.00  0.00          MO\n" /* wrong */
     "HETATM   17  O   HOH A 301      25.000  12.000  13.000  1.00  0.00           O\n"
     "HETATM   18  H1  LIG   302      26.000  12.000  13.000  1.00  0.00           H\n"
     "HETATM   19  C1 BLIG   302      27.000  12.000  13.000  1.00  0.00           C\n"

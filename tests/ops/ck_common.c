@@ -1,5 +1,5 @@
-/* ck_common.c - what checkkernel.c and gpu/checkkernel_gpu.c share: random numbers, lengths, numbers
- * of arrays, cases whose arrays the caller made, the list of ops. */
+/* ck_common.c - what checkkernel.c and gpu/checkkernel_gpu.c share: random numbers, lengths,
+ * numbers of arrays, cases whose arrays the caller made, the list of ops. */
 #include "checkkernel.h"
 
 #include <math.h>

@@ -29,8 +29,8 @@ void ck_graph_free(struct ck_graph *g);
 float *ck_graph_floats(struct ck_graph *g, int64_t n, double scale);
 float *ck_graph_zeros(struct ck_graph *g, int64_t n);
 int32_t *ck_graph_ints(struct ck_graph *g, int64_t n, int32_t limit);
-/* Terms of which = 0: tokens of structures, 1: all tokens of samples, 2: a step of samples, 3: rows whose
- * neighbours are theirs alone. */
+/* Terms of which = 0: tokens of structures, 1: all tokens of samples, 2: a step of samples, 3: rows
+ * whose neighbours are theirs alone. */
 struct bi_edge_terms ck_graph_terms(struct ck_graph *g, int which, int width, enum bi_axis *axis,
                                     int64_t *rows);
 

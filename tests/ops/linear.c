@@ -61,7 +61,8 @@ static void check(struct ck *ck, const struct ck_lengths *n, int out, int in, in
                                .note = note});
 }
 
-/* Heads of width d, of which the first are rotated (queries, keys) and the last are not (values). */
+/* Heads of width d, of which the first are rotated (queries, keys) and the last are not
+ * (values). */
 static void check_rotated(struct ck *ck, const struct ck_lengths *n, int rotated, int others, int d,
                           int in, int bias, const char *note)
 {

@@ -3,8 +3,8 @@
 #include "kernels/linear.h"
 #include "kernels/norm_act.h"
 
-/* taps > 1: rows of x are windows of in / taps channels. alone: the norm without y. twin: two rows of five taps
- * share products. */
+/* taps > 1: rows of x are windows of in / taps channels. alone: the norm without y. twin: two rows
+ * of five taps share products. */
 static void check_as(struct ck *ck, int64_t rows, int out, int in, int taps, int then, int bias,
                      int alone, int twin, const char *note)
 {

@@ -1,5 +1,5 @@
-/* linear_pool.c - cases of linear that pools pairs of rows by its logits, with norm and activation or
- * without. */
+/* linear_pool.c - cases of linear that pools pairs of rows by its logits, with norm and activation
+ * or without. */
 #include "checkkernel.h"
 #include "kernels/linear.h"
 #include "kernels/norm_act.h"

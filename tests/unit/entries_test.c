@@ -1,7 +1,8 @@
-/* entries_test.c - which entry of the GPU kernels a product becomes (kernels/gpu/table.c): the tiles that were
- * measured to be done soonest, none that cannot take its arrays, and never a name that is no entry. The tensor
- * maps of those whose rows come in twos or in boxes. That something chooses each entry. And the code of every entry is in this build, where it is
- * built with GPU code. */
+/* entries_test.c - which entry of the GPU kernels a product becomes (kernels/gpu/table.c): the
+ * tiles that were measured to be done soonest, none that cannot take its arrays, and never a name
+ * that is no entry. The tensor maps of those whose rows come in twos or in boxes. That something
+ * chooses each entry. And the code of every entry is in this build, where it is built with GPU
+ * code. */
 #include <zlib.h>
 
 #include "engine/align_gpu.h"
@@ -261,8 +262,9 @@ static void mark_launches(bool *reached)
             *(struct bi_layernorm_params *)l.params = (struct bi_layernorm_params){
                 .width = variant % 2 ? 320 : 1408, .table = variant & 2 ? room : NULL};
         } else if (!strcmp(op, "attention_contacts")) {
-            *(struct bi_attention_contacts_params *)l.params = (struct bi_attention_contacts_params){
-                .head_dim = width, .table = variant & 8 ? room : NULL};
+            const struct bi_attention_contacts_params p = {.head_dim = width,
+                                                           .table = variant & 8 ? room : NULL};
+            memcpy(l.params, &p, sizeof p);
         } else if (!strcmp(op, "multiquery")) {
             struct bi_multiquery_params *q = (struct bi_multiquery_params *)l.params;
             q->cap = variant % 2 ? 5 : 0;

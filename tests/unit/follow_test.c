@@ -204,8 +204,8 @@ static int count_phase(const struct bi_graph *g, int32_t phase)
     return n;
 }
 
-/* What is fused stays in front of what follows: the same nodes twice, the second behind the first, in
- * hardly more memory than once. */
+/* What is fused stays in front of what follows: the same nodes twice, the second behind the first,
+ * in hardly more memory than once. */
 static void keeps_phases(void)
 {
     const struct shape s = {64, 16, BI_NORM_ACT_QUICK_GELU, 0, 0};
@@ -241,8 +241,8 @@ static void keeps_phases(void)
     bi_graph_free(&f.g);
 }
 
-/* A convolution of 5 taps over bases in so many columns, carried around another one; seen: its rows leave
- * the graph, too. */
+/* A convolution of 5 taps over bases in so many columns, carried around another one; seen: its rows
+ * leave the graph, too. */
 static void build_stem(struct fix *f, int64_t columns, bool seen)
 {
     bi_value_id bases = bi_input(f->g, "bases", BI_I32, BI_AXIS_FIXED, 9);
@@ -279,7 +279,8 @@ static void stem(int64_t columns, bool seen, int taps, int n_windows, int n_norm
     bi_graph_free(&after.g);
 }
 
-/* Windows of bases overlap in memory, where rows are multiples of 16 bytes and products alone read them. */
+/* Windows of bases overlap in memory, where rows are multiples of 16 bytes and products alone read
+ * them. */
 static void overlaps_windows(void)
 {
     stem(8, false, 1, 1, 1);

@@ -1,7 +1,8 @@
-/* team_test.c - threads that share work: how many come, barriers, claims, a team of few and of none.
+/* team_test.c - threads that share work: how many come, barriers, claims, a team of few and of
+ * none.
  *
- * A limit of address space stands in for every reason why a thread does not start: it holds for root,
- * too, and can be lifted again. */
+ * A limit of address space stands in for every reason why a thread does not start: it holds for
+ * root, too, and can be lifted again. */
 #define _GNU_SOURCE
 #include "base/team.h"
 

@@ -611,8 +611,9 @@ static void writes_jsonl(void)
         "a.jsonl",
         "{\"ordinal\":0,\"id\":\"a\",\"length\":3,\"status\":\"ok\",\"arrays\":[{\"kind\":\"mean\","
         "\"dtype\":\"f4\",\"shape\":[2],\"data\":\"btuOwm7bjMI=\"}]}\n"
-        "{\"ordinal\":\"9007199254740992\",\"id\":\"q\\\"\\u0009\xEF\xBF\xBD\",\"id_b64\":\"cSIJ/w=="
-        "\",\"length\":3,\"status\":\"empty\",\"message\":\"in.fa: record (line 3): why\"}\n");
+        "{\"ordinal\":\"9007199254740992\",\"id\":\"q\\\"\\u0009\xEF\xBF\xBD\","
+        "\"id_b64\":\"cSIJ/w==\",\"length\":3,\"status\":\"empty\","
+        "\"message\":\"in.fa: record (line 3): why\"}\n");
     w = open_as("a.jsonl", NULL, 0, 1);
     CHECK(!put(w, 0, "a", 0, layers, 3, 2, 2, NULL));
     CHECK(!put(w, 1, "a", 0, &empty, 1, 1, 1, NULL));
@@ -625,8 +626,9 @@ static void writes_jsonl(void)
         "-68.42857]},{\"kind\":\"mean\",\"layer\":6,\"dtype\":\"f4\",\"shape\":[4],\"data\":"
         "[-67,-66,-65,-64]},{\"kind\":\"logits\",\"dtype\":\"f4\",\"shape\":[3,2],\"data\":"
         "[[-62.57143,-61.57143],[-60.57143,-59.57143],[-58.57143,-57.57143]]}]}\n"
-        "{\"ordinal\":1,\"id\":\"a\",\"length\":3,\"status\":\"ok\",\"arrays\":[{\"kind\":\"per-residue"
-        "\",\"layer\":6,\"dtype\":\"f4\",\"shape\":[2,0],\"data\":[[],[]]}]}\n");
+        "{\"ordinal\":1,\"id\":\"a\",\"length\":3,\"status\":\"ok\",\"arrays\":[{"
+        "\"kind\":\"per-residue\",\"layer\":6,\"dtype\":\"f4\",\"shape\":[2,0],"
+        "\"data\":[[],[]]}]}\n");
     empty_folder();
 }
 
@@ -918,8 +920,8 @@ static void survives_faults(void)
     }
 }
 
-/* Links under names that others could guess lead nowhere, and two writers of one file never share what they
- * write into: the one that finishes last has the name. */
+/* Links under names that others could guess lead nowhere, and two writers of one file never share
+ * what they write into: the one that finishes last has the name. */
 static void shares_no_temporary_file(void)
 {
     struct bi_env env = bi_env_default();

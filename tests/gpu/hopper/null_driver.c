@@ -1,9 +1,10 @@
-/* null_driver.c - a libcuda of a Hopper GPU that runs nothing: memory is the host's and results are zeros.
+/* null_driver.c - a libcuda of a Hopper GPU that runs nothing: memory is the host's and results are
+ * zeros.
  *
- * What a driver would refuse is refused: an entry that its module lacks, a tensor map that the copy engine
- * could not read by, more threads or shared memory than a kernel may have. The names of what is
- * launched, or recorded, go to the file $NULL_DRIVER_LOG, one a line, and `overlapping_rows` for each tensor
- * map of such.
+ * What a driver would refuse is refused: an entry that its module lacks, a tensor map that the copy
+ * engine could not read by, more threads or shared memory than a kernel may have. The names of what
+ * is launched, or recorded, go to the file $NULL_DRIVER_LOG, one a line, and `overlapping_rows` for
+ * each tensor map of such.
  *
  * The file $NULL_DRIVER_LAUNCHES gets a line for each launch, for tools/same.py:
  *
@@ -309,8 +310,8 @@ struct tensor_map {
 };
 _Static_assert(sizeof(struct tensor_map) == 128, "a tensor map has 128 bytes");
 
-/* f16, two dimensions. Of the stride a driver asks that it is a multiple of 16 below 2^40 alone: rows may be
- * longer, as the device tests have found (checkkernel_gpu --op=windows). */
+/* f16, two dimensions. Of the stride a driver asks that it is a multiple of 16 below 2^40 alone:
+ * rows may be longer, as the device tests have found (checkkernel_gpu --op=windows). */
 API cuTensorMapEncodeTiled(void *map, int type, unsigned rank, void *base, const uint64_t *sizes,
                            const uint64_t *strides, const uint32_t *box, const uint32_t *steps,
                            int interleave, int swizzle, int promotion, int fill)
