@@ -33,7 +33,7 @@ int bi_plan_graph(struct bi_graph **out, const struct bioinfer_model *model,
     *out = NULL;
     if (st)
         return st;
-    if ((st = recipe->build(recipe->user, g, err)) || (st = bi_graph_verify(g, err)))
+    if ((st = recipe->build(recipe->user, recipe->shape, g, err)) || (st = bi_graph_verify(g, err)))
         goto out;
     bi_graph_dce(g);
     st = fuse ? bi_rules_apply(g, &target, recipe->no_rules, recipe->trace, err)
@@ -70,6 +70,16 @@ out:
     return st;
 }
 
+struct bi_plan_key bi_plan_key_of(const struct bi_recipe *recipe)
+{
+    struct bi_plan_key key = {
+        .build = recipe->build, .n_sizes = (uint32_t)recipe->n_sizes, .wide = recipe->wide};
+    assert(recipe->shape_size <= sizeof key.shape);
+    if (recipe->shape_size)
+        memcpy(key.shape, recipe->shape, recipe->shape_size);
+    return key;
+}
+
 int bi_plan_new(struct bi_plan **out, const struct bioinfer_model *model,
                 const struct bi_recipe *recipe, struct bioinfer_error *err)
 {
@@ -78,7 +88,7 @@ int bi_plan_new(struct bi_plan **out, const struct bioinfer_model *model,
     int st;
     if (!p)
         return bi_fail(err, BIOINFER_NOMEM, "plan");
-    p->key = recipe->key;
+    p->key = bi_plan_key_of(recipe);
     if ((st = bi_plan_graph(&p->graph, model, recipe, true, err)) ||
         (st = bi_memory_plan(&p->memory, p->graph, err)))
         goto out;

@@ -193,13 +193,15 @@ static bool in_use(const struct bi_exec *x, const struct bi_plan *p)
  * none at all. */
 static bool has_room(const struct bi_plan_key *plan, const struct bi_plan_key *asked)
 {
-    if (plan->n_sizes != asked->n_sizes)
+    const int64_t *has = (const void *)plan->shape, *asks = (const void *)asked->shape;
+    const size_t at = plan->n_sizes * sizeof *has;
+    if (plan->build != asked->build || plan->n_sizes != asked->n_sizes ||
+        plan->wide != asked->wide ||
+        memcmp(plan->shape + at, asked->shape + at, sizeof plan->shape - at) != 0)
         return false;
-    for (size_t i = 0; i < BI_KEY_WORDS; i++) {
-        const uint64_t has = plan->word[i], asks = asked->word[i];
-        if (i < plan->n_sizes ? has < asks || !has != !asks : has != asks)
+    for (size_t i = 0; i < plan->n_sizes; i++)
+        if (has[i] < asks[i] || !has[i] != !asks[i])
             return false;
-    }
     return true;
 }
 
@@ -237,7 +239,8 @@ static int oldest_plan(const struct bi_exec *x)
 static int find_plan(struct bi_exec *x, const struct bi_recipe *recipe, struct bi_plan **out,
                      struct bioinfer_error *err)
 {
-    struct bi_plan *p = cached_plan(x, &recipe->key);
+    const struct bi_plan_key key = bi_plan_key_of(recipe);
+    struct bi_plan *p = cached_plan(x, &key);
     int st;
     if (!p) {
         const int at = oldest_plan(x);

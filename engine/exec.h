@@ -26,26 +26,33 @@ enum {
     BI_EXEC_COPIES = 64, /* pieces of kept values that a batch reads and writes */
     BI_PLAN_CACHE = 64,
     BI_PLANS_MANY = 24, /* behind so many, a plan that is larger than a batch serves it */
-    BI_KEY_WORDS = 8
+    BI_KEY_SIZE = 192
 };
 
-/* The caller's own words that tell one plan from another, compared as bytes: unused ones are zero.
- * The first n_sizes of them are sizes that a plan has room for, those of the bucket (bi_bucket), or
- * every batch compiles anew. A plan with more room gives the same bits, as true sizes are data; so
- * once there are many plans, one that is there is taken rather than the exact one made. */
+/* Sets n_tokens, n_seqs, n_rows and longest of the graph and writes plain ops. Builders' errors
+ * stay in the graph; a status is for a failure that is not a builder's. */
+typedef int (*bi_graph_writer)(const void *user, const void *shape, struct bi_graph *g,
+                               struct bioinfer_error *err);
+
+/* All that a plan follows from, compared as bytes. */
 struct bi_plan_key {
-    uint64_t word[BI_KEY_WORDS];
-    uint64_t n_sizes;
+    bi_graph_writer build;
+    uint32_t n_sizes, wide;
+    _Alignas(8) unsigned char shape[BI_KEY_SIZE]; /* that of the recipe, and 0 behind it */
 };
 
 /* How a plan's graph comes about. */
 struct bi_recipe {
-    struct bi_plan_key key;
-    /* Sets n_tokens, n_seqs, n_rows and longest of the graph and writes plain ops. Builders'
-     * errors stay in the graph; a status is for what is not a builder's. */
-    int (*build)(void *user, struct bi_graph *g, struct bioinfer_error *err);
-    void *user;
-    bool wide;                   /* stays float32; also to be told by the key */
+    bi_graph_writer build;
+    const void *user; /* is the same for all graphs of an executor */
+    /* A graph follows from these shape_size bytes, which have no padding and tell plans apart. The
+     * first n_sizes int64 of them are sizes that a plan has room for, those of the bucket
+     * (bi_bucket), or every batch compiles anew. A plan with more room gives the same bits, as true
+     * sizes are data; so once there are many plans, one that is there is taken rather than the
+     * exact one made. */
+    const void *shape;
+    size_t shape_size, n_sizes;
+    bool wide;                   /* stays float32 */
     const char *no_rules;        /* rules left out, comma between; NULL = none */
     struct bi_rule_trace *trace; /* NULL = none */
 };
@@ -81,6 +88,14 @@ struct bi_plan {
     uint64_t used; /* for the cache */
 };
 
+/* The shape that the graph of a plan was made for. */
+static inline const void *bi_plan_shape(const struct bi_plan *plan)
+{
+    return plan->key.shape;
+}
+
+/* The key of the plan of a recipe. */
+struct bi_plan_key bi_plan_key_of(const struct bi_recipe *recipe);
 /* Builds the recipe's graph, fuses it and plans its memory; nothing is on the device yet. The
  * caller frees *out by bi_plan_free(). INTERNAL: the graph has too many inputs. */
 int bi_plan_new(struct bi_plan **out, const struct bioinfer_model *model,

@@ -61,7 +61,7 @@ struct bi_affinity_shape {
     int64_t n_complexes, n_tokens, longest; /* longest: tokens of one complex */
     int64_t n_rows;                         /* atoms of receptors */
     int64_t n_atoms, n_bonds;               /* the ligands'; at least 1 */
-    int32_t degree;                         /* columns of lists of bonds */
+    int64_t degree;                         /* columns of lists of bonds */
 };
 
 /* Output of the graph: kind of bi_output(), float32 [n_complexes, 2 n], n at least 1: shares that

@@ -23,11 +23,11 @@ struct bi_energy_facts {
 /* Sizes of a batch; at least 1 each. */
 struct bi_energy_shape {
     int64_t n_atoms, n_frames, n_edges;
-    bool gradient; /* forces and virials, too */
+    int32_t gradient; /* forces and virials, too */
     /* A loop makes steps of molecular dynamics of the atoms (kernels/motion.h): there are inputs
      * float64 "atoms" [n_atoms, 12] and int32 "facts" [1, words] instead of "position", and an
      * output, the atoms behind the last step; the others are of that step. With gradient. */
-    bool moves;
+    int32_t moves;
 };
 
 /* Kinds of the graph's outputs: float32 [n_atoms, 1]; float32 [n_atoms, 12], the force on each atom

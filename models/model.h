@@ -64,10 +64,9 @@ enum { BI_WANT_ROW_LOGITS = 1 << 16 };
 
 /* The outputs that a graph has to give. */
 struct bi_wants {
-    unsigned include;  /* bits of enum bioinfer_include, and BI_WANT_ROW_LOGITS */
-    const int *layers; /* ascending, 0 .. n_layers: whose embeddings */
+    unsigned include; /* bits of enum bioinfer_include, and BI_WANT_ROW_LOGITS */
     int n_layers;
-    bool wide; /* all in float32, also where the model is computed in float16 */
+    const int *layers; /* [n_layers] ascending: whose embeddings */
 };
 
 /* Outputs of a graph that designs sequences: kinds of bi_output(). */
@@ -83,7 +82,7 @@ enum bi_design_pass {
 struct bi_design_shape {
     int64_t n_tokens, n_structures, longest, n_samples, n_sampled, n_terms, n_cells;
     enum bi_design_pass pass;
-    bool rescore; /* SAMPLE: the codes are scored again when all are known */
+    int32_t rescore; /* SAMPLE: the codes are scored again when all are known */
 };
 
 /* Facts that a family which designs sequences for structures tells the engine. */

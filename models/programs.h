@@ -23,7 +23,7 @@ struct bi_tracks_program {
      * token of the windows above that each token of a given window starts with, and "at" [n_changed
      * * n_cut] the one that a computed token replaces, -1 = none. For families with `batches`. */
     int64_t n_changed, n_cut;
-    bool beside; /* the windows above are given as well, in front of the changed ones */
+    int64_t beside; /* 1: the windows above are given as well, in front of the changed ones */
 };
 
 /* Writes the graph of a program. Its outputs are those of build_tracks, or the features, as kept

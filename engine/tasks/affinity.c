@@ -50,12 +50,6 @@ struct ahead {
     struct bioinfer_error why; /* why.status not 0: there is no complex */
 };
 
-/* The graph of a recipe is made from these. */
-struct graph {
-    const struct bi_model *model;
-    struct bi_affinity_shape shape;
-};
-
 struct affinity {
     struct bioinfer_task task;
     const struct bi_affinity_def *def;
@@ -68,7 +62,7 @@ struct affinity {
     size_t n_ahead, next_ahead, cap_ahead;
     int source_status; /* that of the source behind them; 1: it is to be asked */
     struct bioinfer_error source_error;
-    struct graph graph;
+    struct bi_affinity_shape shape; /* the last recipe points to it */
     char *no_rules;
     int32_t part_row; /* where the part of the item that is packed begins */
 };
@@ -422,15 +416,19 @@ static int affinity_read(struct bioinfer_task *t, struct bi_unit *unit, struct b
 
 /* ---- batches ---- */
 
-static int build_graph(void *user, struct bi_graph *g, struct bioinfer_error *err)
+_Static_assert(sizeof(struct bi_affinity_shape) == 7 * sizeof(int64_t), "no padding");
+
+static int build_graph(const void *user, const void *shape, struct bi_graph *g,
+                       struct bioinfer_error *err)
 {
-    const struct graph *of = user;
+    const struct bi_affinity_shape *of = shape;
+    const struct bi_model *model = user;
     (void)err;
-    g->n_tokens = FRAMES * of->shape.n_tokens;
-    g->n_seqs = FRAMES * of->shape.n_complexes;
-    g->n_rows = of->shape.n_rows;
-    g->longest = of->shape.longest;
-    of->model->def->affinity->build(of->model, g, &of->shape);
+    g->n_tokens = FRAMES * of->n_tokens;
+    g->n_seqs = FRAMES * of->n_complexes;
+    g->n_rows = of->n_rows;
+    g->longest = of->longest;
+    model->def->affinity->build(model, g, of);
     return 0;
 }
 
@@ -444,9 +442,8 @@ static int affinity_recipe(struct bioinfer_task *t, const struct bi_batch *b,
 {
     struct affinity *a = (struct affinity *)t;
     const struct bi_counts *c = &b->capacity;
-    struct bi_affinity_shape *s = &a->graph.shape;
+    struct bi_affinity_shape *s = &a->shape;
     (void)err;
-    a->graph.model = &t->model->base;
     *s = (struct bi_affinity_shape){.n_complexes = c->n_samples,
                                     .n_tokens = c->n_sampled,
                                     .longest = c->longest,
@@ -454,15 +451,13 @@ static int affinity_recipe(struct bioinfer_task *t, const struct bi_batch *b,
                                     .n_atoms = at_least_one(c->n_atoms),
                                     .n_bonds = at_least_one(c->n_edges),
                                     .degree = b->n_items ? b->items[0]->program : degree_class(0)};
-    *recipe = (struct bi_recipe){
-        .key = {.word = {(uint64_t)s->n_complexes, (uint64_t)s->n_tokens, (uint64_t)s->longest,
-                         (uint64_t)s->n_rows, (uint64_t)s->n_atoms, (uint64_t)s->n_bonds,
-                         (uint64_t)s->degree, b->wide},
-                .n_sizes = 6},
-        .build = build_graph,
-        .user = &a->graph,
-        .wide = b->wide,
-        .no_rules = a->no_rules};
+    *recipe = (struct bi_recipe){.build = build_graph,
+                                 .user = &t->model->base,
+                                 .shape = s,
+                                 .shape_size = sizeof *s,
+                                 .n_sizes = 6,
+                                 .wide = b->wide,
+                                 .no_rules = a->no_rules};
     return 0;
 }
 

@@ -107,12 +107,14 @@ static size_t take_one(const struct bioinfer_task *t, struct bi_item *const *ite
     return 1;
 }
 
-static int build_graph(void *user, struct bi_graph *g, struct bioinfer_error *err)
+static int build_graph(const void *user, const void *shape, struct bi_graph *g,
+                       struct bioinfer_error *err)
 {
     const struct contributions *s = user;
     const struct bi_model *m = &s->task.model->base;
     const struct bi_tracks_program whole = {
         .to = BI_AT_TRACKS, .n_windows = 1, .n_tokens = s->t->n_tokens};
+    (void)shape;
     (void)err;
     g->n_tokens = g->longest = s->t->n_tokens;
     g->n_seqs = 1;
@@ -127,11 +129,8 @@ static int contributions_recipe(struct bioinfer_task *t, const struct bi_batch *
     struct contributions *s = (struct contributions *)t;
     (void)b;
     (void)err;
-    *recipe = (struct bi_recipe){.key = {{(uint64_t)s->t->n_tokens}},
-                                 .build = build_graph,
-                                 .user = s,
-                                 .wide = true,
-                                 .no_rules = s->no_rules};
+    *recipe = (struct bi_recipe){
+        .build = build_graph, .user = s, .wide = true, .no_rules = s->no_rules};
     return 0;
 }
 
@@ -290,7 +289,7 @@ static int check_graph(struct contributions *s, struct bioinfer_error *err)
     int st = bi_graph_new(&g, s->task.env, err);
     if (st)
         return st;
-    build_graph(s, g, &why);
+    build_graph(s, NULL, g, &why);
     st = bi_graph_status(g, &why);
     if (st == BIOINFER_NOMEM)
         bi_fail(err, st, "%s", why.text);

@@ -22,11 +22,6 @@ struct bi_design_filling {
     int32_t token, terms, row; /* where the structure and the terms in use begin; the next row */
 };
 
-struct bi_design_graph {
-    const struct bi_model *model;
-    struct bi_design_shape shape;
-};
-
 struct bi_design_task {
     struct bioinfer_task task;
     struct bioinfer_model *model; /* that of the task */
@@ -34,7 +29,7 @@ struct bi_design_task {
     struct bi_arena strings;
     struct bi_design_cells cells; /* for the batch that is packed */
     struct bi_design_filling filling;
-    struct bi_design_graph graph;  /* the last recipe points to it */
+    struct bi_design_shape shape;  /* the last recipe points to it */
     struct bi_design_input *input; /* NULL, or the structure whose jobs are being made */
     struct bi_report report;
 };

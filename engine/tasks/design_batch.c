@@ -157,15 +157,19 @@ static int make_all_cells(struct bi_design_task *d, const struct bi_batch *b,
 
 /* ---- the graph of a batch ---- */
 
-static int build_graph(void *user, struct bi_graph *g, struct bioinfer_error *err)
+_Static_assert(sizeof(struct bi_design_shape) == 8 * sizeof(int64_t), "no padding");
+
+static int build_graph(const void *user, const void *shape, struct bi_graph *g,
+                       struct bioinfer_error *err)
 {
-    const struct bi_design_graph *of = user;
+    const struct bi_design_shape *of = shape;
+    const struct bi_model *model = user;
     (void)err;
-    g->n_tokens = of->shape.n_tokens;
-    g->n_seqs = of->shape.n_structures;
-    g->n_rows = of->shape.n_sampled;
-    g->longest = of->shape.longest;
-    of->model->def->build_design(of->model, g, &of->shape);
+    g->n_tokens = of->n_tokens;
+    g->n_seqs = of->n_structures;
+    g->n_rows = of->n_sampled;
+    g->longest = of->longest;
+    model->def->build_design(model, g, of);
     return 0;
 }
 
@@ -175,12 +179,11 @@ int bi_design_recipe(struct bioinfer_task *t, const struct bi_batch *b, struct b
     struct bi_design_task *d = (struct bi_design_task *)t;
     const struct bi_counts *c = &b->capacity;
     const int32_t program = b->n_items ? b->items[0]->program : bi_design_program(d);
-    struct bi_design_shape *s = &d->graph.shape;
+    struct bi_design_shape *s = &d->shape;
     int64_t n_terms = b->n_items ? 0 : 1;
     int st = make_all_cells(d, b, err);
     for (size_t i = 0; i < b->n_items; i++)
         n_terms += terms_of(i ? b->items[i - 1] : NULL, b->items[i]);
-    d->graph.model = &d->model->base;
     *s = (struct bi_design_shape){.n_tokens = c->n_tokens,
                                   .n_structures = c->n_seqs,
                                   .longest = c->longest,
@@ -190,14 +193,12 @@ int bi_design_recipe(struct bioinfer_task *t, const struct bi_batch *b, struct b
                                   .n_cells = b->n_items ? bi_bucket(d->cells.n) : 1,
                                   .pass = (enum bi_design_pass)(program >> 1),
                                   .rescore = program & 1};
-    *recipe = (struct bi_recipe){
-        .key = {.word = {(uint64_t)s->n_tokens, (uint64_t)s->n_structures, (uint64_t)s->longest,
-                         (uint64_t)s->n_samples, (uint64_t)s->n_sampled, (uint64_t)s->n_terms,
-                         (uint64_t)s->n_cells, (uint64_t)s->pass << 1 | s->rescore},
-                .n_sizes = 7},
-        .build = build_graph,
-        .user = &d->graph,
-        .no_rules = d->run.params.no_rules};
+    *recipe = (struct bi_recipe){.build = build_graph,
+                                 .user = &d->model->base,
+                                 .shape = s,
+                                 .shape_size = sizeof *s,
+                                 .n_sizes = 7,
+                                 .no_rules = d->run.params.no_rules};
     return st;
 }
 

@@ -18,11 +18,12 @@
 #include "energy.h"
 #include "frames.h"
 
+_Static_assert(sizeof(struct bi_energy_shape) == 4 * sizeof(int64_t), "no padding");
+
 enum {
     EDGES_GUESSED = 40,  /* an atom has so many, before any are counted */
     MOST_GUESSED = 4096, /* so that those of a batch have 32 bits */
-    MOST_EDGES = INT32_MAX / 4,
-    KEY_EDGES = 1 /* the word of a plan's key that says for how many there is room */
+    MOST_EDGES = INT32_MAX / 4
 };
 
 struct energy_unit {
@@ -39,23 +40,17 @@ struct energy_unit {
     struct bi_chunk *chunk; /* steps that the atoms make; NULL = none */
 };
 
-/* The graph of a recipe is made from these. */
-struct graph {
-    const struct bi_model *model;
-    struct bi_energy_shape shape;
-};
-
 struct energy {
     struct bioinfer_task task;
     const struct bi_energy_def *def;
     const struct bi_energy_facts *facts;
     struct bioinfer_energy_params p;
     char *no_rules;
-    struct bi_frame frame;  /* that of a record that is a text */
-    struct bi_chunk *chunk; /* the frames to come make it */
-    double edges_per_atom;  /* that batches had; 0 = there was none yet */
-    struct bi_buf text;     /* the result at hand */
-    struct graph graph;
+    struct bi_frame frame;        /* that of a record that is a text */
+    struct bi_chunk *chunk;       /* the frames to come make it */
+    double edges_per_atom;        /* that batches had; 0 = there was none yet */
+    struct bi_buf text;           /* the result at hand */
+    struct bi_energy_shape shape; /* the last recipe points to it */
 };
 
 /* ---- frames ---- */
@@ -286,15 +281,17 @@ static int energy_read(struct bioinfer_task *t, struct bi_unit *unit, struct bio
 
 /* ---- batches ---- */
 
-static int build_graph(void *user, struct bi_graph *g, struct bioinfer_error *err)
+static int build_graph(const void *user, const void *shape, struct bi_graph *g,
+                       struct bioinfer_error *err)
 {
-    const struct graph *of = user;
+    const struct bi_energy_shape *of = shape;
+    const struct bi_model *model = user;
     (void)err;
-    g->n_tokens = of->shape.n_atoms;
-    g->n_seqs = of->shape.n_frames;
+    g->n_tokens = of->n_atoms;
+    g->n_seqs = of->n_frames;
     g->n_rows = 1;
-    g->longest = of->shape.n_atoms;
-    of->model->def->energy->build(of->model, g, &of->shape);
+    g->longest = of->n_atoms;
+    model->def->energy->build(model, g, of);
     return 0;
 }
 
@@ -302,20 +299,19 @@ static int energy_recipe(struct bioinfer_task *t, const struct bi_batch *b,
                          struct bi_recipe *recipe, struct bioinfer_error *err)
 {
     struct energy *e = (struct energy *)t;
-    struct bi_energy_shape *s = &e->graph.shape;
+    struct bi_energy_shape *s = &e->shape;
     (void)err;
-    e->graph.model = &t->model->base;
     *s = (struct bi_energy_shape){.n_atoms = b->capacity.n_tokens,
                                   .n_frames = b->capacity.n_seqs,
                                   .n_edges = b->capacity.n_edges > 0 ? b->capacity.n_edges : 1,
                                   .gradient = !e->p.energy_only,
                                   .moves = e->chunk != NULL};
     /* float32 throughout: energies are differences of large numbers */
-    *recipe = (struct bi_recipe){.key = {{(uint64_t)s->n_atoms, (uint64_t)s->n_edges,
-                                          (uint64_t)s->n_frames, s->gradient, s->moves},
-                                         .n_sizes = 3},
-                                 .build = build_graph,
-                                 .user = &e->graph,
+    *recipe = (struct bi_recipe){.build = build_graph,
+                                 .user = &t->model->base,
+                                 .shape = s,
+                                 .shape_size = sizeof *s,
+                                 .n_sizes = 3,
                                  .wide = true,
                                  .no_rules = e->no_rules};
     return 0;
@@ -405,6 +401,7 @@ static int energy_again(struct bioinfer_task *t, struct bi_item *const *items,
                         const struct bi_batch_place *place, struct bioinfer_error *err)
 {
     struct energy *e = (struct energy *)t;
+    const struct bi_energy_shape *room = bi_plan_shape(place->slot->plan);
     int64_t ld, atoms = 0, guessed = 0;
     const int32_t *report = output_of(place, BI_ENERGY_REPORT, &ld);
     const double edges = report[BI_REPORT_EDGES];
@@ -417,7 +414,7 @@ static int energy_again(struct bioinfer_task *t, struct bi_item *const *items,
                        MOST_EDGES);
     /* one dense frame is forgotten after some others */
     e->edges_per_atom = fmax(0.95 * e->edges_per_atom, edges / (double)atoms);
-    if (edges <= (double)place->slot->plan->key.word[KEY_EDGES])
+    if (edges <= (double)room->n_edges)
         return 0;
     for (int64_t i = 0; i < place->n_items; i++)
         items[i]->size.n_edges = (int32_t)(items[i]->size.n_edges * (edges / (double)guessed)) + 1;

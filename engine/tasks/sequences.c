@@ -36,15 +36,17 @@ void bi_sequences_free(struct bi_sequences *s)
 
 /* ---- graphs ---- */
 
-static int build_graph(void *user, struct bi_graph *g, struct bioinfer_error *err)
+static int build_graph(const void *user, const void *shape, struct bi_graph *g,
+                       struct bioinfer_error *err)
 {
-    const struct bi_sequence_graph *of = user;
+    const struct bi_sequence_graph *of = shape;
+    const struct bi_model *model = user;
     (void)err;
     g->n_tokens = of->shape.n_tokens;
     g->n_seqs = of->shape.n_seqs;
     g->n_rows = of->shape.n_rows;
     g->longest = of->shape.longest;
-    of->model->def->build(of->model, g, &of->shape, &of->wants);
+    model->def->build(model, g, &of->shape, &of->wants);
     return 0;
 }
 
@@ -53,18 +55,14 @@ int bi_sequences_recipe(struct bi_sequences *s, const struct bi_batch *b, struct
                         struct bi_recipe *recipe)
 {
     const struct bi_counts *c = &b->capacity;
-    wants.wide = b->wide;
-    s->graph = (struct bi_sequence_graph){
-        &s->task.model->base, {c->n_tokens, c->n_seqs, c->longest, c->n_rows}, wants};
-    *recipe = (struct bi_recipe){
-        .key = {.word = {(uint64_t)c->n_tokens, (uint64_t)c->n_seqs, (uint64_t)c->longest,
-                         (uint64_t)c->n_rows, wants.include, (uint64_t)(uintptr_t)wants.layers,
-                         (uint64_t)wants.n_layers, wants.wide},
-                .n_sizes = 4},
-        .build = build_graph,
-        .user = &s->graph,
-        .wide = wants.wide,
-        .no_rules = s->no_rules};
+    s->graph = (struct bi_sequence_graph){{c->n_tokens, c->n_seqs, c->longest, c->n_rows}, wants};
+    *recipe = (struct bi_recipe){.build = build_graph,
+                                 .user = &s->task.model->base,
+                                 .shape = &s->graph,
+                                 .shape_size = sizeof s->graph,
+                                 .n_sizes = 4,
+                                 .wide = b->wide,
+                                 .no_rules = s->no_rules};
     return 0;
 }
 

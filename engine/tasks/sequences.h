@@ -4,12 +4,12 @@
 
 #include "task.h"
 
-/* A graph of a family that takes sequences. */
+/* The shape of a recipe: a graph of a family that takes sequences. */
 struct bi_sequence_graph {
-    const struct bi_model *model;
     struct bi_shape shape;
     struct bi_wants wants;
 };
+_Static_assert(sizeof(struct bi_sequence_graph) == 6 * sizeof(int64_t), "no padding");
 
 /* The parameters that such tasks have in common, as bioinfer.h describes them. */
 struct bi_sequence_params {

@@ -110,12 +110,13 @@ struct bi_tracks_output {
     int64_t at;              /* the values of a window in front of the output's */
 };
 
+/* The shape of a recipe. */
 struct bi_tracks_graph {
-    const struct bi_model *model;
     int64_t n_tokens; /* counted as the batch's */
     struct bi_tracks_program program;
     struct bi_tracks_shape shape;
 };
+_Static_assert(sizeof(struct bi_tracks_graph) == 11 * sizeof(int64_t), "no padding");
 
 /* A slot's input block holds what is the same for all batches of a plan. */
 struct bi_tracks_held {

@@ -150,13 +150,14 @@ size_t bi_tracks_too_large(struct bioinfer_task *t, const struct bi_item *item, 
 
 /* ---- graphs ---- */
 
-static int build_graph(void *user, struct bi_graph *g, struct bioinfer_error *err)
+static int build_graph(const void *user, const void *shape, struct bi_graph *g,
+                       struct bioinfer_error *err)
 {
-    const struct bi_tracks_graph *of = user;
+    const struct bi_tracks_graph *of = shape;
     (void)err;
     g->n_tokens = g->longest = of->n_tokens;
     g->n_seqs = 1;
-    bi_tracks_write(of->model, g, &of->program, &of->shape);
+    bi_tracks_write(user, g, &of->program, &of->shape);
     return 0;
 }
 
@@ -201,16 +202,15 @@ int bi_tracks_recipe(struct bioinfer_task *t, const struct bi_batch *b, struct b
     if (item && strategy_of(item)->to == BI_AT_FEATURES && (st = take_room(s, item, err)))
         return st;
     s->graph = (struct bi_tracks_graph){
-        .model = &t->model->base,
         .n_tokens = n * n_tokens,
         .program = program_of(s, item, n),
         .shape = {
             .asked = s->asked[other], .n_asked = s->n_outputs, .sums = s->sums, .n_span = n_span}};
     /* the outputs are those of the task */
-    *recipe = (struct bi_recipe){.key = {{(uint64_t)part, (uint64_t)n_tokens, (uint64_t)n,
-                                          (uint64_t)other | (uint64_t)n_span << 1, b->wide}},
-                                 .build = build_graph,
-                                 .user = &s->graph,
+    *recipe = (struct bi_recipe){.build = build_graph,
+                                 .user = &t->model->base,
+                                 .shape = &s->graph,
+                                 .shape_size = sizeof s->graph,
                                  .wide = b->wide,
                                  .no_rules = s->no_rules};
     return 0;

@@ -11,11 +11,11 @@
 enum { ROWS = 8208, WIDTH = 8, N = ROWS * WIDTH, SIZE = N * (int)sizeof(float) };
 
 /* y = 2 x stays on the device, z = 3 x does not. */
-static int build_giver(void *user, struct bi_graph *g, struct bioinfer_error *err)
+static int build_giver(const void *user, const void *shape, struct bi_graph *g,
+                       struct bioinfer_error *err)
 {
     bi_value_id x, z;
-    (void)user;
-    (void)err;
+    (void)user, (void)shape, (void)err;
     g->n_tokens = g->longest = ROWS;
     g->n_seqs = 1;
     x = bi_input_rows(g, "x", BI_AXIS_FIXED, ROWS, WIDTH);
@@ -26,11 +26,11 @@ static int build_giver(void *user, struct bi_graph *g, struct bioinfer_error *er
 }
 
 /* y + b */
-static int build_taker(void *user, struct bi_graph *g, struct bioinfer_error *err)
+static int build_taker(const void *user, const void *shape, struct bi_graph *g,
+                       struct bioinfer_error *err)
 {
     bi_value_id y;
-    (void)user;
-    (void)err;
+    (void)user, (void)shape, (void)err;
     g->n_tokens = g->longest = ROWS;
     g->n_seqs = 1;
     y = bi_input_kept(g, "y", BI_AXIS_FIXED, ROWS, WIDTH);
@@ -38,8 +38,8 @@ static int build_taker(void *user, struct bi_graph *g, struct bioinfer_error *er
     return 0;
 }
 
-static const struct bi_recipe giver = {.key = {{1}}, .build = build_giver};
-static const struct bi_recipe taker = {.key = {{2}}, .build = build_taker};
+static const struct bi_recipe giver = {.build = build_giver};
+static const struct bi_recipe taker = {.build = build_taker};
 
 static struct bi_exec_slot *begin(struct bi_exec *x, const struct bi_recipe *recipe)
 {

@@ -131,11 +131,12 @@ struct plan_of {
     struct bi_tracks_shape shape;
 };
 
-static int build(void *user, struct bi_graph *g, struct bioinfer_error *err)
+static int build(const void *user, const void *shape, struct bi_graph *g,
+                 struct bioinfer_error *err)
 {
     const struct plan_of *of = user;
     const struct bi_tracks_program *p = &of->program;
-    (void)err;
+    (void)shape, (void)err;
     g->n_tokens = g->longest = p->n_changed ? p->n_changed * p->n_cut : p->n_windows * p->n_tokens;
     g->n_seqs = 1;
     bi_tracks_write(of->model, g, p, &of->shape);

@@ -14,11 +14,12 @@ struct stage {
 };
 
 /* all: 3 (2 embedding(ids)) of each trip; sum: rows of a value that each trip overwrites. */
-static int build(void *user, struct bi_graph *g, struct bioinfer_error *err)
+static int build(const void *user, const void *shape, struct bi_graph *g,
+                 struct bioinfer_error *err)
 {
     const struct stage *stage = user;
     bi_value_id x, table, carry = BI_NONE;
-    (void)err;
+    (void)shape, (void)err;
     g->n_tokens = g->longest = stage->trips * ROWS;
     g->n_seqs = 1;
     table = bi_input_rows(g, "table", BI_AXIS_FIXED, VOCAB, WIDTH);
@@ -58,8 +59,9 @@ static int wrong_carried(const struct stage *stage, const float *carried)
 /* Runs a program twice; gives the bytes of its activations. */
 static uint64_t run(struct bi_exec *x, struct stage stage)
 {
+    const int64_t shape[] = {stage.trips, stage.carried};
     const struct bi_recipe recipe = {
-        .key = {{(uint64_t)stage.trips, stage.carried}}, .build = build, .user = &stage};
+        .build = build, .user = &stage, .shape = shape, .shape_size = sizeof shape};
     const int32_t n = (int32_t)stage.trips * ROWS;
     const struct bi_exec_batch batch = {.recipe = &recipe,
                                         .counts = {.n_tokens = n, .n_seqs = 1, .longest = n}};

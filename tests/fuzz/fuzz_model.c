@@ -91,7 +91,7 @@ static void plan(const struct bi_model *model, bool half)
 {
     const struct bi_env *env = model->env;
     const int layers[] = {0, model->n_layers};
-    const struct bi_wants wants = {model->can_include, layers, layers[1] > 0 ? 2 : 1, false};
+    const struct bi_wants wants = {model->can_include, layers[1] > 0 ? 2 : 1, layers};
     const struct bi_shape shape = {.n_tokens = 48, .n_seqs = 3, .longest = 20, .n_rows = 0};
     const struct bi_tracks_asked first = {.n_tracks = model->tracks.heads[0].n_tracks};
     const struct bi_tracks_shape given = {.asked = &first, .n_asked = 1};
