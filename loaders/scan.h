@@ -44,9 +44,9 @@ struct bi_scan {
 /* Starts scanning. FORMAT: the text is not all UTF-8, or has a byte order mark. */
 int bi_scan_start(struct bi_scan *scan, const char *name, char *text, size_t size,
                   struct bioinfer_error *err);
-/* Next token into *scan; its key and value are valid as long as the text. After BI_TOKEN_END nothing
- * but white space was left. FORMAT: no JSON from here on, with the byte; LIMIT: nested deeper than
- * BI_SCAN_MAX_DEPTH. */
+/* Next token into *scan; its key and value are valid as long as the text. After BI_TOKEN_END
+ * nothing but white space was left. FORMAT: no JSON from here on, with the byte; LIMIT: nested
+ * deeper than BI_SCAN_MAX_DEPTH. */
 int bi_scan_next(struct bi_scan *scan, struct bioinfer_error *err);
 /* Skips the rest of the value whose first token was read last; a plain value has none. Statuses are
  * those of bi_scan_next(). */
