@@ -10,8 +10,10 @@
  * BIOINFER_KILL_AT_RENAME=N ends the process by SIGKILL when it is about to give a file or folder its name
  * for the Nth time. BIOINFER_KILL_AT_CALL=N does so at the Nth point of all writes, syncs, cuts,
  * renames and removals of files: each has one before it and one behind it, a write also one where
- * half of it is done. BIOINFER_FAST_CLOCK=1: every look at the clock is 40 seconds after the one
- * before it, so that a journal commits whenever it is asked. */
+ * half of it is done; BIOINFER_STOP_AT_CALL=N stops the process there until SIGCONT comes.
+ * BIOINFER_COUNT_CALLS=FILE: the number of these points is written there when the process exits.
+ * BIOINFER_FAST_CLOCK=1: every look at the clock is 40 seconds after the one before it, so that a
+ * journal commits whenever it is asked. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -102,13 +104,37 @@ static void __attribute__((constructor)) set(void)
 
 /* ---- calls on files: these stand before the C library's ---- */
 
+static int n_points;
+
+/* Whether points are counted. */
+static int has_points(void)
+{
+    return getenv("BIOINFER_KILL_AT_CALL") || getenv("BIOINFER_STOP_AT_CALL") ||
+           getenv("BIOINFER_COUNT_CALLS");
+}
+
 static void point(void)
 {
-    const char *at = getenv("BIOINFER_KILL_AT_CALL");
-    static int n;
+    const char *end = getenv("BIOINFER_KILL_AT_CALL"), *stop = getenv("BIOINFER_STOP_AT_CALL");
 
-    if (at && ++n == atoi(at))
+    if (!has_points())
+        return;
+    n_points++;
+    if (end && n_points == atoi(end))
         kill(getpid(), SIGKILL);
+    if (stop && n_points == atoi(stop))
+        kill(getpid(), SIGSTOP);
+}
+
+static void __attribute__((destructor)) say_points(void)
+{
+    const char *to = getenv("BIOINFER_COUNT_CALLS");
+    FILE *f = to ? fopen(to, "w") : NULL;
+
+    if (!f)
+        return;
+    fprintf(f, "%d\n", n_points);
+    fclose(f);
 }
 
 int memfd_create(const char *name, unsigned flags)
@@ -133,7 +159,7 @@ ssize_t write(int fd, const void *bytes, size_t n)
 {
     ssize_t done = 0, rest;
 
-    if (!getenv("BIOINFER_KILL_AT_CALL") || !is_file(fd))
+    if (!has_points() || !is_file(fd))
         return syscall(SYS_write, fd, bytes, n);
     point();
     if (n > 1 && (done = syscall(SYS_write, fd, bytes, n / 2)) < 0)
@@ -155,7 +181,7 @@ ssize_t pwrite(int fd, const void *bytes, size_t n, off_t at)
         errno = ENOSPC;
         return -1;
     }
-    if (!getenv("BIOINFER_KILL_AT_CALL") || !is_file(fd))
+    if (!has_points() || !is_file(fd))
         return syscall(SYS_pwrite64, fd, bytes, n, at);
     point();
     if (n > 1 && (done = syscall(SYS_pwrite64, fd, bytes, n / 2, at)) < 0)

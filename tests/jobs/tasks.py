@@ -123,13 +123,14 @@ class Fasta(Task):
     """A folder of structures, one of which holds no atom."""
     code, output, poisoned = 1, "out.fa", "s05"
     options = ("--num-seq", "2", "--temperature", "0.1,0.3", "--seed", "5")
+    n_large = 32
 
     def make(self, large):
         if large:  # few structures at a time, so that results come while others are computed
             self.options = (*self.options, "--batch-tokens", "48")
         path = os.path.join(self.folder, "backbones")
         os.mkdir(path)
-        for i in range(32 if large else 4):
+        for i in range(self.n_large if large else 4):
             cut_structure(["5L33.pdb", "6MRR.pdb", "4GYT.pdb"][i % 3],
                           os.path.join(path, f"s{i:02}.pdb"), i, 40 if large else 12)
         with open(os.path.join(path, "s03.pdb"), "w", encoding="ascii") as f:
@@ -164,6 +165,7 @@ class Jsonl(Fasta):
 class Torch(Fasta):
     """PyTorch's numbers are drawn for one structure after the other, for noise too."""
     shards = False
+    n_large = 10
     options = (*Fasta.options, "--rng", "torch", "--backbone-noise", "0.1")
 
 
@@ -675,30 +677,42 @@ def has_bytes(path):
         return False
 
 
-def wait_for(path, p):
-    """Waits until the file holds something, or the process has ended."""
-    while p.poll() is None and not has_bytes(path):
-        time.sleep(.0002)
+def count_points(task):
+    """How many points a run has that commits after every result."""
+    path = os.path.join(fresh(task.folder), task.output)
+    counted = os.path.join(task.folder, "points")
+    call(task.args(path, "--resume"), task.code, BIOINFER_COUNT_CALLS=counted,
+         BIOINFER_FAST_CLOCK="1")
+    with open(counted, encoding="ascii") as f:
+        return int(f.read())
 
 
 def kills(task, count):
-    """Kills at random times, and in turns soon after the journal holds something: a run of a tiny
-    model may have nothing in it for nearly all of its time."""
+    """Kills at random times, and in turns at random points of the middle third of a run, or soon
+    behind one: times may all miss what a fast machine does, points depend on no machine."""
     rng = random.Random(count)
     begun = time.monotonic()
     want = whole(task)
     seconds = (time.monotonic() - begun) / 2
+    n_points = count_points(task)
     done = jobs = midway = 0
     while done < count:
         path = os.path.join(fresh(task.folder), task.output)
         last = min(count, done + max(3, count // 10))
         while True:
-            p = subprocess.Popen(task.args(path, "--resume"), stderr=subprocess.PIPE)
-            journal = path + ".part/journal"
-            delay = rng.uniform(0, seconds)
-            if done < last and done % 2 and not has_bytes(journal):
-                wait_for(journal, p)
-                delay = rng.uniform(0, .002)
+            journal, env, delay = path + ".part/journal", dict(os.environ), rng.uniform(0, seconds)
+            by_point = done < last and done % 2 and not has_bytes(journal)
+            if by_point:
+                at = rng.randint(n_points // 3, n_points * 2 // 3)
+                env.update(BIOINFER_STOP_AT_CALL=str(at), BIOINFER_FAST_CLOCK="1")
+            p = subprocess.Popen(task.args(path, "--resume"), stderr=subprocess.PIPE, env=env)
+            if by_point:
+                os.waitid(os.P_PID, p.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+                assert not task.shards or has_bytes(journal), f"nothing is kept at point {at}"
+                delay = 0
+                if done % 4 == 3:
+                    p.send_signal(signal.SIGCONT)
+                    delay = rng.uniform(0, .002)
             try:
                 p.wait(delay if done < last else 300)
             except subprocess.TimeoutExpired:
@@ -715,7 +729,7 @@ def kills(task, count):
         same(path, want, f"job {jobs}")
         jobs += 1
     print(f"{done} kills over {jobs} jobs, {midway} with a journal to go on from")
-    assert not task.shards or midway, "the runs are too short to be killed midway"
+    assert not task.shards or midway, "no run was killed midway"
 
 
 def shards(task):
