@@ -272,6 +272,7 @@ int bi_exec_begin(struct bi_exec *x, const struct bi_exec_batch *batch, struct b
                   struct bioinfer_error *err)
 {
     struct bi_exec_slot *s = free_slot(x);
+    struct bi_counts counts = batch->counts;
     struct bi_program *program;
     struct bi_plan *p;
     int st;
@@ -279,7 +280,7 @@ int bi_exec_begin(struct bi_exec *x, const struct bi_exec_batch *batch, struct b
     if (!s)
         return 1;
     if ((st = find_plan(x, batch->recipe, &p, err)) ||
-        (st = memory_for(x, s, p, &batch->counts, err)))
+        (st = bi_axes_count(p->graph, &counts, err)) || (st = memory_for(x, s, p, &counts, err)))
         return st;
     program = &p->programs[s->index];
     if (x->profiling && !program->seconds) {
@@ -302,7 +303,7 @@ int bi_exec_begin(struct bi_exec *x, const struct bi_exec_batch *batch, struct b
         x->profile.io_size = p->memory.input_size + p->memory.output_size;
     x->profile.weight_size = x->model->store.size;
     s->plan = p;
-    s->counts = batch->counts;
+    s->counts = counts;
     s->pairs = batch->pairs;
     *s->copies = (struct bi_exec_copies){.n = 0};
     s->state = BI_SLOT_FILLING;

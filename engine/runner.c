@@ -149,18 +149,14 @@ static int32_t larger(int32_t a, int32_t b)
 
 static void add_counts(struct bi_counts *sum, const struct bi_counts *c)
 {
-    sum->n_tokens += c->n_tokens;
-    sum->n_seqs += c->n_seqs;
-    sum->n_rows += c->n_rows;
-    sum->longest = larger(sum->longest, c->longest);
-    sum->n_edges += c->n_edges;
-    sum->n_samples += c->n_samples;
-    sum->n_sample_edges += c->n_sample_edges;
-    sum->n_sampled += c->n_sampled;
-    sum->n_sampled_edges += c->n_sampled_edges;
-    sum->n_atoms += c->n_atoms;
-    sum->n_pairs += c->n_pairs;
-    sum->n_steps = larger(sum->n_steps, c->n_steps);
+#define SUM(a, b) (a) + (b)
+#define MOST(a, b) larger(a, b)
+#define NONE(a, b) 0
+#define COUNT(field, joins) sum->field = joins(sum->field, c->field);
+#include "../kernels/axes.inc"
+#undef SUM
+#undef MOST
+#undef NONE
 }
 
 /* Is the part of an item another one than that of the item before it (NULL = there is none)? */
@@ -283,14 +279,10 @@ static int32_t bucket(int32_t n)
 
 static struct bi_counts capacity_of(const struct bi_counts *c)
 {
-    return (struct bi_counts){.n_tokens = bucket(c->n_tokens),
-                              .n_seqs = bucket(c->n_seqs),
-                              .n_rows = bucket(c->n_rows),
-                              .longest = bucket(c->longest),
-                              .n_samples = bucket(c->n_samples),
-                              .n_sampled = bucket(c->n_sampled),
-                              .n_edges = bucket(c->n_edges),
-                              .n_atoms = bucket(c->n_atoms)};
+    struct bi_counts room;
+#define COUNT(field, joins) room.field = bucket(c->field);
+#include "../kernels/axes.inc"
+    return room;
 }
 
 void *bi_batch_input(const struct bi_batch_place *place, const char *name)

@@ -28,7 +28,7 @@ enum bi_op_kind {
 };
 
 enum { BI_NONE = -1, BI_GRAPH_RANK = 4, BI_NODE_IN = 13, BI_NODE_OUT = 6, BI_WEIGHT_PARTS = 3 };
-enum { BI_GRAPH_STAGES = 8, BI_TRIPS_MAX = 64 };
+enum { BI_GRAPH_STAGES = 8, BI_TRIPS_MAX = 64, BI_GRAPH_FOLLOWS = 8 };
 
 typedef int32_t bi_value_id;
 
@@ -133,6 +133,12 @@ struct bi_stage {
     int32_t phase, trips;
 };
 
+/* An axis with `times` rows for each one of axis `of`. */
+struct bi_axis_follows {
+    enum bi_axis axis, of;
+    int32_t times;
+};
+
 struct bi_graph {
     struct bi_arena arena;
     struct bi_value *values;
@@ -150,6 +156,8 @@ struct bi_graph {
     int32_t phase;                             /* of nodes that are added now */
     struct bi_stage stages[BI_GRAPH_STAGES];
     int n_stages;
+    struct bi_axis_follows follows[BI_GRAPH_FOLLOWS];
+    int n_follows;
     int status;
     struct bioinfer_error error;
 };
@@ -164,6 +172,14 @@ int bi_graph_status(const struct bi_graph *g, struct bioinfer_error *err);
 /* Records a builder's error and returns BI_NONE. The first one stays, later ones are dropped; every
  * builder gives BI_NONE then. */
 bi_value_id bi_graph_fail(struct bi_graph *g, int status, const char *fmt, ...) BI_PRINTF(3, 4);
+
+/* Gives an axis its name in axes.inc. */
+const char *bi_axis_name(enum bi_axis axis);
+/* Says that an axis has `times` rows for each one of axis `of`, so that bi_axes_count() makes its
+ * count. Where `of` itself follows from a third axis, that has been said before. */
+void bi_axis_times(struct bi_graph *g, enum bi_axis axis, enum bi_axis of, int32_t times);
+/* Sets the counts of axes that follow from others. TOO_LONG: one has more than 31 bits. */
+int bi_axes_count(const struct bi_graph *g, struct bi_counts *counts, struct bioinfer_error *err);
 
 /* An input [n] of a name that is copied; BI_NONE where the graph has failed. */
 bi_value_id bi_input(struct bi_graph *g, const char *name, enum bi_dtype dtype, enum bi_axis axis,

@@ -33,31 +33,20 @@ void bi_design_item(const struct bi_design_task *d, struct bi_design_unit *u, in
                                                  [BI_JOB_SCORE] = BI_PASS_SCORE,
                                                  [BI_JOB_CONDITION] = BI_PASS_SCORE,
                                                  [BI_JOB_UNCONDITIONAL] = BI_PASS_UNCONDITIONAL};
-    const struct bi_design_facts *f = &d->model->base.design;
     const struct bi_job *j = &u->jobs.of[number];
-    const int32_t n = (int32_t)j->entry->n, k = f->k, atoms = f->ligand_atoms;
+    const int32_t n = (int32_t)j->entry->n;
     const enum bi_design_pass pass = u->again ? BI_PASS_SCORE : passes[j->kind];
     /* tied positions are scored again in the same program, unless other coordinates follow */
     const bool rescore = pass == BI_PASS_SAMPLE && j->entry->n_ties &&
                          !(d->run.params.backbone_noise > 0);
-    *item = (struct bi_item){.unit = &u->unit,
-                             .number = number,
-                             .program = (int32_t)pass << 1 | rescore,
-                             .weight = n,
-                             .part = u->again ? j->again : j->x,
-                             .part_size = {.n_tokens = n,
-                                           .n_seqs = 1,
-                                           .longest = n,
-                                           .n_edges = n * k,
-                                           .n_atoms = n * atoms,
-                                           .n_pairs = n * atoms * atoms},
-                             .size = {.n_rows = n,
-                                      .longest = n,
-                                      .n_samples = 1,
-                                      .n_sampled = n,
-                                      .n_sample_edges = k,
-                                      .n_sampled_edges = n * k,
-                                      .n_steps = n}};
+    *item = (struct bi_item){
+        .unit = &u->unit,
+        .number = number,
+        .program = (int32_t)pass << 1 | rescore,
+        .weight = n,
+        .part = u->again ? j->again : j->x,
+        .part_size = {.n_tokens = n, .n_seqs = 1, .longest = n},
+        .size = {.n_rows = n, .longest = n, .n_samples = 1, .n_sampled = n, .n_steps = n}};
 }
 
 int64_t bi_design_load(const struct bi_counts *c)

@@ -757,6 +757,17 @@ static void sample(const struct builder *b, const struct bi_design_shape *shape,
         bi_output(g, score(b, shape, s, h, codes, token), BI_DESIGN_RESCORED, -1, "rescored");
 }
 
+/* Says how many neighbours and atoms a residue has. */
+static void count_axes(const struct bi_model *model, struct bi_graph *g)
+{
+    const int32_t k = model->design.k, atoms = model->design.ligand_atoms;
+    bi_axis_times(g, BI_AXIS_EDGES, BI_AXIS_TOKENS, k);
+    bi_axis_times(g, BI_AXIS_SAMPLE_EDGES, BI_AXIS_SAMPLES, k);
+    bi_axis_times(g, BI_AXIS_SAMPLED_EDGES, BI_AXIS_SAMPLED, k);
+    bi_axis_times(g, BI_AXIS_ATOMS, BI_AXIS_TOKENS, atoms);
+    bi_axis_times(g, BI_AXIS_PAIRS, BI_AXIS_ATOMS, atoms);
+}
+
 static void mpnn_build(const struct bi_model *model, struct bi_graph *g,
                        const struct bi_design_shape *shape)
 {
@@ -766,6 +777,7 @@ static void mpnn_build(const struct bi_model *model, struct bi_graph *g,
     bi_value_id start = bi_input(g, "start", BI_I32, BI_AXIS_SEQS, shape->n_structures + 1);
     bi_value_id h, edge, token = BI_NONE;
     struct shares s;
+    count_axes(model, g);
     b.mask = bi_input(g, "mask", BI_F32, BI_AXIS_TOKENS, n);
     edge = edges(&b, shape, start);
     h = m->labels ? bi_embedding(g, weight(&b, m->label_table),

@@ -137,7 +137,7 @@ class Failures(Case):
         self.check_fails(("info", "none.safetensors"), 66, "none.safetensors")
 
     def test_input_malformed(self):
-        # of a small model: what is in front of the fault is computed
+        # a small model is enough: what is in front of the fault is computed
         small = ("--weights", os.path.join(test_cli.ROOT, "tests", "golden", "esm2", "hf-d16"),
                  "-o", "out.npz")
         full = gzip.compress(open(os.path.join(test_cli.TINY, "heldout.fasta"), "rb").read())

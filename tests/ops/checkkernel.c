@@ -44,7 +44,7 @@ struct ck {
     const struct ck_op *op;
     const struct bi_cpu_kernels *kernels[MAX_ISAS];
     int n_kernels;
-    struct result of[MAX_ISAS]; /* of the op at hand */
+    struct result of[MAX_ISAS]; /* the op at hand */
     long cases, checks, failures;
 };
 
@@ -56,7 +56,7 @@ int ck_bench(const struct ck *ck)
 /* ---- batches: the memory of every array for some sequences of a case ---- */
 
 struct memory {
-    float *base;            /* of the allocation */
+    float *base;            /* the allocation begins there */
     float *data;            /* row 0 */
     size_t total;           /* floats in all */
     int64_t ld, rows, live; /* rows: of the bucket */
@@ -621,7 +621,7 @@ void ck_check(struct ck *ck, const struct ck_case *c)
     float *base[CK_ARRAYS], *expected[CK_ARRAYS];
 
     fill_batch(ck, c, &b);
-    /* what checks draw changes no case: these are alike on all machines, and with fewer checks */
+    /* checks draw their own numbers, which change no case: cases are alike on all machines, and with fewer checks */
     const uint64_t drawn = ck->dice.random;
     new_outputs(c, &b, base, expected);
     if (!ck->bench) {

@@ -38,7 +38,7 @@ ARROWS = {
 }
 # A folder may include these files of a folder that its line above allows, and no others.
 ONLY = {
-    ('graph', 'kernels'): {'kernels/counts.h', 'kernels/linear.h',
+    ('graph', 'kernels'): {'kernels/axes.inc', 'kernels/counts.h', 'kernels/linear.h',
                          'kernels/norm_act.h'},  # sizes, activations
     ('models', 'kernels'): {'kernels/edges.h', 'kernels/decode.h'},  # sizes of what a loop decides
     ('graph', 'ops'): {'ops/op.h', 'ops/ops.inc'},  # the table of ops
