@@ -164,6 +164,9 @@ static void describe_options(const struct run *run, char *text, size_t size)
         w->extend, w->scale, (unsigned long long)longest_record(o), gpu ? "gpu" : "cpu",
         gpu ? (long long)cli_align_memory(o) : 0LL, p->free_ends, o->min_score ? o->min_score : "",
         o->min_identity ? o->min_identity : "");
+    if (w->open2 && n >= 0 && (size_t)n < size)
+        n += snprintf(text + n, size - (size_t)n, " gap-open2=%.10g gap-extend2=%.10g", w->open2,
+                      w->extend2);
     if (o->top && n >= 0 && (size_t)n < size)
         n += snprintf(text + n, size - (size_t)n, " top=%lld", (long long)o->top);
     if (w->both_strands && n >= 0 && (size_t)n < size)

@@ -152,6 +152,7 @@ struct cli_align_out {
     const char *matrix;         /* for the header of needle */
     const char *matrix_file;    /* NULL: it is a built-in one, or none */
     double scale, open, extend; /* costs in points */
+    double open2, extend2;      /* the second piece's; open2 0: none */
     bool both_strands;          /* the strand is written, too */
     bool reverse;               /* the pair at hand has the query's reverse complement */
     bool score_only, plain;     /* plain: M instead of = and X */

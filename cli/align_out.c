@@ -424,12 +424,31 @@ static void add_columns(const struct cli_align_out *w, const struct bioinfer_rec
 }
 
 /* A number as needle writes it: with a decimal, and with all it has. */
-static void put_decimal(const struct cli_align_out *w, const char *what, double x)
+static void put_decimals(const struct cli_align_out *w, double x)
 {
     char text[32];
 
     snprintf(text, sizeof text, "%.10g", x);
-    cli_output_printf(w->out, "# %s: %s%s\n", what, text, strpbrk(text, ".e") ? "" : ".0");
+    cli_output_printf(w->out, "%s%s", text, strpbrk(text, ".e") ? "" : ".0");
+}
+
+static void put_decimal(const struct cli_align_out *w, const char *what, double x)
+{
+    cli_output_printf(w->out, "# %s: ", what);
+    put_decimals(w, x);
+    cli_output_write(w->out, "\n", 1);
+}
+
+/* The same of both pieces of a gap, where it has two. */
+static void put_cost(const struct cli_align_out *w, const char *what, double one, double two)
+{
+    cli_output_printf(w->out, "# %s: ", what);
+    put_decimals(w, one);
+    if (w->open2) {
+        cli_output_write(w->out, ",", 1);
+        put_decimals(w, two);
+    }
+    cli_output_write(w->out, "\n", 1);
 }
 
 static void put_share(const struct cli_align_out *w, const char *what, int64_t n, int64_t of)
@@ -452,8 +471,8 @@ static void put_needle(const struct cli_align_out *w, const struct bioinfer_reco
 
     cli_output_printf(w->out, "%s#\n# Aligned_sequences: 2\n# 1: %s\n# 2: %s\n# Matrix: %s\n", bar,
                       q->id, t->id, w->matrix);
-    put_decimal(w, "Gap_penalty", w->open);
-    put_decimal(w, "Extend_penalty", w->extend);
+    put_cost(w, "Gap_penalty", w->open, w->open2);
+    put_cost(w, "Extend_penalty", w->extend, w->extend2);
     cli_output_printf(w->out, "#\n# Length: %lld\n", (long long)columns);
     put_share(w, "Identity:", a->identities, columns);
     put_share(w, "Similarity:", a->similarities, columns);

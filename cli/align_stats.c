@@ -77,7 +77,7 @@ static bool find_known(struct cli_align_stats *s, const struct cli_align_out *w,
 {
     const double open = w->open - w->extend;
 
-    for (size_t i = 0; i < CLI_COUNT(known); i++) {
+    for (size_t i = 0; !w->open2 && i < CLI_COUNT(known); i++) {
         const struct known *k = &known[i];
         if (!matrix != !k->matrix || (matrix && strcasecmp(matrix, k->matrix)) ||
             (!matrix && (!is_near(match, k->match) || !is_near(mismatch, k->mismatch))) ||
@@ -95,11 +95,12 @@ static bool find_known(struct cli_align_stats *s, const struct cli_align_out *w,
     }
     cli_say(
         NULL,
-        "--format blast: lambda and K of %s with gaps of %.10g + %.10g for each residue are not "
+        "--format blast: lambda and K of %s with gaps of %.10g + %.10g for each residue%s are not "
         "known: say --lambda and --karlin-k, or take BLOSUM62 with --gap-convention w "
         "--gap-open 11 --gap-extend 1, or --match 2 --mismatch -3 with --gap-convention w "
         "--gap-open 5 --gap-extend 2",
-        matrix ? matrix : "this match and mismatch", open, w->extend);
+        matrix ? matrix : "this match and mismatch", open, w->extend,
+        w->open2 ? " and a second piece" : "");
     return false;
 }
 

@@ -26,14 +26,28 @@ static bool parse_cost(const char *name, const char *text, int64_t *thousandths)
     return true;
 }
 
+/* One cost, or with a comma between those of the two pieces of a gap: how many; 0: neither. */
+static int parse_pieces(const char *name, const char *text, int64_t *one, int64_t *two)
+{
+    const char *comma = strchr(text, ',');
+    char first[64];
+
+    if (!comma)
+        return parse_cost(name, text, one);
+    snprintf(first, sizeof first, "%.*s", (int)(comma - text), text);
+    return parse_cost(name, first, one) && parse_cost(name, comma + 1, two) ? 2 : 0;
+}
+
 struct costs {
     int64_t match, mismatch, open, extend; /* thousandths */
+    int64_t open2, extend2;                /* the second piece's, */
+    bool two;                              /* where there is one */
 };
 
 /* The smallest factor that makes all costs whole. */
 static int whole_factor(const struct costs *c)
 {
-    const int64_t costs[] = {c->match, c->mismatch, c->open, c->extend};
+    const int64_t costs[] = {c->match, c->mismatch, c->open, c->extend, c->open2, c->extend2};
     int64_t common = 1000;
 
     for (size_t i = 0; i < CLI_COUNT(costs); i++)
@@ -49,6 +63,7 @@ static int whole_factor(const struct costs *c)
 static bool check_gaps(const struct costs *c)
 {
     const double open = (double)c->open / 1000, extend = (double)c->extend / 1000;
+    const double open2 = (double)c->open2 / 1000, extend2 = (double)c->extend2 / 1000;
 
     if (open < 0 || extend < 0)
         cli_say(NULL,
@@ -61,6 +76,12 @@ static bool check_gaps(const struct costs *c)
                 "at most as much: a gap would cost more than two side by side; --gap-convention w "
                 "takes the sum of both costs for the first",
                 open, extend);
+    else if (c->two && (open2 <= open || extend2 >= extend || extend2 < 0))
+        cli_say(NULL,
+                "gap costs: by the second piece the first residue costs %.10g and every other one "
+                "%.10g, expected more than %.10g and less than %.10g, not below 0: else one piece "
+                "never counts",
+                open2, extend2, open, extend);
     else
         return true;
     return false;
@@ -68,16 +89,29 @@ static bool check_gaps(const struct costs *c)
 
 static bool read_costs(const struct cli_options *o, bool nucleotides, struct costs *c)
 {
-    *c = (struct costs){0, 0, nucleotides ? 10000 : 11000, nucleotides ? 500 : 1000};
-    if ((o->gap_open && !parse_cost("gap-open", o->gap_open, &c->open)) ||
-        (o->gap_extend && !parse_cost("gap-extend", o->gap_extend, &c->extend)) ||
+    int open = 1, extend = 1;
+
+    *c = (struct costs){0, 0, nucleotides ? 10000 : 11000, nucleotides ? 500 : 1000, 0, 0, false};
+    if ((o->gap_open && !(open = parse_pieces("gap-open", o->gap_open, &c->open, &c->open2))) ||
+        (o->gap_extend &&
+         !(extend = parse_pieces("gap-extend", o->gap_extend, &c->extend, &c->extend2))) ||
         (o->match && !parse_cost("match", o->match, &c->match)) ||
         (o->mismatch && !parse_cost("mismatch", o->mismatch, &c->mismatch)))
         return false;
+    if (open != extend) {
+        cli_say(NULL,
+                "gap costs: --gap-open has %d and --gap-extend %d, expected one or two of both, as "
+                "--gap-open 4,24 --gap-extend 2,1",
+                open, extend);
+        return false;
+    }
+    c->two = open == 2;
     if (o->gap_open && !o->gap_extend && c->extend > c->open && c->open >= 0)
         c->extend = c->open;
     if (o->gap_convention && !strcmp(o->gap_convention, "w"))
         c->open += c->extend;
+    if (o->gap_convention && !strcmp(o->gap_convention, "w") && c->two)
+        c->open2 += c->extend2;
     return check_gaps(c);
 }
 
@@ -192,6 +226,8 @@ int cli_align_settle(struct cli_aligning *t)
                                         .matrix = matrix,
                                         .gap_open = (int)(c.open * scale / 1000),
                                         .gap_extend = (int)(c.extend * scale / 1000),
+                                        .gap_open2 = (int)(c.open2 * scale / 1000),
+                                        .gap_extend2 = (int)(c.extend2 * scale / 1000),
                                         .free_gaps = !c.open,
                                         .scale = scale,
                                         .traceback = !o->score_only &&
@@ -220,6 +256,8 @@ int cli_align_settle(struct cli_aligning *t)
         .scale = scale,
         .open = (double)c.open / 1000,
         .extend = (double)c.extend / 1000,
+        .open2 = (double)c.open2 / 1000,
+        .extend2 = (double)c.extend2 / 1000,
         .score_only = o->score_only,
         .plain = o->cigar && !strcmp(o->cigar, "plain")};
     t->writer.local = o->local;

@@ -248,7 +248,8 @@ static const struct cli_option table[] = {
     {"mismatch", 0, TEXT, "N", FIELD(mismatch), CLI_ALIGN, NULL,
      "score of different nucleotides, and of N and other codes of several"},
     {"gap-open", 0, TEXT, "COST", FIELD(gap_open), CLI_ALIGN, NULL,
-     "cost of a gap's first residue (default: 11; of nucleotides 10)"},
+     "cost of a gap's first residue (default: 11; of nucleotides 10); two costs with a comma\n"
+     "between them, and two of --gap-extend: a gap costs the less of both, on the CPU"},
     {"gap-extend", 0, TEXT, "COST", FIELD(gap_extend), CLI_ALIGN, NULL,
      "cost of every further residue (default: 1; of nucleotides 0.5), not above --gap-open"},
     {"gap-convention", 0, CHOICE, "NAME", FIELD(gap_convention), CLI_ALIGN, "p|w",

@@ -66,7 +66,7 @@ struct serve_key {
     int score_only;
     char head[64]; /* tracks */
     char chains[64], omit_aa[32];
-    char matrix[32], match[16], mismatch[16], gap_open[16], gap_extend[16], gap_convention[8];
+    char matrix[32], match[16], mismatch[16], gap_open[32], gap_extend[32], gap_convention[8];
     char mode[16], free_ends[64], ties[16];
     char rest[4]; /* zeros */
 };

@@ -36,7 +36,8 @@ static const struct bi_cpu_kernels *find_kernels(const char *mask)
 /* Divides all costs by what divides them all, as narrow numbers are fast; returns it. */
 static int32_t reduce(struct bi_align_scoring *s)
 {
-    int32_t unit = (int32_t)bi_align_divisor(s->open, s->extend);
+    int32_t unit = (int32_t)bi_align_divisor(bi_align_divisor(s->open, s->extend),
+                                             bi_align_divisor(s->open2, s->extend2));
 
     for (int i = 0; i < s->n_letters; i++)
         for (int j = 0; j < s->n_letters; j++)
@@ -48,6 +49,8 @@ static int32_t reduce(struct bi_align_scoring *s)
             s->score[i][j] /= unit;
     s->open /= unit;
     s->extend /= unit;
+    s->open2 /= unit;
+    s->extend2 /= unit;
     return unit;
 }
 
@@ -68,6 +71,14 @@ static int check_costs(const struct bioinfer_align_params *p, const struct bi_al
                        "alignment: gap_extend is %d, expected at most gap_open, %d: a gap would "
                        "cost more than two side by side",
                        s->extend, s->open);
+    if ((s->open2 || s->extend2) &&
+        (s->open2 <= s->open || s->open2 > MOST_OPEN || s->extend2 < 0 || s->extend2 >= s->extend))
+        return bi_fail(err, BIOINFER_INVALID,
+                       "alignment: gap_open2 is %d and gap_extend2 %d, expected %d to %d and 0 to "
+                       "%d: the second piece of a gap's cost begins above the first, %d and %d, "
+                       "and grows more slowly",
+                       s->open2, s->extend2, s->open + 1, MOST_OPEN, s->extend - 1, s->open,
+                       s->extend);
     return 0;
 }
 
@@ -102,6 +113,8 @@ static int make_scoring(struct bi_aligner *a, const struct bioinfer_align_params
         s.open *= a->scale;
         s.extend *= a->scale;
     }
+    s.open2 = p->gap_open2;
+    s.extend2 = p->gap_extend2;
     if ((st = check_costs(p, &s, err)))
         return st;
     if (p->ties < BIOINFER_TIES_PARASAIL || p->ties > BIOINFER_TIES_WFA ||
@@ -155,10 +168,11 @@ static void say_width(const struct bi_aligner *a)
     if (!a->gpu && (!k || k->bits > 8))
         bi_log(&a->ctx->env, BIOINFER_LOG_WARNING,
                "these costs need numbers of %d bits, which "
-               "takes %s as long as 8: in their common unit, three gap_open and the largest score "
-               "are %lld together, expected at most 255; costs of fewer digits avoid it",
+               "takes %s as long as 8: in their common unit, %s and the largest score are %lld "
+               "together, expected at most 255; costs of fewer digits avoid it",
                k ? 16 : 64, k ? "several times" : "tens of times",
-               3 * (long long)s->open + high_score(s));
+               s->open2 ? "two gap_open, one gap_open2" : "three gap_open",
+               (long long)bi_align_most(s, high_score(s)));
 }
 
 /* Opens the GPU, where the parameters ask for what it does. */
@@ -167,6 +181,10 @@ static int open_gpu(struct bi_aligner *a, const struct bioinfer_align_params *p,
 {
     const struct bi_align_scoring *s = &a->plan.scoring;
 
+    if (s->open2)
+        return bi_fail(err, BIOINFER_UNSUPPORTED,
+                       "gaps of two pieces have no kernels for device %s: use --device cpu",
+                       ops->name);
     if (p->local)
         return bi_fail(err, BIOINFER_UNSUPPORTED,
                        "local alignments have no kernels for device %s: use --device cpu",

@@ -24,6 +24,9 @@ struct bi_align_plan {
 /* The largest number that divides both; of 0 and 0: 0. */
 int64_t bi_align_divisor(int64_t a, int64_t b);
 
+/* The largest number that kernels of differences meet; high: the largest score, at least 0. */
+int64_t bi_align_most(const struct bi_align_scoring *s, int32_t high);
+
 /* Fills *plan. kernels(bits): those of the CPU with lanes of 8 or 16 bits, asked for the narrowest
  * that hold the scores; where 16 are too few the plan has none. The memory limit is 0. */
 void bi_align_plan_make(struct bi_align_plan *plan, const struct bi_align_scoring *scoring,

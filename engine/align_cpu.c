@@ -101,6 +101,8 @@ static int score_group(struct bi_aligner *a, struct bi_align_worker *w, const ui
                                    .used = a->used,
                                    .open = p->scoring.open,
                                    .extend = p->scoring.extend,
+                                   .open2 = p->scoring.open2,
+                                   .extend2 = p->scoring.extend2,
                                    .kind = p->kind,
                                    .left = p->left,
                                    .top = p->top,

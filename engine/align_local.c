@@ -15,7 +15,8 @@ struct local {
     const struct bi_align_input *in;
     struct bi_align_work *work;
     void (*strip)(struct bi_align_local *a);
-    int64_t lane; /* bytes of one */
+    int64_t lane;   /* bytes of one */
+    int64_t in_row; /* kinds of numbers in a row */
     int64_t n_strips, stride;
     int32_t bias, high;
     bool keep;                          /* rows of all strips */
@@ -37,9 +38,11 @@ static bool choose(struct local *p)
         }
     /* a pair of letters that costs more than two gaps is never the best */
     p->bias = low < -2 * s->open ? 2 * s->open + 1 : -low;
+    p->in_row = s->open2 ? 3 : 2;
     if (!p->plan->kernels || (int64_t)p->high + p->bias > UINT8_MAX)
         return false;
-    const int64_t most = shorter * p->high + p->high + p->bias + s->open;
+    const int64_t open = s->open2 ? s->open2 : s->open;
+    const int64_t most = shorter * p->high + p->high + p->bias + open;
     p->strip = most < MOST_16 ? p->plan->kernels->local16 : p->plan->kernels->local32;
     p->lane = most < MOST_16 ? 2 : 4;
     return most < MOST_32;
@@ -75,10 +78,10 @@ static int make_profile(struct local *p, struct bioinfer_error *err)
     return 0;
 }
 
-/* H, then F, of the row above a strip. */
+/* H, then F and F2, of the row above a strip. */
 static char *row_at(const struct local *p, int64_t strip)
 {
-    return (char *)p->work->rows.ptr + (p->keep ? strip : 0) * 2 * p->in->m * p->lane;
+    return (char *)p->work->rows.ptr + (p->keep ? strip : 0) * p->in_row * p->in->m * p->lane;
 }
 
 /* Runs a strip. flags: NULL, or makes them; *found: looks for the score that is wanted. `below`
@@ -98,10 +101,14 @@ static int32_t run_strip(const struct local *p, int64_t strip, char *below, uint
                                .bias = p->bias,
                                .open = s->open,
                                .extend = s->extend,
+                               .open2 = s->open2,
+                               .extend2 = s->extend2,
                                .h_in = above,
                                .f_in = above + size,
                                .h_out = below,
                                .f_out = below + size,
+                               .f2_in = s->open2 ? above + 2 * size : NULL,
+                               .f2_out = s->open2 ? below + 2 * size : NULL,
                                .flags = flags,
                                .wanted = found ? (int32_t)found->score : 0,
                                .by_row = s->ties == BIOINFER_TIES_EMBOSS};
@@ -130,7 +137,7 @@ static void back(const struct local *p, char *waste, struct bi_align_walk *walk,
         while (walk->i > base && walk->j) {
             const int64_t r = walk->i - 1 - base, step = walk->j + r;
             const unsigned cell = flags[(step - 1) * ROWS + r];
-            if (bi_align_begins(cell, walk))
+            if (bi_align_begins(&p->plan->scoring, cell, walk))
                 return;
             bi_align_step(&p->plan->scoring, p->in, cell, walk, path);
         }
@@ -139,7 +146,8 @@ static void back(const struct local *p, char *waste, struct bi_align_walk *walk,
 
 static int take_memory(struct local *p, bool trace, struct bioinfer_error *err)
 {
-    const uint64_t row = (uint64_t)(2 * p->in->m * p->lane), limit = p->plan->memory_limit;
+    const uint64_t row = (uint64_t)(p->in_row * p->in->m * p->lane);
+    const uint64_t limit = p->plan->memory_limit;
     const uint64_t flags = (uint64_t)((p->in->m + ROWS) * ROWS);
     const struct bi_env *env = p->work->env;
     int st;
@@ -159,7 +167,7 @@ static int take_memory(struct local *p, bool trace, struct bioinfer_error *err)
                                    err)) ||
         (trace && (st = bi_align_buffer_need(env, &p->work->flags, flags, err))))
         return st;
-    memset(p->work->rows.ptr, 0, (size_t)row); /* H and F above the first strip */
+    memset(p->work->rows.ptr, 0, (size_t)row); /* H, F and F2 above the first strip */
     return 0;
 }
 

@@ -31,6 +31,24 @@ enum {
 
 /* ---- plan ---- */
 
+int64_t bi_align_most(const struct bi_align_scoring *s, int32_t high)
+{
+    return 2 * (int64_t)s->open + (s->open2 ? s->open2 : s->open) + high;
+}
+
+/* Where no begin is free. */
+static struct bi_align_border border_of(const struct bi_align_scoring *s)
+{
+    struct bi_align_border b = {.rest = s->open - s->extend};
+
+    if (!s->open2)
+        return b;
+    b.turn = (s->open2 - s->open) / (s->extend - s->extend2) + 1;
+    b.turning = (int32_t)(s->open - (bi_align_gap(s, b.turn + 1) - bi_align_gap(s, b.turn)));
+    b.far = s->open - s->extend2;
+    return b;
+}
+
 void bi_align_plan_make(struct bi_align_plan *p, const struct bi_align_scoring *s,
                         const struct bi_align_kernels *(*kernels)(int bits))
 {
@@ -44,17 +62,18 @@ void bi_align_plan_make(struct bi_align_plan *p, const struct bi_align_scoring *
             low = s->score[a][b] < low ? s->score[a][b] : low;
             asymmetric |= s->score[a][b] != s->score[b][a];
         }
-    const int64_t most = 3 * (int64_t)s->open + high;
+    const int64_t most = bi_align_most(s, high);
     p->kernels = most < 256 ? kernels(8) : most < 65536 ? kernels(16) : NULL;
-    p->kind = s->open == s->extend            ? BI_ALIGN_LINEAR
+    p->kind = s->open2                        ? BI_ALIGN_TWO
+              : s->open == s->extend          ? BI_ALIGN_LINEAR
               : low >= -(s->open + s->extend) ? BI_ALIGN_AFFINE
                                               : BI_ALIGN_STEEP;
     p->symmetric = !asymmetric;
-    p->left = p->top = (struct bi_align_border){0, s->open - s->extend};
+    p->left = p->top = border_of(s);
     if (s->free_ends & BIOINFER_FREE_QUERY_BEGIN)
-        p->left = (struct bi_align_border){s->open, s->open};
+        p->left = (struct bi_align_border){.first = s->open, .rest = s->open};
     if (s->free_ends & BIOINFER_FREE_TARGET_BEGIN)
-        p->top = (struct bi_align_border){s->open, s->open};
+        p->top = (struct bi_align_border){.first = s->open, .rest = s->open};
     for (int a = 0; p->kernels && a < s->n_letters; a++)
         for (int b = 0; b < s->n_letters; b++) {
             const int32_t s2 = s->score[a][b] + 2 * s->open;
@@ -100,6 +119,7 @@ struct pair {
     const struct bi_align_input *in;
     struct bi_align_work *work;
     int64_t lane;             /* bytes of one */
+    int64_t in_row, in_state; /* kinds of differences that rows, and states, have */
     int64_t rows, pad;        /* of a strip; pad rows in front of the first */
     int64_t n_strips, steps;  /* of a strip, in whole blocks */
     int64_t stride, row_size; /* lanes */
@@ -142,15 +162,20 @@ static int64_t origin(const struct pair *p, int64_t strip)
     return p->dense && strip ? first_column(p, strip - 1) : 1;
 }
 
-/* The row (V, then X) that strip `strip` of a pair reads, when rows are kept in `slot`s. */
+/* The row (V, then X, X2) that strip `strip` of a pair reads, when rows are kept in `slot`s. */
 static char *row_at(const struct pair *p, int64_t slot)
 {
-    return (char *)p->work->rows.ptr + slot * 2 * p->row_size * p->lane;
+    return (char *)p->work->rows.ptr + slot * p->in_row * p->row_size * p->lane;
+}
+
+static int64_t state_size(const struct pair *p)
+{
+    return p->in_state * p->rows * p->lane;
 }
 
 static char *state_at(const struct pair *p, int64_t slot, int64_t window)
 {
-    return (char *)p->work->corners.ptr + (slot * p->windows + window) * 4 * p->rows * p->lane;
+    return (char *)p->work->corners.ptr + (slot * p->windows + window) * state_size(p);
 }
 
 static void put(const struct pair *p, void *lanes, int64_t i, int32_t value)
@@ -209,7 +234,7 @@ static int32_t start_state(const struct pair *p, int64_t strip, const void *in, 
     const struct bi_align_scoring *s = &p->plan->scoring;
     int32_t first = 0;
 
-    memset(state, 0, (size_t)(4 * p->rows * p->lane));
+    memset(state, 0, (size_t)state_size(p));
     if (column > 1)
         first = get(p, (const char *)in + p->row_size * p->lane, column - 1 - origin(p, strip));
     for (int64_t r = 0; r < p->rows; r++) {
@@ -217,7 +242,7 @@ static int32_t start_state(const struct pair *p, int64_t strip, const void *in, 
         if (column > 1)
             put(p, state, r, r ? s->open - s->extend : first);
         else
-            put(p, state, r, i == 0 ? p->plan->left.first : p->plan->left.rest);
+            put(p, state, r, bi_align_border_at(&p->plan->left, i));
     }
     return first;
 }
@@ -237,9 +262,9 @@ static void extend_row(const struct pair *p, int64_t strip, void *out, const voi
 /* The border above the first strip: V, as far as a row goes, and X. */
 static void start_row(const struct pair *p, void *row)
 {
-    memset(row, 0, (size_t)(2 * p->row_size * p->lane));
+    memset(row, 0, (size_t)(p->in_row * p->row_size * p->lane));
     for (int64_t j = 0; j < p->in->m && j < p->row_size; j++)
-        put(p, row, j, j ? p->plan->top.rest : p->plan->top.first);
+        put(p, row, j, bi_align_border_at(&p->plan->top, j));
 }
 
 /* Steps [first, last) of a strip; in and out: rows as row_at() gives them. */
@@ -249,6 +274,7 @@ static void run_strip(const struct pair *p, int64_t strip, int64_t first, int64_
     const int64_t pad = strip ? 0 : p->pad, column = first_column(p, strip);
     const char *above = (const char *)in + (column - origin(p, strip)) * p->lane;
     char *below = (char *)out + (column - origin(p, strip + 1)) * p->lane;
+    const struct bi_align_scoring *s = &p->plan->scoring;
     const struct bi_align_strip a = {
         .query = p->in->query + strip * p->rows - p->pad, /* the pads are not read */
         .rows = (int32_t)p->rows,
@@ -258,12 +284,16 @@ static void run_strip(const struct pair *p, int64_t strip, int64_t first, int64_
         .m = last_column(p, strip) - column + 1,
         .first = first,
         .last = last,
-        .gap = p->plan->scoring.open - p->plan->scoring.extend,
+        .gap = s->open - s->extend,
+        .gap2 = s->open - s->extend2,
+        .dearer = s->open2 - s->open,
         .kind = p->plan->kind,
         .v_in = above,
         .x_in = above + p->row_size * p->lane,
         .v_out = below,
         .x_out = below + p->row_size * p->lane,
+        .x2_in = p->in_row > 2 ? above + 2 * p->row_size * p->lane : NULL,
+        .x2_out = p->in_row > 2 ? below + 2 * p->row_size * p->lane : NULL,
         .state = state,
         .flags = flags};
     p->k->strip(&a);
@@ -282,7 +312,7 @@ static int32_t whole_strip(const struct pair *p, int64_t strip, int64_t from, in
     for (int64_t w = 0; 1 + w * WINDOW < end && (keep >= 0 || !w); w++) {
         const int64_t first = 1 + w * WINDOW;
         if (keep >= 0)
-            memcpy(state_at(p, keep, w), state, (size_t)(4 * p->rows * p->lane));
+            memcpy(state_at(p, keep, w), state, (size_t)state_size(p));
         run_strip(p, strip, keep >= 0 ? first : 1,
                   keep >= 0 && first + WINDOW < end ? first + WINDOW : end, row_at(p, from),
                   row_at(p, to), state, flags);
@@ -306,7 +336,7 @@ static void run_strips(void *user, const struct bi_share *share)
     const struct pair *p = s->p;
     const bool keep_rows = s->keep_rows;
     _Atomic int64_t *done = s->done;
-    const int64_t windows = (p->steps + WINDOW - 1) / WINDOW, size = 4 * p->rows * p->lane;
+    const int64_t windows = (p->steps + WINDOW - 1) / WINDOW, size = state_size(p);
     char *state = (char *)s->states + share->thread * size;
     for (int64_t k = share->thread; k < p->n_strips; k += share->n_threads) {
         start_state(p, k, NULL, state);
@@ -417,7 +447,7 @@ static void back_strip(const struct pair *p, int64_t strip, int64_t row, int64_t
     while (walk->i && walk->j && walk->i > base) {
         const int64_t s = walk->j - column + walk->i - base, w = (s - 1) / WINDOW;
         const int64_t first = 1 + w * WINDOW;
-        memcpy(state, state_at(p, slot, w), (size_t)(4 * p->rows * p->lane));
+        memcpy(state, state_at(p, slot, w), (size_t)state_size(p));
         run_strip(p, strip, first, 1 + round_up(s, BI_ALIGN_BLOCK), row_at(p, row), waste, state,
                   flags);
         follow(p, strip, first, flags, walk, path);
@@ -452,7 +482,7 @@ static void back(const struct pair *p, void *state, void *waste, struct bi_align
 
 static uint64_t strip_size(const struct pair *p)
 {
-    return (uint64_t)p->lane * (uint64_t)(2 * p->row_size + p->windows * 4 * p->rows);
+    return (uint64_t)(p->lane * p->in_row * p->row_size + p->windows * state_size(p));
 }
 
 /* Lanes of a row of so many columns, at most m, and of what kernels touch behind it. */
@@ -519,8 +549,11 @@ static void shape(struct pair *p)
             size = k;
         }
     }
-    if (p->plan->kind == BI_ALIGN_STEEP)
+    const bool two = p->plan->kind == BI_ALIGN_TWO;
+    if (two || p->plan->kind == BI_ALIGN_STEEP)
         size = 1;
+    p->in_row = two ? 3 : 2;
+    p->in_state = two ? 6 : 4;
     p->rows = sizes[size];
     p->lane = p->k->bits / 8;
     p->n_strips = (p->in->n + p->rows - 1) / p->rows;
@@ -562,23 +595,22 @@ static int run_pair(struct pair p, int n_threads, struct bi_align_end *end,
     const uint64_t flags = !path      ? 0
                            : p.direct ? (uint64_t)(p.n_strips * p.steps * p.rows)
                                       : (uint64_t)(WINDOW * p.rows);
-    const int64_t states = shared ? n_threads : 1, state_size = 4 * p.rows * p.lane;
+    const int64_t states = shared ? n_threads : 1, size = state_size(&p);
+    const int64_t row = p.in_row * p.row_size * p.lane;
     const int64_t side_size = free_column ? p.n_strips * p.rows * p.lane : 0;
-    if ((st = bi_align_buffer_need(env, &work->rows, (uint64_t)(slots * 2 * p.row_size * p.lane),
-                                   err)) ||
-        (st = bi_align_buffer_need(env, &work->corners, (uint64_t)(kept * p.windows * state_size),
+    if ((st = bi_align_buffer_need(env, &work->rows, (uint64_t)(slots * row), err)) ||
+        (st = bi_align_buffer_need(env, &work->corners, (uint64_t)(kept * p.windows * size),
                                    err)) ||
         (st = bi_align_buffer_need(env, &work->flags, flags, err)) ||
         (st = bi_align_buffer_need(env, &work->state,
-                                   (uint64_t)(states * state_size + 2 * p.row_size * p.lane +
-                                              side_size +
+                                   (uint64_t)(states * size + row + side_size +
                                               (shared ? p.n_strips * (int64_t)sizeof *done : 0)),
                                    err)))
         return st;
     waste = work->state.ptr;
-    done = (void *)(waste + 2 * p.row_size * p.lane);
+    done = (void *)(waste + row);
     state = (char *)(done + (shared ? p.n_strips : 0));
-    side = state + states * state_size;
+    side = state + states * size;
     start_row(&p, row_at(&p, 0));
     if (shared) {
         shared_strips(&p, n_threads, p.dense, state, done, free_column ? side : NULL);

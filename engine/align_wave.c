@@ -61,7 +61,7 @@ void bi_wave_costs_make(struct bi_wave_costs *c, const struct bi_align_scoring *
     for (int a = 0; a < s->n_letters && n < 2; a++)
         if (used >> a & 1)
             letter[n++] = a;
-    if (n < 2 || s->free_ends || s->local)
+    if (n < 2 || s->free_ends || s->local || s->open2)
         return;
     const int32_t match = s->score[letter[0]][letter[0]];
     const int32_t mismatch = s->score[letter[0]][letter[1]];

@@ -1049,7 +1049,8 @@ BIOINFER_API int bioinfer_device_get(bioinfer_context *ctx, int index,
  *     bioinfer_task_close(&task); */
 
 /* Exact pairwise alignment of whole sequences: Needleman-Wunsch with linear or affine gaps, and
- * the same with free ends. A gap of length k costs gap_open + (k - 1) gap_extend. */
+ * the same with free ends. A gap of length k costs gap_open + (k - 1) gap_extend, where it has two
+ * pieces the less of that and of gap_open2 + (k - 1) gap_extend2. */
 
 /* Ends that cost nothing; bits. Where all are free, a score of 0 stands for nothing aligned. */
 enum bioinfer_align_end {
@@ -1088,6 +1089,8 @@ struct bioinfer_align_params {
     int free_gaps;         /* non-zero: gaps cost nothing, gap_open and gap_extend are 0. With match
                           * 1 and mismatch 0 the score is the longest common subsequence's length */
     int local; /* non-zero: Smith-Waterman, on the CPU; `bioinfer align --local` in the manual */
+    int gap_open2, gap_extend2; /* a second piece of the cost of gaps, on the CPU: above gap_open
+                                 * and below gap_extend; both 0 = there is one piece */
 };
 
 struct bioinfer_align_pair {

@@ -13,6 +13,12 @@
  * All values lie in [0, 3 o + max(S, 0)] whatever the lengths, so 8-bit lanes are exact for
  * sequences of any length and only the scores decide when wider lanes are needed. The score is
  * the border value of one corner plus the differences along one side.
+ *
+ * Gaps may have two pieces: length k costs min(o + (k - 1) e, o2 + (k - 1) e2), o < o2, e > e2.
+ * U and V keep the offset o. The second piece has E2, F2 and differences of its own:
+ *   X2[i][j] = max(0, F2[i][j] - H[i][j] + o2 - e2)      A2 = X2[i-1][j] + V[i-1][j] - (o2 - o)
+ *   Z = max(S2, A, B, A2, B2)                            X2[i][j] = max(0, A2 - Z + o2 - e2)
+ * and Y2, B2 likewise. All values lie in [0, 2 o + o2 + max(S, 0)] then.
  * Source: Suzuki, Kasahara, BMC Bioinformatics 19:45 (2018). */
 #ifndef BI_ALIGN_KERNELS_H
 #define BI_ALIGN_KERNELS_H
@@ -22,28 +28,47 @@
 enum { BI_ALIGN_LETTERS = 32 }; /* codes of residues are 0 .. 31 */
 
 /* Bits of a cell's flags: which of S2, A, B is Z; whether the gap that leaves the cell
- * downwards (F) or to the right (E) extends one, ties included. */
+ * downwards (F) or to the right (E) extends one, ties included.
+ *
+ * With two pieces the bits of EXTEND_F and EXTEND_F2 also say which piece is Z, as one that is Z
+ * always extends: without FROM_F they are what their names say; with it
+ *   both or EXTEND_F2 alone   F2 is Z and extends, F does where EXTEND_F is set
+ *   none or EXTEND_F alone    F is Z, F2 is not; F extends, F2 does where EXTEND_F is not set
+ * and those of E likewise. */
 enum bi_align_flag {
     BI_ALIGN_DIAGONAL = 1,
     BI_ALIGN_FROM_F = 2,
     BI_ALIGN_FROM_E = 4,
     BI_ALIGN_EXTEND_F = 8,
     BI_ALIGN_EXTEND_E = 16,
-    BI_ALIGN_BEGIN = 32 /* H is 0: a local alignment begins behind this cell */
+    BI_ALIGN_BEGIN = 32, /* H is 0: a local alignment begins behind this cell */
+    BI_ALIGN_EXTEND_F2 = 64,
+    BI_ALIGN_EXTEND_E2 = 128
 };
 
 /* Which forms of the recurrences a scoring allows. */
 enum bi_align_kind {
     BI_ALIGN_LINEAR, /* o = e: X and Y are 0 */
     BI_ALIGN_AFFINE, /* every S >= -(o + e), so Z >= o - e */
-    BI_ALIGN_STEEP   /* any S */
+    BI_ALIGN_STEEP,  /* any S */
+    BI_ALIGN_TWO     /* any S, gaps of two pieces */
 };
 
 /* Differences at the borders: of the first row or column, and of the others. Free begins
- * have o in both. */
+ * have o in both. With two pieces those behind number `turn` are `far`, and it has `turning`. */
 struct bi_align_border {
     int32_t first, rest;
+    int32_t turning, far;
+    int64_t turn; /* 0: none */
 };
+
+/* The difference of row or column k, from 0. */
+static inline int32_t bi_align_border_at(const struct bi_align_border *b, int64_t k)
+{
+    if (b->turn && k >= b->turn)
+        return k == b->turn ? b->turning : b->far;
+    return k ? b->rest : b->first;
+}
 
 /* ---- GPU: align.cu, align_ends.cu, align_trace.cu, align_long.cu over align_cells.h ----
  *

@@ -8,7 +8,10 @@
  *   E[i][j] = max(H[i][j-1] - o, E[i][j-1] - e)   gap that consumes the target, CIGAR D
  *   F[i][j] = max(H[i-1][j] - o, F[i-1][j] - e)   gap that consumes the query, CIGAR I
  *   H[i][j] = max(H[i-1][j-1] + S(q_i, t_j), E[i][j], F[i][j])     E[i][0] = F[0][j] = -inf
- * A gap of length k costs o + (k-1) e, o >= e >= 0. A free end makes a border 0 or lets the
+ * A gap of length k costs o + (k-1) e, o >= e >= 0. Gaps of two pieces cost the less of that and of
+ * o2 + (k-1) e2, o2 > o, e2 < e: E2 and F2 are as E and F, and H[i][j] is the largest of five. On
+ * the way back E and F each stand for the larger of their two, and of equal ones the second is
+ * taken, as in WFA2-lib. A free end makes a border 0 or lets the
  * best of the last row or column count, H[n][0] and H[0][m] included: where these are the best,
  * nothing is aligned with anything.
  * Local (Smith, Waterman 1981): H is at least 0, at the borders 0. The alignment ends at the
@@ -27,9 +30,10 @@ struct bi_align_scoring {
     int32_t score[BI_ALIGN_LETTERS][BI_ALIGN_LETTERS]; /* [query][target] */
     int32_t n_letters;
     int32_t open, extend;
-    unsigned free_ends; /* of enum bioinfer_align_end */
-    bool local;         /* then no end is */
-    int ties;           /* enum bioinfer_align_ties */
+    int32_t open2, extend2; /* the second piece's; open2 0: there is one piece */
+    unsigned free_ends;     /* of enum bioinfer_align_end */
+    bool local;             /* then no end is */
+    int ties;               /* enum bioinfer_align_ties */
 };
 
 /* Letters as codes below n_letters; n, m >= 1. */
@@ -54,17 +58,20 @@ void bi_align_path_free(struct bi_align_path *path);
 /* Where a traceback is: the next cell is (i, j), entered as `state`. It ends with i or j 0. */
 struct bi_align_walk {
     int64_t i, j;
-    enum { BI_WALK_H, BI_WALK_F, BI_WALK_E } state;
+    enum { BI_WALK_H, BI_WALK_F, BI_WALK_E, BI_WALK_F2, BI_WALK_E2 } state;
 };
 /* Leaves cell (i, j), whose flags (enum bi_align_flag) are given. */
 void bi_align_step(const struct bi_align_scoring *s, const struct bi_align_input *in,
                    unsigned flags, struct bi_align_walk *walk, struct bi_align_path *path);
 /* Whether a local alignment begins behind the cell: its H is 0, and no gap goes on from it. */
-bool bi_align_begins(unsigned flags, const struct bi_align_walk *walk);
+bool bi_align_begins(const struct bi_align_scoring *s, unsigned flags,
+                     const struct bi_align_walk *walk);
 /* What is left at a border: one gap, or nothing where the end is free. */
 void bi_align_border(const struct bi_align_scoring *s, struct bi_align_walk *walk,
                      struct bi_align_path *path);
 
+/* The cost of a gap of n residues, n >= 1. */
+int64_t bi_align_gap(const struct bi_align_scoring *s, int64_t n);
 /* H at the borders: of i residues of the query, j of the target. */
 int64_t bi_align_left(const struct bi_align_scoring *s, int64_t i);
 int64_t bi_align_top(const struct bi_align_scoring *s, int64_t j);

@@ -1,7 +1,7 @@
 /* align.h - the alignment kernels of one instruction set, for lanes of 8 and of 16 bits.
  *
  * `void *` to lanes means uint8_t or uint16_t by the table's `bits`. A scoring fits b bits when
- * 3 o + max(S, 0) < 2^b. */
+ * 3 o + max(S, 0) < 2^b, with two pieces 2 o + o2 + max(S, 0). */
 #ifndef BI_CPU_ALIGN_H
 #define BI_CPU_ALIGN_H
 
@@ -21,11 +21,11 @@ struct bi_align_many {
     int32_t n_pairs;
     const uint8_t *query[BI_ALIGN_MANY], *target[BI_ALIGN_MANY]; /* codes */
     int64_t n[BI_ALIGN_MANY], m[BI_ALIGN_MANY];                  /* at least 1 */
-    const void *table; /* lanes [letter of target][letter of query]: S2 */
-    bool symmetric;    /* the table is */
-    int32_t letters;   /* codes are below it */
-    uint32_t used;     /* a bit for each code that may be in the sequences */
-    int32_t open, extend;
+    const void *table;                    /* lanes [letter of target][letter of query]: S2 */
+    bool symmetric;                       /* the table is */
+    int32_t letters;                      /* codes are below it */
+    uint32_t used;                        /* a bit for each code that may be in the sequences */
+    int32_t open, extend, open2, extend2; /* the latter for BI_ALIGN_TWO */
     enum bi_align_kind kind;
     struct bi_align_border left, top; /* U of column 0, V of row 0 */
     bool free_row, free_column;       /* the best of the last row / column counts */
@@ -45,12 +45,15 @@ struct bi_align_strip {
     const void *profile;    /* lanes: S2 of letter a at column j is [a * stride + j - 1] */
     int64_t stride;         /* readable from rows before column 1 to rows + BLOCK behind m */
     int64_t m, first, last; /* first = 1 + a multiple of BLOCK */
-    int32_t gap;            /* o - e */
+    int32_t gap;            /* o - e; for BI_ALIGN_TWO also o - e2, o2 - o */
+    int32_t gap2, dearer;
     enum bi_align_kind kind;
     const void *v_in, *x_in; /* lanes [m + rows + BLOCK]: V, X above the strip */
     void *v_out, *x_out;     /* lanes [m + BLOCK]: below it; may be v_in, x_in */
-    void *state;             /* lanes [4][rows]: U, Y (at first = 1: the left border), V, X */
-    uint8_t *flags;          /* NULL or [last - first, a whole number of BLOCKs][rows] */
+    const void *x2_in;       /* X2 likewise */
+    void *x2_out;
+    void *state;    /* lanes [4][rows]: U, Y (at first = 1: the left border), V, X; then Y2, X2 */
+    uint8_t *flags; /* NULL or [last - first, a whole number of BLOCKs][rows] */
 };
 
 /* A strip of rows of one local alignment, from its first to its last column: H, E and F as in
@@ -63,13 +66,16 @@ struct bi_align_local {
     int64_t stride;         /* readable from LOCAL_ROWS before column 1 to 2 LOCAL_ROWS behind m */
     int64_t m;
     int32_t bias, open, extend;
+    int32_t open2, extend2;  /* the second piece's; open2 0: none */
     const void *h_in, *f_in; /* lanes [m]: H and F of the row above */
     void *h_out, *f_out;     /* lanes [m]: of the last row; may be h_in, f_in */
-    uint8_t *flags;          /* NULL or [m + LOCAL_ROWS - 1][LOCAL_ROWS], by step and row */
-    int32_t best;            /* gives the largest H */
-    int32_t wanted;          /* not 0: looks for such an H, in the first column that has it */
-    bool by_row;             /* or in the first row */
-    int64_t found_j;         /* gives where it is first there; 0 = nowhere */
+    const void *f2_in;       /* F2 likewise */
+    void *f2_out;
+    uint8_t *flags;  /* NULL or [m + LOCAL_ROWS - 1][LOCAL_ROWS], by step and row */
+    int32_t best;    /* gives the largest H */
+    int32_t wanted;  /* not 0: looks for such an H, in the first column that has it */
+    bool by_row;     /* or in the first row */
+    int64_t found_j; /* gives where it is first there; 0 = nowhere */
     int32_t found_r;
 };
 

@@ -18,12 +18,63 @@ typedef uint16_t lane16;
 #endif
 
 struct L(cell) {
-    VEC u, v, x, y;
+    VEC u, v, x, y, x2, y2;
 };
 
-/* One cell in every lane: u, y of the left, v, x of above become the cell's own. */
-BI_INLINE VEC L(cell_step)(struct L(cell) *c, VEC s, VEC gap, const int kind, const bool flags)
+/* o - e; of two pieces also o - e2 and o2 - o. */
+struct L(gaps) {
+    VEC one, two, dearer;
+};
+
+/* Flags of the pieces a and b of one direction, where the larger one is z, as enum bi_align_flag
+ * has them; b2: b + o2 - o, z2: z + o2 - o, so that nothing is negative. */
+BI_INLINE VEC L(piece_flags)(VEC a, VEC b2, VEC z, VEC z2, const struct L(gaps) *g,
+                             const lane_t from, const lane_t first, const lane_t second)
 {
+    const VEC one = V(eq_bit)(z, a, from), two = V(eq_bit)(z2, b2, from);
+    const VEC goes = V(ge_bit)(V(add)(a, g->one), z, first);
+    const VEC goes2 = V(ge_bit)(V(add)(b2, g->two), z, second);
+    const VEC alone = V(eq_bit)(V(sub)(one, two), V(set1)(from), (lane_t)-1);
+
+    return V(or)(V(or)(one, two),
+                 V(select)(alone, V(sub)(goes, V(eq_bit)(goes2, V(set1)(second), first)),
+                           V(or)(goes, goes2)));
+}
+
+/* The same as below with gaps of two pieces. */
+BI_INLINE VEC L(two_step)(struct L(cell) *c, VEC s, const struct L(gaps) *g, const bool flags)
+{
+    const VEC a = V(add)(c->x, c->v), b = V(add)(c->y, c->u);
+    const VEC a2 = V(add)(c->x2, c->v), b2 = V(add)(c->y2, c->u);
+    const VEC far = V(subs)(V(max)(a2, b2), g->dearer);
+    const VEC z = V(max)(V(max)(s, far), V(max)(a, b));
+    const VEC u = V(sub)(z, c->v), v = V(sub)(z, c->u);
+    VEC f = z;
+
+    c->u = u;
+    c->v = v;
+    c->x = V(subs)(V(add)(a, g->one), z);
+    c->y = V(subs)(V(add)(b, g->one), z);
+    c->x2 = V(subs)(V(add)(a2, g->two), z);
+    c->y2 = V(subs)(V(add)(b2, g->two), z);
+    if (flags) {
+        const VEC z2 = V(add)(z, g->dearer);
+        f = V(eq_bit)(z, s, BI_ALIGN_DIAGONAL);
+        f = V(or)(f, L(piece_flags)(a, a2, z, z2, g, BI_ALIGN_FROM_F, BI_ALIGN_EXTEND_F,
+                                    BI_ALIGN_EXTEND_F2));
+        f = V(or)(f, L(piece_flags)(b, b2, z, z2, g, BI_ALIGN_FROM_E, BI_ALIGN_EXTEND_E,
+                                    BI_ALIGN_EXTEND_E2));
+    }
+    return f;
+}
+
+/* One cell in every lane: u, y of the left, v, x of above become the cell's own. */
+BI_INLINE VEC L(cell_step)(struct L(cell) *c, VEC s, const struct L(gaps) *gaps, const int kind,
+                           const bool flags)
+{
+    const VEC gap = gaps->one;
+    if (kind == BI_ALIGN_TWO)
+        return L(two_step)(c, s, gaps, flags);
     const VEC a = kind == BI_ALIGN_LINEAR ? c->v : V(add)(c->x, c->v);
     const VEC b = kind == BI_ALIGN_LINEAR ? c->u : V(add)(c->y, c->u);
     const VEC z = V(max)(V(max)(s, a), b);
@@ -79,9 +130,10 @@ BI_INLINE void L(strip_block)(const struct bi_align_strip *a, struct L(cell) *c,
                               const bool edges, const bool with_flags)
 {
     const int rows = n_vectors * W;
-    const VEC gap = V(set1)((lane_t)a->gap);
-    const lane_t *v_in = a->v_in, *x_in = a->x_in;
-    lane_t *v_out = a->v_out, *x_out = a->x_out;
+    const struct L(gaps) gap = {V(set1)((lane_t)a->gap), V(set1)((lane_t)a->gap2),
+                                V(set1)((lane_t)a->dearer)};
+    const lane_t *v_in = a->v_in, *x_in = a->x_in, *x2_in = a->x2_in;
+    lane_t *v_out = a->v_out, *x_out = a->x_out, *x2_out = a->x2_out;
 
     for (int i = 0; i < BI_ALIGN_BLOCK; i++) {
         const int64_t s = step + i, lowest = s > a->m ? s - a->m : 0;
@@ -90,11 +142,13 @@ BI_INLINE void L(strip_block)(const struct bi_align_strip *a, struct L(cell) *c,
             c[k].v = V(shift)(c[k].v, k ? c[k - 1].v : V(set1)(v_in[s - 1]));
             if (kind != BI_ALIGN_LINEAR)
                 c[k].x = V(shift)(c[k].x, k ? c[k - 1].x : V(set1)(x_in[s - 1]));
+            if (kind == BI_ALIGN_TWO)
+                c[k].x2 = V(shift)(c[k].x2, k ? c[k - 1].x2 : V(set1)(x2_in[s - 1]));
         }
 #pragma GCC unroll 4
         for (int k = 0; k < n_vectors; k++) {
             const struct L(cell) old = c[k];
-            const VEC f = L(cell_step)(&c[k], V(load)(scores + (k * BI_ALIGN_BLOCK + i) * W), gap,
+            const VEC f = L(cell_step)(&c[k], V(load)(scores + (k * BI_ALIGN_BLOCK + i) * W), &gap,
                                        kind, with_flags);
             if (with_flags)
                 L(strip_flags)(flags + i * rows + k * W, f);
@@ -109,11 +163,17 @@ BI_INLINE void L(strip_block)(const struct bi_align_strip *a, struct L(cell) *c,
                     c[k].y = V(select)(on, c[k].y, old.y);
                     c[k].x = V(select)(pass, old.x, c[k].x);
                 }
+                if (kind == BI_ALIGN_TWO) {
+                    c[k].y2 = V(select)(on, c[k].y2, old.y2);
+                    c[k].x2 = V(select)(pass, old.x2, c[k].x2);
+                }
             }
         }
         if (!edges || s >= rows) {
             v_out[s - rows] = V(last)(c[n_vectors - 1].v);
             x_out[s - rows] = V(last)(c[n_vectors - 1].x);
+            if (kind == BI_ALIGN_TWO)
+                x2_out[s - rows] = V(last)(c[n_vectors - 1].x2);
         }
     }
 }
@@ -139,6 +199,10 @@ BI_INLINE void L(strip_run)(const struct bi_align_strip *a, const int n_vectors,
         c[k].y = V(load)(state + rows + k * W);
         c[k].v = V(load)(state + 2 * rows + k * W);
         c[k].x = V(load)(state + 3 * rows + k * W);
+        if (kind == BI_ALIGN_TWO) {
+            c[k].y2 = V(load)(state + 4 * rows + k * W);
+            c[k].x2 = V(load)(state + 5 * rows + k * W);
+        }
     }
     for (int64_t s = a->first; s < a->last && s < end; s += BI_ALIGN_BLOCK) {
         uint8_t *flags = with_flags ? a->flags + (s - a->first) * rows : NULL;
@@ -156,6 +220,10 @@ BI_INLINE void L(strip_run)(const struct bi_align_strip *a, const int n_vectors,
         V(store)(state + rows + k * W, c[k].y);
         V(store)(state + 2 * rows + k * W, c[k].v);
         V(store)(state + 3 * rows + k * W, c[k].x);
+        if (kind == BI_ALIGN_TWO) {
+            V(store)(state + 4 * rows + k * W, c[k].y2);
+            V(store)(state + 5 * rows + k * W, c[k].x2);
+        }
     }
 }
 
@@ -174,6 +242,7 @@ L_STRIP(2, linear, BI_ALIGN_LINEAR)
 L_STRIP(1, affine, BI_ALIGN_AFFINE)
 L_STRIP(2, affine, BI_ALIGN_AFFINE)
 L_STRIP(2, steep, BI_ALIGN_STEEP)
+L_STRIP(2, two, BI_ALIGN_TWO)
 #if VREGS == 32
 L_STRIP(4, linear, BI_ALIGN_LINEAR)
 L_STRIP(4, affine, BI_ALIGN_AFFINE)
@@ -186,6 +255,8 @@ static void L(strip)(const struct bi_align_strip *a)
 #define L_CALL(n, name) (a->flags ? L(flags_##n##_##name)(a) : L(strip_##n##_##name)(a))
     if (a->kind == BI_ALIGN_STEEP) /* rare: the middle size is enough */
         L_CALL(2, steep);
+    else if (a->kind == BI_ALIGN_TWO)
+        L_CALL(2, two);
     else if (a->rows == W)
         linear ? L_CALL(1, linear) : L_CALL(1, affine);
 #if VREGS == 32

@@ -44,7 +44,56 @@ BI_INLINE void local_narrow(uint8_t *restrict to, const uint16_t *restrict lanes
 
 struct local16_rows {
     v16 h, e, f, corner, best; /* corner: H of the row above, a column back */
+    v16 e2, f2;
 };
+
+/* Flags of the pieces of one direction, as enum bi_align_flag has them. */
+BI_INLINE v16 local16_pieces(v16 h, v16 one, v16 two, const struct bi_align_local *a,
+                             const uint16_t from, const uint16_t first, const uint16_t second)
+{
+    const v16 is_one = v16_eq_bit(h, one, from), is_two = v16_eq_bit(h, two, from);
+    const v16 goes = v16_ge_bit(v16_subs(one, v16_set1((uint16_t)a->extend)),
+                                v16_subs(h, v16_set1((uint16_t)a->open)), first);
+    const v16 goes2 = v16_ge_bit(v16_subs(two, v16_set1((uint16_t)a->extend2)),
+                                 v16_subs(h, v16_set1((uint16_t)a->open2)), second);
+    const v16 alone = v16_eq_bit(v16_sub(is_one, is_two), v16_set1(from), UINT16_MAX);
+
+    return v16_or(v16_or(is_one, is_two),
+                  v16_select(alone, v16_sub(goes, v16_eq_bit(goes2, v16_set1(second), first)),
+                             v16_or(goes, goes2)));
+}
+
+/* The same as below with gaps of two pieces. */
+BI_INLINE v16 local16_two(struct local16_rows *c, v16 up_h, v16 up_f, v16 up_f2, v16 score,
+                          const struct bi_align_local *a, const bool with_flags)
+{
+    const v16 open = v16_set1((uint16_t)a->open), extend = v16_set1((uint16_t)a->extend);
+    const v16 open2 = v16_set1((uint16_t)a->open2), extend2 = v16_set1((uint16_t)a->extend2);
+    const v16 diagonal = v16_subs(v16_add(c->corner, score), v16_set1((uint16_t)a->bias));
+    const v16 e = v16_max(v16_subs(c->h, open), v16_subs(c->e, extend));
+    const v16 f = v16_max(v16_subs(up_h, open), v16_subs(up_f, extend));
+    const v16 e2 = v16_max(v16_subs(c->h, open2), v16_subs(c->e2, extend2));
+    const v16 f2 = v16_max(v16_subs(up_h, open2), v16_subs(up_f2, extend2));
+    const v16 h = v16_max(diagonal, v16_max(v16_max(e, f), v16_max(e2, f2)));
+    v16 flags = h;
+
+    if (with_flags) {
+        flags = v16_or(v16_eq_bit(h, diagonal, BI_ALIGN_DIAGONAL),
+                       v16_eq_bit(h, v16_set1(0), BI_ALIGN_BEGIN));
+        flags = v16_or(flags, local16_pieces(h, f, f2, a, BI_ALIGN_FROM_F, BI_ALIGN_EXTEND_F,
+                                             BI_ALIGN_EXTEND_F2));
+        flags = v16_or(flags, local16_pieces(h, e, e2, a, BI_ALIGN_FROM_E, BI_ALIGN_EXTEND_E,
+                                             BI_ALIGN_EXTEND_E2));
+    }
+    c->corner = up_h;
+    c->h = h;
+    c->e = e;
+    c->f = f;
+    c->e2 = e2;
+    c->f2 = f2;
+    c->best = v16_max(c->best, h);
+    return flags;
+}
 
 /* One step of W16 rows; up_h, up_f: of the row above each. Returns flags if they are wanted. */
 BI_INLINE v16 local16_step(struct local16_rows *c, v16 up_h, v16 up_f, v16 score,
@@ -74,18 +123,18 @@ BI_INLINE v16 local16_step(struct local16_rows *c, v16 up_h, v16 up_f, v16 score
     return flags;
 }
 
-BI_INLINE void local16_run(struct bi_align_local *a, const bool with_flags)
+BI_INLINE void local16_run(struct bi_align_local *a, const bool with_flags, const bool two)
 {
     const uint8_t *row[LOCAL_ROWS];
     uint8_t scores[BI_ALIGN_BLOCK * LOCAL_ROWS];
     uint16_t wide[BI_ALIGN_BLOCK * LOCAL_ROWS], lanes[LOCAL_ROWS];
-    const uint16_t *const h_in = a->h_in, *const f_in = a->f_in;
-    uint16_t *const h_out = a->h_out, *const f_out = a->f_out;
+    const uint16_t *const h_in = a->h_in, *const f_in = a->f_in, *const f2_in = a->f2_in;
+    uint16_t *const h_out = a->h_out, *const f_out = a->f_out, *const f2_out = a->f2_out;
     struct local16_rows c[LOCAL_VECTORS];
 
     local_profile(a, row);
     for (int k = 0; k < LOCAL_VECTORS; k++)
-        c[k].h = c[k].e = c[k].f = c[k].corner = c[k].best = v16_set1(0);
+        c[k].h = c[k].e = c[k].f = c[k].corner = c[k].best = c[k].e2 = c[k].f2 = v16_set1(0);
     for (int64_t first = 1; first < a->m + LOCAL_ROWS; first += BI_ALIGN_BLOCK) {
         local_scores(scores, row, first);
         for (int k = 0; k < BI_ALIGN_BLOCK * LOCAL_ROWS; k++)
@@ -95,9 +144,16 @@ BI_INLINE void local16_run(struct bi_align_local *a, const bool with_flags)
             for (int k = LOCAL_VECTORS - 1; k >= 0; k--) {
                 const v16 above_h = k ? c[k - 1].h : v16_set1(s <= a->m ? h_in[s - 1] : 0);
                 const v16 above_f = k ? c[k - 1].f : v16_set1(s <= a->m ? f_in[s - 1] : 0);
-                const v16 flags = local16_step(&c[k], v16_shift(c[k].h, above_h),
-                                               v16_shift(c[k].f, above_f),
-                                               v16_load(score + k * W16), a, with_flags);
+                const v16 up_h = v16_shift(c[k].h, above_h), up_f = v16_shift(c[k].f, above_f);
+                const v16 x = v16_load(score + k * W16);
+                v16 flags, above_f2 = above_f;
+                if (two) {
+                    above_f2 = k ? c[k - 1].f2 : v16_set1(s <= a->m ? f2_in[s - 1] : 0);
+                    flags = local16_two(&c[k], up_h, up_f, v16_shift(c[k].f2, above_f2), x, a,
+                                        with_flags);
+                } else {
+                    flags = local16_step(&c[k], up_h, up_f, x, a, with_flags);
+                }
                 if (with_flags || a->wanted)
                     v16_store(lanes + k * W16, flags);
             }
@@ -109,6 +165,8 @@ BI_INLINE void local16_run(struct bi_align_local *a, const bool with_flags)
             if (s >= LOCAL_ROWS) {
                 h_out[s - LOCAL_ROWS] = v16_last(c[LOCAL_VECTORS - 1].h);
                 f_out[s - LOCAL_ROWS] = v16_last(c[LOCAL_VECTORS - 1].f);
+                if (two)
+                    f2_out[s - LOCAL_ROWS] = v16_last(c[LOCAL_VECTORS - 1].f2);
             }
         }
     }
@@ -122,17 +180,30 @@ BI_INLINE void local16_run(struct bi_align_local *a, const bool with_flags)
 /* One function for each shape, so that each has a frame of its own. */
 static __attribute__((noinline)) void local16_flags(struct bi_align_local *a)
 {
-    local16_run(a, true);
+    local16_run(a, true, false);
 }
 
 static __attribute__((noinline)) void local16_plain(struct bi_align_local *a)
 {
-    local16_run(a, false);
+    local16_run(a, false, false);
+}
+
+static __attribute__((noinline)) void local16_two_flags(struct bi_align_local *a)
+{
+    local16_run(a, true, true);
+}
+
+static __attribute__((noinline)) void local16_two_plain(struct bi_align_local *a)
+{
+    local16_run(a, false, true);
 }
 
 static void local16(struct bi_align_local *a)
 {
-    (a->flags ? local16_flags : local16_plain)(a);
+    if (a->open2)
+        (a->flags ? local16_two_flags : local16_two_plain)(a);
+    else
+        (a->flags ? local16_flags : local16_plain)(a);
 }
 
 /* ---- 32 bits ---- */
@@ -141,8 +212,58 @@ static void local16(struct bi_align_local *a)
 struct local32_rows {
     int32_t h[3][LOCAL_ROWS + 1]; /* by turns: the step at hand and the two before it */
     int32_t f[2][LOCAL_ROWS + 1];
-    int32_t e[LOCAL_ROWS], best[LOCAL_ROWS];
+    int32_t f2[2][LOCAL_ROWS + 1];
+    int32_t e[LOCAL_ROWS], e2[LOCAL_ROWS], best[LOCAL_ROWS];
 };
+
+/* Flags of the pieces of one direction, as enum bi_align_flag has them. */
+BI_INLINE int32_t local32_pieces(int32_t h, int32_t one, int32_t two,
+                                 const struct bi_align_local *a, int32_t from, int32_t first,
+                                 int32_t second)
+{
+    const bool is_one = h == one, is_two = h == two, alone = is_one & !is_two;
+    const bool goes = one - a->extend >= h - a->open, goes2 = two - a->extend2 >= h - a->open2;
+
+    return (is_one | is_two ? from : 0) | (goes & !(alone & goes2) ? first : 0) |
+           (goes2 & !alone ? second : 0);
+}
+
+/* The same as below with gaps of two pieces. */
+BI_INLINE void local32_two(struct local32_rows *w, const uint8_t *scores, int64_t step,
+                           const struct bi_align_local *a, uint8_t *flags)
+{
+    const int32_t *const left = w->h[(step + 2) % 3] + 1, *const corner = w->h[(step + 1) % 3];
+    const int32_t *const up = w->h[(step + 2) % 3], *const up_f = w->f[(step + 1) % 2];
+    const int32_t *const up_f2 = w->f2[(step + 1) % 2];
+    int32_t *const restrict h = w->h[step % 3] + 1, *const restrict f = w->f[step % 2] + 1;
+    int32_t *const restrict f2 = w->f2[step % 2] + 1;
+    int32_t *const restrict e = w->e, *const restrict e2 = w->e2, *const restrict best = w->best;
+
+#pragma GCC ivdep
+    for (int r = 0; r < LOCAL_ROWS; r++) {
+        const int32_t diagonal = corner[r] + scores[r] - a->bias;
+        const int32_t gap_e = wave_larger(left[r] - a->open, e[r] - a->extend);
+        const int32_t gap_f = wave_larger(up[r] - a->open, up_f[r] - a->extend);
+        const int32_t gap_e2 = wave_larger(left[r] - a->open2, e2[r] - a->extend2);
+        const int32_t gap_f2 = wave_larger(up[r] - a->open2, up_f2[r] - a->extend2);
+        const int32_t gap = wave_larger(wave_larger(gap_e, gap_e2), wave_larger(gap_f, gap_f2));
+        const int32_t x = wave_larger(wave_larger(diagonal, 0), gap);
+
+        if (flags)
+            flags[r] = (uint8_t)((x == diagonal ? BI_ALIGN_DIAGONAL : 0) |
+                                 (x == 0 ? BI_ALIGN_BEGIN : 0) |
+                                 local32_pieces(x, gap_f, gap_f2, a, BI_ALIGN_FROM_F,
+                                                BI_ALIGN_EXTEND_F, BI_ALIGN_EXTEND_F2) |
+                                 local32_pieces(x, gap_e, gap_e2, a, BI_ALIGN_FROM_E,
+                                                BI_ALIGN_EXTEND_E, BI_ALIGN_EXTEND_E2));
+        e[r] = gap_e;
+        f[r] = gap_f;
+        e2[r] = gap_e2;
+        f2[r] = gap_f2;
+        h[r] = x;
+        best[r] = wave_larger(best[r], x);
+    }
+}
 
 /* One step: scores are S + bias of each row. */
 BI_INLINE void local32_step(struct local32_rows *w, const uint8_t *scores, int64_t step,
@@ -180,8 +301,8 @@ static void local32(struct bi_align_local *a)
     struct local32_rows w = {.f = {{0}}};
     const uint8_t *row[LOCAL_ROWS];
     uint8_t scores[BI_ALIGN_BLOCK * LOCAL_ROWS];
-    const int32_t *const h_in = a->h_in, *const f_in = a->f_in;
-    int32_t *const h_out = a->h_out, *const f_out = a->f_out;
+    const int32_t *const h_in = a->h_in, *const f_in = a->f_in, *const f2_in = a->f2_in;
+    int32_t *const h_out = a->h_out, *const f_out = a->f_out, *const f2_out = a->f2_out;
 
     local_profile(a, row);
     for (int64_t s = 1; s < a->m + LOCAL_ROWS; s++) {
@@ -190,7 +311,10 @@ static void local32(struct bi_align_local *a)
             local_scores(scores, row, s);
         w.h[(s + 2) % 3][0] = s <= a->m ? h_in[s - 1] : 0;
         w.f[(s + 1) % 2][0] = s <= a->m ? f_in[s - 1] : 0;
-        if (a->flags)
+        w.f2[(s + 1) % 2][0] = a->open2 && s <= a->m ? f2_in[s - 1] : 0;
+        if (a->open2)
+            local32_two(&w, score, s, a, a->flags ? a->flags + (s - 1) * LOCAL_ROWS : NULL);
+        else if (a->flags)
             local32_step(&w, score, s, a, a->flags + (s - 1) * LOCAL_ROWS);
         else
             local32_step(&w, score, s, a, NULL);
@@ -200,6 +324,8 @@ static void local32(struct bi_align_local *a)
         if (s >= LOCAL_ROWS) {
             h_out[s - LOCAL_ROWS] = w.h[s % 3][LOCAL_ROWS];
             f_out[s - LOCAL_ROWS] = w.f[s % 2][LOCAL_ROWS];
+            if (a->open2)
+                f2_out[s - LOCAL_ROWS] = w.f2[s % 2][LOCAL_ROWS];
         }
     }
     a->best = 0;

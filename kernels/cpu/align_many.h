@@ -22,9 +22,9 @@ enum {
 };
 #endif
 
-struct L(many) {   /* what the parts of one call share */
-    lane_t *v, *x; /* [M][W] */
-    lane_t *u, *y; /* [R][W], of a strip */
+struct L(many) {        /* what the parts of one call share */
+    lane_t *v, *x, *x2; /* [M][W] */
+    lane_t *u, *y, *y2; /* [R][W], of a strip */
     int64_t N, M, R;
     int64_t skip_rows[W], skip_columns[W]; /* pad cells in front of each lane */
     int64_t most_rows, most_columns;       /* of these the most */
@@ -257,7 +257,9 @@ BI_INLINE void L(many_block)(const struct bi_align_many *a, struct L(many) *w, i
                              const struct L(columns) *k, const int kind, const bool square,
                              const bool edges, const bool flags)
 {
-    const VEC gap = V(set1)((lane_t)(a->open - a->extend));
+    const struct L(gaps) gap = {V(set1)((lane_t)(a->open - a->extend)),
+                                V(set1)((lane_t)(a->open - a->extend2)),
+                                V(set1)((lane_t)(a->open2 - a->open))};
 #if !defined LANES_LOOKUP
     lane_t scores[MANY_COLUMNS][BI_ALIGN_BLOCK * W];
     (void)square, (void)score;
@@ -266,8 +268,10 @@ BI_INLINE void L(many_block)(const struct bi_align_many *a, struct L(many) *w, i
 #endif
     for (int i = 0; i < BI_ALIGN_BLOCK; i++) {
         lane_t *u = w->u + (row + i) * W, *y = w->y + (row + i) * W;
-        VEC row_pad = gap;
+        VEC row_pad = gap.one;
         struct L(cell) cell = {.u = V(load)(u), .y = V(load)(y)};
+        if (kind == BI_ALIGN_TWO)
+            cell.y2 = V(load)(w->y2 + (row + i) * W);
         if (edges)
             row_pad = L(many_pads)(k->rows_left, row + i);
 #pragma GCC unroll 8
@@ -281,11 +285,13 @@ BI_INLINE void L(many_block)(const struct bi_align_many *a, struct L(many) *w, i
 #endif
             cell.v = c[j].v;
             cell.x = c[j].x;
+            if (kind == BI_ALIGN_TWO)
+                cell.x2 = c[j].x2;
             old = cell;
 #if defined LANES_LOOKUP
-            const VEC f = L(signed_step)(&cell, s, gap, kind, flags);
+            const VEC f = L(signed_step)(&cell, s, gap.one, kind, flags);
 #else
-            const VEC f = L(cell_step)(&cell, s, gap, kind, flags);
+            const VEC f = L(cell_step)(&cell, s, &gap, kind, flags);
 #endif
             if (flags)
                 L(strip_flags)(a->flags + ((strip + row + i) * w->M + column + j) * W, f);
@@ -296,12 +302,20 @@ BI_INLINE void L(many_block)(const struct bi_align_many *a, struct L(many) *w, i
                     cell.x = V(select)(row_pad, old.x, cell.x);
                     cell.y = V(select)(k->pad[j], old.y, cell.y);
                 }
+                if (kind == BI_ALIGN_TWO) {
+                    cell.x2 = V(select)(row_pad, old.x2, cell.x2);
+                    cell.y2 = V(select)(k->pad[j], old.y2, cell.y2);
+                }
             }
             c[j].v = cell.v;
             c[j].x = cell.x;
+            if (kind == BI_ALIGN_TWO)
+                c[j].x2 = cell.x2;
         }
         V(store)(u, cell.u);
         V(store)(y, cell.y);
+        if (kind == BI_ALIGN_TWO)
+            V(store)(w->y2 + (row + i) * W, cell.y2);
     }
 }
 
@@ -333,6 +347,8 @@ BI_INLINE void L(many_strip)(const struct bi_align_many *a, struct L(many) *w, i
             k.pad[j] = L(many_pads)(left, j);
             c[j].v = V(load)(w->v + (column + j) * W);
             c[j].x = V(load)(w->x + (column + j) * W);
+            if (kind == BI_ALIGN_TWO)
+                c[j].x2 = V(load)(w->x2 + (column + j) * W);
         }
         for (int64_t row = 0; row < w->R; row += BI_ALIGN_BLOCK)
             if (column < w->most_columns || strip + row < w->most_rows)
@@ -342,6 +358,8 @@ BI_INLINE void L(many_strip)(const struct bi_align_many *a, struct L(many) *w, i
         for (int j = 0; j < MANY_COLUMNS; j++) {
             V(store)(w->v + (column + j) * W, c[j].v);
             V(store)(w->x + (column + j) * W, c[j].x);
+            if (kind == BI_ALIGN_TWO)
+                V(store)(w->x2 + (column + j) * W, c[j].x2);
         }
     }
 }
@@ -365,6 +383,8 @@ L_MANY(square_affine_flags, BI_ALIGN_AFFINE, true, true)
 #else
 L_MANY(steep, BI_ALIGN_STEEP, false, false)
 L_MANY(steep_flags, BI_ALIGN_STEEP, false, true)
+L_MANY(two, BI_ALIGN_TWO, false, false)
+L_MANY(two_flags, BI_ALIGN_TWO, false, true)
 #endif
 
 static void L(many_kind)(const struct bi_align_many *a, struct L(many) *w, int64_t strip,
@@ -382,6 +402,8 @@ static void L(many_kind)(const struct bi_align_many *a, struct L(many) *w, int64
     (void)square;
     if (a->kind == BI_ALIGN_STEEP)
         L_CALL(steep);
+    else if (a->kind == BI_ALIGN_TWO)
+        L_CALL(two);
     else
         linear ? L_CALL(linear) : L_CALL(affine);
 #endif
@@ -426,7 +448,8 @@ static void L(many_border)(const struct bi_align_many *a, const struct bi_align_
     const int32_t gap = a->open - a->extend, rest = border->rest - gap, one = border->first - gap;
     const int32_t gap_rest = rest - gap, gap_one = one - gap;
 #else
-    const int32_t rest = border->rest, one = border->first, gap_rest = 0, gap_one = 0;
+    const int32_t rest = border->turn ? border->far : border->rest, one = border->first;
+    const int32_t gap_rest = 0, gap_one = 0;
 #endif
     for (int64_t k = 0; k < (last - first) * W; k++) {
         d[k] = (lane_t)rest;
@@ -437,6 +460,10 @@ static void L(many_border)(const struct bi_align_many *a, const struct bi_align_
             d[(skip[l] - first) * W + l] = (lane_t)one;
             gaps[(skip[l] - first) * W + l] = (lane_t)gap_one;
         }
+    for (int l = 0; border->turn && l < a->n_pairs; l++)
+        for (int64_t k = skip[l] > first ? skip[l] : first; k < last && k <= skip[l] + border->turn;
+             k++)
+            d[(k - first) * W + l] = (lane_t)bi_align_border_at(border, k - skip[l]);
 }
 
 static void L(many)(struct bi_align_many *a)
@@ -462,7 +489,11 @@ static void L(many)(struct bi_align_many *a)
     w.x = w.v + w.M * W;
     w.u = w.x + w.M * W;
     w.y = w.u + L(many_up)(n < MANY_ROWS ? n : MANY_ROWS, BI_ALIGN_BLOCK) * W;
+    w.x2 = w.y + (w.y - w.u); /* see many_scratch() */
+    w.y2 = w.x2 + w.M * W;
     L(many_border)(a, &a->top, w.skip_columns, 0, w.M, w.v, w.x);
+    if (a->kind == BI_ALIGN_TWO)
+        memset(w.x2, 0, (size_t)(w.M * W) * sizeof *w.x2);
 #if defined LANES_LOOKUP
     w.query = w.y + (w.y - w.u);
     w.query2 = w.query + (w.y - w.u);
@@ -471,11 +502,13 @@ static void L(many)(struct bi_align_many *a)
     L(many_table)(a, &w, square);
     L(many_target)(a, &w);
 #else
-    w.profile = w.y + (w.y - w.u);
+    w.profile = a->kind == BI_ALIGN_TWO ? w.y2 + (w.y - w.u) : w.x2;
 #endif
     for (int64_t strip = 0; strip < w.N; strip += MANY_ROWS) {
         w.R = w.N - strip < MANY_ROWS ? w.N - strip : MANY_ROWS;
         L(many_border)(a, &a->left, w.skip_rows, strip, strip + w.R, w.u, w.y);
+        if (a->kind == BI_ALIGN_TWO)
+            memset(w.y2, 0, (size_t)(w.R * W) * sizeof *w.y2);
         L(many_query)(a, &w, strip);
         L(many_kind)(a, &w, strip, square);
         if (a->free_column)

@@ -63,7 +63,7 @@ static bool is_small(const struct bi_align_many *a)
 
 bool bi_cpu_align_many_vbmi(struct bi_align_many *a)
 {
-    if (!is_small(a))
+    if (a->kind == BI_ALIGN_TWO || !is_small(a))
         return false;
     if (!is_few(a)) /* all pairs of a call together may have more than these have */
         a->used = letters_of(a->query, a->n, a->n_pairs) | letters_of(a->target, a->m, a->n_pairs);

@@ -1,5 +1,6 @@
 /* oracle.h - alignment once more, written without a look at ops/align.c: the best over all ways,
- * by recursion from the front with the three states of a finished column, in 64 bits. */
+ * by recursion from the front with the states of a finished column, in 64 bits. The enumeration
+ * and the costs of CIGARs know gaps by their lengths alone. */
 #ifndef BI_ALIGN_ORACLE_H
 #define BI_ALIGN_ORACLE_H
 
@@ -8,6 +9,7 @@
 struct oracle_scoring {
     int score[32][32]; /* [query][target] */
     int open, extend;
+    int open2, extend2; /* a second piece; open2 0: none */
     unsigned free_ends;
     int local;
 };

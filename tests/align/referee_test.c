@@ -210,13 +210,22 @@ static void wfa_text(const cigar_t *c, char *text, size_t size)
 
 static void wfa(int pairs)
 {
-    static const int penalties[][3] = {{4, 6, 2}, {2, 3, 1}, {1, 1, 4}, {5, 3, 2}};
+    /* mismatch, opening, extension; of two pieces another two */
+    static const int penalties[][5] = {{4, 6, 2},       {2, 3, 1},        {1, 1, 4},
+                                       {5, 3, 2},       {4, 4, 2, 24, 1}, {4, 6, 2, 12, 1},
+                                       {3, 1, 4, 5, 2}, {2, 3, 2, 7, 1}};
     static char q[1024], t[2048], text[1 << 14];
 
     for (size_t s = 0; s < sizeof penalties / sizeof *penalties; s++) {
         const int x = penalties[s][0], o = penalties[s][1], e = penalties[s][2];
+        const int o2 = penalties[s][3], e2 = penalties[s][4];
         wavefront_aligner_attr_t attributes = wavefront_aligner_attr_default;
-        attributes.distance_metric = gap_affine;
+        attributes.distance_metric = e2 ? gap_affine_2p : gap_affine;
+        attributes.affine2p_penalties = (affine2p_penalties_t){.mismatch = x,
+                                                               .gap_opening1 = o,
+                                                               .gap_extension1 = e,
+                                                               .gap_opening2 = o2,
+                                                               .gap_extension2 = e2};
         attributes.affine_penalties.match = 0;
         attributes.affine_penalties.mismatch = x;
         attributes.affine_penalties.gap_opening = o;
@@ -229,13 +238,15 @@ static void wfa(int pairs)
                                           .mismatch = -x,
                                           .gap_open = o + e,
                                           .gap_extend = e,
+                                          .gap_open2 = e2 ? o2 + e2 : 0,
+                                          .gap_extend2 = e2,
                                           .ties = BIOINFER_TIES_WFA};
         bi_aligner *a = open_aligner(&p);
         for (int i = 0; i < pairs; i++) {
             random_pair(q, t, i % 8 ? 60 : 300, "ACGT");
             wavefront_align(w, q, (int)strlen(q), t, (int)strlen(t));
             wfa_text(w->cigar, text, sizeof text);
-            judge("wfa", q, t, align(a, q, t), w->cigar->score, text);
+            judge(e2 ? "wfa, two pieces" : "wfa", q, t, align(a, q, t), w->cigar->score, text);
         }
         bi_aligner_free(&a);
         wavefront_aligner_delete(w);

@@ -46,6 +46,19 @@ def best_global(q, t, score, opening, extend):
     return h[-1]
 
 
+def best_of_two(q, t, match, mismatch, gap):
+    """The score of Needleman-Wunsch where a gap of k costs gap(k), by all lengths of gaps."""
+    h = {(0, 0): 0}
+    for i in range(len(q) + 1):
+        for j in range(len(t) + 1):
+            if i or j:
+                h[i, j] = max([h[i - k, j] - gap(k) for k in range(1, i + 1)] +
+                              [h[i, j - k] - gap(k) for k in range(1, j + 1)] +
+                              ([h[i - 1, j - 1] + (match if q[i - 1] == t[j - 1] else mismatch)]
+                               if i and j else []))
+    return h[len(q), len(t)]
+
+
 def rescore(q, t, row, costs):
     """Scores the CIGAR of a row of tsv once more, from where the row says that it begins."""
     match, mismatch, opening, extend = costs
@@ -296,12 +309,63 @@ class Modes(unittest.TestCase):
             done = self.run_it(a, a, "--strand", "both", *args, code=64)
             self.assertIn(words, done.stderr)
 
+    def test_two_pieces(self):
+        """Gaps of two pieces cost the less of both, in both conventions."""
+        queries, targets = self.pairs("ACGT", 40)
+        a, b = self.fasta("a.fa", queries), self.fasta("b.fa", targets)
+        words = ("--match", "2", "--mismatch", "-4", "-q")
+        made = []
+        for costs in (("--gap-convention", "w", "--gap-open", "4,9.5", "--gap-extend", "2,0.5"),
+                      ("--gap-open", "6,10", "--gap-extend", "2,0.5")):
+            rows = [line.split("\t") for line in
+                    self.run_it(a, b, *words, *costs).stdout.splitlines()[1:]]
+            only = self.run_it(a, b, *words, *costs, "--score-only").stdout.splitlines()[1:]
+            self.assertEqual([row[:3] for row in rows], [line.split("\t") for line in only])
+            made.append(rows)
+        self.assertEqual(*made)
+        long_gaps = 0
+        for (_, q), (_, t), row in zip(queries, targets, made[0]):
+            def gap(k):
+                return min(4 + 2 * k, 9.5 + 0.5 * k)
+            self.assertEqual(float(row[2]), best_of_two(q, t, 2, -4, gap))
+            runs = [(int(n), op) for n, op in re.findall(r"(\d+)([=XID])", row[4])]
+            points = {"=": lambda n: 2 * n, "X": lambda n: -4 * n}
+            self.assertEqual(float(row[2]),
+                             sum(points.get(op, lambda n: -gap(n))(n) for n, op in runs))
+            long_gaps += any(n > 4 for n, op in runs if op in "ID")
+        self.assertGreater(long_gaps, 5)
+        needle = self.run_it(a, b, *words, *costs, "--format", "needle").stdout
+        self.assertIn("# Gap_penalty: 6.0,10.0\n# Extend_penalty: 2.0,0.5\n", needle)
+        out = os.path.join(self.folder, "out.tsv")  # shards of other costs are no parts of it
+        self.run_it(a, b, *words, *costs, "--shard", "1/2", "--block-pairs", "7", "-o", out)
+        self.run_it(a, b, *words, "--gap-open", "6,11", "--gap-extend", "2,0.5", "--shard", "2/2",
+                    "--block-pairs", "7", "-o", out)
+        done = subprocess.run([EXE, "merge", out], capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 65, done.stderr)
+
+    def test_two_pieces_refused(self):
+        a = self.fasta("a.fa", [("q", "ACGT")])
+        for opening, extend, words in (("4,24", "2", "--gap-open has 2 and --gap-extend 1"),
+                                       ("4,24", None, "--gap-open has 2 and --gap-extend 1"),
+                                       ("4", "2,1", "--gap-open has 1 and --gap-extend 2"),
+                                       ("24,4", "2,1", "else one piece never counts"),
+                                       ("4,24", "2,2", "else one piece never counts"),
+                                       ("4,24", "2,-1", "else one piece never counts"),
+                                       ("4,0", "2,1", "else one piece never counts"),
+                                       ("4,5,6", "2,1", "'5,6' is not a number"),
+                                       (",5", "2,1", "'' is not a number")):
+            done = self.run_it(a, a, "--match", "2", "--mismatch", "-4", "--gap-open", opening,
+                               *(("--gap-extend", extend) if extend else ()), code=64)
+            self.assertIn(words, done.stderr)
+
     def test_refusals(self):
         a, b = self.fasta("a.fa", [("q", "MKV")]), self.fasta("b.fa", [("t", "MKV")])
         for args, words in ((("--local", "--mode", "global"), "exclude each other"),
                             (("--local", "--free-ends", "query-end"), "exclude each other"),
                             (("--format", "blast"), "for the alignments of --local"),
                             (("--local", "--format", "blast", "--gap-open", "4"), "are not known"),
+                            (("--local", "--format", "blast", "--gap-open", "12,20",
+                              "--gap-extend", "1,0"), "and a second piece are not known"),
                             (("--local", "--format", "blast", "--lambda", "0.2"), "come together"),
                             (("--local", "--format", "blast", "--lambda", "-1", "--karlin-k", "1"),
                              "not a number above 0"),

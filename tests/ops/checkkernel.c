@@ -621,7 +621,7 @@ void ck_check(struct ck *ck, const struct ck_case *c)
     float *base[CK_ARRAYS], *expected[CK_ARRAYS];
 
     fill_batch(ck, c, &b);
-    /* checks draw their own numbers, which change no case: cases are alike on all machines, and with fewer checks */
+    /* checks draw their own numbers, which change no case: cases are alike on all machines */
     const uint64_t drawn = ck->dice.random;
     new_outputs(c, &b, base, expected);
     if (!ck->bench) {

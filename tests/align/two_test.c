@@ -1,0 +1,365 @@
+/* two_test.c - gaps of two pieces by every set of kernels: scores against the oracle, paths against
+ * the definition, for all ties and modes.
+ *
+ *     align_two [random pairs (default 20000)] [seed]
+ *
+ * Sections: tools, tiny pairs, random pairs, large pairs, bad input. */
+#include <stdbool.h>
+
+#include "../../engine/aligner.h"
+#include "../test.h"
+#include "oracle.h"
+#include "texts.h"
+
+/* ---- tools ---- */
+
+static const char dna[] = "ACGTN", protein[] = "ARNDCQEGHILKMFPSTWYVBZX*";
+static const char *const masks[] = {"generic", "avx2", "avx512", "neon"};
+static bioinfer_context *contexts[4]; /* one for each instruction set of this machine */
+static int n_contexts;
+static long n_random = 20000;
+
+struct setting {
+    const char *matrix;
+    int match, mismatch, open, extend, open2, extend2;
+};
+static const struct setting settings[] = {
+    {NULL, 2, -4, 6, 2, 25, 1},        /* minimap2 */
+    {NULL, 1, -9, 6, 2, 10, 0},        /* scores below any gap's */
+    {NULL, 5, -4, 3, 3, 5, 1},         /* the first piece is linear, lengths 2 cost the same */
+    {"BLOSUM62", 0, 0, 11, 2, 16, 1},  /* so do lengths 6 */
+    {"PAM30", 0, 0, 7, 5, 9, 2},       /* or nearly */
+    {"BLOSUM62", 0, 0, 30, 9, 160, 1}, /* 8 bits: 2 o + o2 + max(S) = 231 */
+    {NULL, 60, -70, 40, 30, 115, 2},   /* 255 */
+    {NULL, 61, -70, 40, 30, 115, 2},   /* 256: 16 bits */
+    {NULL, 5, -4, 100, 7, 60000, 0},   /* 60205 */
+    {NULL, 5000, -4000, 20001, 3000, 60000, 7}, /* above 16 bits */
+    {NULL, -3, -3, 2, 1, 3, 0},
+    {NULL, 0, -1, 1, 1, 2, 0}};
+enum { SETTINGS = sizeof settings / sizeof *settings };
+
+/* Ways to leave out ends; the last one is local. */
+static const unsigned free_ends[] = {0, BIOINFER_FREE_ENDS, 1, 2, 4, 8, 5, 10, 6, 9, 0};
+enum { MODES = sizeof free_ends / sizeof *free_ends, LOCAL = MODES - 1 };
+
+static bi_aligner *open_aligner(bioinfer_context *ctx, const struct setting *s, int mode,
+                                int traceback, int ties, uint64_t limit)
+{
+    struct bioinfer_align_params p = BIOINFER_PARAMS(
+        struct bioinfer_align_params, .matrix = s->matrix, .match = s->match,
+        .mismatch = s->mismatch, .gap_open = s->open, .gap_extend = s->extend,
+        .gap_open2 = s->open2, .gap_extend2 = s->extend2, .free_ends = free_ends[mode],
+        .local = mode == LOCAL, .traceback = traceback, .ties = ties, .memory_limit = limit);
+    struct bioinfer_error err = {0};
+    bi_aligner *a = NULL;
+    if (!CHECK(!bi_aligner_new(&a, ctx, &p, &err)))
+        fprintf(stderr, "    %s\n", err.text);
+    return a;
+}
+
+static void oracle_of(struct oracle_scoring *o, const bi_aligner *a, const struct setting *s,
+                      int mode)
+{
+    const char *letters = s->matrix ? protein : dna;
+    memset(o, 0, sizeof *o);
+    o->open = s->open;
+    o->extend = s->extend;
+    o->open2 = s->open2;
+    o->extend2 = s->extend2;
+    o->free_ends = free_ends[mode];
+    o->local = mode == LOCAL;
+    for (int i = 0; letters[i]; i++)
+        for (int j = 0; letters[j]; j++)
+            CHECK(bi_aligner_score(a, letters[i], letters[j], &o->score[i][j]));
+}
+
+/* Whether a result is what plain loops give, path by path. The codes of the tests and those of the
+ * matrix are not the same ones. */
+static bool is_defined(const bi_aligner *a, const struct text *q, const struct text *t,
+                       const struct bioinfer_alignment *r)
+{
+    const struct bi_env env = bi_env_default();
+    struct bi_align_path path = {.env = &env};
+    struct bi_align_walk begin = {0};
+    struct bi_align_end end = {0};
+    uint8_t *codes = malloc((size_t)(q->n + t->n));
+    const struct bi_align_input in = {codes, codes + q->n, q->n, t->n};
+    bool same;
+
+    for (int i = 0; i < q->n; i++)
+        codes[i] = a->matrix.code[(unsigned char)q->letters[i]];
+    for (int j = 0; j < t->n; j++)
+        codes[q->n + j] = a->matrix.code[(unsigned char)t->letters[j]];
+    CHECK(!bi_align_reference(&env, &a->plan.scoring, &in, &end, &begin, &path, NULL));
+    same = end.score * a->unit == r->score && end.i == r->query_end && end.j == r->target_end &&
+           begin.i == r->query_begin && begin.j == r->target_begin && path.n == r->n_cigar &&
+           (!path.n || !memcmp(path.run, r->cigar, path.n * sizeof *path.run));
+    bi_align_path_free(&path);
+    free(codes);
+    return same;
+}
+
+/* n pairs of one setting and mode, by all kernels, with a path and without. */
+static void compare(const struct setting *s, int mode, const struct bioinfer_align_pair *pairs,
+                    const struct text *q, const struct text *t, int n)
+{
+    struct bioinfer_alignment *results = calloc((size_t)n, sizeof *results);
+    int64_t *want = calloc((size_t)n, sizeof *want);
+    struct oracle_scoring o;
+    long wrong = 0;
+
+    for (int c = 0; c < n_contexts; c++)
+        for (int traceback = 0; traceback < 2; traceback++) {
+            const int ties = (int)below(3);
+            bi_aligner *a = open_aligner(contexts[c], s, mode, traceback, ties, 0);
+            if (!c && !traceback) {
+                oracle_of(&o, a, s, mode);
+                for (int i = 0; i < n; i++)
+                    want[i] = oracle_score(&o, q[i].codes, q[i].n, t[i].codes, t[i].n);
+            }
+            CHECK(!bi_aligner_run(a, pairs, (size_t)n, results, NULL));
+            for (int i = 0; i < n; i++) {
+                bool bad = results[i].status || results[i].score != want[i];
+                if (!bad && traceback)
+                    bad = oracle_cigar(&o, q[i].codes, t[i].codes, &results[i], q[i].n, t[i].n) !=
+                              want[i] ||
+                          !is_defined(a, &q[i], &t[i], &results[i]);
+                if (bad && wrong++ < 3)
+                    fprintf(stderr, "%s, setting %d, mode %d, ties %d: %.*s x %.*s: %lld, %lld%s\n",
+                            masks[c], (int)(s - settings), mode, ties, q[i].n, q[i].letters, t[i].n,
+                            t[i].letters, (long long)results[i].score, (long long)want[i],
+                            traceback ? " (traceback)" : "");
+            }
+            bi_aligner_free(&a);
+        }
+    CHECK_EQ(wrong, 0);
+    free(results);
+    free(want);
+}
+
+/* ---- tiny pairs: all of up to 3 letters, against enumeration of all alignments ---- */
+
+static void all_tiny_pairs(void)
+{
+    enum { WORDS = 4 + 16 + 64 };
+    struct text words[WORDS];
+    struct bioinfer_align_pair *pairs = calloc((size_t)WORDS * WORDS, sizeof *pairs);
+    struct bioinfer_alignment *results = calloc((size_t)WORDS * WORDS, sizeof *results);
+    int n = 0;
+
+    for (int length = 1; length <= 3; length++)
+        for (int w = 0; w < 1 << (2 * length); w++, n++) {
+            words[n] = random_text(length, 4, dna);
+            for (int k = 0; k < length; k++)
+                words[n].letters[k] = dna[words[n].codes[k] = (uint8_t)(w >> (2 * k) & 3)];
+        }
+    for (int i = 0; i < n * n; i++)
+        pairs[i] = pair_of(&words[i / n], &words[i % n]);
+    for (int k = 0; k < SETTINGS; k++) {
+        const struct setting *s = &settings[k];
+        struct oracle_scoring o;
+        for (int c = 0; !s->matrix && c < n_contexts; c++) {
+            bi_aligner *a = open_aligner(contexts[c], s, 0, 1, c, 0);
+            long wrong = 0;
+            oracle_of(&o, a, s, 0);
+            CHECK(!bi_aligner_run(a, pairs, (size_t)(n * n), results, NULL));
+            for (int i = 0; i < n * n; i++) {
+                const struct text *q = &words[i / n], *t = &words[i % n];
+                const int64_t want = oracle_enumerate(&o, q->codes, q->n, t->codes, t->n);
+                wrong += results[i].status || results[i].score != want ||
+                         oracle_score(&o, q->codes, q->n, t->codes, t->n) != want ||
+                         oracle_cigar(&o, q->codes, t->codes, &results[i], q->n, t->n) != want;
+            }
+            CHECK_EQ(wrong, 0);
+            bi_aligner_free(&a);
+        }
+    }
+    for (int i = 0; i < n; i++)
+        free_text(&words[i]);
+    free(pairs);
+    free(results);
+}
+
+/* ---- random pairs ---- */
+
+/* A relative with one long gap more, where the second piece counts. */
+static struct text gapped(const struct text *q, int n_letters, const char *letters)
+{
+    struct text t = relative(q, (int)below(41), n_letters, letters);
+    const int most = t.n / 2, n = most ? (int)below((uint32_t)most) : 0;
+    const int at = n ? (int)below((uint32_t)(t.n - n)) : 0;
+
+    if (t.n - n < 1)
+        return t;
+    memmove(t.letters + at, t.letters + at + n, (size_t)(t.n - n - at));
+    memmove(t.codes + at, t.codes + at + n, (size_t)(t.n - n - at));
+    t.n -= n;
+    return t;
+}
+
+static void random_pairs(void)
+{
+    enum { BATCH = 128 };
+    struct text q[BATCH], t[BATCH];
+    struct bioinfer_align_pair pairs[BATCH];
+
+    for (long done = 0, round = 0; done < n_random; done += BATCH, round++) {
+        const struct setting *s = &settings[round % SETTINGS];
+        const int mode = (int)(round / SETTINGS % MODES);
+        const char *letters = s->matrix ? protein : dna;
+        const int n_letters = (round & 16 ? 3 : 4) * (s->matrix ? 6 : 1);
+        const uint32_t longest = round % 29 == 28 ? 400 : round % 5 == 4 ? 120 : 40;
+        for (int i = 0; i < BATCH; i++) {
+            q[i] = random_text(1 + (int)below(longest), n_letters, letters);
+            t[i] = below(4) ? gapped(&q[i], n_letters, letters)
+                            : random_text(1 + (int)below(longest), n_letters, letters);
+            if (below(2)) {
+                const struct text other = q[i];
+                q[i] = t[i];
+                t[i] = other;
+            }
+            pairs[i] = pair_of(&q[i], &t[i]);
+        }
+        compare(s, mode, pairs, q, t, longest == 400 ? 30 : BATCH);
+        for (int i = 0; i < BATCH; i++) {
+            free_text(&q[i]);
+            free_text(&t[i]);
+        }
+    }
+}
+
+/* 65 pairs of about one size, so that they share vectors; pads in some lanes. */
+static void full_lanes(void)
+{
+    enum { PAIRS = 65 };
+    static const int shapes[][2] = {{1, 1},    {1, 300},   {300, 1},  {17, 4},  {33, 90},
+                                    {239, 21}, {241, 101}, {500, 31}, {20, 700}};
+    struct text q[PAIRS], t[PAIRS];
+    struct bioinfer_align_pair pairs[PAIRS];
+
+    for (int k = 0; k < SETTINGS; k++)
+        for (size_t shape = 0; shape < sizeof shapes / sizeof *shapes; shape++) {
+            const char *letters = settings[k].matrix ? protein : dna;
+            const int n_letters = settings[k].matrix ? 20 : 4;
+            for (int i = 0; i < PAIRS; i++) {
+                const int n = shapes[shape][0], m = shapes[shape][1];
+                const int less = i % 3 ? 0 : (int)below((uint32_t)n / 4 + 1);
+                q[i] = random_text(n - less, n_letters, letters);
+                t[i] = random_text(m - (i % 3 ? 0 : (int)below((uint32_t)m / 4 + 1)), n_letters,
+                                   letters);
+                for (int x = 0; i % 4 == 1 && x < q[i].n && x < t[i].n; x++)
+                    if (below(8))
+                        t[i].letters[x] = letters[t[i].codes[x] = q[i].codes[x]];
+                pairs[i] = pair_of(&q[i], &t[i]);
+            }
+            compare(&settings[k], (int)(shape + (size_t)k) % MODES, pairs, q, t, PAIRS);
+            for (int i = 0; i < PAIRS; i++) {
+                free_text(&q[i]);
+                free_text(&t[i]);
+            }
+        }
+}
+
+/* ---- large pairs: windows, kept rows, few rows, several threads ---- */
+
+static void one_large_pair(const struct setting *s, int mode, int n, int threads, uint64_t limit)
+{
+    const char *letters = s->matrix ? protein : dna;
+    struct text q = random_text(n, 4, letters), t = gapped(&q, 4, letters);
+    struct bioinfer_align_pair pair = pair_of(&q, &t);
+
+    for (int ties = 0; ties < 3; ties++)
+        for (int traceback = 0; traceback < 2; traceback++) {
+            struct bioinfer_context_params p = BIOINFER_PARAMS(struct bioinfer_context_params,
+                                                               .n_threads = threads);
+            struct bioinfer_alignment r = {0};
+            struct bi_align_end end;
+            bioinfer_context *ctx = NULL;
+            if (!traceback && ties)
+                continue;
+            CHECK(!bioinfer_context_new(&ctx, &p, NULL));
+            bi_aligner *a = open_aligner(ctx, s, mode, traceback, ties, limit);
+            CHECK(!bi_aligner_run(a, &pair, 1, &r, NULL) && !r.status);
+            CHECK(!traceback || r.sparse == (limit != 0));
+            if (traceback) {
+                CHECK(is_defined(a, &q, &t, &r));
+            } else {
+                struct bi_align_input in = {a->inputs[0].query ? a->inputs[0].query : NULL,
+                                            a->inputs[0].target, q.n, t.n};
+                CHECK(in.query != NULL);
+                CHECK(
+                    !bi_align_reference(&ctx->env, &a->plan.scoring, &in, &end, NULL, NULL, NULL));
+                CHECK_EQ(r.score, end.score * a->unit);
+            }
+            bi_aligner_free(&a);
+            bioinfer_context_free(&ctx);
+        }
+    free_text(&q);
+    free_text(&t);
+}
+
+static void large_pairs(void)
+{
+    one_large_pair(&settings[0], 0, 3000, 1, 0);
+    one_large_pair(&settings[0], 1, 3000, 1, 0);
+    one_large_pair(&settings[7], 0, 2000, 1, 0);
+    one_large_pair(&settings[3], LOCAL, 3000, 1, 0);
+    one_large_pair(&settings[0], LOCAL, 20000, 1, 0); /* scores above 16 bits at times */
+    one_large_pair(&settings[0], 5, 3000, 1, 200000);
+    one_large_pair(&settings[0], 0, 15000, 2, 0);
+}
+
+/* ---- bad input ---- */
+
+static void refusals(void)
+{
+    static const struct setting bad[] = {{NULL, 2, -4, 6, 2, 6, 1},
+                                         {NULL, 2, -4, 6, 2, 25, 2},
+                                         {NULL, 2, -4, 6, 2, 0, 1},
+                                         {NULL, 2, -4, 6, 2, 25, -1},
+                                         {NULL, 2, -4, 6, 2, 20000001, 1}};
+    struct bioinfer_error err = {0};
+    bi_aligner *a = NULL;
+
+    for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
+        const struct setting *s = &bad[k];
+        struct bioinfer_align_params p = BIOINFER_PARAMS(
+            struct bioinfer_align_params, .match = s->match, .mismatch = s->mismatch,
+            .gap_open = s->open, .gap_extend = s->extend, .gap_open2 = s->open2,
+            .gap_extend2 = s->extend2);
+        CHECK_EQ(bi_aligner_new(&a, contexts[0], &p, &err), BIOINFER_INVALID);
+        CHECK_HAS(err.text, "gap_open2 is");
+    }
+    struct bioinfer_align_params p = BIOINFER_PARAMS(struct bioinfer_align_params, .match = 2,
+                                                     .mismatch = -4, .gap_open = 6, .gap_extend = 2,
+                                                     .gap_open2 = 25, .gap_extend2 = 1);
+    CHECK_EQ(bi_aligner_new_on(&a, contexts[0], &p, &bi_backend_null, &err), BIOINFER_UNSUPPORTED);
+    CHECK_HAS(err.text, "--device cpu");
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1)
+        n_random = strtol(argv[1], NULL, 10);
+    texts_seed(argc > 2 ? strtoull(argv[2], NULL, 10) * 2 + 1 : 1);
+    for (int i = 0; i < 4; i++) {
+        struct bioinfer_context_params p = BIOINFER_PARAMS(struct bioinfer_context_params,
+                                                           .cpu_mask = masks[i], .n_threads = 2);
+        bioinfer_context *ctx = NULL;
+        bi_aligner *a = NULL;
+        CHECK(!bioinfer_context_new(&ctx, &p, NULL));
+        if (!bi_aligner_new(&a, ctx, NULL, NULL))
+            contexts[n_contexts++] = ctx;
+        else
+            bioinfer_context_free(&ctx);
+        bi_aligner_free(&a);
+    }
+    TEST(all_tiny_pairs);
+    TEST(random_pairs);
+    TEST(full_lanes);
+    TEST(large_pairs);
+    TEST(refusals);
+    for (int c = 0; c < n_contexts; c++)
+        bioinfer_context_free(&contexts[c]);
+    return test_report();
+}
