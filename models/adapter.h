@@ -15,7 +15,8 @@ struct bi_adapter;
 
 /* Is the path a folder with an adapter and no model? */
 bool bi_adapter_is(const char *path);
-/* Opens a folder with adapter_config.json and adapter_model.safetensors (or .bin). */
+/* Opens a folder with adapter_config.json and adapter_model.safetensors (or .bin). *out is NULL
+ * after a failure. UNSUPPORTED: a kind of adapter that is not computed. */
 int bi_adapter_open(struct bi_adapter **out, const struct bi_env *env, const char *path,
                     const struct bi_checkpoint_options *options, struct bioinfer_error *err);
 void bi_adapter_close(struct bi_adapter **adapter); /* NULL-safe */
@@ -23,9 +24,10 @@ void bi_adapter_close(struct bi_adapter **adapter); /* NULL-safe */
 const char *bi_adapter_base(const struct bi_adapter *adapter);
 /* The adapter's "task_type" ("SEQ_CLS", "TOKEN_CLS" ...); NULL = it has none. */
 const char *bi_adapter_task(const struct bi_adapter *adapter);
-/* Where the tensors of the adapter are. */
+/* Where the tensors of the adapter are; it belongs to the adapter, as all that these give. */
 const struct bi_checkpoint *bi_adapter_checkpoint(const struct bi_adapter *adapter);
-/* The tensor that takes the place of the model's tensor `name`; NULL = none does. */
+/* The tensor that takes the place of the model's tensor `name`; NULL = none does. Of this and the
+ * next: what is found counts as used. */
 const struct bi_tensor *bi_adapter_tensor(struct bi_adapter *adapter, const char *name);
 /* The update of the model's tensor `name`; NULL = it has none. */
 const struct bi_lora *bi_adapter_lora(struct bi_adapter *adapter, const char *name);

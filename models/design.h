@@ -71,6 +71,9 @@ struct bi_side_files {
     double omit_all[BI_SYMBOLS], bias_all[BI_SYMBOLS];
 };
 
+/* Reads the files that params name; all of *side is empty where they name none. INVALID: a letter
+ * of omit_aa, or a bias, that is none; FORMAT, NOT_FOUND: a file. After a failure, too, it is to be
+ * freed, which leaves zeros. */
 int bi_side_files_read(struct bi_side_files *side, const struct bi_env *env,
                        struct bioinfer_design_params *params, struct bioinfer_error *err);
 void bi_side_files_free(struct bi_side_files *side);
@@ -81,6 +84,7 @@ struct bi_notes {
     uint64_t n[BI_NOTES];
 };
 
+/* Logs a warning for the first ones of a kind, counts the others. */
 void bi_note(struct bi_notes *notes, const struct bi_env *env, enum bi_note kind, const char *fmt,
              ...) BI_PRINTF(4, 5);
 /* Says how many more there were, and begins again. */
@@ -97,11 +101,13 @@ int bi_entry_read(struct bi_entry *entry, const struct bi_model *model,
                   const struct bioinfer_record *record, const struct bioinfer_design_params *params,
                   const struct bi_side_files *side, struct bi_notes *notes,
                   struct bioinfer_error *err);
+/* Frees it with what its walk has open; *entry is zeros then. Safe on zeros. */
 void bi_entry_free(struct bi_entry *entry);
-/* "x" of the entry with other backbone coordinates. */
+/* Fills x, "x" of the entry with other backbone coordinates: [n, 12], or ca_only [n, 9]. */
 void bi_entry_coordinates(const struct bi_entry *entry, bool ca_only,
                           const float (*backbone)[BI_BACKBONE][3], float *x);
-/* Terms of a token (kernels/decode.h). Equal for all tokens when `has_terms` is false. */
+/* Fills terms [BI_TERMS] of a token (kernels/decode.h) at a temperature above 0. Equal for all
+ * tokens when `has_terms` is false. */
 bool bi_entry_has_terms(const struct bi_entry *entry);
 void bi_entry_terms(const struct bi_entry *entry, const struct bioinfer_design_params *params,
                     const struct bi_side_files *side, int64_t token, double temperature,
@@ -169,17 +175,18 @@ struct bi_design_run {
     int n_temperatures, n_batches, copies;
 };
 
-/* Ascending by value, then token. */
+/* For qsort() of struct bi_order_key: -1, 0 or 1, ascending by value, then token. */
 int bi_compare_order(const void *a, const void *b);
 /* Is the token one that is designed: of a designed chain, not fixed, all atoms there: 1 or 0. */
 float bi_is_open(const struct bi_entry *e, int64_t i);
-/* Room for orders of n tokens. */
+/* Makes room for orders of n tokens in jobs->keys and jobs->normal. NOMEM is the only failure. */
 int bi_design_scratch(const struct bi_design_run *d, struct bi_jobs *jobs, size_t n,
                       struct bioinfer_error *err);
 /* Appends jobs of one entry, and draws their random numbers, up to the end of the entry
- * (walk.done) or of the round. */
+ * (walk.done) or of the round. LIMIT: more than 2^32 draws; statuses of reading given sequences. */
 int bi_design_jobs(struct bi_design_run *d, struct bi_jobs *jobs, struct bi_entry *e,
                    struct bioinfer_error *err);
+/* Frees what a walk has open; it begins anew then. Safe on zeros. */
 void bi_walk_end(struct bi_entry *e);
 
 /* ---- results ---- */
@@ -203,7 +210,8 @@ struct bi_report {
     struct bi_buf header, sequence, order;
 };
 
-/* Hands out the results of a round, or why there are none. */
+/* Hands out the results of a round, or why there are none: NONFINITE, or the entry's status, is
+ * such a result. Returns 0, NOMEM, or what the sink gave. */
 int bi_design_report(struct bi_report *r, const struct bi_design_round *round,
                      struct bioinfer_error *err);
 /* Frees what results took, for a run to come. */

@@ -52,11 +52,12 @@ struct bi_esm_facts {
     uint64_t vocab;      /* rows of the embedding */
     bool learned, gated; /* as in struct bi_esm_kind */
 };
-/* False: the file is none of this architecture. */
+/* False: the file is none of this architecture, and *facts is untouched. */
 bool bi_esm_facts(const struct bi_checkpoint *cp, struct bi_esm_facts *facts);
 
 /* Reads the configuration and binds every weight. vocab.txt, where there is one, must have the
- * symbols. Sets model->config and all facts of the model. */
+ * symbols. Sets model->config and all facts of the model. MISMATCH: a tensor is missing, or one,
+ * the vocabulary or config.json does not fit the others. */
 int bi_esm_open(struct bi_model *model, struct bi_esm *e, struct bioinfer_error *err);
 
 /* As those of struct bi_model_def, for models whose configuration begins with a struct bi_esm. */
@@ -74,9 +75,10 @@ enum {
     BI_ESM_UNK = 3,
     BI_ESM_MASK = 32
 };
-/* Opens a family of that alphabet. */
+/* Opens a family of that alphabet, as bi_esm_open(), with a struct bi_esm in the model's arena. */
 int bi_esm_open_residues(struct bi_model *model, const struct bi_esm_kind *kind,
                          struct bioinfer_error *err);
+/* The token of a capital letter, '.' or '-'; -1 = it has none. */
 int bi_esm_residue_token(const struct bi_model *model, char residue);
 /* CLS, a token for each residue and EOS; "<mask>" and its like are one token. J (leucine or
  * isoleucine) has no token and is read as X, which out->n_mapped counts, unless raw. BAD_RESIDUE:

@@ -36,7 +36,8 @@ int bi_head_open(struct bi_model *model, const char *path, struct bioinfer_error
  * one of a kind that can be computed, and sets model->classifier. NULL stays where there is none,
  * or one of another kind, which bi_model_task_head() names. */
 int bi_classifier_open(struct bi_model *model, struct bioinfer_error *err);
-/* The head of this kind of output (BIOINFER_HEAD or BIOINFER_CLASS_LOGITS). */
+/* The head of this kind of output (BIOINFER_HEAD or BIOINFER_CLASS_LOGITS); NULL = the model has
+ * none. */
 const struct bi_head *bi_head_of(const struct bi_model *model, unsigned kind);
 /* The head on x, the last representation: [T, C] or [B, C], before the activation. */
 bi_value_id bi_head_build(const struct bi_model *model, const struct bi_head *head,

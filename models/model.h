@@ -272,10 +272,11 @@ struct bi_model_def {
     const struct bi_energy_def *energy;
 };
 
-/* The number of features, the first of bi_tracks.features, that the heads of a graph read. */
+/* The number of features, the first of bi_tracks.features, that the heads of a graph read; 0 where
+ * none is asked for. */
 int bi_tracks_features(const struct bi_tracks *t, const struct bi_tracks_shape *shape);
 
-/* The families of this build; NULL past the end. */
+/* The families of this build by number, from 0; NULL past the end. */
 const struct bi_model_def *bi_model_def(int index);
 
 /* Opens what `path` names; family NULL = found by recognise(). For the last three see struct
@@ -289,6 +290,10 @@ struct bi_model_options {
     const char *const *more; /* [n_more] paths of the other checkpoints of an ensemble */
     int n_more;
 };
+/* Reads the checkpoint's tables and binds all weights; no values are read but small ones.
+ * UNSUPPORTED: no family recognises it, or it has what is not computed; MISMATCH: tensors are
+ * missing or of other shapes. After a failure the model is closed. close: safe on zeros, which it
+ * leaves. */
 int bi_model_open(struct bi_model *model, const struct bi_env *env, const char *path,
                   const struct bi_model_options *options, struct bioinfer_error *err);
 void bi_model_close(struct bi_model *model);
@@ -316,7 +321,8 @@ struct bi_binding {
 /* The tensor of that name, in either spelling of norms, an adapter's before the file's; NULL when
  * neither has it. */
 const struct bi_tensor *bi_model_find(const struct bi_model *model, const char *name);
-/* Adds that weight and sets the int at base + at; counts its parameters. */
+/* Adds that weight and sets the int at base + at; counts its parameters. MISMATCH: the tensor is
+ * missing, unless it is optional, or has another shape. */
 int bi_model_bind(struct bi_model *model, const struct bi_binding *binding, int layer, void *base,
                   struct bioinfer_error *err);
 /* The n lines of vocab.txt in the model's arena, MISMATCH where there are more or fewer; *symbols
@@ -326,12 +332,15 @@ int bi_model_vocab(struct bi_model *model, int64_t n, const char ***symbols,
 /* The name in the file of a binding, in the model's arena; NULL = no memory. */
 const char *bi_model_name(struct bi_model *model, const char *prefix, const char *pattern,
                           int layer);
-/* The value of weight `index` in a graph. */
+/* The value of weight `index` in a graph; BI_NONE where the graph has failed, INTERNAL in it where
+ * there is no such weight. */
 bi_value_id bi_model_value(const struct bi_model *model, struct bi_graph *g, int index);
-/* Rows [first, first + n) (rank 1: elements) as float32. */
+/* Rows [first, first + n) (rank 1: elements) as float32, with all that struct bi_weight says of
+ * them applied. Statuses are those of reading the file; dst is filled in part then. */
 int bi_weight_read(const struct bi_model *model, const struct bi_weight *weight, int64_t first,
                    int64_t n, float *dst, struct bioinfer_error *err);
-/* All of a tensor of at most a million elements, in the model's arena. */
+/* All of a tensor of at most 2^20 elements, in the model's arena. MISMATCH: it has more, or values
+ * of its type cannot be used. */
 int bi_model_read(struct bi_model *model, const struct bi_tensor *tensor, float **values,
                   struct bioinfer_error *err);
 /* A number of config.json in [min, max], min >= 0: 1 = set, 0 = the key is absent or null, and *out
@@ -352,7 +361,8 @@ int bi_config_agrees(const struct bi_model *model, const struct bi_config_fact *
                      struct bioinfer_error *err);
 /* Is config.json's model_type this one? Also true when it says none. */
 bool bi_config_type_is(const struct bi_checkpoint *cp, const char *type);
-/* The outputs asked for of representation `layer`: mean, per residue, first token. */
+/* Adds the outputs asked for of representation `layer`: mean, per residue, first token; of the last
+ * layer also those of the heads. */
 void bi_model_represent(const struct bi_model *model, struct bi_graph *g,
                         const struct bi_wants *wants, bi_value_id x, bi_value_id start, int layer);
 /* A symbol of model->tokens, of those whose ids are listed, at text[0, n): sets *id and returns
@@ -361,7 +371,7 @@ void bi_model_represent(const struct bi_model *model, struct bi_graph *g,
 size_t bi_model_special(const struct bi_model *model, const int32_t *ids, int n_ids,
                         const char *text, size_t n, int32_t *id);
 /* BAD_RESIDUE for character i, from 0, of a record. The message counts residues from 1, shows each
- * in hex as well, and one that is not printable as '?'. */
+ * in hex as well, and one that is not printable as '?'. Returns BAD_RESIDUE. */
 int bi_model_bad_residue(const struct bioinfer_record *record, size_t i,
                          struct bioinfer_error *err);
 

@@ -37,12 +37,14 @@ struct bi_t5 {
     int32_t eos, unk;
 };
 
-/* The table of position buckets; NULL when the file is none of this architecture. */
+/* The table of position buckets; NULL when the file is none of this architecture. It belongs to the
+ * checkpoint. */
 const struct bi_tensor *bi_t5_buckets(const struct bi_checkpoint *cp);
 /* Does the vocabulary beside the weights have this piece? */
 bool bi_t5_has_piece(const struct bi_checkpoint *cp, const char *piece);
 /* Reads the configuration, binds every weight and reads the vocabulary. Sets model->config and all
- * facts of the model; the tokens in front, none so far, and its name are the family's. */
+ * facts of the model; the tokens in front, none so far, and its name are the family's. MISMATCH: a
+ * tensor is missing, or does not fit the others or config.json. */
 int bi_t5_open(struct bi_model *model, struct bi_t5 *e, struct bioinfer_error *err);
 /* Writes the graph, as build() of struct bi_model_def. */
 void bi_t5_build(const struct bi_model *model, struct bi_graph *g, const struct bi_shape *shape,
@@ -66,19 +68,22 @@ struct bi_t5_name {
     enum { BI_T5_D, BI_T5_ID, BI_T5_DI, BI_T5_FD, BI_T5_DF } shape;
     enum { BI_T5_ANY, BI_T5_PLAIN, BI_T5_GATED } when;
 };
-/* Binds the weight of a layer, where this model has it; `base` is the table. */
+/* Binds the weight of a layer, where this model has it, else does nothing and returns 0; `base` is
+ * the table. MISMATCH as bi_model_bind(). */
 int bi_t5_bind(struct bi_model *model, const struct bi_t5 *e, const struct bi_t5_name *n, int layer,
                void *base, struct bioinfer_error *err);
 
 /* ---- t5_decoder.c ---- */
 
-/* Binds the decoder where the weights are those of T5ForSequenceClassification. */
+/* Binds the decoder where the weights are those of T5ForSequenceClassification; others leave
+ * e->decoder NULL, which returns 0. */
 int bi_t5_decoder_open(struct bi_model *model, struct bi_t5 *e, struct bioinfer_error *err);
 /* Writes the decoder, which reads the tokens again, each a place later, and the last row of the
  * encoder x; and the classifier's logits of its row at </s>. */
 void bi_t5_decoder_build(const struct bi_model *model, struct bi_graph *g,
                          const struct bi_shape *shape, bi_value_id x, bi_value_id start);
 
+/* The token of one character, as e->letters has it; -1 = it has none. */
 int bi_t5_residue_token(const struct bi_model *model, char residue);
 
 /* The mark in front of a piece that begins a word. */

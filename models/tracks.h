@@ -17,10 +17,11 @@ struct bi_tracks_source {
     bool rms;
 };
 
-/* A tensor by name, NULL = there is none. */
+/* A tensor by its name behind the prefix, or an alias of that; NULL = there is none. */
 const struct bi_tensor *bi_tracks_find(const struct bi_tracks_source *s, const char *fmt, ...)
     BI_PRINTF(2, 3);
-/* The same; MISMATCH with the name when it is not there. */
+/* The same; MISMATCH with the name when it is not there, and *tensor is NULL. All functions below
+ * with an err give MISMATCH where a tensor is missing or has another shape. */
 int bi_tracks_need(const struct bi_tracks_source *s, const struct bi_tensor **tensor,
                    struct bioinfer_error *err, const char *fmt, ...) BI_PRINTF(4, 5);
 
@@ -44,7 +45,7 @@ int bi_tracks_conv(const struct bi_tracks_source *s, struct bi_conv *conv, const
  * when *out is 0. */
 int bi_tracks_matrix(const struct bi_tracks_source *s, int *index, const char *name, int64_t *out,
                      int64_t in, struct bioinfer_error *err);
-/* The scale and the shift [n] that a batch norm is, in the model's arena. */
+/* The scale and the shift [n] that a batch norm is, x scale + shift, in the model's arena. */
 int bi_tracks_norm(const struct bi_tracks_source *s, const char *norm, int64_t n, double **scale,
                    double **shift, struct bioinfer_error *err);
 /* Any weight, under a name that is copied; *index is its place in the model's table. */
@@ -53,10 +54,10 @@ int bi_tracks_weight(const struct bi_tracks_source *s, int *index, struct bi_wei
 /* A small tensor of exactly n elements, in the model's arena. */
 int bi_tracks_read(const struct bi_tracks_source *s, float **values, int64_t n, const char *name,
                    struct bioinfer_error *err);
-/* A tensor of n elements, whatever its rank. */
+/* A tensor of n elements, whatever its rank, as a weight of rank 1; *index is its place. */
 int bi_tracks_vector(const struct bi_tracks_source *s, int *index, const char *name, int64_t n,
                      struct bioinfer_error *err);
-/* Values made at load. */
+/* A weight of values made at load, which must outlive the model; *index is its place. */
 int bi_tracks_values(const struct bi_tracks_source *s, int *index, const char *name, int rank,
                      int64_t rows, int64_t cols, const float *values, struct bioinfer_error *err);
 
@@ -102,7 +103,8 @@ int bi_tracks_layers(const struct bi_tracks_source *s, struct bi_tracks_layers *
                      int64_t width, float eps, struct bioinfer_error *err);
 /* The table of bases: ACGT, none, a quarter of each. */
 int bi_tracks_bases(const struct bi_tracks_source *s, int *index, struct bioinfer_error *err);
-/* A window of the model's own or the asked size, in tokens; INVALID when it does not divide. */
+/* Sets window, token_size and n_tokens of model->tracks: the asked window, else `usual`. INVALID
+ * when it is not a multiple of token_size, or above 2^24 bases. */
 int bi_tracks_window(struct bi_model *model, int64_t token_size, int64_t usual,
                      struct bioinfer_error *err);
 

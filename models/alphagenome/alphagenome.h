@@ -77,10 +77,11 @@ extern const char *const ag_organisms[AG_ORGANISMS];
 
 /* ---- weights.c ---- */
 
-/* name.part in text [AG_NAME]. */
+/* Writes name.part to text [AG_NAME], cut to fit, and returns text. */
 const char *ag_join(char *text, const char *name, const char *part);
 /* A matrix [*out, in], whose out is as found where it is 0. gain: times each row; NULL = 1.
- * evens_first: see struct bi_weight. */
+ * evens_first: see struct bi_weight. *index: its place in the model's table. MISMATCH: the tensor
+ * is missing or has another shape. */
 int ag_matrix(const struct bi_tracks_source *s, int *index, const char *name, int64_t *out,
               int64_t in, const double *gain, int64_t evens_first, struct bioinfer_error *err);
 /* 0, or NOMEM where p is NULL, with the path of the checkpoint in the message. */
@@ -91,6 +92,8 @@ float ag_frequency(int64_t c, int64_t n, int64_t farthest);
  * convolution, level i those that down[i - 1] gives. */
 int64_t ag_skip_width(const struct alphagenome *a, int i);
 
+/* Bind the weights of the convolutions in front of the tower, and behind it: 0, or MISMATCH with
+ * the name of a tensor that is missing or has another shape, as all below. */
 int ag_open_encoder(const struct bi_tracks_source *s, struct alphagenome *a,
                     struct bioinfer_error *err);
 int ag_open_decoder(const struct bi_tracks_source *s, struct alphagenome *a,

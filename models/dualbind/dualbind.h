@@ -21,6 +21,8 @@ enum {
 /* A point nearer to the origin than this stands for a missing one, in angstrom. */
 #define DB_NOWHERE 1e-4
 
+/* receptor() and join() of struct bi_affinity_def (models/affinity.h) of this family: 0, or the
+ * status and the words with which the structure, or the molecule, cannot be used. */
 int db_receptor(struct bi_receptor *out, const struct bi_env *env,
                 const struct bi_structure *structure, struct bioinfer_error *err);
 int db_join(struct bi_complex *out, const struct bi_receptor *receptor,

@@ -17,7 +17,7 @@ struct bi_tensornet_radial {
 /* e [n] at r, and the derivatives by r. */
 void bi_tensornet_radial_at(const struct bi_tensornet_radial *radial, double r, double *e,
                             double *de);
-/* The cosine cutoff, 1 at 0 and 0 from `cutoff` on. */
+/* The cosine cutoff, 1 at r = 0 and 0 from `cutoff` on; *slope: its derivative by r. */
 double bi_tensornet_cutoff_at(double cutoff, double r, double *slope);
 
 /* A function of r with n values: fills y and dy, its derivative. */
@@ -42,9 +42,11 @@ struct bi_tensornet_places {
     bi_value_id atoms, motion; /* where they move; BI_NONE */
 };
 
+/* Adds the inputs that shape asks for, and fills *places; position is BI_NONE where atoms move. */
 void bi_tensornet_inputs(struct bi_graph *g, const struct bi_energy_shape *shape,
                          struct bi_tensornet_places *places);
-/* Finds the edges, with room for n_edges. */
+/* Adds the ops that find the edges, with room for n_edges, and fills *edges; the report tells in
+ * the end whether there was room. */
 void bi_tensornet_edges(struct bi_graph *g, struct bi_tensornet_places *places, int64_t n_edges,
                         struct bi_edge_values *edges);
 

@@ -5,8 +5,8 @@
 #include "../../../kernels/edges.h"
 #include "../../../ops/shared.h"
 
-/* edge_sum.c: the checks and the parameters of inputs 0 to 9, of k neighbours; z of an edge, false:
- * there is none. */
+/* edge_sum.c: the checks (0 or INTERNAL) and the parameters of inputs 0 to 9, of k neighbours; z
+ * [width] of edge n < k of row r, false: there is none, and z is untouched; gelu by erf. */
 int bi_expect_edges(const struct bi_graph *g, const struct bi_node *node, int32_t k,
                     struct bioinfer_error *err);
 struct bi_edge_terms bi_edge_terms_of(const struct bi_graph *g, const struct bi_node *node,
@@ -15,7 +15,7 @@ bool bi_ref_edge(const struct bi_edge_terms *e, int64_t r, int n, double *z);
 double bi_ref_gelu(double x);
 /* atom_features.c: y [16], the Gaussians of the distance of two points. */
 void bi_ref_gaussians(const float *a, const float *b, float *y);
-/* neighbor_sum.c: the mask of an edge, 0 when there is none. */
+/* neighbor_sum.c: the mask of edge n < k of a token, 0 when there is none; mask NULL: 1. */
 double bi_ref_edge_mask(const float *mask, const int32_t *index, int64_t token, int32_t k, int n);
 
 #endif

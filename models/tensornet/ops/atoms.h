@@ -19,7 +19,8 @@ static inline struct bi_counts *bi_atom_counts(const struct bi_bind *b)
     return (struct bi_counts *)(uintptr_t)b->counts;
 }
 
-/* atom_edges.c: checks that inputs 0 to 4 are positions, frames, and what atom_cells makes. */
+/* atom_edges.c: checks that inputs 0 to 4 are positions, frames, and what atom_cells makes. This
+ * and the next give 0, or INTERNAL and which input does not fit. */
 int bi_expect_atoms(const struct bi_graph *g, const struct bi_node *node,
                     struct bioinfer_error *err);
 /* Checks that input i is int32 [n, width], width 0: [n]. */

@@ -5,7 +5,7 @@
 #include "../../../kernels/tensor_edges.h"
 #include "../../../ops/shared.h"
 
-/* tensor_map.c: ops on the matrices of atoms. */
+/* tensor_map.c: infer, launch and reference (struct bi_op) of all ops on the matrices of atoms. */
 int bi_infer_tensor_map(struct bi_graph *g, struct bi_node *node, struct bioinfer_error *err);
 void bi_launch_tensor_map(const struct bi_graph *g, const struct bi_node *node,
                           const struct bi_bind *bind, struct bi_launch *launch);
@@ -15,12 +15,13 @@ void bi_ref_tensor_map(const void *params);
  * fit. */
 int bi_expect_edge_list(const struct bi_graph *g, const struct bi_node *node, int table,
                         int64_t width, float cutoff, struct bioinfer_error *err);
+/* The parameters of edges, the first of whose inputs is `first`; table -1: they have no table. */
 struct bi_edge_list bi_edge_list_of(const struct bi_graph *g, const struct bi_node *node,
                                     const struct bi_bind *b, int first, int table, int64_t width,
                                     float cutoff);
 /* The length of edge e and its place among the knots; u: the unit vector, in double. */
 double bi_ref_edge_length(const struct bi_edge_list *l, int64_t e, double u[3]);
-/* Factor k of channel f at a place of the table, and its derivative. */
+/* Factor k, 0 to 2, of channel f at distance r by the table, and *slope, its derivative by r. */
 double bi_ref_edge_factor(const struct bi_edge_list *l, double r, int k, int64_t f, double *slope);
 
 #endif
