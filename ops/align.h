@@ -51,6 +51,9 @@ struct bi_align_path {
     bool failed; /* out of memory, or a run of 2^28 */
 };
 enum { BI_CIGAR_I = 1, BI_CIGAR_D = 2, BI_CIGAR_EQ = 7, BI_CIGAR_X = 8 };
+/* push: adds a run in front of those there, joined with the last one of the same op; length 0 adds
+ * none, and `failed` stays. finish: turns the runs round. free: leaves an empty path with its
+ * env. */
 void bi_align_path_push(struct bi_align_path *path, int op, int64_t length);
 void bi_align_path_finish(struct bi_align_path *path);
 void bi_align_path_free(struct bi_align_path *path);
@@ -60,13 +63,14 @@ struct bi_align_walk {
     int64_t i, j;
     enum { BI_WALK_H, BI_WALK_F, BI_WALK_E, BI_WALK_F2, BI_WALK_E2 } state;
 };
-/* Leaves cell (i, j), whose flags (enum bi_align_flag) are given. */
+/* Leaves cell (i, j), both above 0, whose flags (enum bi_align_flag) are given: goes to the cell
+ * before it, and pushes what lies between. */
 void bi_align_step(const struct bi_align_scoring *s, const struct bi_align_input *in,
                    unsigned flags, struct bi_align_walk *walk, struct bi_align_path *path);
 /* Whether a local alignment begins behind the cell: its H is 0, and no gap goes on from it. */
 bool bi_align_begins(const struct bi_align_scoring *s, unsigned flags,
                      const struct bi_align_walk *walk);
-/* What is left at a border: one gap, or nothing where the end is free. */
+/* A border has one gap left: pushes it and goes to 0, or leaves *walk where the end is free. */
 void bi_align_border(const struct bi_align_scoring *s, struct bi_align_walk *walk,
                      struct bi_align_path *path);
 
@@ -83,7 +87,8 @@ struct bi_align_end {
     int64_t score, i, j;
 };
 
-/* Offers H[n][j] (j from 1) or H[i][m] (i from 1) to the best so far of the row or column. */
+/* Offers H[n][j] (j from 1) or H[i][m] (i from 1) to the best so far of the row or column, which it
+ * becomes where it is larger. */
 void bi_align_offer(struct bi_align_end *best, int64_t score, int64_t i, int64_t j);
 /* The end among the corner and the best of the last row and of the last column; the score of
  * one that does not count is INT64_MIN. */
@@ -95,7 +100,8 @@ struct bi_align_end bi_align_or_nothing(const struct bi_align_scoring *s, int64_
                                         struct bi_align_end best);
 
 /* The definition: plain loops, sums in 64 bits, all matrices kept. *end is where the alignment
- * ends; path NULL = the score alone, in O(m) memory. */
+ * ends, *begin where its path begins, all 0 for a local one that scores nothing above 0; path NULL
+ * = the score and the end alone, in O(m) memory. NOMEM is the only failure. */
 int bi_align_reference(const struct bi_env *env, const struct bi_align_scoring *s,
                        const struct bi_align_input *in, struct bi_align_end *end,
                        struct bi_align_walk *begin, struct bi_align_path *path,

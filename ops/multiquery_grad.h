@@ -10,8 +10,8 @@ double bi_ref_rotated(const float *x, const float *table, int32_t d, int32_t i);
 double bi_ref_multiquery_logit(const struct bi_multiquery_params *p, int64_t row, int32_t h,
                                int64_t key);
 /* multiquery_grad.c: checks inputs q, k, v, table, bias, dy and sums, if they are there, of the
- * derivatives; the parameters that they have of multiquery; what they cost; the t of
- * multiquery_grad.h, and *weight = the p. */
+ * derivatives (0 or INTERNAL); the parameters that they have of multiquery; what they cost; the t
+ * of multiquery_grad.h, and *weight = the p. */
 int bi_expect_multiquery_grad(const struct bi_graph *g, const struct bi_node *node,
                               struct bioinfer_error *err);
 struct bi_multiquery_params bi_multiquery_params_of(const struct bi_graph *g,

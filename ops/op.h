@@ -31,7 +31,8 @@ struct bi_launch {
     _Alignas(16) unsigned char params[BI_PARAMS_SIZE];
 };
 
-/* The launch as rows of kernels see it, on a device of so many multiprocessors. */
+/* The launch as rows of kernels see it, on a device of so many multiprocessors; it points to the
+ * launch's params. */
 struct bi_call bi_launch_call(const struct bi_launch *launch, int32_t units);
 
 /* Where the values of one node are. ld: elements between rows of a rank 2 value. */
@@ -132,32 +133,37 @@ struct bi_fields {
 /* The fields of an op's attributes; none where it has no attributes. */
 struct bi_fields bi_op_fields(enum bi_op_kind op);
 
+/* How many inputs, optional ones included, and outputs a node of this op has. */
 int bi_op_n_in(enum bi_op_kind op);
 int bi_op_n_out(enum bi_op_kind op);
 
 /* ---- helpers for the files of ops ---- */
 
+/* Input i of a node; NULL = it is left out. Valid until a value is added to the graph. */
 static inline const struct bi_value *bi_in(const struct bi_graph *g, const struct bi_node *node,
                                            int i)
 {
     return node->in[i] == BI_NONE ? NULL : &g->values[node->in[i]];
 }
 
+/* Output i of a node, never NULL. Valid until a value is added to the graph. */
 static inline struct bi_value *bi_out(struct bi_graph *g, const struct bi_node *node, int i)
 {
     return &g->values[node->out[i]];
 }
 
-/* Where the part of a view begins, in elements; ld: of its input. */
+/* Where the part of a view begins, in elements; ld: of its input. The op is a view with `first`. */
 int64_t bi_view_first(const struct bi_node *node, int64_t ld);
-/* How input k of a node, which is a weight, lies. */
+/* How input k of a node, which is a weight, lies: the op's layout, in float16 beside such operands,
+ * unless the op's weight_form changes it. */
 struct bi_weight_form bi_weight_form(const struct bi_graph *g, const struct bi_node *node, int k);
 /* Sets an output to the given shape, of float32 where it is not float16 already. */
 void bi_out_shape(struct bi_graph *g, const struct bi_node *node, int slot, enum bi_axis axis,
                   int rank, const int64_t *shape);
 /* The same, with the shape and the axis of input i. */
 void bi_out_like(struct bi_graph *g, const struct bi_node *node, int slot, int i);
-/* Checks rank (and, when >= 0, the last dimension) of input i. */
+/* Checks rank (and, when >= 0, the last dimension) of input i. This and all other checks called
+ * bi_expect_... give 0, or INTERNAL with the op and what does not fit; a missing input does not. */
 int bi_expect(const struct bi_graph *g, const struct bi_node *node, int i, int rank, int64_t last,
               struct bioinfer_error *err);
 /* Checks that input i is the [n_seqs + 1] table of sequence starts. */
@@ -167,10 +173,11 @@ int bi_expect_start(const struct bi_graph *g, const struct bi_node *node, int i,
 struct bi_shape_text {
     char text[96];
 };
+/* The shape in that form, "[]" at rank 0. */
 struct bi_shape_text bi_shape_text(const struct bi_value *v);
 /* Is output `slot` of a node not written, as nobody reads it? Uses are counted. */
 bool bi_op_is_spared(const struct bi_graph *g, const struct bi_node *node, int slot);
-/* Cost of reading every input and writing every output once. */
+/* Bytes of reading every input and writing every output that is not spared once. */
 double bi_bytes(const struct bi_graph *g, const struct bi_node *node);
 
 #endif

@@ -9,8 +9,11 @@
 /* Names of activations, by enum bi_act (linear.c) and by enum bi_norm_act (norm_act.c). */
 extern const char *const bi_act_names[], *const bi_norm_act_names[];
 
+/* bi_ref_...: a reference (bi_op.reference), which takes the kernel's parameters and writes its
+ * outputs. bi_cost_...: bi_op.cost. bi_infer_...: bi_op.infer, 0 or INTERNAL. */
 void bi_ref_linear(const void *params); /* linear.c: linear, matmul */
-/* linear.c: x, w and bias of inputs 0 to 2, y of output 0, and what follows y. */
+/* linear.c: x, w and bias of inputs 0 to 2, y of output 0, and what follows y. Gives the parameters
+ * in the launch, for what is to be changed of them. */
 struct bi_linear_params *bi_launch_linear(const struct bi_graph *g, const struct bi_node *node,
                                           const struct bi_bind *bind, struct bi_launch *launch,
                                           int32_t then);
@@ -25,7 +28,7 @@ void bi_ref_mean_pool(const void *params); /* mean_pool.c: mean_pool, norm_pool 
 /* Checks a [H, 2 reach + 1] bias. */
 int bi_expect_reach(const struct bi_graph *g, const struct bi_node *node, int i, int64_t n_heads,
                     struct bioinfer_error *err);
-/* factor: of BI_UNARY_SCALE. */
+/* Fills a launch of unary x -> y. factor: of BI_UNARY_SCALE. */
 void bi_launch_unary(const struct bi_graph *g, const struct bi_node *node,
                      const struct bi_bind *bind, struct bi_launch *launch, int function,
                      float factor);
@@ -46,9 +49,9 @@ void bi_cost_bytes(const struct bi_graph *g, const struct bi_node *node, double 
 int bi_expect_heads(const struct bi_graph *g, const struct bi_node *node, int i, int32_t n_heads,
                     int32_t head_dim, struct bioinfer_error *err);
 
-/* Head width of a packed value [T, H d]; infer checks that it divides. */
+/* Head width of a packed value [T, H d], 0 of BI_NONE; infer checks that it divides. */
 int32_t bi_head_dim(const struct bi_graph *g, bi_value_id x, int32_t n_heads);
-/* Output `slot` of the node that makes `id`. */
+/* Output `slot` of the node that makes `id`; BI_NONE where `id` is. */
 bi_value_id bi_other_output(const struct bi_graph *g, bi_value_id id, int slot);
 
 /* The outputs of the node that makes `id`, n of them; BI_NONE where `id` is. */
