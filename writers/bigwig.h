@@ -6,15 +6,20 @@
 
 struct bioinfer_bigwig;
 
+/* Opens a file that has its name after finish(). *out is NULL after a failure. INVALID: path is
+ * standard output. */
 int bi_bigwig_open(struct bioinfer_bigwig **out, const struct bi_env *env, const char *path,
                    struct bioinfer_error *err);
-/* contig and its length: the same for every call with that name. See bioinfer_bigwig_put(). */
+/* contig and its length: the same for every call with that name. n 0: nothing. Statuses and words
+ * are those of bioinfer_bigwig_put(). */
 int bi_bigwig_put(struct bioinfer_bigwig *b, const char *contig, int64_t length, int64_t start,
                   int64_t bin_size, const float *values, int64_t n, struct bioinfer_error *err);
 /* Adds n values of the bins behind the last ones, as if the last call of bi_bigwig_put() had had
- * them too. */
+ * them too. MISUSE: there was none. */
 int bi_bigwig_extend(struct bioinfer_bigwig *b, const float *values, int64_t n,
                      struct bioinfer_error *err);
+/* Writes the values, their index and their zoom levels: the file has its name then. INVALID: bins
+ * overlap. close: without finish there is no file; NULL-safe. */
 int bi_bigwig_finish(struct bioinfer_bigwig *b, struct bioinfer_error *err);
 void bi_bigwig_close(struct bioinfer_bigwig **bigwig);
 

@@ -34,16 +34,17 @@ struct bi_columns {
 /* Reads the list of w; INVALID names the line that is wrong. Zero-initialise before. */
 int bi_columns_parse(struct bi_columns *c, const struct bioinfer_writer *w,
                      struct bioinfer_error *err);
-/* Parses the list, and makes the files in which rows wait. */
+/* Parses the list, and makes the files in which rows wait. To be closed after a failure, too. */
 int bi_columns_open(struct bi_columns *c, const struct bioinfer_writer *w,
                     struct bioinfer_error *err);
-/* One text and no array, or INVALID in words. */
+/* 0 where the result has one text and no array, else INVALID in words. */
 int bi_columns_check(const struct bioinfer_writer *w, const struct bioinfer_result *r,
                      struct bioinfer_error *err);
 /* Takes the rows of a record, a text of the size that its number of items says; else FORMAT. */
 int bi_columns_put(struct bi_columns *c, const struct bioinfer_writer *w,
                    const struct bioinfer_result *r, const char *name, struct bioinfer_error *err);
-/* Hands out all rows of an array, whole rows at a time. */
+/* Hands out all rows of an array, whole rows at a time; n counts bytes. A status of `take` ends it
+ * and is returned. */
 int bi_columns_rows(struct bi_columns *c, const struct bioinfer_writer *w, int column,
                     int (*take)(void *user, const void *bytes, size_t n,
                                 struct bioinfer_error *err),

@@ -23,7 +23,7 @@ struct bi_extxyz {
 };
 
 /* Appends a frame. Numbers read back to the same bits, forces as float32. The text does not depend
- * on the number of threads. */
+ * on the number of threads. out->failed is set where there is no memory. */
 void bi_put_extxyz(struct bi_buf *out, const struct bi_extxyz *frame);
 
 #endif

@@ -18,7 +18,7 @@ _Static_assert(sizeof(hid_t) == 8, "HDF5 1.10 or later");
 #define H5CHECK
 
 /* clang-format off */
-/* X(function of libhdf5 by its versioned name) */
+/* Calls X(function of libhdf5 by its versioned name) for each that is used. */
 #define HDF5_FUNCTIONS(X)                                                              \
     X(H5dont_atexit) X(H5open) X(H5get_libversion) X(H5Eget_auto2) X(H5Eset_auto2)     \
     X(H5Fcreate) X(H5Fclose) X(H5Pcreate) X(H5Pclose) X(H5Pset_obj_track_times)        \
@@ -53,6 +53,7 @@ struct bi_hdf5 {
 
 /* Zero-initialise. UNSUPPORTED: the library is not installed, or too old. */
 int bi_hdf5_load(struct bi_hdf5 *s, const char *path, struct bioinfer_error *err);
+/* Closes the library, which stays in the process; safe on zeros. */
 void bi_hdf5_unload(struct bi_hdf5 *s);
 /* Between enter and leave this thread owns libhdf5, which prints nothing: a process has one, and
  * most builds of it are not thread-safe. */

@@ -18,27 +18,32 @@ struct bi_hdf5_set {
 
 struct bi_hdf5_file;
 
-/* `path` stays the caller's until close. *out is set after a failure, too. */
+/* `path` stays the caller's until close. *out is set after a failure, too, and is to be closed.
+ * UNSUPPORTED: no libhdf5; FORMAT: libhdf5 cannot open the file. */
 int bi_hdf5_open(struct bi_hdf5_file **out, const struct bi_env *env, const char *path,
                  struct bioinfer_error *err);
 void bi_hdf5_close(struct bi_hdf5_file **file); /* NULL-safe */
 
 /* Takes a dataset; its name lives during the call. Not 0: no more are wanted. */
 typedef int (*bi_hdf5_take)(void *user, const struct bi_hdf5_set *set);
-/* Hands out all datasets by name: 0, or what `take` returned. *cut: some were left out. */
+/* Hands out all datasets by name: 0, or what `take` returned, or FORMAT. *cut: some were left
+ * out. */
 int bi_hdf5_each(struct bi_hdf5_file *f, bi_hdf5_take take, void *user, bool *cut,
                  struct bioinfer_error *err);
-/* Reads elements [first, first + n) of a dataset of numbers, row-major, as float32. */
+/* Reads elements [first, first + n) of a dataset of numbers, row-major, as float32; n may be 0.
+ * FORMAT: libhdf5 cannot read them. */
 int bi_hdf5_read(struct bi_hdf5_file *f, const struct bi_hdf5_set *s, uint64_t first, uint64_t n,
                  float *dst, struct bioinfer_error *err);
+/* Takes text i, which lives during the call; 0 goes on, anything else ends it. */
 typedef int (*bi_hdf5_take_text)(void *user, size_t i, const char *text);
-/* Hands out the n texts of a dataset [n]. */
+/* Hands out the n texts of a dataset [n]: 0, or what `take` returned. FORMAT: it has no n texts. */
 int bi_hdf5_texts(struct bi_hdf5_file *f, const char *name, uint64_t n, bi_hdf5_take_text take,
                   void *user, struct bioinfer_error *err);
-/* Hands out a text that the root group has as an attribute, if it is there. */
+/* Hands out a text that the root group has as an attribute, if it is there: 0, or what `take`
+ * returned. */
 int bi_hdf5_about(struct bi_hdf5_file *f, const char *name, bi_hdf5_take_text take, void *user);
 
-/* Prints the datasets of a file: name, type and shape. */
+/* Appends a line for each dataset of a file: name, type and shape; of very many the first. */
 int bi_hdf5_list(struct bi_buf *out, const struct bi_env *env, const char *path,
                  struct bioinfer_error *err);
 

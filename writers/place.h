@@ -17,7 +17,7 @@ struct bi_place {
 /* Does a result say where its arrays lie? */
 bool bi_has_places(const struct bioinfer_result *r);
 /* Reads line `number` of the text; *last: no line follows. False: there is no such line, or it says
- * nothing of the kind. */
+ * nothing of the kind, and *p is not to be read. Line 0 is the first. */
 bool bi_read_place(const struct bioinfer_result *r, int number, struct bi_place *p, bool *last);
 
 #endif

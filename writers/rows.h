@@ -26,20 +26,22 @@ int bi_rows_check(const struct bioinfer_writer *w, const struct bioinfer_result 
 /* The row of this record has `width` values, or INVALID says how many it has. */
 int bi_rows_same_width(const struct bioinfer_writer *w, const struct bioinfer_result *r,
                        int64_t width, struct bioinfer_error *err);
-/* An id as UTF-8; seq_N where it is empty or has more than 255 bytes. */
+/* Appends an id as UTF-8; seq_N where it is empty or has more than 255 bytes. */
 void bi_rows_rename(const struct bioinfer_writer *w, struct bi_buf *out,
                     const struct bioinfer_result *r);
-/* Zero-initialise before. */
+/* Makes the file in which ids wait. Zero-initialise before. To be closed after a failure, too. */
 int bi_rows_open(struct bi_rows *m, const struct bioinfer_writer *w, struct bioinfer_error *err);
-/* Takes the name of a row; LIMIT when it is too long. */
+/* Takes the name of a row; LIMIT when it has more than 255 bytes. */
 int bi_rows_add_id(struct bi_rows *m, const struct bioinfer_writer *w, const char *name,
                    struct bioinfer_error *err);
-/* Takes the name of a row and gives the bytes of its values. */
+/* Takes the name of a row and gives the bytes of its values, valid until the next call; the first
+ * row decides the width. INVALID: this one has another. */
 int bi_rows_add(struct bi_rows *m, struct bioinfer_writer *w, const struct bioinfer_result *r,
                 const char *name, const void **bytes, size_t *size, struct bioinfer_error *err);
 /* The width of all rows, 0 without any. */
 int64_t bi_rows_width(const struct bi_rows *m);
-/* Hands out all ids, each in `longest` bytes, in pieces. */
+/* Hands out all ids, each in `longest` bytes, in pieces of n bytes. A status of `take` ends it and
+ * is returned. */
 int bi_rows_ids(struct bi_rows *m, const struct bioinfer_writer *w,
                 int (*take)(void *user, const void *bytes, size_t n, struct bioinfer_error *err),
                 void *user, struct bioinfer_error *err);

@@ -8,7 +8,8 @@
 size_t bi_utf8_char(const char *text, size_t n);
 /* Says whether a NUL-terminated text of any length is well-formed; "" is. */
 bool bi_utf8_valid(const char *text);
-/* text with every ill-formed byte as U+FFFD. */
+/* Each bi_put_...() appends; out->failed is set where there is no memory.
+ * text with every ill-formed byte as U+FFFD. */
 void bi_put_utf8(struct bi_buf *out, const char *text);
 /* A JSON string with its quotes; ill-formed bytes become U+FFFD. */
 void bi_put_json(struct bi_buf *out, const char *text);
@@ -16,6 +17,7 @@ void bi_put_json(struct bi_buf *out, const char *text);
 void bi_put_base64(struct bi_buf *out, const void *bytes, size_t n);
 /* A field of a table: tab, CR, LF and other control bytes become a space. */
 void bi_put_field(struct bi_buf *out, const char *text);
+/* The number in decimal digits. */
 void bi_put_u64(struct bi_buf *out, uint64_t n);
 /* NaN and infinity as JSON has them: null. */
 void bi_put_json_f32(struct bi_buf *out, float x);

@@ -88,17 +88,20 @@ extern const struct bi_writer_ops bi_writer_npz, bi_writer_npy, bi_writer_safete
     bi_writer_h5_columns, bi_writer_jsonl, bi_writer_tsv, bi_writer_esm_pt, bi_writer_bedgraph,
     bi_writer_bigwig;
 
-/* bi_writer_new and bi_writer_start in one. */
+/* bi_writer_new and bi_writer_start in one. *out is NULL after a failure, of all three that
+ * open. */
 int bi_writer_open(struct bioinfer_writer **out, const struct bi_env *env, const char *path,
                    const struct bioinfer_writer_params *params, struct bioinfer_error *err);
-/* A writer that has checked its parameters and touched no file. */
+/* A writer that has checked its parameters and touched no file. params may be NULL. INVALID: the
+ * format is unknown, or cannot do what is asked. */
 int bi_writer_new(struct bioinfer_writer **out, const struct bi_env *env, const char *path,
                   const struct bioinfer_writer_params *params, struct bioinfer_error *err);
 /* The same for an output of finished texts, with `head` above the first and `tail`, NULL = nothing,
  * below the last. */
 int bi_writer_of_texts(struct bioinfer_writer **out, const struct bi_env *env, const char *path,
                        const char *head, const char *tail, struct bioinfer_error *err);
-/* Whether it can be started, as far as that is known without a file: before hours of computing. */
+/* 0 where it can be started, as far as that is known without a file: before hours of computing.
+ * UNSUPPORTED: a library is missing. */
 int bi_writer_ready(const struct bioinfer_writer *w, struct bioinfer_error *err);
 /* Opens the file; what was reserved is forgotten. After a failure the writer can only be closed. */
 int bi_writer_start(struct bioinfer_writer *w, struct bioinfer_error *err);
@@ -110,12 +113,14 @@ int bi_writer_reserve(struct bioinfer_writer *w, const struct bioinfer_result *r
  * whatever is asked later fails for the same reason. */
 int bi_writer_put(struct bioinfer_writer *w, const struct bioinfer_result *result,
                   struct bioinfer_error *err);
-/* Instead of the one in the parameters; before finish(). */
+/* Instead of the one in the parameters; before finish(). The text is copied. */
 int bi_writer_set_fingerprint(struct bioinfer_writer *w, const char *text,
                               struct bioinfer_error *err);
 /* The file has its name then; MISUSE: a second one, or put() behind it. */
 int bi_writer_finish(struct bioinfer_writer *w, struct bioinfer_error *err);
+/* Closes it; without finish() there is no file. NULL-safe. */
 void bi_writer_close(struct bioinfer_writer **w);
+/* Names of formats by number, from 0; NULL past the end. */
 const char *bi_writer_format(int index);
 
 /* ---- pieces that several formats share ---- */
@@ -125,26 +130,28 @@ int bi_writer_create(const struct bioinfer_writer *w, struct bi_out *out, const 
                      struct bioinfer_error *err);
 
 /* The key of one array: ID when one kind and one layer was asked for, ID/KIND with several
- * kinds, ID/layer_N/KIND with several layers (arrays without a layer: ID/KIND). */
+ * kinds, ID/layer_N/KIND with several layers (arrays without a layer: ID/KIND). It takes the place
+ * of what is in *out, with a NUL behind. 0, or NOMEM. */
 int bi_array_key(struct bi_buf *out, const char *id, const struct bioinfer_result *r,
                  const struct bioinfer_array *a);
 /* Elements and bytes of an array; INVALID for a shape no array can have. */
 int bi_array_size(const struct bioinfer_writer *w, const struct bioinfer_result *r,
                   const struct bioinfer_array *a, uint64_t *n, uint64_t *size,
                   struct bioinfer_error *err);
-/* The bytes of an array as they are written, valid until the next call. */
+/* The bytes of an array as they are written, float32 or float16, valid until the next call.
+ * INVALID: its shape; NOMEM. */
 int bi_array_bytes(struct bioinfer_writer *w, const struct bioinfer_result *r,
                    const struct bioinfer_array *a, const void **bytes, size_t *size,
                    struct bioinfer_error *err);
 /* 0, or OUT_OF_RANGE for the first finite value that float16 cannot hold. */
 int bi_result_fits_half(const struct bioinfer_result *r, struct bioinfer_error *err);
-/* NOMEM when the buffer failed, with the writer's path. */
+/* 0, or NOMEM when the buffer failed, with the writer's path. */
 int bi_writer_check(const struct bioinfer_writer *w, const struct bi_buf *buf,
                     struct bioinfer_error *err);
-/* The arrays must be vectors: INVALID naming the formats that hold the rest. */
+/* 0 where all arrays are vectors, else INVALID naming the formats that hold the rest. */
 int bi_writer_vectors_only(const struct bioinfer_writer *w, const struct bioinfer_result *r,
                            struct bioinfer_error *err);
-/* The NPY 1.0 header, byte for byte as NumPy >= 1.24 writes it; its length does not depend
+/* Appends the NPY 1.0 header, byte for byte as NumPy >= 1.24 writes it; its length does not depend
  * on shape[0]. type: "<f4", "<f2". */
 void bi_npy_header(struct bi_buf *out, const char *type, int n_dims, const int64_t *shape);
 /* NumPy's name of the type of the arrays that w writes. */

@@ -28,7 +28,8 @@ struct bi_zip_out {
  * failure, too. */
 int bi_zip_out_open(struct bi_zip_out *zip, const struct bi_env *env, const char *path,
                     struct bioinfer_error *err);
-/* A member: n_prefix bytes and n_data bytes behind them. */
+/* A member: n_prefix bytes and n_data bytes behind them. Names are not compared. After a failure of
+ * any of these the archive is to be closed. */
 int bi_zip_out_put(struct bi_zip_out *zip, const char *name, const void *prefix, size_t n_prefix,
                    const void *data, size_t n_data, struct bioinfer_error *err);
 /* A member whose size is known at its end: begin, append any number of times, end. The prefix may
@@ -39,6 +40,7 @@ int bi_zip_out_append(struct bi_zip_out *zip, const void *data, size_t n,
                       struct bioinfer_error *err);
 int bi_zip_out_end(struct bi_zip_out *zip, const void *prefix, size_t n_prefix,
                    struct bioinfer_error *err);
+/* Writes the directory and the comment, "" = none; the archive has its name then. */
 int bi_zip_out_finish(struct bi_zip_out *zip, const char *comment, struct bioinfer_error *err);
 void bi_zip_out_close(struct bi_zip_out *zip); /* safe on zeros with out = BI_OUT_NONE */
 
