@@ -39,13 +39,16 @@ struct bi_arrays {
     struct bi_hdf5_file *h5;    /* NULL = it is no HDF5 */
 };
 
-/* Lists the arrays. *is_one = false: the file is no container of arrays, and nothing was opened. */
+/* Lists the arrays. *is_one = false: the file is no container of arrays, which returns 0. FORMAT: a
+ * damaged one; UNSUPPORTED: one that is not read. To be closed in any case. */
 int bi_arrays_open(struct bi_arrays *a, const char *path, bool *is_one, struct bioinfer_error *err);
-/* Elements [first, first + n) as float32. */
+/* Reads elements [first, first + n) as float32. UNSUPPORTED: they are not numbers, or the array
+ * does not have them. */
 int bi_arrays_read(const struct bi_arrays *a, const struct bi_array_entry *e, uint64_t first,
                    uint64_t n, float *dst, struct bioinfer_error *err);
 /* Text i of an array of texts, or of rows of bytes, is taken; `row` bytes each. HDF5: texts of any
- * length, row = 0. A status, or what take() returned. */
+ * length, row = 0. A status, or what take() returned; 0 also where it has not n texts: none is
+ * taken then. */
 typedef int (*bi_array_take_text)(void *user, size_t i, const char *text);
 int bi_arrays_texts(const struct bi_arrays *a, const struct bi_array_entry *e, uint64_t n,
                     bi_array_take_text take, void *user, struct bioinfer_error *err);

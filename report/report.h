@@ -11,7 +11,9 @@ struct bi_report_options {
     const char *sequences; /* FASTA files with commas between; NULL = none */
 };
 
-/* Appends one page that needs nothing beside itself. The same output gives the same bytes. */
+/* Appends one page that needs nothing beside itself. The same output gives the same bytes. Of all
+ * three: NOT_FOUND: no such output, record or figure; EMPTY: there is nothing to show; FORMAT,
+ * UNSUPPORTED: it is damaged, or no output. *out may hold a part after a failure. */
 int bi_report_page(struct bi_buf *out, const char *path, const struct bi_report_options *options,
                    struct bioinfer_error *err);
 /* Appends one figure as SVG: of several the first. */

@@ -31,16 +31,20 @@ struct bi_show {
 
 /* ---- show.c ---- */
 
-/* Makes the view of the output at s->path. */
+/* Makes the view of the output at s->path. After a failure, too, it is to be freed. Functions below
+ * that take s and err add figures to its view; a status is FORMAT, EMPTY, NOMEM or that of
+ * reading. */
 int bi_show_output(struct bi_show *s, struct bioinfer_error *err);
+/* Frees the view and the manifest. */
 void bi_show_free(struct bi_show *s);
+/* Fails with NOMEM, which it returns, naming the output. */
 int bi_show_no_memory(const struct bi_show *s, struct bioinfer_error *err);
 
 /* ---- manifest.c ---- */
 
-/* Reads PATH.manifest.tsv when it is there. */
+/* Reads PATH.manifest.tsv when it is there, else leaves `found` false and returns 0. */
 int bi_manifest_read(struct bi_show *s, struct bioinfer_error *err);
-/* Adds facts, reasons of failures and the histogram of lengths. */
+/* Adds facts, reasons of failures and the histogram of lengths; nothing without a manifest. */
 int bi_manifest_show(struct bi_show *s, struct bioinfer_error *err);
 /* Adds the table of records; norms: of the records by id, NULL = none. */
 int bi_manifest_table(struct bi_show *s, const struct bi_map *by_id, const float *norms,
@@ -54,8 +58,10 @@ struct bi_wig_region {
 };
 /* Takes an interval [start, end) with its value. 0: go on, > 0: stop, < 0: a status. */
 typedef int (*bi_wig_take)(void *user, const char *contig, double start, double end, double value);
+/* Whether the file begins as a BigWig; false also where it cannot be read. */
 bool bi_wig_is(const struct bi_env *env, const char *path);
-/* Hands out intervals of all sections that overlap the region, in the order of the index. */
+/* Hands out intervals of all sections that overlap the region, in the order of the index. 0 also
+ * where `take` says stop, or the file lacks the contig; FORMAT: it is damaged. */
 int bi_wig_each(const struct bi_env *env, const char *path, const struct bi_wig_region *region,
                 bi_wig_take take, void *user, struct bioinfer_error *err);
 
@@ -67,14 +73,18 @@ struct bi_needle {
     double score, identity, columns;
     const char *rows[2]; /* letters and '-', the first BI_VIEW_ALIGNED columns */
 };
+/* 0: go on, > 0: stop, < 0: a status. */
 typedef int (*bi_needle_take)(void *user, const struct bi_needle *n, struct bioinfer_error *err);
+/* Hands out all pairs of the file; 0 also where `take` says stop. */
 int bi_needle_each(const struct bi_env *env, const char *path, bi_needle_take take, void *user,
                    struct bioinfer_error *err);
 
 /* ---- one reader each ---- */
 
+/* Adds figures of the arrays, by what their names and shapes say they are. */
 int bi_show_arrays(struct bi_show *s, const struct bi_arrays *a, struct bioinfer_error *err);
-/* Vectors [n, width] of one place; reads vector i. */
+/* Vectors [n, width] of one place; reads vector i: 0 or a status. Then figures of them by their
+ * principal components; ids [n]; what: a word for them. */
 typedef int (*bi_vector_read)(void *user, size_t i, float *dst, struct bioinfer_error *err);
 int bi_show_vectors(struct bi_show *s, size_t n, size_t width, const char *const *ids,
                     bi_vector_read read, void *user, const char *what, struct bioinfer_error *err);
@@ -88,8 +98,9 @@ int bi_show_bedgraph(struct bi_show *s,
 /* Adds the genes of a region to a figure of tracks. */
 int bi_show_genes(struct bi_show *s, struct bi_tracks *t, struct bioinfer_error *err);
 
-/* Two principal components of n vectors [n, width]: directions [2, width] fitted to centred rows,
- * `centre` [width] their mean, share[2] of the variance. x is overwritten. */
+/* Two principal components of n > 0 vectors [n, width]: directions [2, width] fitted to centred
+ * rows, `centre` [width] their mean, share[2] of the variance. x is overwritten. NOMEM is the only
+ * failure. */
 int bi_pca(const struct bi_env *env, float *x, size_t n, size_t width, float *centre,
            float *directions, double *share, struct bioinfer_error *err);
 

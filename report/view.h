@@ -148,9 +148,10 @@ struct bi_view {
     bool found; /* the record was met */
 };
 
-/* All return NULL when there is no memory. */
+/* All return NULL, or false, when there is no memory; what they give lives as long as the view.
+ * The first gives a formatted text. */
 char *bi_view_printf(struct bi_view *v, const char *fmt, ...) BI_PRINTF(2, 3);
-/* A copy of at most BI_VIEW_TEXT bytes. */
+/* A copy of at most BI_VIEW_TEXT bytes, and a NUL. */
 char *bi_view_text(struct bi_view *v, const char *text, size_t n);
 /* Adds a figure, zeroed but for kind, group and title. */
 struct bi_figure *bi_view_add(struct bi_view *v, enum bi_figure_kind kind, const char *group,
@@ -160,12 +161,13 @@ bool bi_view_fact(struct bi_view *v, const char *name, const char *fmt, ...) BI_
 /* Whether the record is one that is shown; notes that it was met. */
 bool bi_view_wants(struct bi_view *v, const char *id, size_t n);
 
-/* Makes the columns of a table figure. */
+/* Makes the columns of a table figure, all zeros. */
 bool bi_view_columns(struct bi_view *v, struct bi_table *t, size_t n_rows, size_t n_columns);
-/* Adds a histogram of the finite values; nothing when there are fewer than two. */
+/* Adds a histogram of the finite values; nothing, and true, when there are fewer than two. */
 bool bi_view_histogram(struct bi_view *v, const char *group, const char *title,
                        const double *values, size_t n, const char *unit);
-/* Sets low and high of the scale from the values. */
+/* Sets low and high of the scale from the finite values, 0 and 0 where there are none; values
+ * beyond 0 to 1 make a UNIT scale a RANGE. */
 void bi_heat_range(struct bi_heat *heat);
 /* Index of the i-th of `shown` evenly chosen among n. */
 static inline uint64_t bi_view_pick(uint64_t i, uint64_t shown, uint64_t n)
@@ -175,7 +177,7 @@ static inline uint64_t bi_view_pick(uint64_t i, uint64_t shown, uint64_t n)
 
 /* ---- the two ways to show a view ---- */
 
-/* Appends the page. */
+/* Appends the page. NOMEM is the only failure. */
 int bi_page_write(const struct bi_view *v, struct bi_buf *out, struct bioinfer_error *err);
 /* Appends one figure as an SVG: the first that is no table. NOT_FOUND when there is none. */
 int bi_svg_write(const struct bi_view *v, struct bi_buf *out, struct bioinfer_error *err);
