@@ -57,7 +57,7 @@ PyObject *core_frames_make(void);
 
 /* Makes an object of zeros of a type of this module; NULL with an exception set. */
 void *core_alloc(PyTypeObject *type);
-/* Ends one: the last call of its dealloc. */
+/* Frees the memory of one: the last call of its dealloc. */
 void core_free(PyObject *object);
 /* Gives n zeroed elements, at least 1, for PyMem_Free(); NULL without an exception. PyMem_Calloc()
  * is not in the headers of 3.9's limited API. */
@@ -75,6 +75,7 @@ struct core_writing {
     PyObject *parts;
     PyThreadState *state;
 };
+/* 0, or CANCELLED with an exception set. */
 int core_write(void *user, const char *text, size_t length);
 
 /* ---- params.c ---- */
@@ -127,9 +128,11 @@ const struct core_task_def *core_task_find(const char *name);
 void *core_kept(PyObject *keep, Py_ssize_t n, size_t size);
 /* Fills a record with the atoms of a tuple: (numbers, positions, cell or None, periodic, charge or
  * None), of which the first three are bytes of int32 [n], float64 [n, 3] and float64 [3, 3], which
- * the list `keep` holds, and `periodic` has a bit for each vector of the cell. */
+ * the list `keep` holds, and `periodic` has a bit for each vector of the cell. False with an
+ * exception set: it is no such tuple. */
 bool core_atoms_set(struct bioinfer_record *r, PyObject *tuple, PyObject *keep);
-/* Gives atoms as such a tuple, of bytes; None for NULL. */
+/* Gives atoms as such a tuple, of bytes; None for NULL. Of this and all below: a new reference, or
+ * NULL with an exception set. */
 PyObject *core_atoms_fixed(const struct bioinfer_atoms *atoms);
 /* The same of bytearrays, for numpy.frombuffer(). */
 PyObject *core_atoms_tuple(const struct bioinfer_atoms *atoms);
