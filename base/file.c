@@ -519,7 +519,7 @@ static int rename_over(const struct bi_env *env, const char *from, const char *t
     if (e)
         return e;
     if ((e = bi_folder_sync_of(env, to, err)))
-        unlink(to); /* what may not be there after a crash is not left there now */
+        unlink(to); /* a file that may be gone after a crash is not left there now */
     return e;
 }
 

@@ -87,7 +87,7 @@ void bi_stream_close(struct bi_stream *stream); /* leaves BI_STREAM_NONE, which 
 
 /* ---- writing ---- */
 
-/* What finish makes sure of against a power loss: contents and name; contents alone, where the
+/* Finish makes sure of these against a power loss: contents and name; contents alone, where the
  * file is renamed again; nothing, where the caller does. */
 enum bi_sync { BI_SYNC_ALL, BI_SYNC_CONTENTS, BI_SYNC_NONE };
 
@@ -97,7 +97,7 @@ struct bi_out {
     bool is_stdout;
     enum bi_sync sync; /* set after open */
     uint64_t size;     /* bytes written, gathered ones included */
-    uint64_t begun;    /* of them, whose way to the disk was begun */
+    uint64_t begun;    /* bytes whose way to the disk was begun */
     char *path, *temp; /* temp: where it grows (temp.h), "" = nowhere */
     char *buffer;      /* writes are gathered here */
     size_t buffered;

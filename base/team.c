@@ -21,7 +21,7 @@
 
 enum {
     STACK_SIZE = 2 << 20, /* no frame is above 16 kB; many threads fit a limit of address space */
-    THREAD_SPACE = 96 << 20, /* what a limit of address space must hold for each: malloc reserves
+    THREAD_SPACE = 96 << 20, /* a limit of address space must hold this for each: malloc reserves
                               * as much for a thread that allocates, and takes it from all */
     LOOK_NS = 100000,        /* as long as waking a thread takes, twice over */
     LOOKS = 64,              /* between two looks at the clock */
@@ -143,10 +143,10 @@ struct worker {
     struct gate go, done, barrier; /* barrier: of the call that took this worker first */
     unsigned n_done;               /* calls; whoever has the worker counts */
     pthread_t thread;
-    struct bi_crew *crew; /* of the call; NULL = the thread ends */
+    struct bi_crew *crew; /* the call's crew; NULL = the thread ends */
     int index;            /* share.thread */
     bool looks;           /* before it sleeps */
-    struct worker *next;  /* of those that are idle, or of one call */
+    struct worker *next;  /* the next idle one, or the next one of a call */
 };
 
 struct bi_team {
@@ -154,7 +154,7 @@ struct bi_team {
     pid_t pid;
     int n_processors;
     int n_most;           /* threads, callers among them, that fit the limit of address space */
-    pthread_mutex_t lock; /* of all below */
+    pthread_mutex_t lock; /* guards all below */
     struct worker *idle;
     int n_busy;       /* threads at work, callers among them */
     int n_workers;    /* all of them, idle or not */

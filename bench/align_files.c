@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-int bioinfer_main(int argc, char **argv); /* of the command */
+int bioinfer_main(int argc, char **argv); /* main() of the command */
 #undef main
 
 static double now(void)

@@ -20,7 +20,7 @@ struct run {
     bioinfer_model *model;
     int repeat;
     int64_t batch_tokens;
-    uint32_t include; /* of shapes */
+    uint32_t include; /* results of each shape */
     struct bioinfer_error err;
 };
 

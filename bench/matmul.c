@@ -99,7 +99,7 @@ struct launches {
     int64_t n_tasks, n;
     atomic_llong next;
     double (*probe)(int64_t);
-    pthread_mutex_t lock; /* of sum */
+    pthread_mutex_t lock; /* guards sum */
     double sum;
 };
 

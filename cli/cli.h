@@ -72,7 +72,7 @@ enum cli_exit {
 #undef CLI_X
 };
 
-/* What was being done when a library call failed: with the status it gives the exit
+/* Says what was being done when a library call failed: with the status it gives the exit
  * code. */
 enum cli_stage {
     CLI_AT_SETUP,  /* context */
@@ -110,7 +110,7 @@ enum cli_command {
 #define CLI_MAX_LAYERS 256
 #define CLI_MAX_ENSEMBLE 15
 
-/* What a design tells beside sequences and scores. */
+/* A design tells these beside sequences and scores. */
 enum { CLI_LOG_PROBS = 1, CLI_PROBS = 2 };
 
 struct cli_topic;
@@ -126,7 +126,7 @@ struct cli_options {
     const char **words, **parts;   /* parts: of merge, within words */
     int n_parts;
     const char *weights, *device, *precision, *output, *format;
-    unsigned include; /* of enum bioinfer_include */
+    unsigned include; /* bits of enum bioinfer_include */
     int layers[CLI_MAX_LAYERS];
     int n_layers;
     int64_t batch_tokens, max_length, threads, workers, watchdog;
@@ -271,7 +271,7 @@ struct cli {
     bioinfer_task *sequences; /* embeds or scores; NULL in other commands */
     void *task;               /* the state of the task that is computed, which its begin() makes */
     struct bioinfer_model_info info;
-    const char *fingerprint; /* of the model; NULL until cli_fingerprint() */
+    const char *fingerprint; /* the model's; NULL until cli_fingerprint() */
     const char *input_name;  /* for messages */
     struct cli_paths inputs; /* files of sequences, read one behind the other */
     size_t at_input;         /* the one that is read ... */
@@ -293,8 +293,8 @@ int cli_stop_signal(void);
 void cli_parallel(int n_threads, int n, void (*body)(void *user, int i), void *user);
 /* "bioinfer: ..." on standard error, above the progress line, through cli_escape(). */
 void cli_say(struct cli *cli, const char *fmt, ...) CLI_PRINTF(2, 3);
-/* Why a record has no result: the first ten are named, with --quiet none, with --strict the one that
- * ends the run. How many there are is said at the end, by whoever counts them. */
+/* Why a record has no result: the first ten are named, with --quiet none, with --strict the one
+ * that ends the run. How many there are is said at the end, by whoever counts them. */
 void cli_say_lost(struct cli *cli, const char *fmt, ...) CLI_PRINTF(2, 3);
 /* In a worker: takes the messages instead. */
 extern void (*cli_say_hook)(const char *text);
@@ -319,7 +319,7 @@ int cli_sign(struct cli *cli, bioinfer_writer *writer);
 void cli_close(struct cli *cli); /* accepts half-open */
 
 int cli_embed(struct cli *cli);
-/* What is computed when --include does not say: 0 = the family's default. */
+/* Says what is computed when --include does not: 0 = the family's default. */
 unsigned cli_include(const struct cli_options *o);
 int cli_merge(struct cli *cli);
 int cli_index(struct cli *cli);
@@ -348,7 +348,7 @@ void cli_progress_start(struct cli *cli);
 int cli_progress_tick(void *user, uint64_t records, uint64_t residues);
 void cli_progress_clear(struct cli *cli);
 void cli_progress_end(struct cli *cli);
-void cli_print_profile(struct cli *cli); /* of cli->sequences */
+void cli_print_profile(struct cli *cli); /* prints that of cli->sequences */
 void cli_show_profile(struct cli *cli, const struct bioinfer_profile *profile);
 
 /* ---- output.c: text, to standard output or to a file that appears when complete */

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define MAX_SIZE ((size_t)1 << 30) /* of a table: 1 GiB */
+#define MAX_SIZE ((size_t)1 << 30) /* the largest table: 1 GiB */
 
 static int fail(struct bioinfer_error *err, int code, int status, const char *path, long line,
                 const char *what)

@@ -10,7 +10,7 @@ struct run {
     struct cli_pool *pool;   /* NULL: this process computes */
     bioinfer_job *job;       /* NULL when results go to standard output ... */
     bioinfer_writer *writer; /* ... through this */
-    enum cli_stage stage;    /* of the failure that stopped the run */
+    enum cli_stage stage;    /* where the failure was that stopped the run */
     uint64_t job_residues;   /* in the records that the job handed out */
     struct bioinfer_job_stats stats;
 };
@@ -145,7 +145,7 @@ static int take_result(void *user, const struct bioinfer_result *result, struct 
     return st;
 }
 
-/* What the task computes: all records, or those that the job hands out. */
+/* Gives the task its next record: one of all, or of those that the job hands out. */
 static int take_record(void *user, struct bioinfer_record *record, struct bioinfer_error *err)
 {
     struct run *run = user;
@@ -303,7 +303,7 @@ static int look_ahead(struct run *run)
     struct bioinfer_context_params silent = {.struct_size = sizeof silent, .n_threads = 1};
     struct bioinfer_record record = {0};
     struct bioinfer_error err = {0};
-    bioinfer_context *ctx = NULL; /* what there is to say of the file is said when it is read */
+    bioinfer_context *ctx = NULL; /* messages about the file come when it is read */
     bioinfer_reader *reader = NULL;
     struct stat file;
     uint64_t at = 0;

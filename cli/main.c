@@ -47,7 +47,7 @@ static void install_signals(void)
     sigaction(SIGXFSZ, &action, NULL); /* so is a file size limit */
 }
 
-/* With a closed standard stream the next file opened would take its number, and
+/* If a standard stream is closed, the next file opened would take its number, and
  * messages would land in the output. What is opened instead refuses the use, as a
  * closed one does. */
 static void hold_standard_streams(void)
@@ -455,7 +455,7 @@ void cli_close(struct cli *cli)
     bioinfer_context_free(&cli->ctx);
 }
 
-/* What stdio still holds is part of the result: a failure to flush it must be heard. */
+/* Stdio still holds a part of the result: a failure to flush it must be heard. */
 static int flush_stdout(int code)
 {
     if (!fflush(stdout) && !ferror(stdout))

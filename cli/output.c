@@ -37,7 +37,8 @@ static int fail(struct bioinfer_error *err, int status, const char *what, int er
     return status;
 }
 
-/* A file beside `path`, or for a device or a FIFO itself: what is written there is there at once. */
+/* Opens a file beside `path`, or a device or a FIFO itself, where what is written is there at
+ * once. */
 static int open_part(struct cli_output *out, const char *path)
 {
     struct stat st;

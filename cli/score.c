@@ -21,7 +21,7 @@ struct scorer {
     int token[256];                      /* gives the id of a residue letter, -1 = none */
     struct cli_csv csv;                  /* the table of --mutations */
     struct cli_output text;              /* gathers the rows of one record */
-    uint64_t n_values, n_failed, n_rows; /* of the record at hand */
+    uint64_t n_values, n_failed, n_rows; /* counts of the record at hand */
     struct cli_positions positions;      /* the table touches these, where there is one */
     /* Where the run at hand reads and writes. */
     bioinfer_source source;
@@ -37,7 +37,7 @@ struct score {
     struct cli_output out;
     const struct bioinfer_record *wild_type; /* NULL: all records of the input are scored */
     bool given;                              /* the wild type has been read */
-    enum cli_stage stage;                    /* of the failure that stopped the run */
+    enum cli_stage stage;                    /* where the failure was that stopped the run */
     struct bioinfer_job_stats stats;
     uint64_t n_records, n_failed, n_values;
 };

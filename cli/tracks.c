@@ -433,7 +433,7 @@ static int run_all(struct run *run)
     if (run->table.status)
         st = cli_output_finish(&run->table, &err); /* which knows the reason */
     if (st && run->stage == CLI_AT_RUN && (st == BIOINFER_FORMAT || st == BIOINFER_IO))
-        run->stage = CLI_AT_READ; /* of the genome */
+        run->stage = CLI_AT_READ; /* the genome was being read */
     if (st)
         return cli_fail(cli, cli_stop_signal() ? CLI_AT_RUN : run->stage, st, &err);
     if (any_records(run))

@@ -26,7 +26,7 @@ struct chunk {
 static struct worker {
     struct cli *cli;
     const struct cli_task *task;
-    pthread_mutex_t lock; /* of the queue */
+    pthread_mutex_t lock; /* guards the queue */
     pthread_cond_t more;
     struct chunk *first, **last;
     bool quit;

@@ -55,7 +55,7 @@ enum { CLI_SHARED = 2, CLI_SHARED_FD = 3, CLI_SHARED_FROM = (1 << 20) + 1 };
 
 struct cli_frame {
     uint32_t type, number;
-    uint64_t size; /* of what follows */
+    uint64_t size; /* bytes that follow */
 };
 
 struct cli_hello {

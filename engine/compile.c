@@ -169,7 +169,7 @@ struct binding {
     const struct bioinfer_model *model;
     char *input, *activation, *output;
     struct weights weights;
-    size_t next; /* of the weights */
+    size_t next; /* number of the next weight */
     int n;       /* launches so far */
 };
 

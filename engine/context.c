@@ -216,8 +216,8 @@ int bi_find_shipped(char **out, const struct bi_env *env, const char *name,
     return st;
 }
 
-/* What people call the weights: "org/name" of the hub (also from a path into its cache), the
- * folder, or the file without its suffix where the file has a name of its own. */
+/* Returns what people call the weights: "org/name" of the hub (also from a path into its cache),
+ * the folder, or the file without its suffix where the file has a name of its own. */
 static char *weights_name(const struct bi_env *env, const char *path)
 {
     char *copy = bi_strdup(env, path), *end, *base, *hub;

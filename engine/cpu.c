@@ -279,7 +279,7 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* What one thread does: launches [first, end), its share of tasks, a barrier after each. How many
+/* Does one thread's work: launches [first, end), its share of tasks, a barrier after each. How many
  * tasks a launch has is asked behind the launches before it, which may have set counts. In a loop
  * thread 0 winds a counter back behind the barrier that ends its launch; nobody reads it before
  * the barrier of the next one. */

@@ -73,7 +73,7 @@ struct bi_store {
     size_t n, cap;
     int32_t *of_weight;    /* by weight of the model: the newest entry whose first part it is; -1 */
     _Atomic uint64_t size; /* bytes loaded; read by tasks while others load */
-    struct bi_weight_sum *sums; /* of each weight of the model */
+    struct bi_weight_sum *sums; /* one for each weight of the model */
     struct bi_checksum_keys keys;
     void (*checksum)(uint64_t sum[2], const struct bi_checksum_keys *keys, const float *x,
                      int64_t first, int64_t rows, int64_t width);

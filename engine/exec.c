@@ -165,7 +165,7 @@ static int memory_for(struct bi_exec *x, struct bi_exec_slot *s, const struct bi
         others += i != s->index ? bi_slot_size(&x->slots[i]) : 0;
     if (alone + others + x->kept_size > x->memory_limit)
         bi_kept_drop_spare(x);
-    /* what another slot holds counts; when it is not at work its blocks can go */
+    /* blocks of another slot count; when it is not at work they can go */
     if (other && (alone + others + x->kept_size > x->memory_limit || grows))
         return 1;
     if ((!other && (st = make_room(x, s, alone, others, err))) ||
@@ -338,7 +338,7 @@ int bi_exec_submit(struct bi_exec *x, struct bi_exec_slot *s, struct bioinfer_er
         (st = bi_kept_copy(x, s, true, err)) ||
         (st = ops->download(x->queue, s->index, s->output, s->device_output.ptr,
                             p->memory.download_size, err))) {
-        ops->wait(x->queue, BI_ALL_SLOTS, NULL); /* what did start still reads the blocks */
+        ops->wait(x->queue, BI_ALL_SLOTS, NULL); /* launches that did start still read the blocks */
         s->state = BI_SLOT_IDLE;
         return st;
     }

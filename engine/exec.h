@@ -81,7 +81,7 @@ struct bi_plan {
     uint64_t bound[BI_SLOTS];                    /* to that generation of them, 0 = never */
     size_t n_launches;                           /* the most that a program has */
     enum bi_op_kind *op_of;                      /* per launch: op for the profile */
-    struct bi_plan_input inputs[BI_EXEC_INPUTS]; /* those the graph uses */
+    struct bi_plan_input inputs[BI_EXEC_INPUTS]; /* inputs that the graph uses */
     int n_inputs;
     struct bi_plan_input kept[BI_EXEC_KEPT]; /* kept values that the graph reads */
     int n_kept;
@@ -148,7 +148,7 @@ struct bi_exec_slot {
     struct bi_exec_copies *copies;
     uint64_t input_size, output_size;
     struct bi_buffer device_input, device_output;
-    uint64_t generation; /* of the addresses programs are bound to */
+    uint64_t generation; /* generation of the addresses programs are bound to */
 };
 
 /* Bytes of a slot's blocks, on the device and on the host. */

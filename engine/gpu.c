@@ -36,7 +36,7 @@ struct loaded {
     const struct bi_gpu_blob *blob; /* NULL: of a driver that needs no images */
     const char *module, *entry;     /* entry: NULL = all of the module's */
     bi_gpu_handle handle;
-    unsigned char *image; /* of a driver that keeps them */
+    unsigned char *image; /* kept where the driver points into it */
 };
 
 /* Pinned memory on its way to the device. */
@@ -53,10 +53,10 @@ struct bi_device {
     const struct bi_gpu_driver *driver;
     bi_gpu_handle gpu;
     struct bi_gpu_facts facts;
-    const struct bi_cpu_kernels *host; /* what converts weights */
+    const struct bi_cpu_kernels *host; /* they convert weights */
     int n_threads;
     atomic_int lost;      /* the driver's code of an error that nothing survives, 0 = none */
-    pthread_mutex_t lock; /* of modules, functions and staging */
+    pthread_mutex_t lock; /* guards modules, functions and staging */
     bool locked;          /* the mutex exists */
     struct loaded modules[BI_GPU_N_ENTRIES];
     size_t n_modules;
@@ -279,7 +279,7 @@ static int staging_take(struct bi_device *d, struct staging **out, struct bioinf
         return failed(d, code, "stream of the weights", err);
     if (s) {
         if ((code = d->driver->event_wait(d->gpu, s->copied)))
-            staging_put(d, s); /* its copy may be on the way: flush waits for it */
+            staging_put(d, s); /* the copy may be on the way: flush waits for it */
         return code ? failed(d, code, "staging of weights", err) : 0;
     }
     if (!(*out = s = bi_zalloc(d->env, sizeof *s)))
@@ -468,7 +468,7 @@ out:
     return st;
 }
 
-/* Of the first n. */
+/* Looks among the first n. */
 static struct loaded *find_module(struct bi_device *d, const struct bi_gpu_entry *e, size_t n)
 {
     for (struct loaded *m = d->modules; m < d->modules + n; m++)
@@ -480,7 +480,7 @@ static struct loaded *find_module(struct bi_device *d, const struct bi_gpu_entry
 struct loading {
     struct bi_device *device;
     struct loaded *modules;
-    pthread_mutex_t lock; /* of what is below */
+    pthread_mutex_t lock; /* guards what is below */
     struct bioinfer_error why;
     int worst;
 };
@@ -520,7 +520,7 @@ static int load_modules(struct bi_device *d, const struct bi_launch *launches, i
             }
     }
     bi_team_for(d->env, d->n_threads, (int64_t)(end - d->n_modules), 1, load_some, &loading);
-    for (size_t i = d->n_modules; i < end; i++) /* those that failed are not remembered */
+    for (size_t i = d->n_modules; i < end; i++) /* modules that failed are not remembered */
         if (d->modules[i].handle)
             d->modules[kept++] = d->modules[i];
     d->n_modules = kept;
@@ -549,7 +549,7 @@ static int find_entry(const struct bi_device *d, struct bi_launch *l, struct bio
                                  d->driver->name, l->entry);
 }
 
-/* Those of all parts. */
+/* Finds the functions of all parts. */
 static int find_function(struct bi_device *d, const struct bi_gpu_entry *e,
                          struct bioinfer_error *err)
 {
@@ -607,7 +607,7 @@ struct recorded {
 
 enum { LOOP_TRIPS = 8 };
 
-/* What prepare() makes of a program. */
+/* prepare() makes this of a program. */
 struct prepared {
     struct recorded *recorded; /* in order */
     int n_recorded;

@@ -70,7 +70,7 @@ struct bi_gpu_driver {
     /* NOMEM, DEVICE_LOST (every later call fails) or DEVICE; words into text. */
     int (*describe)(int code, char *text, size_t size);
     bool needs_images; /* modules come from the blobs of the library */
-    bool keeps_images; /* and stay in memory as long as the module, which points into them */
+    bool keeps_images; /* images stay in memory as long as the module, which points into them */
 };
 
 /* Where the code of an entry is, in the best form that the device loads; NULL = not in this build.

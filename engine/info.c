@@ -90,7 +90,7 @@ static int read_head(const struct info *i, char *head, size_t size, bool *is_tex
         n += st ? 0 : got;
     }
     if (n)
-        st = 0; /* what is damaged behind its first bytes is still of its kind */
+        st = 0; /* a file damaged behind its first bytes is still of its kind */
 out:
     head[n] = '\0';
     *is_text = !memchr(head, 0, n) || !memcmp(head, "BAM\1", 4) || !memcmp(head, "BCF\2", 4);
@@ -143,7 +143,7 @@ static bool is_paf(const char *text)
     return tabs >= 11 && strand && strand < text + n;
 }
 
-/* *what: how people call it. */
+/* Puts into *what how people call it. */
 static enum kind kind_of_text(const char *text, const char **what)
 {
     static const struct {

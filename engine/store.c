@@ -243,7 +243,7 @@ struct loading {
     const struct piece *pieces;
     int64_t n, largest; /* values of the largest piece */
     _Atomic int64_t next;
-    pthread_mutex_t lock; /* of what is below */
+    pthread_mutex_t lock; /* guards what is below */
     struct bioinfer_error why;
     int64_t worst_at;
     int worst;

@@ -27,7 +27,7 @@ struct shared {
 struct worker {
     struct shared *shared;
     pthread_t thread;
-    int left;   /* of the chunk */
+    int left;   /* records of the chunk */
     char *copy; /* the current record's text: the reader's own changes under us */
     size_t n_copy;
     int status;

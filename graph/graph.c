@@ -583,7 +583,7 @@ int bi_graph_dce(struct bi_graph *g)
                 continue;
             node->dead = true;
             n_dead++;
-            for (int k = 0; k < BI_NODE_IN; k++) /* its inputs lose a use: seen in this sweep */
+            for (int k = 0; k < BI_NODE_IN; k++) /* the inputs lose a use: seen in this sweep */
                 if (node->in[k] != BI_NONE)
                     g->values[node->in[k]].n_uses--;
             again = true;

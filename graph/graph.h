@@ -39,7 +39,7 @@ struct bi_value {
     enum bi_dtype dtype;
     int rank;
     int64_t shape[BI_GRAPH_RANK];
-    enum bi_axis axis; /* of dimension 0 */
+    enum bi_axis axis; /* dimension 0 counts these */
     const char *name;  /* inputs and weights */
     int32_t node;      /* NODE: its producer ... */
     int32_t slot;      /* ... and which of its outputs */
@@ -153,7 +153,7 @@ struct bi_graph {
     size_t cap_use_first, cap_use_next;
     bool indexed;
     int64_t n_tokens, n_seqs, n_rows, longest; /* the bucket */
-    int32_t phase;                             /* of nodes that are added now */
+    int32_t phase;                             /* that nodes added now get */
     struct bi_stage stages[BI_GRAPH_STAGES];
     int n_stages;
     struct bi_axis_follows follows[BI_GRAPH_FOLLOWS];

@@ -32,7 +32,7 @@ struct bi_memory_plan {
     uint64_t input_size, activation_size, output_size;
     /* Bytes of inputs and outputs that cross: kept values lie behind those. */
     uint64_t upload_size, download_size;
-    uint64_t unshared_size; /* of the activations, were nothing reused */
+    uint64_t unshared_size; /* size of the activations, were nothing reused */
 };
 
 /* Input offsets start behind struct bi_counts, which opens the input block. After a failure *plan

@@ -29,7 +29,8 @@ int bi_part_add(struct bi_part *part, const struct bi_env *env, uint64_t index, 
         return bi_fail(err, BIOINFER_LIMIT, "%s: more than 2^32 records; use --shard",
                        part->journal.log.path);
     part->n_set += !part->where[index];
-    part->where[index] = (uint32_t)at + 1; /* of two the last: the first was computed again */
+    /* the last of two counts: the first was computed again */
+    part->where[index] = (uint32_t)at + 1;
     return 0;
 }
 
@@ -382,7 +383,7 @@ static int move_all(const struct bi_build *b, const struct bioinfer_writer *w, c
         moved = 3;
     if (!st && !(st = bi_folder_sync_of(env, b->path, err)))
         goto out;
-    /* what may not be there after a crash is not left there now */
+    /* a file that may be gone after a crash is not left there now */
     if (moved > 2)
         bi_path_rename(env, b->path, w->path, NULL);
     if (moved > 1)
@@ -406,7 +407,7 @@ static int make_room(const struct bi_build *b, char **out, struct bioinfer_error
     if (!*out) {
         st = bi_fail(err, BIOINFER_NOMEM, "%s: path", b->path);
     } else {
-        bi_folder_remove(b->env, folder); /* what a killed build has left */
+        bi_folder_remove(b->env, folder); /* a killed build may have left it */
         st = bi_folder_make(b->env, folder, err);
     }
     bi_free(b->env, folder);

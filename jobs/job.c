@@ -164,7 +164,7 @@ static void remove_in(const struct bioinfer_job *job, const char *name)
     bi_path_remove(path_in(job, name));
 }
 
-/* What an earlier run left: nothing, a job to go on with, or one that is in the way. */
+/* Looks for what an earlier run left: nothing, a job to go on with, or one that is in the way. */
 static int find_earlier(struct bioinfer_job *job, int resume, struct bioinfer_error *err)
 {
     struct bi_identity have = {0};
@@ -489,7 +489,7 @@ static int put_copy(struct bioinfer_job *job, const struct bi_flight *f, uint64_
     return put_record(job, &r, f, first + 1, err);
 }
 
-/* What becomes of a record whose sequence was seen: 1 = nothing to compute now, 0 = compute
+/* Says what becomes of a record whose sequence was seen: 1 = nothing to compute now, 0 = compute
  * it, or a status. *same_as gets the first ordinal + 1. */
 static int find_twin(struct bioinfer_job *job, const struct bioinfer_record *r, bool mine,
                      const uint64_t hash[2], uint64_t *same_as, struct bioinfer_error *err)
@@ -575,7 +575,7 @@ static int next_retry(struct bioinfer_job *job, struct bioinfer_record *r,
                                   .message = ""};
     job->retry = f->next;
     f->next = NULL;
-    job->handed = f; /* what *r points to */
+    job->handed = f; /* *r points into it */
     return add_flight(job, r, f->hash, f->same_as, err);
 }
 
@@ -868,7 +868,7 @@ static int close_journal(struct bioinfer_job *job, struct bioinfer_error *err)
         bi_journal_begin(j, &end);
         st = bi_journal_end(j, &end, err);
     }
-    /* what follows syncs the output itself: a power loss until then costs seconds of work, and a
+    /* the next step syncs the output itself: a power loss until then costs seconds of work, and a
      * job that was too short for a commit leaves nothing to go on with */
     if (!st &&
         !(st = job->fresh && job->unsaid && !job->is_shard ? bi_journal_commit(j, false, err)

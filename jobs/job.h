@@ -96,7 +96,7 @@ struct bi_input_fact {
 };
 
 struct bi_identity {
-    struct bi_arena arena; /* its texts live here */
+    struct bi_arena arena; /* texts live here */
     const char *version, *task, *model, *fingerprint, *options;
     struct bi_input_fact *inputs;
     int n_inputs;
@@ -151,7 +151,7 @@ void bi_part_forget(struct bi_part *part, uint64_t index);
 
 struct bi_build {
     const struct bi_env *env;
-    const char *path;   /* of the output */
+    const char *path;   /* the output's */
     const char *folder; /* where its files grow, on the same file system */
     struct bi_part *parts;
     struct bi_split split; /* over the parts */
@@ -198,9 +198,9 @@ struct bi_flight {
     uint32_t n_pieces;      /* that are in the journal */
     uint64_t previous;      /* number of the journal's record that holds the last of them */
     char *id, *description; /* behind this struct, in the same piece of memory */
-    char *sequence;         /* of copies alone: needed when the twin fails */
+    char *sequence;         /* kept for copies alone: needed when the twin fails */
     size_t length;
-    uint64_t size; /* of that piece */
+    uint64_t size; /* bytes of the piece */
 };
 
 /* The records of a unit that is not complete yet. */
@@ -222,7 +222,7 @@ struct bioinfer_job {
     int lock;
     struct bi_part part;
     struct bi_split split;
-    const bioinfer_index *index; /* of the input, where not all of it is read; or NULL */
+    const bioinfer_index *index; /* the input's, where not all of it is read; or NULL */
     int (*seek)(void *user, uint64_t ordinal, struct bioinfer_error *err);
     bool is_shard, force, dedup, files, units, ended;
     bool unsaid;   /* job.json is to be written before the next commit */
@@ -234,7 +234,7 @@ struct bioinfer_job {
     void *source_user;
     uint64_t n_read;
     uint64_t n_expected;      /* records whose names were reserved before they are read */
-    uint64_t input_hash;      /* of all records read */
+    uint64_t input_hash;      /* over all records read */
     struct bi_seen sequences; /* a = first ordinal + 1, b = first of this shard + 1 */
     struct bi_flight *flights[BI_FLIGHTS];
     struct bi_flight *retry;  /* copies of what has failed: to be computed */

@@ -61,9 +61,9 @@ struct bi_journal {
     uint64_t n;              /* records, the group included */
     uint64_t data_committed; /* sizes at the last commit */
     bi_crc32c sum;
-    uint32_t crc; /* of the payload being written */
+    uint32_t crc; /* checksum of the payload being written */
     bool failed;
-    struct bioinfer_error why;     /* of the first failure: all that comes later is told it too */
+    struct bioinfer_error why;     /* the first failure: later calls are told it too */
     double interval, committed_at; /* seconds */
 };
 

@@ -20,7 +20,7 @@ struct merge {
     struct bi_split split;
     struct bi_identity first;
     const char *read_folder; /* the one before */
-    /* of the part being read */
+    /* about the part being read */
     struct bi_part *part;
     const char *folder;
     uint64_t shard, identity_hash, input_hash;
@@ -86,7 +86,7 @@ static int find_parts(struct merge *m, struct bioinfer_error *err)
 static int take_record(void *user, const struct bi_journal_record *r, struct bioinfer_error *err)
 {
     struct merge *m = user;
-    if (r->flags & BI_JOURNAL_END) { /* of several, after a resume, the last counts */
+    if (r->flags & BI_JOURNAL_END) { /* the last of several, after a resume, counts */
         m->end = *r;
         m->complete = r->hash[1] == m->identity_hash;
         return 0;
@@ -192,7 +192,7 @@ static int read_part(struct merge *m, struct part *part, struct bi_build *b,
     m->complete = false;
     if ((st = bi_journal_open(&m->part->journal, m->env, part->folder, true, err)))
         return st;
-    bi_journal_park(&m->part->journal); /* and counted from here on */
+    bi_journal_park(&m->part->journal); /* it is counted from here on */
     if ((st = bi_build_wake(b, m->part, err)) ||
         (st = bi_journal_recover(&m->part->journal, false, take_record, m, &n_lost, err)))
         return st;

@@ -94,15 +94,15 @@ struct bi_align_found {
     int32_t score, i, j;
 };
 
-/* What all of them know of the scoring. */
+/* The scoring, as all of them know it. */
 struct bi_align_rules {
     int32_t gap, extend;           /* o - e, e */
     int32_t corner;                /* H'[0][0], added to all others, too */
     int32_t left, left_step;       /* H'[i][0] = left + left_step i, i >= 1 */
     int32_t top, top_step;         /* H'[0][j] */
     int32_t free_row, free_column; /* the best of the last row, column counts */
-    int32_t corner_first;          /* of equal ends the corner comes before the others */
-    int32_t letters;               /* of targets, numbered by map */
+    int32_t corner_first;          /* among equal ends the corner comes first */
+    int32_t letters;               /* letters of targets, numbered by map */
 };
 
 struct bi_align_params {
@@ -112,7 +112,7 @@ struct bi_align_params {
     const struct bi_align_job *jobs; /* [n_jobs] */
     struct bi_align_found *found;
     int32_t *border; /* [column][H', F'] that one strip hands on to the next */
-    uint8_t *flags;  /* of each pair [strip][step][row of strip], below */
+    uint8_t *flags;  /* for each pair [strip][step][row of strip], below */
     int32_t n_jobs;
     struct bi_align_rules rules;
 };
@@ -125,9 +125,9 @@ static inline uint64_t bi_align_flags_size(int64_t n, int64_t m, int32_t height,
 }
 
 enum {
-    BI_ALIGN_GPU_THREADS = 64, /* of a block */
-    BI_ALIGN_LONG_ROWS = 4,    /* of a lane of align_long; */
-    BI_ALIGN_LONG_HEIGHT = 128 /* of its strips */
+    BI_ALIGN_GPU_THREADS = 64, /* threads of a block */
+    BI_ALIGN_LONG_ROWS = 4,    /* rows of a lane of align_long; */
+    BI_ALIGN_LONG_HEIGHT = 128 /* rows of a strip */
 };
 
 /* A pair whose strips are waves of many blocks; a strip waits for columns of the one above. */
@@ -165,7 +165,7 @@ struct bi_align_trail {
     uint32_t query, target; /* offsets into codes */
     int32_t out;            /* place in found and walked */
     int32_t m;
-    int32_t height_log, rows_log; /* of the strips that made the flags, as powers of two */
+    int32_t height_log, rows_log; /* powers of two: strips that made the flags */
     uint64_t flags, moves;        /* flags: of the strip below row `floor` on; a place in moves */
 };
 /* How far a path has come: cell (i, j) is next, in `state` (enum bi_align_move). */

@@ -54,7 +54,7 @@ DEV void fill(const struct bi_attention_params &p, const tensor_map *maps,
     int32_t *claimed = (int32_t *)&p.counts->n_claimed;
     const int across = p.counts->n_tokens / TILE + p.counts->n_seqs, tiles = across * p.n_heads;
     int step = 0;
-    u32 phase = 1; /* of q_empty: the ring is empty */
+    u32 phase = 1; /* phase of q_empty: the ring is empty */
     for (int i = r * blocks_x() + block_x(), next; i < tiles; i = next) {
         const int turn = tiles - 1 - i, at_all = turn / p.n_heads, now = claim(claimed);
         const tile any = find_tile<TILE>(p.counts, p.start, at_all);
@@ -167,7 +167,7 @@ DEV void multiply(const struct bi_attention_params &p, rings<D, GROUPS, RINGS> &
                 for (int i = 0; i < KEYS / 2; i++)
                     if (i / 4 * 8 + n0 + i % 2 >= keys)
                         x[i] = -INF;
-                /* those that share the values all write the same */
+                /* warpgroups that share the values all write the same */
                 for (int i = thread + keys * (WIDE / 8); i < KEYS * (WIDE / 8); i += 128)
                     for (int c = 0; c < PARTS; c++)
                         *(u32x4 *)(ring.v[at][c] + i * 8) = u32x4{0, 0, 0, 0};

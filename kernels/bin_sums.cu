@@ -39,7 +39,7 @@ DEV void put_sum(float *y, int64_t ldy, double sum)
     y[ldy] = (float)(sum - (double)high);
 }
 
-/* Of one column, every BIN_SLICES-th row from `first` on; rows that are not there are zeros, and
+/* Adds every BIN_SLICES-th row of a column from `first` on; rows that are not there are zeros, and
  * add none. */
 template <bool LOGS>
 DEV void add_bins(const struct bi_bin_sums_params &p, const float *x, int first, double &sum,

@@ -4,7 +4,7 @@
 
 #include "counts.h"
 
-/* Of the rows w bins ... w bins + bins - 1 of x [n_windows * bins, width], which are not below
+/* Sums over the rows w bins ... w bins + bins - 1 of x [n_windows * bins, width], none below
  * zero:
  *   y[w n + 0, c] + y[w n + 1, c] = sum of x[r, c]
  *   y[w n + 2, c] + y[w n + 3, c] = sum of log2(1 + x[r, c])      where `logs`

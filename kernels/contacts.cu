@@ -28,7 +28,7 @@ template <typename T> struct core_products {
     {
         return pair_column(e);
     }
-    METHOD static int slot(int) /* of its row among those of the thread */
+    METHOD static int slot(int) /* number of the row among the thread's */
     {
         return 0;
     }
@@ -105,7 +105,7 @@ struct matrix_products {
     METHOD static void multiply_rows(shared &s, const head_rows &x, const head_rows &w, float *of)
     {
         acc d[MT][NT] = {};
-        barrier(); /* what was there is used up */
+        barrier(); /* the numbers there are used up */
         read(x, s.x);
         read(w, s.w);
         barrier();
@@ -152,7 +152,7 @@ template <typename T, typename products> struct computed_maps : products {
     typedef struct bi_attention_contacts_params params;
     struct shared {
         typename products::shared tiles;
-        float log[products::ROWS + products::COLUMNS]; /* of rows, then columns */
+        float log[products::ROWS + products::COLUMNS]; /* for rows, then columns */
     };
 
     METHOD static head_rows rows(const params &p, const tile &t, const float *x, int64_t ld, int h,
@@ -278,7 +278,7 @@ enum { CONTACT_HEADS = 32 }; /* whose totals are made at once */
 
 template <typename M> struct contact_tile_shared {
     typename M::shared maps;
-    float r[M::ROWS + M::COLUMNS]; /* of rows, then columns */
+    float r[M::ROWS + M::COLUMNS]; /* for rows, then columns */
     float part[M::THREADS / CONTACT_HEADS][CONTACT_HEADS];
 };
 
@@ -297,7 +297,7 @@ template <typename M> DEV void contact_tiles(const typename M::params &p)
 #pragma GCC unroll 64
     for (int e = 0; e < M::OF; e++)
         y[e] = 0;
-    /* what is needed at the end: a copy a lane, as scalar registers are few */
+    /* needed at the end: a copy a lane, as scalar registers are few */
     const int first = anew(t.first), length = anew(t.length), first_column = anew(c0);
     const int residues = anew(n > 0 ? n : 0), ldy = anew((int)p.ldy), ldb = anew((int)p.ldb);
     for (int h0 = 0; h0 < p.n_heads && any; h0 += CONTACT_HEADS) {

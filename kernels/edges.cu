@@ -426,11 +426,11 @@ struct message_tile {
     float w[MESSAGE_SLICE * MESSAGE_LD];    /* columns of a slice of k */
     float mask[BI_NEIGHBORS_MAX];
     int32_t mine[BI_NEIGHBORS_MAX]; /* the neighbour of the sample; -1: there is none */
-    int32_t code[BI_NEIGHBORS_MAX]; /* its symbol, -1: adds nothing */
+    int32_t code[BI_NEIGHBORS_MAX]; /* the neighbour's symbol, -1: adds nothing */
     int32_t late[BI_NEIGHBORS_MAX]; /* the structure's neighbour when it comes later, -1: earlier */
 };
 
-/* What edge_term looks up, once for each edge n of row r. */
+/* Looks up what edge_term needs, once for each edge n of row r. */
 DEV void look_up_edge(message_tile &s, const struct bi_edge_message_params &p, int64_t r, int n)
 {
     const struct bi_edge_terms &e = p.terms;

@@ -91,7 +91,7 @@ struct bi_edge_concat_params {
     int32_t width, edge_width, k;
 };
 
-/* What edge_sum and edge_message have in common. Row r of R stands for token t = token[r] of
+/* edge_sum and edge_message have this in common. Row r of R stands for token t = token[r] of
  * the structure and token s = row[r] of the sample (NULL: r itself; row -1: the row is idle and
  * gives zeros). Its neighbour j of the structure is j' = j - t + s of the sample. Then
  *
@@ -141,7 +141,7 @@ struct bi_edge_message_params {
     float factor;
 };
 
-/* What a residue sees of an atom near it. Every token has n_atoms atoms: row t n_atoms + a. x:
+/* Features of an atom near a residue. Every token has n_atoms atoms: row t n_atoms + a. x:
  * [tokens, 15] of virtual_cb, atoms: [rows, 3]. y[r, :] = Gaussians (see rbf) of the distances
  * from N, CA, C, O and C-beta, then, with (u, v, w) = atom - CA in the frame e1 along N - CA, e2
  * in the plane of C - CA, e3 = e1 x e2, and s = sqrt(u^2 + v^2 + 1e-8), l = |u v w| + 1e-8:

@@ -228,7 +228,7 @@ DEV float round_(float x)
     return __builtin_rintf(x);
 }
 
-/* Of packed numbers, each for itself; sub_relu(a, b) = max(a - b, 0). */
+/* Packed numbers, each for itself; sub_relu(a, b) = max(a - b, 0). */
 template <typename T> DEV T packed_max(T a, T b)
 {
 #if defined ON_HOST
@@ -774,7 +774,7 @@ DEV void multiply(acc &d, const frag &x, const frag &w)
         mine.w[i] = as_taken(w[i], flushes);
     }
     const auto *all = (const decltype(mine) *)bi_emu_meet(BI_EMU_MULTIPLY, &mine, sizeof mine, 0);
-    static thread_local struct where { /* of each element of X and W: lane, index */
+    static thread_local struct where { /* each element of X and W: lane, index */
         unsigned char x[16][16][2], w[16][16][2];
         bool known;
     } at;

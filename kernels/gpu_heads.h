@@ -56,7 +56,7 @@ DEV int pair_column(int c)
     return thread_id() % 8 + 8 * c;
 }
 
-/* of[c] = row pair_row() of x times row pair_column(c) of w, one chain over the head width. */
+/* Each of[c] = row pair_row() of x times row pair_column(c) of w, one chain over the head width. */
 struct pair_scores {
     float of[PAIR_OF];
 };
@@ -68,7 +68,7 @@ DEV pair_scores multiply_pairs(pair_tiles &s, const head_rows &x, const head_row
     pair_scores d = {};
     for (int first = 0; first < x.d; first += PAIR_PART) {
         const int left = x.d - first < PAIR_PART ? x.d - first : PAIR_PART;
-        barrier(); /* what was there is used up */
+        barrier(); /* the numbers there are used up */
         read_plain<PAIR_ROWS, PAIR_PART, PAIR_THREADS, T>(x, first, s.x, LD);
         read_plain<PAIR_ROWS, PAIR_PART, PAIR_THREADS, T>(w, first, s.w, LD);
         barrier();
@@ -80,8 +80,8 @@ DEV pair_scores multiply_pairs(pair_tiles &s, const head_rows &x, const head_row
     return d;
 }
 
-/* of[c] += the weights s.p of row pair_row() times column first + pair_column(c) of v; s.p must
- * have been written, no barrier needed since. */
+/* Adds to of[c] the weights s.p of row pair_row() times column first + pair_column(c) of v; s.p
+ * must have been written, no barrier needed since. */
 struct pair_values {
     float of[PAIR_PART / 8];
 };
@@ -91,7 +91,7 @@ DEV void mix_pairs(pair_tiles &s, const head_rows &v, int first, pair_values &o)
 {
     enum { LD = PAIR_PART + 1 };
     const int keys = v.rows < PAIR_ROWS ? v.rows : PAIR_ROWS;
-    barrier(); /* what was there is used up */
+    barrier(); /* the numbers there are used up */
     read_plain<PAIR_ROWS, PAIR_PART, PAIR_THREADS, T>(v, first, s.w, LD);
     barrier();
     for (int j = 0; j < keys; j++)

@@ -9,7 +9,7 @@
 
 struct tile {
     int64_t start; /* first token of the sequence */
-    int length;    /* its tokens */
+    int length;    /* number of tokens */
     int first;     /* first row of the tile, counted from start; >= length: nothing to do */
 };
 

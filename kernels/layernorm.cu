@@ -18,7 +18,7 @@ template <typename X, typename Y> struct rows {
     bool whole;
 };
 
-/* Of four columns. */
+/* Scales of four columns. */
 struct scales {
     f32x4 w, b;
 };

@@ -26,7 +26,7 @@ template <int size> struct shape {
         WAVES_N = WAVES / WAVES_M,
         MT = size / WAVES_M / 16,
         NT = size / WAVES_N / 16,
-        CHUNKS = size * SLICE / 8 / THREADS /* of 8 elements, per thread and operand */
+        CHUNKS = size * SLICE / 8 / THREADS /* pieces of 8 elements, per thread and operand */
     };
     struct stages {
         f16 x[STAGES][size * LD], w[STAGES][size * LD];

@@ -7,7 +7,7 @@
 /* gelu: by erf; gelu_tanh: z/2 (1 + tanh(sqrt(2/pi) (z + 0.044715 z^3))); silu: z / (1 + e^-z) */
 enum bi_act { BI_ACT_NONE, BI_ACT_GELU, BI_ACT_RELU, BI_ACT_SILU, BI_ACT_GELU_TANH };
 
-/* Of a twin, see below. */
+/* Sizes of a twin, see below. */
 enum { BI_TWIN_TAPS = 5, BI_TWIN_PRODUCTS = 8 };
 
 /* x: [rows, k] with row stride ldx, y: [rows, n]. w: [n, k], in the layout of the backend
@@ -56,11 +56,11 @@ struct bi_linear_params {
     const int32_t *start;
     const float *scale, *shift, *odd;
     float *also;
-    int64_t ldo, lda; /* of odd, of also */
+    int64_t ldo, lda; /* row strides of odd, of also */
     int32_t then, pad;
     const float *more_x, *more_bias;
     const void *more_w;
-    int64_t ldm; /* of more_x */
+    int64_t ldm; /* row stride of more_x */
     int32_t more_k, twin;
 };
 

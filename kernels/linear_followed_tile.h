@@ -22,7 +22,7 @@ DEV f16 *place_in(f16 *box, int row, int g)
 {
     return box + row * STAGED + ((2 * g + lane_id() / 16) ^ row % 8) * 8;
 }
-DEV f16 *place_in(f16 *box, int g) /* of 16 rows from the first on */
+DEV f16 *place_in(f16 *box, int g) /* place of 16 rows from the first on */
 {
     const int lane = lane_id();
     return box + lane % 16 * STAGED + ((2 * g + lane / 16) ^ lane % 8) * 8;
@@ -58,7 +58,7 @@ template <int MT, int N, int kind, typename Y> struct finisher {
                 : kind == POOLED ? 1 + PARTS
                                  : PARTS
     };
-    struct room { /* of a warp */
+    struct room { /* a warp's */
         f16 box[BOXES][MT][BOX];
     };
     /* by a warpgroup: scale, shift and bias of the tile's columns; PAIRED: more_bias and bias.
@@ -71,10 +71,10 @@ template <int MT, int N, int kind, typename Y> struct finisher {
     const struct bi_linear_params &p;
     const tensor_map *maps;
     f16 (*box)[MT][BOX];
-    u64 *landed; /* what is added to a part */
+    u64 *landed; /* a barrier: what is added to a part is here */
     struct shared &of_all;
     int64_t rows;
-    int m0 = 0, n0 = 0; /* of the warp's first */
+    int m0 = 0, n0 = 0; /* the warp's first row and column */
     u32 n_done = 0;     /* tiles */
 
     METHOD finisher(const struct bi_linear_params &params, const tensor_map *all_maps, room &own,
@@ -154,7 +154,7 @@ template <int MT, int N, int kind, typename Y> struct finisher {
     {
     }
 
-    /* What is the same for all rows of 16 columns: of group 8 h, columns + 2 (lane % 4). */
+    /* The same for all rows of 16 columns: of group 8 h, columns + 2 (lane % 4). */
     struct terms {
         two bias[2], scale[2], shift[2];
     };
@@ -250,7 +250,7 @@ template <int MT, int N, int kind, typename Y> struct finisher {
                 to_y[k] = packed(x);
                 to_also[k] = packed(norm_act<quick>(x, t.scale[k / 2], t.shift[k / 2]));
             }
-            if (g == 0 && m == 0) { /* what was in the boxes is in memory */
+            if (g == 0 && m == 0) { /* the boxes are in memory */
                 if (lane_id() == 0)
                     stores_read<0>();
                 wave_barrier();
@@ -292,7 +292,7 @@ template <int MT, int N, int kind, typename Y> struct finisher {
                 *(u32x4 *)((f16 *)p.y + (row + r) * p.ldy * size +
                            at) = *(const u32x4 *)(from + r * STAGED + (lane % 8 ^ r % 8) * 8);
         if (lane == 0)
-            stores_commit(); /* of none, to be counted as others are */
+            stores_commit(); /* no stores, to be counted as others are */
     }
 
     METHOD void plain(int i, const float (&d)[MT][N / 2])
@@ -365,7 +365,7 @@ template <int MT, int N, int kind, typename Y> struct finisher {
         if (p.residual)
             barrier_wait(&landed[i], n_done % 2);
         else
-            wave_barrier(); /* what was in the boxes is in memory: begin() has waited for it */
+            wave_barrier(); /* the boxes are in memory: begin() has waited for it */
         each(i, [&](int g, int m, const terms &t) ALWAYS_INLINE {
             const u32x4 residual = p.residual ? matrices(place_of_sums(box[i], m, g)) : u32x4{};
 #pragma GCC unroll 4

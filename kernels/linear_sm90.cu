@@ -65,7 +65,7 @@ DEV void linear(const struct bi_linear_params &p, const tensor_map *maps)
     barrier();
     const int64_t rows = bi_live_rows(p.counts, p.axis, p.rows);
     const int tiles_m = (int)((rows + M - 1) / M), tiles_n = (p.n + N - 1) / N;
-    const int channels = BI_LINEAR_CHANNELS(&p); /* of a tap */
+    const int channels = BI_LINEAR_CHANNELS(&p); /* a tap's */
     const int tiles = tiles_m * tiles_n;
     const int own_slices = p.k / channels * ((channels + SLICE - 1) / SLICE);
     const int slices = own_slices + (kind == PAIRED ? (p.more_k + SLICE - 1) / SLICE : 0);
@@ -82,7 +82,7 @@ DEV void linear(const struct bi_linear_params &p, const tensor_map *maps)
                 for (int k = 0, tap = 0, c = 0; k < slices; k++) {
                     barrier_wait(&s.empty[at], phase);
                     barrier_expect(&s.full[at], (weights ? N : M) * SLICE * 2);
-                    /* of the product that is made again; behind the channels are the next tap's,
+                    /* the product that is made again; behind the channels are the next tap's,
                      * and zeros of x */
                     const bool more = kind == PAIRED && k >= own_slices;
                     const int column = more      ? (k - own_slices) * SLICE
@@ -156,7 +156,7 @@ DEV void linear(const struct bi_linear_params &p, const tensor_map *maps)
                 barrier_arrive(&s.empty[last]);
             f.finish(d);
             turn ^= 1;
-            at += slices; /* those of the other's tile */
+            at += slices; /* the slices of the other's tile */
             phase ^= at / STAGES & 1;
             at %= STAGES;
         }

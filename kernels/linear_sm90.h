@@ -15,7 +15,7 @@ struct bi_linear_sm90_params {
     struct bi_linear_params linear;
 };
 
-/* And with what follows y. */
+/* The same with what follows y. */
 struct bi_followed_sm90_params {
     struct bi_tensor_map maps[8]; /* linear_sm90_kinds.h */
     struct bi_linear_params followed;

@@ -14,7 +14,7 @@
  * products. */
 enum { PLAIN, ROTATED, GATED, NORMED, PAIRED, POOLED, TWIN };
 
-enum { SLICE = 64 /* of k */ };
+enum { SLICE = 64 /* along k */ };
 
 /* Maps: tiles of x, of w; and where something follows y, what is added (PAIRED: residual, or tiles
  * of more_x; POOLED: odd rows), y between its zero rows, what is written beside it or, POOLED, the

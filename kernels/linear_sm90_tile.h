@@ -111,7 +111,7 @@ DEV void stage(float *staged, const float *d)
                       two{d[4 * j + 2 * r], d[4 * j + 2 * r + 1]});
 }
 
-/* What all parts of a tile share. whole: four neighbours of a row of y, bias and residual may be
+/* All parts of a tile share it. whole: four neighbours of a row of y, bias and residual may be
  * read and written at once. */
 struct target {
     const struct bi_linear_params &p;
@@ -144,7 +144,7 @@ template <bool gated, typename Y> DEV void finish_odd(const target &t, int64_t m
         }
 }
 
-/* What a lane adds to its eight rows of a part: bias, and residual. */
+/* A lane adds these to its eight rows of a part: bias, and residual. */
 struct addends {
     quad bias;
     held more[8];
@@ -293,10 +293,10 @@ DEV void finish_rotated(const target &t, turns &a, int64_t m0, int n0, bool last
     }
 }
 
-/* What a warp does beside the products of a tile, and with its sums. */
+/* A warp's work beside the products of a tile, and with its sums. */
 template <int MT, int N, int kind, typename Y> struct finisher {
     enum { PARTS = N / STAGED, ALL = MT * PARTS, BARRIERS = 0, TWOS = false };
-    struct room { /* of a warp */
+    struct room { /* a warp's */
         float y[16 * STAGED];
     };
     struct shared { /* by a warpgroup */
@@ -350,7 +350,7 @@ template <int MT, int N, int kind, typename Y> struct finisher {
         for (int i = 0; i < ALL; i++) {
             const int64_t m0 = t.m0 + i / PARTS * 64, next_m0 = t.m0 + (i + 1) / PARTS * 64;
             const int n0 = t.n0 + i % PARTS * STAGED, next_n0 = t.n0 + (i + 1) % PARTS * STAGED;
-            wave_barrier(); /* what was staged before is read */
+            wave_barrier(); /* the rows staged before are read */
 #pragma GCC unroll 12
             for (int j = 0; j < ALL; j++)
                 if (i == j)

@@ -73,13 +73,13 @@ DEV void rotate(two (&v)[PAIRS], const angles<PAIRS> &a, int n, int n_rotated)
 
 /* ---- what follows the sums ---- */
 
-/* What a thread adds to a group of its columns, 8 apart, of its rows, 8 apart. */
+/* A thread adds these to a group of its columns, 8 apart, of its rows, 8 apart. */
 template <int PARTS, int GROUP, typename T> struct added {
     two bias[GROUP], scale[GROUP], shift[GROUP];
     raw<T> more[PARTS][GROUP], odd[PARTS][GROUP]; /* a residual; POOLED: differences, odd rows */
 };
 
-/* Those of columns: n = the thread's first, not behind the end. */
+/* The addends of columns: n = the thread's first, not behind the end. */
 template <int kind, int PARTS, int GROUP, typename T>
 DEV void ask_columns(added<PARTS, GROUP, T> &a, const struct bi_linear_params &p, int n)
 {
@@ -174,8 +174,7 @@ DEV void put_staged(lines<N, kind, Y> &to, const two (&v)[PARTS][GROUP],
     typedef lines<N, kind, Y> lines_t;
     const bool upper = lane_id() &
                        4; /* PAIRED: row 2 i is a lane's, 2 i + 1 that of the lane 4 further */
-    const int pair = (row0 + 8 * upper) /
-                     2; /* of either a pair: of the first rows, of the others */
+    const int pair = (row0 + 8 * upper) / 2; /* a pair of the first rows, or of the others */
 #pragma GCC unroll 16
     for (int j = 0; j < GROUP; j++) {
         if (kind == PAIRED) {
@@ -274,7 +273,7 @@ DEV void small_linear(const struct bi_linear_params &p, const tensor_map *maps)
     SHARED(memory, s, sizeof(memory));
     const int tiles_n = (p.n + N - 1) / N, n0 = block_x() % tiles_n * N;
     const int64_t m0 = (int64_t)(block_x() / tiles_n) * M;
-    const int channels = BI_LINEAR_CHANNELS(&p); /* of a tap (linear_sm90.cu) */
+    const int channels = BI_LINEAR_CHANNELS(&p); /* a tap's (linear_sm90.cu) */
     const int slices = p.k / channels * ((channels + SLICE - 1) / SLICE);
     const int64_t rows = bi_live_rows(p.counts, p.axis, p.rows);
     if (m0 >= rows) {

@@ -14,7 +14,7 @@
 #include "linear_followed_tile.h"
 #include "linear_twin.h"
 
-enum { M = 128 /* pairs */, ROWS = M + 2 /* of e, of o, that a tile reads */ };
+enum { M = 128 /* pairs */, ROWS = M + 2 /* rows of e, of o, that a tile reads */ };
 
 template <int N, int SLOTS> struct ring {
     f16 rows[2][2][(ROWS + 7) / 8 * 8 * SLICE]; /* e and o, of 64 channels */

@@ -156,7 +156,7 @@ DEV void rel_attend_f16(const struct bi_rel_attention_params &p)
                     multiply(x[n], u, frag_w(s.k + n * 16 * REL_LD + k * 16, REL_LD));
                 }
             }
-            barrier(); /* what the wave wrote along the band is there */
+            barrier(); /* the wave's numbers along the band are there */
             float high[ACC_ROWS], shrink[ACC_ROWS];
 #pragma GCC unroll 2
             for (int r = 0; r < ACC_ROWS; r++)
@@ -172,7 +172,7 @@ DEV void rel_attend_f16(const struct bi_rel_attention_params &p)
                         *v = -INF;
                     high[acc_row(e)] = max_(high[acc_row(e)], *v);
                 }
-            barrier(); /* and read */
+            barrier(); /* they are read */
 #pragma GCC unroll 2
             for (int r = 0; r < ACC_ROWS; r++) {
                 high[r] = row_max(high[r]);
@@ -279,7 +279,7 @@ DEV void rel_attend_f32(const struct bi_rel_attention_params &p)
         float x[REL32_OF] = {};
         for (int c0 = 0; c0 < p.key_dim; c0 += REL32_PART) {
             const int left = p.key_dim - c0 < REL32_PART ? p.key_dim - c0 : REL32_PART;
-            barrier(); /* what was there is used up */
+            barrier(); /* the numbers there are used up */
             for (int at = thread_id(); at < REL32 * REL32_PART; at += REL32_THREADS) {
                 const int i = at / REL32_PART, c = at % REL32_PART;
                 const bool there = c < left;

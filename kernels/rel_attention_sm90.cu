@@ -164,7 +164,7 @@ DEV void read_queries(const tiles &s, int group, float scale, u32x4 (&qu)[D / 16
 /* Where a thread writes and reads in the rings, in bytes: a row of them begins at a multiple of
  * 512. */
 struct along {
-    u32 row; /* its first row; the other is 8 rows on. Bits 5 and 6 permute chunks of 8 keys */
+    u32 row; /* the first row; the other is 8 rows on. Bits 5 and 6 permute chunks of 8 keys */
     u32 key; /* where its first number of the step's keys lies */
     /* the key to which its products of column 0 and 1 go, multiples of the ring too much */
     u32 to[2];
@@ -287,7 +287,7 @@ template <int n> DEV int is_full(signals<n> &s, const turn<n> &t)
 DEV void put_rows(const struct bi_rel_attention_params &p, const place &here, int group, tiles &s,
                   const float (&o)[WIDE / 2], const float (&sum)[2])
 {
-    enum { CHUNKS = WIDE / 8 }; /* of 16 bytes, a lane each */
+    enum { CHUNKS = WIDE / 8 }; /* 16 bytes each, a lane each */
     const int thread = anew(thread_id() % 128), lane = thread % 32;
     char *rows = (char *)(s.along[group] + thread / 32 * 16 * RING);
 #pragma GCC unroll 2

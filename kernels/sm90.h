@@ -276,7 +276,7 @@ BI_PRODUCT(256, 128, "128", "129", "130")
 BI_PRODUCT_R(64, 32, "32", "33", "34", "35", "36", "37")
 BI_PRODUCT_R(128, 64, "64", "65", "66", "67", "68", "69")
 
-/* And with W stored "k, then row". */
+/* The same with W stored "k, then row". */
 #define BI_PRODUCT_T(N, count, a, b, c, e, w)                                                      \
     DEV void product_t(float(&d)[count], u32x4 x, u64 dw)                                          \
     {                                                                                              \

@@ -26,7 +26,7 @@ struct bi_tensor {
     bool contiguous;                     /* row-major without gaps */
     int file;                            /* index into bi_checkpoint.files */
     uint64_t offset;                     /* in the file, of element [0, ..., 0] */
-    uint32_t crc;                        /* of the zip record it lies in ... */
+    uint32_t crc;                        /* that of the zip record it lies in ... */
     uint64_t record_offset, record_size; /* ... 0 size: no CRC to check */
     size_t record;                       /* number of that record, for crc_checked */
 };
@@ -54,7 +54,7 @@ struct bi_checkpoint {
     /* config.json of the folder, or model.json beside MatGL's state.pt; NULL without */
     const struct bi_json *config;
     const char *vocab;          /* vocab.txt as text, NULL without */
-    struct bi_vocab pieces;     /* of spiece.model, else of tokenizer.json; n = 0 without */
+    struct bi_vocab pieces;     /* from spiece.model, else tokenizer.json; n = 0 without */
     const struct bi_meta *meta; /* pickle values (non-tensors), safetensors metadata */
     size_t n_meta;
     bool verify; /* options.verify */

@@ -37,7 +37,7 @@ struct bioinfer_reader {
     size_t pos, end;
     bool eof;
     char eol;
-    uint64_t line, column; /* of win[pos]; line from 1, column from 0 */
+    uint64_t line, column; /* place of win[pos]; line from 1, column from 0 */
 
     char *header; /* the line without '>', then id and description in place */
     size_t header_size;
@@ -45,9 +45,9 @@ struct bioinfer_reader {
     char *seq;
     size_t n, seq_cap;
 
-    uint64_t ordinal;   /* of the record being read */
+    uint64_t ordinal;   /* number of the record being read */
     uint64_t begins[2]; /* byte of the file and line where it does */
-    int bad;            /* its status; not 0 = the rest of it is skipped */
+    int bad;            /* the record's status; not 0 = the rest of it is skipped */
     char message[512];
     bool star; /* a '*' was seen, which must be the last residue, or with `stops` may be */
     uint64_t star_line, star_column;
@@ -64,7 +64,7 @@ struct bioinfer_reader {
     struct bi_records_pool *pool;
     struct bi_fasta_ahead *ahead;
     bool ahead_tried;
-    uint64_t at;              /* with `ahead`: byte of the file where the next record begins */
+    uint64_t at;              /* for `ahead`: byte of the file where the next record begins */
     struct bi_records *given; /* a block that next() gives one by one */
     size_t n_given;
 };
@@ -103,7 +103,7 @@ static int first_byte(struct bioinfer_reader *r, int *c)
 struct piece {
     const char *text; /* valid until the next piece */
     size_t n;
-    uint64_t line, column; /* of text[0] */
+    uint64_t line, column; /* place of text[0] */
     bool last;             /* the line ends behind it; its terminator is skipped */
 };
 
@@ -121,7 +121,7 @@ static int next_piece(struct bioinfer_reader *r, struct piece *x)
         }
         x->last = q || r->eof;
         if (n && p[n - 1] == '\r' && r->eol == '\n') {
-            n--; /* of CRLF, at the end of the file, or not yet known */
+            n--; /* half a CRLF, at the end of the file, or not yet known */
             used -= !x->last;
         }
         if (!n && !x->last) {
@@ -326,7 +326,7 @@ static int read_header(struct bioinfer_reader *r, struct bioinfer_record *record
         record->description = p;
     }
     r->made_id[0] = '\0';
-    memmove(r->header, id, strlen(id) + 1); /* its end stays in front of the description */
+    memmove(r->header, id, strlen(id) + 1); /* the id's end stays in front of the description */
     if (!r->header[0]) {
         snprintf(r->made_id, sizeof r->made_id, "seq_%llu", (unsigned long long)r->ordinal);
         if (!r->made_any_id)
@@ -768,7 +768,7 @@ int bi_fasta_next_many(struct bioinfer_reader *r, struct bioinfer_records **reco
 
 void bi_fasta_many_free(struct bioinfer_records **records)
 {
-    struct bi_records *block = (struct bi_records *)*records; /* its first member */
+    struct bi_records *block = (struct bi_records *)*records; /* the first member */
     bi_records_free(&block);
     *records = NULL;
 }
@@ -905,7 +905,7 @@ void bi_fasta_progress(const struct bioinfer_reader *r, uint64_t *done, uint64_t
 {
     const uint64_t used = r->in.stream.done - (r->in.end - r->in.pos); /* bytes as stored */
     const uint64_t out = r->in.total_out, waiting = r->end - r->pos;
-    /* what lies in the window is not consumed; of compressed bytes its share is an estimate */
+    /* bytes in the window are not consumed; for compressed ones their share is an estimate */
     if (r->ahead)
         *done = r->at;
     else if (!bi_gunzip_is_compressed(&r->in))

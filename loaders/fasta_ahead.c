@@ -34,7 +34,7 @@ struct bi_fasta_ahead {
     struct place *places;
     uint64_t n_places;
     bool locked;          /* the mutex and the conditions exist */
-    pthread_mutex_t lock; /* of all below, and of places */
+    pthread_mutex_t lock; /* guards all below, and places */
     pthread_cond_t ready, room;
     uint64_t claimed, taken; /* blocks; the next ones */
     bool stop;

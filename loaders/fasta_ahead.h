@@ -11,7 +11,7 @@
 #include "../base/file.h"
 #include "records.h"
 
-/* What a reader reports at the end of a file. */
+/* A reader reports these at the end of a file. */
 struct bi_fasta_counts {
     uint64_t lower, lower_records, gaps, stops;
 };

@@ -14,14 +14,14 @@
 enum {
     BLOCK_SIZE = 65536,    /* most bytes of a block, compressed or not */
     NAME_LINE = 1024,      /* most bytes of a header that are looked at */
-    HEADER_SIZE = 18,      /* of a block with the one extra field bgzip writes */
+    HEADER_SIZE = 18,      /* bytes, in a block with the one extra field bgzip writes */
     INDEX_SIZE = 256 << 20 /* most bytes of an index */
 };
 
 struct contig {
     const char *name;
     int64_t length, offset, line_bases, line_width;
-    bool found; /* its header stands in front of its bases */
+    bool found; /* a header stands in front of the bases */
 };
 
 struct block {
@@ -310,7 +310,7 @@ static int find_header(struct bioinfer_genome *g, struct contig *c, struct bioin
     uint8_t line[NAME_LINE];
     const size_t n = (uint64_t)c->offset < sizeof line ? (size_t)c->offset : sizeof line;
     const size_t length = strlen(c->name);
-    size_t at = n ? n - 1 : 0; /* of the line's first byte */
+    size_t at = n ? n - 1 : 0; /* number of the line's first byte */
     int st = n ? read_raw(g, (uint64_t)c->offset - n, line, n, err) : 0;
     if (st)
         return st;

@@ -141,7 +141,7 @@ static int check_vocab(struct bi_reader *r, const char *path, const char *text, 
     return st < 0 ? st : 0;
 }
 
-/* What lies beside spiece.model: added_tokens.json, as early releases have it, else
+/* Reads what lies beside spiece.model: added_tokens.json, as in early releases, else
  * tokenizer_config.json with an added_tokens_decoder. */
 static int read_added(struct bi_reader *r, struct bioinfer_error *err)
 {

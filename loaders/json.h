@@ -22,7 +22,7 @@ struct bi_json {
     enum bi_json_type type;
     const char *key; /* member of an object: its name (NUL-terminated) */
     uint32_t key_len;
-    uint32_t text_len;            /* of string or number */
+    uint32_t text_len;            /* bytes of a string or number */
     const char *text;             /* string (decoded) or number as it stands; NUL-terminated */
     size_t n;                     /* items or members */
     struct bi_json *first, *next; /* children in file order; sibling */

@@ -19,7 +19,7 @@ struct bioinfer_loci {
     bool at_end, variants, started;
     char *line; /* at hand: NUL-terminated in the buffer */
     size_t length;
-    int64_t number; /* of that line, from 1 */
+    int64_t number; /* the line's, from 1 */
     uint64_t ordinal;
     /* VCF: what is left of the line's alleles, its ID, and whether they are several */
     char *alleles;

@@ -13,7 +13,7 @@ enum {
 };
 
 struct bi_matrix {
-    char name[64];                       /* "" of match and mismatch */
+    char name[64];                       /* "" for match and mismatch */
     char letters[BI_MATRIX_LETTERS + 1]; /* upper case; code = index */
     int32_t n;
     int32_t score[BI_MATRIX_LETTERS][BI_MATRIX_LETTERS]; /* [query][target] */

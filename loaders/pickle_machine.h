@@ -15,7 +15,7 @@ enum {
     BI_PICKLE_INPUT_SIZE = 16384,
     BI_PICKLE_MEMO_PAGE = 256,
     BI_PICKLE_MAX_CHUNK = 1024,
-    BI_PICKLE_MAX_METADATA = 64, /* of a tensor: looked through for each */
+    BI_PICKLE_MAX_METADATA = 64, /* for one tensor: looked through for each */
 };
 #define BI_PICKLE_BASE_MEMORY ((uint64_t)64 << 20)
 

@@ -468,7 +468,7 @@ static int encode(struct bi_pickle_machine *m, const struct bi_pickle_value *v, 
     return 0;
 }
 
-/* What calling `callee` with the tuple `args` gives. */
+/* Calls `callee` with the tuple `args`. */
 static int call(struct bi_pickle_machine *m, const struct bi_pickle_value *callee,
                 const struct bi_pickle_value *args, struct bi_pickle_value *out)
 {

@@ -12,7 +12,7 @@ enum {
 
 struct bi_records_pool {
     const struct bi_env *env;
-    pthread_mutex_t lock; /* of all below */
+    pthread_mutex_t lock; /* guards all below */
     struct bi_records *free;
     size_t n_users; /* blocks that are out, and the reader while it is open */
     bool closed;

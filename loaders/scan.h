@@ -26,13 +26,13 @@ enum bi_token {
 const char *bi_token_name(enum bi_token token);
 
 struct bi_scan {
-    const char *name; /* of the document, for messages */
+    const char *name; /* the document's, for messages */
     char *text;       /* [-1, size] may be written: a byte more on either side */
     size_t size, pos;
     uint64_t objects; /* bit d: the container at depth d is an object */
     int depth;
     int state;
-    /* of the last token */
+    /* about the last token */
     enum bi_token token;
     size_t at;       /* byte offset where it stood */
     const char *key; /* inside an object: name of the member that starts here */

@@ -17,7 +17,7 @@ struct bi_atom {
     char name[8], residue[8], chain[8], element[4];
     char icode, altloc; /* ' ' = none */
     bool het;
-    int32_t number, model; /* of the residue; model from 1 */
+    int32_t number, model; /* the residue's; model from 1 */
     float occupancy;
     float x[3]; /* angstrom */
 };
@@ -56,9 +56,9 @@ int bi_structure_add(struct bi_structure *s, const struct bi_atom *atom,
 enum bi_backbone_atom { BI_N, BI_CA, BI_C, BI_O, BI_BACKBONE };
 
 struct bi_residue {
-    char letter; /* of the 20, or '-': gap or a name that is none of them */
+    char letter; /* one of the 20, or '-': gap or a name that is none of them */
     char icode;
-    bool gap; /* its number does not occur in the file */
+    bool gap; /* the number does not occur in the file */
     int32_t number;
     float x[BI_BACKBONE][3]; /* NaN where missing */
 };
@@ -74,7 +74,7 @@ struct bi_backbone {
     const struct bi_env *env;
     struct bi_chain *chains;
     size_t n_chains, cap_chains;
-    /* what was read past or filled in, for messages */
+    /* counts of what was read past or filled in, for messages */
     size_t n_gaps, n_missing, n_unknown, n_altlocs, n_icodes, n_unnamed, n_mse;
     size_t n_other; /* residues that are left out and are neither protein nor water */
     int32_t n_models;

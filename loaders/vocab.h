@@ -22,7 +22,7 @@ int bi_vocab_spiece(struct bi_vocab *out, struct bi_arena *arena, const char *na
  * entry is none. */
 int bi_vocab_tokenizer(struct bi_vocab *out, struct bi_arena *arena, const char *name,
                        const struct bi_json *json, struct bioinfer_error *err);
-/* What was added to a SentencePiece model, put behind its pieces: added_tokens.json (text -> id),
+/* Puts what was added to a SentencePiece model behind its pieces: added_tokens.json (text -> id),
  * or added_tokens_decoder of tokenizer_config.json (id -> {"content": text}). FORMAT when an id has
  * another text already. */
 int bi_vocab_added(struct bi_vocab *v, struct bi_arena *arena, const char *name,

@@ -13,7 +13,7 @@ struct bi_zip_entry {
     unsigned flags, method;
     uint32_t crc;
     uint64_t size, stored_size;
-    uint64_t header; /* of the local header */
+    uint64_t header; /* where the local header is */
     uint64_t data;   /* set by bi_zip_check() */
 };
 

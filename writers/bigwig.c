@@ -19,7 +19,7 @@
 #include "../base/map.h"
 
 enum {
-    ITEMS = 1024, /* of a section */
+    ITEMS = 1024, /* in a section */
     BLOCK = 256,  /* children of an R-tree node */
     MAX_ZOOMS = 6,
     ZOOM_STEP = 4,
@@ -38,7 +38,7 @@ struct contig {
 struct run {
     size_t contig;
     int64_t start, bin_size;
-    uint64_t first, n; /* of the values */
+    uint64_t first, n; /* the run's values */
 };
 
 /* A compressed piece in the file, or a node above such. */
@@ -491,7 +491,7 @@ static int write_index(struct bioinfer_bigwig *b, const struct extents *list, ui
         put(&b->raw, 0, 8);
         put(&b->raw, 0, 8);
     }
-    put(&b->raw, end, 8); /* of the data */
+    put(&b->raw, end, 8); /* end of the data */
     put(&b->raw, ITEMS, 4);
     put(&b->raw, 0, 4);
     /* n[k]: children in level k's nodes; level 0: the pieces themselves */

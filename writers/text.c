@@ -8,7 +8,7 @@
 size_t bi_utf8_char(const char *text, size_t n)
 {
     const uint8_t *p = (const uint8_t *)text;
-    uint8_t low = 0x80, high = 0xBF; /* of the second byte */
+    uint8_t low = 0x80, high = 0xBF; /* bounds of the second byte */
     size_t length;
     if (p[0] < 0x80)
         return 1;

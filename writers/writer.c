@@ -419,7 +419,7 @@ int bi_writer_ready(const struct bioinfer_writer *w, struct bioinfer_error *err)
 
 int bi_writer_start(struct bioinfer_writer *w, struct bioinfer_error *err)
 {
-    bi_seen_free(&w->names); /* what was reserved is named again */
+    bi_seen_free(&w->names); /* names that were reserved come again */
     w->n_reserved = w->reserved_size = 0;
     w->n_renamed = 0;
     w->started = true;

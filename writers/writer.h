@@ -37,8 +37,8 @@ struct bioinfer_writer {
     const char *text_tail; /* stands below the last one */
     void *state;           /* the format's own */
     struct bi_arena arena;
-    struct bi_seen names; /* of records; a = ordinal, b = last number put behind it */
-    struct bi_buf name;   /* of the record at hand */
+    struct bi_seen names; /* names of records; a = ordinal, b = last number put behind it */
+    struct bi_buf name;   /* the name of the record at hand */
     bool half;            /* numbers of arrays are written as float16 ... */
     struct bi_buf halves; /* ... which are made here */
     bool gzip;            /* arrays are written in compressed chunks */
@@ -46,8 +46,8 @@ struct bioinfer_writer {
     uint64_t n_reserved, reserved_size; /* a format's own account of what is to come */
     int n_threads;                      /* that may work for a put; 0 = 1 */
     bool started, failed, finished;
-    struct bioinfer_error why; /* of the first failure: what is asked later is told it too */
-    bool moved_later;          /* what it writes is renamed once more by the caller */
+    struct bioinfer_error why; /* the first failure: later calls are told it too */
+    bool moved_later;          /* the caller renames the output once more */
 };
 
 struct bi_writer_ops {

@@ -29,7 +29,7 @@ static void put64(struct bi_buf *out, uint64_t v)
     put32(out, v >> 32);
 }
 
-/* What local and central header share from "version needed" to the length of the name.
+/* Puts what local and central header share from "version needed" to the length of the name.
  */
 static void put_common(struct bi_buf *out, unsigned flags, uint32_t crc, size_t name_size)
 {

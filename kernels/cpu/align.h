@@ -96,12 +96,12 @@ struct bi_align_wave {
     const uint8_t *query, *target; /* codes; PAD bytes behind each end differ from all others */
 };
 
-enum { BI_ALIGN_NO_CODE = 0x80 }; /* and all above: what stands for no code in tables */
+enum { BI_ALIGN_NO_CODE = 0x80 }; /* this and all above stand for no code in tables */
 
 /* Turns letters into codes, and notes which codes there were. */
 struct bi_align_coder {
     const uint8_t *code; /* [256], below 32 or NO_CODE */
-    uint8_t met[32];     /* of '@' + i, once that was met; all NO_CODE at first */
+    uint8_t met[32];     /* code of '@' + i, once that was met; all NO_CODE at first */
     uint32_t used;       /* a bit for each code */
 };
 

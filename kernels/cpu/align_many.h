@@ -22,7 +22,7 @@ enum {
 };
 #endif
 
-struct L(many) {        /* what the parts of one call share */
+struct L(many) {        /* the parts of one call share it */
     lane_t *v, *x, *x2; /* [M][W] */
     lane_t *u, *y, *y2; /* [R][W], of a strip */
     int64_t N, M, R;

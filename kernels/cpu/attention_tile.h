@@ -171,7 +171,7 @@ BI_INLINE void lay_bias(float *to, const float *bias, int reach, float scale)
 /* The biases of queries 0 ... BLOCK - 1 against key j of the tile. */
 BI_INLINE const float *bias_of(const struct place *at, int j)
 {
-    int64_t x = at->ahead - j; /* of query 0 */
+    int64_t x = at->ahead - j; /* where query 0 is */
     x = x > at->reach ? at->reach : x < -at->reach - BLOCK ? -at->reach - BLOCK : x;
     return at->bias + BLOCK + at->reach + x;
 }

@@ -80,7 +80,7 @@ ROW_TASKS(halves)
 /* The nearest number that float16 holds, ties to even; what is larger than 65,504 stays. */
 static float to_half(float x)
 {
-    const float grid = 0.75f; /* its last place is that of float16 numbers below 2^-14 */
+    const float grid = 0.75f; /* the last place is that of float16 numbers below 2^-14 */
     uint32_t bits;
     if (x < 0x1p-14f && x > -0x1p-14f)
         return x < 0 ? -((grid - x) - grid) : (x + grid) - grid;

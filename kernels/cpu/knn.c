@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-enum { KNN_ROWS = 16 }; /* of a task */
+enum { KNN_ROWS = 16 }; /* rows of a task */
 
 struct nearest {
     float distance[BI_NEIGHBORS_MAX];

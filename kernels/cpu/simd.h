@@ -377,7 +377,7 @@ BI_INLINE float vf_hmax(vf a)
 #error "compile with -DBI_ISA=generic, avx2, avx512 or neon"
 #endif
 
-/* What holds for every set:
+/* These rules hold for every set:
  *   vf_fma(a, b, c) = a b + c, vf_fnma(a, b, c) = c - a b
  *   vf_max(a, b) = a > b ? a : b, so b when either is NaN; vf_min likewise
  *   vf_lt, vf_le, vf_eq are false and vf_ne is true for NaN

@@ -123,7 +123,7 @@ struct fiber {
     int commits; /* groups closed so far */
     int n_copies;
     struct copy copies[MAX_COPIES];
-    void *fake_stack; /* of the sanitizer */
+    void *fake_stack; /* the sanitizer's */
 };
 
 struct wave {
@@ -142,7 +142,7 @@ struct machine {
     size_t scheduler_stack_size;
     unsigned char *stacks, *shared;
     int n_stacks;
-    size_t shared_size; /* what the kernel asked for */
+    size_t shared_size; /* as the kernel asked for it */
     struct fiber fibers[MAX_THREADS];
     struct wave waves[MAX_WAVES];
 };

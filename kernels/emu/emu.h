@@ -27,7 +27,7 @@ struct bi_emu_target {
     const char *name; /* "nvidia" */
     int wave;
     const struct bi_emu_kernel *kernels;
-    int flushes; /* its matrix unit takes f16 below 2^-14 for zero */
+    int flushes; /* the matrix unit takes f16 below 2^-14 for zero */
 };
 /* cdna2: the lane maps of cdna on a chip that flushes (gfx90a). */
 extern const struct bi_emu_target bi_emu_nvidia, bi_emu_cdna, bi_emu_cdna2, bi_emu_rdna;
@@ -35,9 +35,9 @@ extern const struct bi_emu_target bi_emu_nvidia, bi_emu_cdna, bi_emu_cdna2, bi_e
 struct bi_emu_launch {
     void (*run)(const void *params);
     const void *params;
-    int wave, flushes; /* of the target */
+    int wave, flushes; /* the target's */
     int32_t grid[2], block;
-    int64_t shared_size; /* what the launch grants; asking for more is an error */
+    int64_t shared_size; /* the launch grants it; asking for more is an error */
     uint64_t seed;
 };
 

@@ -298,7 +298,7 @@ static void bad_letters(void)
             for (int at = n - 1; at >= 0; at -= 1 + at / 3) {
                 struct bioinfer_align_pair pair = {q, "MKV", (size_t)n, 3};
                 struct bioinfer_alignment r = {0};
-                memset(q, 'w', sizeof q); /* and no sooner than where the sequence ends */
+                memset(q, 'w', sizeof q); /* it is seen no sooner than where the sequence ends */
                 q[n] = '1';
                 CHECK(!bi_aligner_run(a, &pair, 1, &r, NULL) && !r.status);
                 q[at] = at % 2 ? '\xc1' : '1';
@@ -555,7 +555,7 @@ static void bad_input(void)
     CHECK_HAS(r[4].message, "residue 2 of the target is byte 0xff");
     CHECK_EQ(r[5].status, 0);
     CHECK_EQ(r[5].score, 7);      /* J, O and U score as X, */
-    CHECK_EQ(r[5].identities, 2); /* and are not X */
+    CHECK_EQ(r[5].identities, 2); /* they are not X */
     CHECK(r[5].n_cigar == 2 && r[5].cigar[0] == (2 << 4 | 7) && r[5].cigar[1] == (3 << 4 | 8));
     CHECK(!bi_aligner_run(a, pairs, 0, r, &err));
     CHECK_EQ(bi_aligner_run(NULL, pairs, 1, r, &err), BIOINFER_INVALID);

@@ -17,7 +17,7 @@ struct oracle_scoring {
 /* Score of the best alignment of codes q[n] and t[m]. */
 int64_t oracle_score(const struct oracle_scoring *s, const uint8_t *q, int n, const uint8_t *t,
                      int m);
-/* What a CIGAR costs, free ends included; INT64_MIN when it does not fit the sequences. */
+/* Cost of a CIGAR, free ends included; INT64_MIN when it does not fit the sequences. */
 int64_t oracle_cigar(const struct oracle_scoring *s, const uint8_t *q, const uint8_t *t,
                      const struct bioinfer_alignment *a, int64_t n, int64_t m);
 /* The best score by trying every alignment, for sequences of a few residues. */

@@ -98,7 +98,7 @@ static int whole_run(struct faults *f, const char *model_path, const struct form
     if ((st = bioinfer_job_run(run->job, task, err)) ||
         (st = score_one(model, &record, BIOINFER_MASKED_MARGINALS, table, err)) ||
         (st = bioinfer_job_finish(run->job, err)))
-        goto out; /* what was not made is NULL */
+        goto out; /* an object that was not made is NULL */
     run->stats.struct_size = sizeof run->stats;
     bioinfer_job_get_stats(run->job, &run->stats);
 out:
@@ -144,7 +144,7 @@ static int one(const char *model, const struct format *format, long n, int from_
     if (st)
         good &= CHECK(err.text[0]) & CHECK(access(output, F_OK)) & CHECK(access(ids, F_OK)) &
                 CHECK(access(manifest, F_OK));
-    if (st) { /* what the journal kept is enough to go on with */
+    if (st) { /* the journal kept enough to go on with */
         struct bioinfer_error again = {0};
         struct faults no_fault = {0};
         good &= CHECK_EQ(whole_run(&no_fault, model, format, &run, &again), BIOINFER_OK);

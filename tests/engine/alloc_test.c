@@ -29,7 +29,7 @@ static struct bioinfer_context_params context_of(struct failing *f)
                            .free = failing_free, .alloc_user = f, .n_threads = 2);
 }
 
-/* What went wrong is lack of memory; what did not is as in `want`. */
+/* Failures are lack of memory; all else is as in `want`. */
 static int sound(const struct sink *got, const struct sink *want, int st, int lost_may_be)
 {
     int ok = CHECK(st == BIOINFER_OK || st == BIOINFER_NOMEM);
@@ -140,7 +140,7 @@ static int writer_run(struct failing *f, const char *format)
         (st = bioinfer_writer_open(&writer, ctx, path, &w, &err)) ||
         (st = bioinfer_task_compute(s, three, 3, bioinfer_writer_put, writer, &err)) ||
         (st = bioinfer_writer_finish(writer, &err)))
-        goto out; /* what was not made is NULL */
+        goto out; /* an object that was not made is NULL */
 out:
     bioinfer_writer_close(&writer);
     bioinfer_task_close(&s);

@@ -144,7 +144,7 @@ static void every_tensor_counts(const struct bi_checkpoint *cp, const struct bi_
         flip(cp, t, last);
         st = fingerprint(got, path, way);
         flip(cp, t, last);
-        /* what contradicts the rest of the file is refused: also told apart */
+        /* a change that contradicts the rest of the file is refused: also told apart */
         if (!CHECK(counts ? st || strncmp(got, want, CONTENT) : !st && !strcmp(got, want)))
             fprintf(stderr, "    %s: %s: %s\n", path, t->name, got);
         used += counts;

@@ -424,7 +424,7 @@ static void forked_child(void)
 
 static void struct_sizes(void)
 {
-    struct { /* what a caller of a later version passes */
+    struct { /* a caller of a later version passes this */
         struct bioinfer_embed_params known;
         void *later;
     } newer = {.known = {.struct_size = sizeof newer}};

@@ -76,7 +76,7 @@ static void *hammer(void *user)
     return NULL;
 }
 
-/* What each sequence gives alone, from a model that nobody else uses. */
+/* Computes what each sequence gives alone, from a model that nobody else uses. */
 static void expect(const char *path, const struct bioinfer_context_params *c)
 {
     struct bioinfer_error err = {0};

@@ -14,7 +14,7 @@ enum { TOKENS = 1536, WINDOW = 196608, CUT = 16 };
 struct file {
     char text[64 << 10];
     size_t used;
-    long long size; /* of the tensors so far */
+    long long size; /* bytes of the tensors so far */
 };
 
 static void add(struct file *f, const char *name, const char *shape, long long elements)
@@ -162,7 +162,7 @@ static void check_followed(const struct bi_graph *g, int n_stages)
             n += g->nodes[i].op == want[k].op;
         CHECK_EQ(n, n_stages * want[k].n);
     }
-    /* what the stem makes is not kept: the product behind it makes it again */
+    /* the stem's results are not kept: the product behind it makes them again */
     for (size_t i = 0; i < g->n_nodes; i++)
         again += g->nodes[i].op == BI_OP_LINEAR_PAIRS && g->nodes[i].in[4] != BI_NONE;
     CHECK_EQ(again, n_stages);

@@ -41,7 +41,7 @@
 
 /* ---- options and random numbers ---- */
 
-static const size_t POOL_SIZE = (size_t)1 << 30; /* of arrays on a device */
+static const size_t POOL_SIZE = (size_t)1 << 30; /* for arrays on a device */
 enum { CANARY = 64, N_TARGETS = 4, MAX_ENTRIES = 512, GATE_BLOCK = 16 };
 
 static const struct bi_emu_target *const targets[N_TARGETS] = {&bi_emu_nvidia, &bi_emu_cdna,

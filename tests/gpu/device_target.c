@@ -160,9 +160,9 @@ static void translate(const struct device_target *d, unsigned char *params)
     }
 }
 
-/* What a launch needs, with all of the pool copied to the device. */
+/* A launch needs these, with all of the pool copied to the device. */
 struct ready {
-    int n_parts; /* of the entry */
+    int n_parts; /* parts of the entry */
     bi_gpu_handle function[3];
     int32_t grid[3][2];
     void *params;

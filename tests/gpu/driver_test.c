@@ -25,7 +25,7 @@ static void (*fake_reset)(void);
 static const char *device, *weights;
 
 struct job {
-    int st; /* of the first call that failed */
+    int st; /* the first call's that failed */
     struct bioinfer_error err;
     struct sink results;
     struct bioinfer_profile profile;
@@ -207,7 +207,7 @@ static void errors(const struct sink *want)
     stacks_free(&stacks);
 }
 
-/* What `bioinfer devices` would say, and the message of a device that does not do. */
+/* Checks what `bioinfer devices` would say, and the message of a device that does not do. */
 static void expect_message(const char *words)
 {
     struct bioinfer_device d = BIOINFER_PARAMS(struct bioinfer_device);

@@ -10,7 +10,7 @@ extern const struct bi_backend_ops emu_nvidia, emu_cdna, emu_cdna2, emu_rdna;
 struct emu_counts {
     long copies_in, launches, copies_out, copies_within, allocations, waits;
     uint64_t bytes_in, bytes_out;
-    const char *error; /* of the last launch that went wrong */
+    const char *error; /* says how the last launch went wrong */
     uint64_t most;     /* larger blocks of the device cannot be had; 0 = any can */
 };
 extern struct emu_counts emu_counts;

@@ -150,7 +150,7 @@ static void check_kind(struct bioinfer_model *model, const char *s, bool togethe
                        const int *counts, int n_counts)
 {
     static const int shifts[] = {0, 3}, chosen[] = {2, 0}, strands[] = {1, 0, 2};
-    static struct bioinfer_profile profile; /* of one plain window */
+    static struct bioinfer_profile profile; /* that of one plain window */
     const int n_windows = counts[n_counts - 1];
     struct bioinfer_tracks_params tp = {.struct_size = sizeof tp, .quarter = 1};
     struct bioinfer_tracks_info info = {.struct_size = sizeof info};

@@ -66,7 +66,7 @@ static const struct {
 enum what { COPY, LAUNCH, RECORD, AWAIT, GRAPH };
 
 struct event {
-    struct stream *stream; /* of the last record */
+    struct stream *stream; /* stream of the last record */
     long made, done;       /* records put on streams, records passed */
 };
 
@@ -92,7 +92,7 @@ struct stream {
     struct graph queue;
     size_t next;
     struct graph *captured; /* being recorded */
-    int error;              /* of an op, told at the next wait */
+    int error;              /* an op's, told at the next wait */
 };
 
 #ifndef FAKE_CUDA

@@ -17,7 +17,7 @@ enum { POOL_SIZE = 1 << 20 }; /* counts and starts of one kernel at a time */
 
 struct kernels {
     struct device_target *device;
-    int launches; /* of one replay */
+    int launches; /* in one replay */
 };
 
 /* A recording of launches of one entry. */

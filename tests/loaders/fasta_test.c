@@ -41,7 +41,7 @@ struct reading {
     struct log log;
 };
 
-static struct reading got; /* of the last read_*() */
+static struct reading got; /* by the last read_*() */
 
 static void add_record(const struct bioinfer_record *x)
 {
@@ -75,7 +75,7 @@ static void read_all(struct bioinfer_reader *r)
     got.status = st;
     if (st)
         snprintf(got.error, sizeof got.error, "%s", err.text);
-    CHECK_EQ(bi_fasta_next(r, &x, &again), st); /* and it stays so */
+    CHECK_EQ(bi_fasta_next(r, &x, &again), st); /* it stays so */
     CHECK_STR(again.text, err.text);
 }
 
@@ -138,7 +138,7 @@ static void equal_readings(const struct reading *a, const struct reading *b, siz
                 b->log.text, a->text, a->error, a->log.text);
 }
 
-static unsigned n_ways; /* of reading by threads, which sizes follow from */
+static unsigned n_ways; /* ways of reading by threads, which sizes follow from */
 static bool no_threads; /* they take long to start */
 
 /* The text of `got` by threads, in blocks of some sizes; `got` is as before. */

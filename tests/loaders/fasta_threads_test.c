@@ -70,7 +70,7 @@ static void make_mixed(size_t n_records)
 /* ---- 2 cuts ---- */
 
 static struct outcome {
-    char text[1 << 14]; /* of all records, the end, and at last the log */
+    char text[1 << 14]; /* all records, the end, and at last the log */
     size_t n;
     char log[1 << 10];
 } outcome;

@@ -251,7 +251,7 @@ static void bad_blocks(void)
 
 struct place {
     int status;
-    const char *words; /* of a bad one: in its message; of a good one: its name */
+    const char *words; /* for a bad one: in its message; for a good one: its name */
 };
 
 /* count -1: some places, then `last`. */
@@ -412,7 +412,7 @@ static int failing_call(void *user, enum bi_fault kind)
 
 static char fasta[64], vcf_path[64];
 
-/* What a run over a genome does with its files; `wig` is there at the end, or nothing of it. */
+/* Handles files as a run over a genome does; `wig` is there at the end, or nothing of it. */
 static int everything(struct faults *f, struct bioinfer_error *err)
 {
     struct bi_env env = bi_env_default();

@@ -58,7 +58,7 @@ static void reads_by_its_rules(void)
     bi_structure_close(&s);
 }
 
-/* With ProteinMPNN's rules the same file has gaps, and no MSE under its own name. */
+/* By ProteinMPNN's rules the same file has gaps, and no MSE under its own name. */
 static void reads_by_the_other_rules(void)
 {
     struct bi_env env = bi_env_default();

@@ -32,7 +32,7 @@ struct make_record {
     size_t size;
 };
 
-/* What to get wrong: zero-initialised means a good archive as PyTorch writes it. The
+/* Says what to get wrong: zero-initialised means a good archive as PyTorch writes it. The
  * changes to one record apply to the record of number `victim`. */
 struct make_zip_faults {
     size_t victim;
@@ -42,8 +42,8 @@ struct make_zip_faults {
     uint32_t crc_xor;                         /* central */
     int64_t size_add, stored_add, header_add; /* central */
     uint32_t local_crc, local_stored, local_size;
-    unsigned disk;      /* of the record */
-    unsigned extra_len; /* of a bogus central extra field's length field */
+    unsigned disk;      /* the record's */
+    unsigned extra_len; /* the length in a bogus central extra field */
     bool zip64_extra;   /* sizes in a ZIP64 field */
     bool short_zip64_extra;
     bool twice_zip64_extra;

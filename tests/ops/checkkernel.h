@@ -38,7 +38,7 @@ struct ck_array {
     size_t pointer; /* offsetof(params, x) */
     size_t ld;      /* offsetof(params, ldx), CK_NONE = rows are packed */
     enum ck_role role;
-    enum bi_axis axis; /* of the rows */
+    enum bi_axis axis; /* rows count these */
     int64_t rows;      /* BI_AXIS_FIXED only */
     int64_t width;
     enum ck_fill fill;
@@ -160,7 +160,7 @@ extern const struct ck_op *const ck_ops[];
 extern const size_t ck_n_ops;
 /* Random numbers of an op, which do not depend on what ran before. */
 void ck_begin(struct ck *ck, const struct ck_op *op);
-/* What follows "--option=" in an argument; NULL when it is another one. */
+/* Returns what follows "--option=" in an argument; NULL when it is another one. */
 const char *ck_value_of(const char *arg, const char *option);
 
 /* Shorthands for arrays: pointer and stride members of a params struct. */

@@ -11,7 +11,7 @@
 
 static struct ck_dice *dice(struct ck *ck)
 {
-    return (struct ck_dice *)ck; /* its first member */
+    return (struct ck_dice *)ck; /* the first member */
 }
 
 uint64_t ck_next(uint64_t *state) /* splitmix64 */

@@ -16,7 +16,7 @@ struct ck_graph {
     int32_t *start;                        /* [n_seqs + 1] */
     float *x, *mask;                       /* [n_tokens, 15], [n_tokens] */
     int32_t *index, *number, *chain;       /* [n_tokens, k], -1 where there are fewer */
-    int32_t *sample_start, *sample_first;  /* of samples */
+    int32_t *sample_start, *sample_first;  /* the samples' */
     int32_t *row, *token;                  /* [n_samples], some idle */
     int32_t *sampled_token, *rank, *codes; /* [n_sampled] */
     void *blocks[CK_GRAPH_BLOCKS];

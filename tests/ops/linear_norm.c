@@ -59,7 +59,7 @@ static void check(struct ck *ck, int64_t rows, int out, int in, int taps, int th
     check_as(ck, rows, out, in, taps, then, bias, alone, 0, note);
 }
 
-/* Its convolutions of five taps. */
+/* The convolutions of five taps. */
 static const struct {
     int64_t rows;
     int out, channels;

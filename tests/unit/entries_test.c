@@ -33,7 +33,7 @@ struct product {
     bool full;  /* results in float32 */
     int off;    /* elements that y is off 16 bytes */
     bool again; /* NORMED: no y; PAIRED: its residual is made again */
-    int ldx;    /* of windows; 0: k */
+    int ldx;    /* stride of windows; 0: k */
     bool twin;
     const char *entry;
 };
@@ -49,7 +49,7 @@ static const char *name_of(const struct bi_gpu_facts *facts, const struct produc
                                  .bias = room,
                                  .ldx = c->ldx ? c->ldx : c->k,
                                  .ldy = c->n,
-                                 .ldr = 1, /* of no residual */
+                                 .ldr = 1, /* there is no residual */
                                  .rows = c->rows,
                                  .n = c->n,
                                  .k = c->k,
@@ -152,7 +152,7 @@ static void any(void)
                             .off = r[5] % 3 ? 0 : (int)(r[5] % 8)};
         if (c.kind == GATED)
             c.n = (c.n + 31) / 32 * 32;
-        if (c.kind >= NORMED) /* of such a graph they are as linear.h and gpu_entries_sm90.h ask */
+        if (c.kind >= NORMED) /* a graph has them as linear.h and gpu_entries_sm90.h ask */
             c.n = (c.n + 7) / 8 * 8, c.off = 0, c.again = c.kind != POOLED && i % 2;
         if (c.kind == NORMED && r[5] % 2)
             c.rows *= 2, c.ldx = c.k, c.k *= 5, c.twin = true;
@@ -272,7 +272,7 @@ static void mark_launches(bool *reached)
         } else if (!strcmp(op, "atom_cells")) {
             ((struct bi_atom_edges_params *)l.params)->rows = variant % 2 ? 64 : 1 << 20;
         } else if (!strncmp(op, "align", 5)) {
-            continue; /* of no graph */
+            continue; /* no graph has it */
         }
         const struct bi_gpu_entry *e = bi_gpu_entry_of(facts, &l);
         if (e)
@@ -306,7 +306,7 @@ static void reachable(void)
 
 /* ---- tensor maps ---- */
 
-/* What a map was made of. */
+/* A map was made of these. */
 struct made {
     const void *base;
     int64_t rows, columns, ld, box_rows, box_columns;

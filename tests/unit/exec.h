@@ -68,7 +68,7 @@ static inline float *exec_weight_values(const struct exec *x, const struct bi_va
     return data;
 }
 
-/* What base_of() of the plan must find, written once more. */
+/* Finds what base_of() of the plan must find, written once more. */
 static inline bi_value_id exec_base(const struct bi_graph *g, bi_value_id id)
 {
     for (;;) {

@@ -8,7 +8,7 @@
 enum { BASES = 24 };
 
 struct shape {
-    int64_t channels, width; /* of the convolution: in, out */
+    int64_t channels, width; /* the convolution's: in, out */
     int act;
     int seen;  /* leaves the graph, too: 1 what is pooled, 2 what is to be */
     int again; /* no taps, like a stem: the residual is made again */
@@ -124,7 +124,7 @@ static void makes_residuals_again(void)
 
 static void leaves_others(void)
 {
-    /* what others read; channels and widths that do not fit; another activation */
+    /* a value that others read; channels and widths that do not fit; another activation */
     follow(&(struct shape){64, 16, BI_NORM_ACT_QUICK_GELU, 1, 0}, 1, 1, 1, 2);
     follow(&(struct shape){64, 16, BI_NORM_ACT_QUICK_GELU, 2, 0}, 1, 0, 0, 4);
     follow(&(struct shape){60, 16, BI_NORM_ACT_QUICK_GELU, 0, 0}, 0, 1, 1, 2);
@@ -204,7 +204,7 @@ static int count_phase(const struct bi_graph *g, int32_t phase)
     return n;
 }
 
-/* What is fused stays in front of what follows: the same nodes twice, the second behind the first,
+/* A fused node stays in front of what follows: the same nodes twice, the second behind the first,
  * in hardly more memory than once. */
 static void keeps_phases(void)
 {
@@ -287,7 +287,7 @@ static void overlaps_windows(void)
     stem(16, false, 1, 1, 1);
     stem(4, false, 5, 0, 0);
     stem(8, true, 5, 0, 1);
-    struct fix f; /* and stay in front of what follows */
+    struct fix f; /* they stay in front of what follows */
     fix_open(&f);
     build_stem(&f, 8, false);
     bi_phase_next(f.g);

@@ -180,7 +180,7 @@ static void verifier_rejects(void)
         case RESULT_BIG: f.g->outputs[0].value = 1 << 20; break;
         case RESULT_NONE: f.g->outputs[0].value = BI_NONE; break;
         case OP_BIG: n[1].op = BI_OP_COUNT; break;
-        case DEAD: /* its producer is gone */
+        case DEAD: /* the producer is gone */
             n[0] = n[1];
             n[0].in[0] = x;
             n[1] = n[2];
@@ -322,7 +322,7 @@ static void n_gated_plain(struct fix *f) /* neither has an activation, another x
     output(f, bi_mul(f->g, bi_silu(f->g, linear(f, x, 16)), product(f, x, 16)));
 }
 
-static void n_unbiased_biased(struct fix *f) /* its bias comes next */
+static void n_unbiased_biased(struct fix *f) /* the bias comes next */
 {
     output(f, linear(f, embedding(f, 8), 5));
 }
@@ -740,7 +740,7 @@ static void skipping(void)
     CHECK_EQ(bi_rules_apply(f.g, NULL, "linear_gelu", NULL, &err), 0);
     CHECK_EQ(count_op(f.g, BI_OP_LINEAR), 1);
     CHECK_EQ(count_op(f.g, BI_OP_GELU), 1);
-    CHECK_EQ(bi_rules_apply(f.g, NULL, NULL, NULL, &err), 0); /* and goes on later */
+    CHECK_EQ(bi_rules_apply(f.g, NULL, NULL, NULL, &err), 0); /* it goes on later */
     CHECK_EQ(count_op(f.g, BI_OP_GELU), 0);
     bi_graph_free(&f.g);
     CHECK(bi_rule_name(-1) == NULL && bi_rule_name(BI_RULE_MAX) == NULL);
@@ -853,7 +853,7 @@ struct random {
     struct fix *f;
     bi_value_id pool[64]; /* [T, n] values */
     int n;
-    bi_value_id table[2]; /* of head widths 2 and 4 */
+    bi_value_id table[2]; /* for head widths 2 and 4 */
 };
 
 static int pick(struct random *r, int n)

@@ -414,7 +414,7 @@ static void writes_npz(void)
     empty_folder();
 }
 
-/* Of large members several threads make the CRC: any number of pieces, even and uneven ones. */
+/* Several threads make the CRC of a large member: any number of pieces, even and uneven ones. */
 static void writes_large_members(void)
 {
     static const int64_t rows[] = {(1 << 19) - 1, 1 << 19, (1 << 19) + 1, (1 << 20) - 3, 17 << 20};
@@ -551,7 +551,7 @@ static void refuses_shapes(void)
         CHECK(!put(w, 0, "x", 0, &mean5, 1, 1, 1, &err));
         CHECK_EQ(put(w, 1, "y", 0, &mean6, 1, 1, 1, &err), BIOINFER_INVALID);
         CHECK_HAS(err.text, "record 'y' has 6 values, the ones before have 5");
-        /* what comes later is told the first failure */
+        /* later calls are told the first failure */
         first = err;
         CHECK_EQ(put(w, 1, "y", 0, &mean5, 1, 1, 1, &err), first.status);
         CHECK_STR(err.text, first.text);
