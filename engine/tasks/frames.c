@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "../../base/buf.h"
+#include "../../base/number.h"
 #include "../../loaders/chem/molecule.h"
 #include "../engine.h"
 
@@ -62,6 +63,16 @@ void bi_frame_atoms(const struct bi_frame *frame, struct bioinfer_atoms *atoms)
         .has_charge = frame->has_charge};
 }
 
+/* Numbers with a space in front of each, as they are read back to the same bits. */
+static void put_numbers(struct bi_buf *text, const double *x, int n)
+{
+    for (int k = 0; k < n; k++) {
+        char number[BI_NUMBER_SIZE];
+        bi_buf_putc(text, ' ');
+        bi_buf_append(text, number, bi_print_f64(number, x[k]));
+    }
+}
+
 /* The frame as an extended XYZ whose numbers are read back as they are. */
 static int write_text(bioinfer_frames *f, struct bioinfer_error *err)
 {
@@ -69,19 +80,22 @@ static int write_text(bioinfer_frames *f, struct bioinfer_error *err)
     f->text.size = 0;
     f->text.failed = false;
     bi_buf_printf(&f->text, "%zu\n", a->n);
-    for (int k = 0; a->cell && k < 9; k++)
-        bi_buf_printf(&f->text, "%s%.17g%s", k ? " " : "Lattice=\"", a->cell[k],
-                      k == 8 ? "\" " : "");
+    if (a->cell) {
+        bi_buf_puts(&f->text, "Lattice=\"");
+        put_numbers(&f->text, a->cell, 9);
+        bi_buf_puts(&f->text, "\" ");
+    }
     bi_buf_printf(&f->text, "Properties=species:S:1:pos:R:3 pbc=\"%c %c %c\"",
                   a->periodic[0] ? 'T' : 'F', a->periodic[1] ? 'T' : 'F',
                   a->periodic[2] ? 'T' : 'F');
     if (a->has_charge)
         bi_buf_printf(&f->text, " charge=%.17g", a->charge);
     bi_buf_putc(&f->text, '\n');
-    for (size_t i = 0; i < a->n; i++)
-        bi_buf_printf(&f->text, "%s %.17g %.17g %.17g\n",
-                      bi_element((uint32_t)a->numbers[i])->symbol, a->positions[3 * i],
-                      a->positions[3 * i + 1], a->positions[3 * i + 2]);
+    for (size_t i = 0; i < a->n; i++) {
+        bi_buf_puts(&f->text, bi_element((uint32_t)a->numbers[i])->symbol);
+        put_numbers(&f->text, a->positions + 3 * i, 3);
+        bi_buf_putc(&f->text, '\n');
+    }
     return bi_buf_text(&f->text) ? 0 : bi_fail(err, BIOINFER_NOMEM, "a frame of %zu atoms", a->n);
 }
 
