@@ -28,9 +28,9 @@ struct cli_complexes {
     struct bioinfer_error why;
 };
 
-/* An exit code. */
+/* Opens the ligands, or reads the table: an exit code. */
 int cli_complexes_open(struct cli_complexes *c, struct cli *cli);
-/* A bioinfer_source. */
+/* A bioinfer_source; user: the complexes. The record is valid until the next call. */
 int cli_complexes_next(void *complexes, struct bioinfer_record *record, struct bioinfer_error *err);
 /* Gives a checksum of the contents of all files of a table, in its order. */
 uint64_t cli_complexes_sum(const struct cli_complexes *c);
@@ -41,6 +41,7 @@ struct cli_complex_place {
     uint64_t number, line;       /* where the molecule stands in its file */
     const char *file, *receptor; /* receptor: NULL = that of the command line */
 };
+/* Cuts it; a part that it lacks is 0 or "". */
 void cli_complex_place(char *description, struct cli_complex_place *place);
 
 /* ---- affinity_task.c ---- */

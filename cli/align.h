@@ -37,6 +37,7 @@ struct cli_feed {
     struct bioinfer_error err;
     bool open, end, stop;
 };
+/* Starts the thread; false: the system gives none. */
 bool cli_feed_open(struct cli_feed *feed, bioinfer_reader *reader);
 /* 1: the next block, the caller's now; 0 behind the last one; < 0: a status. */
 int cli_feed_next(struct cli_feed *feed, struct bioinfer_records **block,
@@ -113,7 +114,8 @@ struct cli_pairs {
     const struct bioinfer_records *held[2]; /* see cli_pairs_hold() */
 };
 
-/* Begins to read the files of *p, of which the fields down to most_residues are set. */
+/* Begins to read the files of *p, of which the fields down to most_residues are set: a status. It
+ * is to be closed after a failure, too. */
 int cli_pairs_open(struct cli_pairs *p, struct bioinfer_error *err);
 /* Gives the next query that no group has had: 1; 0 = there is none; < 0 = a status. */
 int cli_pairs_query(struct cli_pairs *p, const struct bioinfer_record **query,
@@ -181,7 +183,7 @@ bool cli_align_keeps(const struct cli_align_out *w, const struct bioinfer_record
 /* All columns, and those that free ends leave out. */
 int64_t cli_align_columns(const struct cli_align_out *w, const struct bioinfer_record *query,
                           const struct bioinfer_record *target, const struct bioinfer_alignment *a);
-/* Writes a score in points, with the decimals that it has. */
+/* Writes a score in points, with the decimals that it has; a whole alignment in the format. */
 void cli_align_put_score(const struct cli_align_out *w, int64_t score);
 void cli_align_put(const struct cli_align_out *w, const struct bioinfer_record *query,
                    const struct bioinfer_record *target, const struct bioinfer_alignment *a);
@@ -195,7 +197,7 @@ void cli_align_put_json(const struct cli_align_out *w, const struct bioinfer_rec
 /* Finds what statistics need; match, mismatch: in points, without a matrix. An exit code. */
 int cli_align_stats_make(struct cli_align_stats *s, const struct cli_options *o,
                          const struct cli_align_out *w, double match, double mismatch);
-/* Score in points; lengths in residues. */
+/* The bit score, and the E-value, of a score in points; lengths in residues. */
 double cli_align_bits(const struct cli_align_stats *s, double score);
 double cli_align_evalue(const struct cli_align_stats *s, double score, size_t query, size_t target);
 
@@ -234,19 +236,22 @@ struct cli_blocks {
 
 struct cli_batch;
 
-/* Adds a span to the block at hand. */
+/* Adds a span to the block at hand: 0, or NOMEM. */
 int cli_blocks_add(struct cli_blocks *b, const struct cli_span *span, struct bioinfer_error *err);
 /* Names the pairs of a batch that have no result in the message of the block at hand. */
 void cli_blocks_add_failed(struct cli_blocks *b, const struct cli_batch *batch);
-/* Takes a batch whose text is in *text: its failures, and at the end of its block the text. */
+/* Takes a batch whose text is in *text: its failures, and at the end of its block the text, which
+ * the sink gets. A status, also the sink's. */
 int cli_blocks_put(struct cli_blocks *b, const struct cli_batch *batch, struct cli_output *text,
                    struct bioinfer_error *err);
 void cli_blocks_close(struct cli_blocks *b); /* accepts a zeroed one */
 
-/* Writes the block at hand as bytes, with each record that its pairs need. */
+/* Writes the block at hand as bytes, in place of what is in *bytes, with each record that its pairs
+ * need: 0, or NOMEM. */
 int cli_block_pack(const struct cli_blocks *b, struct cli_output *bytes,
                    struct bioinfer_error *err);
-/* Makes the block of such bytes, to which its records point, the one at hand. */
+/* Makes the block of such bytes, to which its records point, the one at hand: 0, or NOMEM. The
+ * bytes are trusted. */
 int cli_block_unpack(struct cli_blocks *b, const char *bytes, struct bioinfer_error *err);
 /* Reads the sizes of the block alone. */
 struct cli_block cli_block_peek(const char *bytes);
@@ -274,6 +279,7 @@ struct cli_align_job {
 /* Reads the next block: 1; 0 = there is none; < 0 = a status. The first one is there also when the
  * files have no pairs. */
 int cli_block_read(struct cli_align_job *j, struct bioinfer_error *err);
+/* Opens the job, whose identity has the options and a digest of the input; a status. */
 int cli_align_job_open(struct cli_align_job *j, const struct cli_align_out *w, const char *options,
                        struct bioinfer_error *err);
 /* Finds the next block that the job wants computed; without a job every block is: 1; 0 = there is
@@ -297,6 +303,7 @@ struct cli_align_strands {
 
 struct cli_batch;
 
+/* Whether --strand asks for both. */
 bool cli_align_strands_wanted(const struct cli_options *o);
 /* Whether a format and a matrix (NULL: match and mismatch) allow what is wanted; says why not. */
 bool cli_align_strands_check(const struct cli_options *o, const char *format, const char *matrix);
@@ -408,6 +415,7 @@ bool cli_square_check(const struct cli_options *o, const char *format);
 /* columns: NULL = there is one file. An exit code. */
 int cli_square_open(struct cli_square *s, struct cli *cli, const struct cli_align_out *w,
                     const struct cli_side *rows, const struct cli_side *columns);
+/* Puts the results of a batch into cells; a pair without one leaves its cell as it is. */
 void cli_square_take(struct cli_square *s, const struct cli_batch *b);
 void cli_square_put(const struct cli_square *s, struct cli_output *out); /* as text */
 int cli_square_write(const struct cli_square *s, struct cli *cli);       /* as npz; an exit code */
@@ -438,7 +446,7 @@ struct cli_aligning {
 int cli_align_settle(struct cli_aligning *t);
 /* Whether the options ask for several processes. */
 bool cli_align_several(const struct cli_options *o);
-/* MiB of one traceback. */
+/* MiB that one traceback may take: what the options say, else 1024. */
 int64_t cli_align_memory(const struct cli_options *o);
 
 #endif

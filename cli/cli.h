@@ -28,7 +28,13 @@
  *   parallel.c  one piece of work on several threads
  *   escape.c    bytes that no terminal gets
  *   output.c    text to standard output or, atomically, to a file
- *   progress.c  the line on a terminal, --profile */
+ *   progress.c  the line on a terminal, --profile
+ *
+ * Rules that hold for functions of this folder, unless a comment says otherwise:
+ *  - An exit code is an enum cli_exit: 0, or another one whose reason was said on standard error.
+ *  - A status is 0 or a negative enum bioinfer_status, whose words are in *err; err is not NULL.
+ *  - A bool that checks options is false where the reason was said.
+ *  - What closes, frees or ends something accepts a zeroed struct, and one that was half made. */
 #ifndef BI_CLI_H
 #define BI_CLI_H
 
@@ -188,14 +194,15 @@ struct cli_options {
 
 /* Fills *options from the command line. False: the message is printed, exit 64. */
 bool cli_parse(struct cli_options *options, int argc, char **argv);
-/* enum bioinfer_family_letters of a family; those of proteins where it is NULL. */
+/* enum bioinfer_family_letters of a family; those of proteins where it is NULL or not known. */
 int cli_letters_of(const char *family);
 /* Prints the help that was asked for: of everything, of a command and a model, or of a topic. */
 void cli_help(const struct cli_options *options);
 /* Prints the models of a command (0 = all), or one model, a line each. */
 void cli_print_models(int command, const char *model);
 
-/* Cuts the next part of a list with commas into `part`; false at the end. */
+/* Cuts the next part of a list with commas into `part`, of at most size - 1 bytes; *list goes
+ * behind it, and is NULL behind the last one: false then. An empty list has one part, "". */
 bool cli_next_part(const char **list, char *part, size_t size);
 
 /* ---- format.c ---- */
@@ -222,9 +229,11 @@ struct cli_nearest {
     const char *word, *best; /* best: NULL = none is near enough */
     size_t edits;
 };
+/* Makes the candidate the best one where it is nearer than that. */
 void cli_consider(struct cli_nearest *n, const char *candidate);
 /* Gives our name for a word of other programs; NULL = the word is unknown. */
 const char *cli_habit(const char *word);
+/* Whether a word looks like a name of weights of the family. */
 bool cli_names_weights(const char *word, const char *family);
 /* Says that the word is unknown and what it may have meant; false. */
 bool cli_refuse_word(const char *what, const char *word, const char *prefix,
@@ -242,8 +251,10 @@ struct cli_paths {
 struct cli;
 
 /* Finds the files of sequences that the command line names: files as they are, and of folders those
- * whose names say so, in order of their names. Returns an exit code. */
+ * whose names say so, in order of their names. Returns an exit code; paths found before a failure
+ * are in *p. */
 int cli_sequences_find(struct cli *cli, struct cli_paths *p);
+/* Frees the paths, and removes the folder of standard input. */
 void cli_paths_free(struct cli_paths *p);
 
 /* ---- one run of the command ---- */
@@ -285,7 +296,8 @@ struct cli {
     bool told_nucleotides;
 };
 
-/* Reads the next record of proteins; warns once of one that looks like nucleotides. */
+/* Reads the next record of proteins, of one input behind the other: 1; 0 = there is none; < 0 = a
+ * status. Warns once of one that looks like nucleotides. */
 int cli_next_protein(struct cli *cli, struct bioinfer_record *record, struct bioinfer_error *err);
 /* The signal that asked to stop, 0 = none. */
 int cli_stop_signal(void);
@@ -304,23 +316,30 @@ int cli_fail(struct cli *cli, enum cli_stage stage, int status, const struct bio
 /* The steps every run begins with; each returns an exit code. */
 int cli_open_context(struct cli *cli);
 int cli_open_reader(struct cli *cli, uint64_t longest); /* record; 0 = the reader's limit */
-/* Whether --device is there. */
+/* Whether --device is there; of GPUs the opening of the model tells. */
 int cli_check_device(struct cli *cli);
+/* Opens cli->model, and fills cli->info. */
 int cli_open_model(struct cli *cli);
+/* Is called while something long goes on; not 0: it is to end with that status. */
 typedef int (*cli_tick)(void *user, uint64_t records, uint64_t residues);
-/* Sets cli->fingerprint, after loading the weights of cli->sequences, if there is one. */
+/* Sets cli->fingerprint, unless it is set, after loading the weights of cli->sequences, if there is
+ * one; an exit code. */
 int cli_fingerprint(struct cli *cli);
 /* Gives the fingerprint to a writer that is to be opened, where its format begins with it; a
  * status. */
 int cli_sign_first(struct cli *cli, struct bioinfer_writer_params *params,
                    struct bioinfer_error *err);
-/* Gives the fingerprint to a writer that is about to finish. */
+/* Gives the fingerprint to a writer that is about to finish; an exit code. */
 int cli_sign(struct cli *cli, bioinfer_writer *writer);
 void cli_close(struct cli *cli); /* accepts half-open */
 
+/* The command of that name; gives the exit code of the program, and has said all there is to
+ * say. */
 int cli_embed(struct cli *cli);
-/* Says what is computed when --include does not: 0 = the family's default. */
+/* Says what is computed when --include does not, of enum bioinfer_include: 0 = the family's
+ * default. */
 unsigned cli_include(const struct cli_options *o);
+/* Further commands, as cli_embed(). */
 int cli_merge(struct cli *cli);
 int cli_index(struct cli *cli);
 int cli_score(struct cli *cli);
@@ -336,15 +355,17 @@ int cli_report(struct cli *cli);
 int cli_devices(struct cli *cli);
 int cli_serve(struct cli *cli);
 int cli_models(struct cli *cli);
-/* Prints the licences of the released weights of the family. */
+/* Prints the licences of the released weights of the family; an exit code. */
 int cli_license(struct cli *cli);
 
 /* ---- progress.c ---- */
 
 double cli_now(void); /* seconds, monotonic */
+/* Begins the line of progress, where the options or a terminal ask for it; tick() draws it, clear()
+ * takes it off the terminal for other words, end() takes it off for good, or draws a last one to a
+ * file. */
 void cli_progress_start(struct cli *cli);
-/* A bioinfer_embed_params.progress; user = struct cli. Non-zero once a signal came.
- */
+/* A bioinfer_embed_params.progress; user = struct cli. CANCELLED once a signal came, else 0. */
 int cli_progress_tick(void *user, uint64_t records, uint64_t residues);
 void cli_progress_clear(struct cli *cli);
 void cli_progress_end(struct cli *cli);
@@ -361,30 +382,36 @@ struct cli_output {
     size_t n_text, text_cap;
 };
 
-/* path NULL or "-" = standard output. */
+/* path NULL or "-" = standard output. A file has its name after finish. After a failure *out is
+ * closed. */
 int cli_output_open(struct cli_output *out, const char *path, struct bioinfer_error *err);
-/* Failures are kept and returned by cli_output_finish. */
+/* Failures are kept in out->status and returned by cli_output_finish; what is written behind one is
+ * dropped. */
 void cli_output_write(struct cli_output *out, const char *text, size_t len);
 void cli_output_printf(struct cli_output *out, const char *fmt, ...) CLI_PRINTF(2, 3);
 /* Has the system write what there is to the disk, so that finish waits for less. */
 void cli_output_start(struct cli_output *out);
+/* Completes the output and gives the first failure, 0 = none; close() is still to be called. */
 int cli_output_finish(struct cli_output *out, struct bioinfer_error *err);
 void cli_output_close(struct cli_output *out); /* without finish: removes the file */
-/* The write callback of bioinfer_file_info and bioinfer_task_dump; user = output. */
+/* The write callback of bioinfer_file_info and bioinfer_task_dump; user = output. Gives
+ * out->status. */
 int cli_output_callback(void *user, const char *text, size_t len);
-/* A tab-separated field: tabs and line ends become spaces. */
+/* Writes a tab-separated field: tabs and line ends become spaces. */
 void cli_output_field(struct cli_output *out, const char *text);
 
 /* ---- job.c: runs that keep a journal ---- */
 
 /* Whether --resume or --shard asks for a journal where a run needs none. */
 bool cli_job_wanted(const struct cli_options *o);
-/* Whether there is a file that a journal can stand beside, if one is wanted; false: said why. */
 /* Raises the number of files that this process may have open as far as it may. */
 void cli_allow_many_files(void);
-/* Opens the index of the input for a job that would not read all of it, when there is one. */
+/* Opens the index of the input for a job that would not read all of it, when there is one; an exit
+ * code. */
 int cli_job_open_index(struct cli *cli, struct bioinfer_job_params *params);
+/* Whether there is a file that a journal can stand beside, if one is wanted; false: said why. */
 bool cli_job_needs_file(struct cli *cli, const char *path);
+/* Parameters of a writer as the options say; texts are the options', and cli's. */
 struct bioinfer_writer_params cli_writer_params(const struct cli *cli);
 /* Parameters of a job whose records are all computed; the caller adds writer, options, inputs. */
 struct bioinfer_job_params cli_job_params(const struct cli *cli, const char *task);
@@ -412,7 +439,7 @@ void cli_job_say_failed(struct cli *cli, const char *what, const struct bioinfer
 /* Both for a run that ends with `code` and has said why: keeps what is done, and says so; a run
  * under --strict that met a bad record leaves nothing. Returns the code. */
 int cli_job_stopped(struct cli *cli, bioinfer_job *job, int code);
-/* Builds the output, or closes the shard; an exit code. */
+/* Builds the output, or closes the shard; an exit code. *stats is filled in any case. */
 int cli_job_finish(struct cli *cli, bioinfer_job *job, struct bioinfer_job_stats *stats);
 
 /* ---- escape.c ---- */
@@ -427,7 +454,8 @@ void cli_escape(void (*put)(void *user, const char *text, size_t n), void *user,
 /* Gives each letter of a residue the id of its token, -1 = none. Letters that the vocabulary lacks
  * are read as X, as the engine does. */
 void cli_residue_tokens(const struct cli *cli, int token[256]);
-/* The sum of log p over the record's own residues; not finite where a letter has no token. */
+/* The sum of log p over the record's own residues; not finite where a letter has no token, 0 of an
+ * empty record. */
 double cli_log_likelihood(const struct cli *cli, const int token[256],
                           const struct bioinfer_result *r);
 
@@ -436,9 +464,10 @@ struct cli_positions {
     int64_t *at;
     size_t n, cap;
 };
-/* Adds those that a mutation touches; one that is no mutation touches none. */
+/* Adds those that a mutation touches; one that is no mutation touches none. 0 or NOMEM. */
 int cli_positions_add(struct cli_positions *p, const char *mutation, int64_t offset);
-/* Leaves those inside the record, ascending, each once, as scores want them. */
+/* Leaves those inside the record, ascending, each once, as scores want them; p->at is not NULL
+ * then. 0 or NOMEM. */
 int cli_positions_sort(struct cli_positions *p, size_t length);
 void cli_positions_free(struct cli_positions *p);
 
@@ -468,7 +497,7 @@ struct cli_csv {
 int cli_csv_read(struct cli_csv *csv, const char *path, const char *column,
                  struct bioinfer_error *err);
 void cli_csv_free(struct cli_csv *csv);
-/* A cell that says `text`, quoted where the separator needs it. */
+/* Writes a cell that says `text`, quoted where the separator needs it. */
 void cli_csv_cell(struct cli_output *out, char separator, const char *text);
 
 #endif

@@ -10,7 +10,8 @@
 
 /* ---- structures.c ---- */
 
-/* Finds the structures that the command line names. Returns an exit code. */
+/* Finds the structures that the command line names, folders, lists and standard input among them.
+ * Returns an exit code. */
 int cli_structures_find(struct cli *cli, struct cli_paths *p);
 /* Tells whether none of them can be opened. */
 bool cli_structures_none(const struct cli_paths *p);
@@ -72,6 +73,7 @@ struct cli_design_arrays {
     struct bioinfer_array arrays[6];
     struct bioinfer_result result;
 };
+/* Fills *a by `include`, CLI_LOG_PROBS and CLI_PROBS: 0, or NOMEM. */
 int cli_design_arrays(struct cli_design_arrays *a, const struct bioinfer_result *r,
                       unsigned include, struct bioinfer_error *err);
 /* Tells whether the random numbers of a structure depend on all structures before it. */

@@ -65,7 +65,7 @@ const struct cli_subcommand *cli_subcommand_at(size_t i);
 const struct cli_topic *cli_topic_at(size_t i);
 /* Gives what the option means for one command. */
 const char *cli_option_help(const struct cli_option *option, int command);
-/* The row of a command. */
+/* The row of a command; that of the first one where there is none. */
 const struct cli_subcommand *cli_subcommand_of(int command);
 /* The kind of families that a command runs; -1 = it runs none. */
 int cli_kind_of(int command);

@@ -97,11 +97,13 @@ struct cli_pool {
 
 /* Gives room for n elements of `size` bytes in *array, by doubling *cap; false: no memory. */
 bool cli_pool_grow(void *array, size_t *cap, size_t n, size_t size);
+/* Ends the run for want of memory; NOMEM. Of all functions below an int is a status of the run,
+ * kept in the pool, where a comment says nothing else. */
 int cli_pool_no_memory(struct cli_pool *p);
 
 /* ---- pool_chunks.c ---- */
 
-/* Gives the next chunk of new records, NULL when the source has none now. */
+/* Gives the next chunk of new records, NULL when the source has none now, or failed (p->status). */
 struct cli_chunk *cli_pool_new_chunk(struct cli_pool *p);
 /* Takes a packed result, or a piece of one, of a record of the chunk. */
 int cli_pool_take(struct cli_pool *p, struct cli_chunk *c, const void *bytes, uint64_t size);
@@ -116,10 +118,12 @@ void cli_pool_free_chunks(struct cli_pool *p);
 
 /* ---- pool_workers.c ---- */
 
+/* Starts the process of a worker that does not run, with its pipes and shared memories: 0, or a
+ * status with which the run ends. */
 int cli_pool_spawn(struct cli_pool *p, struct cli_pool_worker *w);
 /* Puts a chunk among the bytes that go to the worker; false: no memory. */
 bool cli_pool_put_chunk(struct cli_pool_worker *w, const struct cli_chunk *c);
-/* Writes what the pipe takes. */
+/* Writes what the pipe takes; it never waits. */
 void cli_pool_write(struct cli_pool_worker *w);
 /* Reads what there is; false when the worker has ended. */
 bool cli_pool_read(struct cli_pool *p, struct cli_pool_worker *w);

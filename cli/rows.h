@@ -32,14 +32,14 @@ int cli_rows_run(struct cli_rows *rows);
 /* Says in what time so many results came to be, and what has none. Between: `say` is called, NULL =
  * there is nothing more to say. */
 void cli_rows_say(struct cli_rows *rows, void (*say)(const struct cli_rows *rows));
-/* Prints the graph of the task for a record of so many tokens. */
+/* Prints the graph of the task for a record of so many residues; an exit code. */
 int cli_rows_dump(struct cli_rows *rows, int64_t tokens);
-/* The exit code of a run that came to its end. */
+/* The exit code of a run that came to its end: OK, or RECORDS where one has no result. */
 int cli_rows_code(const struct cli_rows *rows);
 void cli_rows_close(struct cli_rows *rows);
 
 /* Hands out the text of a result and empties it; `noted` is counted. The status of a failed record
- * is a piece of its own behind the text. */
+ * is a piece of its own behind the text. 0, the text's own failure, or what the sink gave. */
 int cli_rows_give(struct cli_output *text, const struct bioinfer_result *result, int noted,
                   bioinfer_sink sink, void *sink_user, struct bioinfer_error *err);
 

@@ -47,8 +47,10 @@ struct score_track {
     char strand;
 };
 
+/* Reads the n_tracks tracks of a head from a table: an exit code; free() takes what there is after
+ * a failure, too, and leaves NULL. */
 int score_tracks_read(struct score_track **tracks, const char *path, const char *head,
-                      int n_tracks); /* an exit code */
+                      int n_tracks);
 void score_tracks_free(struct score_track **tracks, int n);
 
 /* Polyadenylation sites, by gene and, of one gene, in the order of the table. */
@@ -64,7 +66,7 @@ struct score_sites {
 };
 
 int score_sites_read(struct score_sites *s, const char *path); /* an exit code */
-/* The sites [*first, return) of a gene. */
+/* The sites [*first, return) of a gene; of one without sites *first is what is returned. */
 size_t score_sites_find(const struct score_sites *s, const char *gene, size_t *first);
 void score_sites_free(struct score_sites *s);
 
@@ -81,7 +83,8 @@ struct score_quantiles {
 };
 
 int score_quantiles_read(struct score_quantiles *q, const char *path); /* an exit code */
-/* The quantile of a raw score, between those of the table linearly; NaN: the track has none. */
+/* The quantile of a raw score, between those of the table linearly; NaN: the track has none, or the
+ * score is NaN. */
 double score_quantile(const struct score_quantiles *q, const char *scorer,
                       const struct score_track *track, double raw);
 void score_quantiles_free(struct score_quantiles *q);
@@ -139,6 +142,7 @@ struct score_block {
     int n, cap;
 };
 
+/* Writes the line of names of columns. */
 void scores_put_header(const struct tracker *t, struct cli_output *to);
 /* Writes the rows of a variant, whose blocks are one for each scorer, to t->row. */
 void scores_put_rows(struct tracker *t, const struct unit *u, const struct place *p,
@@ -165,7 +169,7 @@ float *score_block_add(struct score_block *b, size_t width, const struct bi_gene
 /* Finds the row of the last base that both alleles have, and how many more the other one has. */
 void score_align(const struct unit *u, const struct place *p, struct alleles *alleles);
 
-/* Computes all records of the source; a status, as of all that follow. */
+/* Computes all records of the source; a status. */
 int scores_run(struct tracker *t, struct bioinfer_error *err);
 
 #endif

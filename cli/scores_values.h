@@ -33,7 +33,8 @@ enum aggregation {
  * of `resolution` bases; width 0 = all. Rows off the window are left out. */
 void center_rows(int64_t window, int64_t width, int64_t resolution, int64_t at, int64_t *first,
                  int64_t *end);
-/* Scores rows [first, end) of both, not aligned. */
+/* Scores rows [first, end) of both, not aligned. Each of these gives 0 or INVALID, and fills scores
+ * with 0 alone. */
 int alleles_rows(const struct alleles *alleles, int64_t first, int64_t end, enum aggregation how,
                  float *scores);
 

@@ -165,6 +165,7 @@ struct serve {
 
 /* ---- serve_settings.c ---- */
 
+/* Gives what the query says of a name; NULL = nothing. */
 typedef const char *(*serve_option)(void *user, const char *name);
 
 /* Takes settings from the query of the address, "a,b,c" where there may be several values, and from
@@ -173,11 +174,13 @@ int serve_settings_query(struct serve_request *r, serve_option option, void *use
                          struct bioinfer_error *err);
 int serve_settings_json(struct serve_request *r, const struct bi_json *root,
                         struct bioinfer_error *err);
-/* Checks settings that depend on each other, and sets those that a request may leave out. */
+/* Checks settings that depend on each other, and sets those that a request may leave out; a
+ * status. */
 int serve_settings_finish(const struct serve *s, struct serve_request *r,
                           struct bioinfer_error *err);
 /* Says what is wrong with a request, and returns the status. */
 int serve_refuse(struct bioinfer_error *err, int status, const char *fmt, ...) CLI_PRINTF(3, 4);
+/* The same for want of memory; NOMEM. */
 int serve_no_memory(struct bioinfer_error *err);
 
 /* ---- serve_request.c ---- */
@@ -188,17 +191,20 @@ int serve_request_read(struct serve *s, struct serve_request *r, const char *bod
                        serve_option option, void *user, struct bioinfer_error *err);
 void serve_request_free(struct serve_request **r);
 
-/* Takes memory for n records; a status. */
+/* Takes memory for n records; a status: INVALID for 0, LIMIT above SERVE_MAX_RECORDS. */
 int serve_request_make(struct serve_request *r, size_t n, struct bioinfer_error *err);
 /* Takes the id of record i, its number where `json` is NULL, into *id. */
 int serve_request_id(struct serve_request *r, const char **id, size_t i, const struct bi_json *json,
                      struct bioinfer_error *err);
-/* Copies the letters of a record as the reader of FASTA takes them. */
+/* Copies the letters of a record as the reader of FASTA takes them; a status of the request. A
+ * letter that is none is the record's status. */
 int serve_request_letters(struct serve *s, struct serve_request *r, struct bioinfer_record *record,
                           const char *text, size_t n, struct bioinfer_error *err);
-/* Puts bytes where a reader can open them: a file descriptor, -1: no memory. */
+/* Puts bytes where a reader can open them: a file descriptor, which the caller closes, -1: no
+ * memory. */
 int serve_request_file(const char *bytes, size_t size, struct bioinfer_error *err);
-/* Copies what a message says behind the name of a file, which becomes `name`. */
+/* A copy of a message in which the path that it begins with, if it does, has become `name`; NULL:
+ * no memory. */
 const char *serve_request_words(struct bi_arena *arena, const char *message, const char *path,
                                 const char *name);
 
@@ -211,15 +217,15 @@ int serve_bodies_ligands(struct serve *s, struct serve_request *r, const struct 
                          struct bioinfer_error *err);
 int serve_bodies_pairs(struct serve *s, struct serve_request *r, const struct bi_json *root,
                        struct bioinfer_error *err);
-/* Makes a record of a body that is a structure. */
+/* Makes a record of a body that is a structure; a status. */
 int serve_bodies_structure(struct serve_request *r, const char *body, size_t size,
                            struct bioinfer_error *err);
-/* Makes pairs of the records of FASTA, each with the one behind it. */
+/* Makes pairs of the records of FASTA, each with the one behind it; a status. */
 int serve_bodies_join(struct serve_request *r, struct bioinfer_error *err);
 
 /* ---- serve_npz.c ---- */
 
-/* Makes the records of a body in npz: "sequences", and "ids" where they are given. */
+/* Makes the records of a body in npz: "sequences", and "ids" where they are given; a status. */
 int serve_npz_read(struct serve *s, struct serve_request *r, const char *body, size_t size,
                    struct bioinfer_error *err);
 
@@ -248,13 +254,13 @@ int serve_work_open(struct serve *s, struct serve_lane *l, struct bioinfer_error
 /* Adds a result to the answer; a failure becomes the answer. `status` is of the task's result. */
 void serve_answer_put(struct serve *s, struct serve_request *r,
                       const struct bioinfer_result *result);
-/* Completes the answer behind the last result. */
+/* Completes the answer behind the last result: r->http is set then, in any case. */
 void serve_answer_finish(struct serve *s, struct serve_request *r);
 /* Makes an error the answer, in place of what was there. */
 void serve_answer_fail(struct serve_request *r, int http, int status, const char *message);
-/* The status of HTTP that says what a status of the library does. */
+/* The status of HTTP that says what a status of the library does: 400, 413, 503 or 500. */
 int serve_http_status(int status);
-/* The type of content of a format. */
+/* The type of content of a format; "application/octet-stream" where it has none of its own. */
 const char *serve_content_type(const char *format);
 /* Hands arrays to the writer of the answer. */
 void serve_answer_arrays(struct serve *s, struct serve_request *r,
@@ -270,11 +276,13 @@ bool serve_lanes_add(struct serve *s, struct serve_request *r);
 int serve_lanes_run(struct serve *s, struct bioinfer_error *err);
 /* Gives all requests in lanes this answer. */
 void serve_lanes_fail(struct serve *s, int http, int status, const char *message);
+/* Closes the tasks of all lanes, which are empty. */
 void serve_lanes_close(struct serve *s);
 
 /* ---- serve_metrics.c ---- */
 
-/* Both are called with the lock held. */
+/* Count an answer by its status of HTTP, and the time that a request took; print all figures as
+ * text for Prometheus. All three are called with the lock held. */
 void serve_metrics_code(struct serve *s, int code);
 void serve_metrics_seconds(struct serve *s, double seconds);
 void serve_metrics_print(struct serve *s, struct bi_buf *out);
@@ -282,7 +290,8 @@ void serve_metrics_print(struct serve *s, struct bi_buf *out);
 /* ---- serve_http.c ---- */
 
 struct serve_http;
-/* Serves the socket, whose owner it becomes, until serve_http_stop(). */
+/* Serves the socket, whose owner it becomes, until serve_http_stop(): a status. UNSUPPORTED: the
+ * library is not installed. */
 int serve_http_start(struct serve_http **out, struct serve *s, int socket,
                      struct bioinfer_error *err);
 /* Tells the connection that its request has an answer, and gives the request up. The lock is not

@@ -77,7 +77,7 @@ bool cli_task_pooled(const struct cli *cli, const struct cli_task *task);
 /* Opens the model and the task in this process, or workers where the options ask for them; fills
  * cli->info. Returns an exit code. */
 int cli_task_open(struct cli *cli, const struct cli_task *task, struct cli_pool **pool);
-/* Computes all records of io->source, here or by the pool. */
+/* Computes all records of io->source, here or by the pool; a status. */
 int cli_task_run(struct cli *cli, const struct cli_task *task, struct cli_pool *pool,
                  const struct cli_run_io *io, struct bioinfer_error *err);
 /* ---- dry.c: what a run would take ---- */
@@ -95,7 +95,7 @@ struct cli_dry {
 /* Reads all records, computes a few of them, and says on standard output what all would take.
  * Returns an exit code. */
 int cli_dry_measure(struct cli *cli, const struct cli_dry *how);
-/* The same for a task of sequences, which it opens. */
+/* The same for a task of sequences, which it opens; an exit code. */
 int cli_dry_run(struct cli *cli, const struct cli_task *task);
 /* The weight of a record of FASTA, as `weigh` of most tasks. */
 struct cli_weight cli_weigh_sequence(const struct cli *cli, const struct bioinfer_record *record);

@@ -37,7 +37,8 @@ int table_read(char **text, const char *path);
 char *table_line(char **at);
 /* Finds a column of a header, -1 = none. */
 int table_column(const char *header, const char *name);
-/* Finds a field of a line and its length. NULL: there are fewer. */
+/* Finds a field of a line and its length; no NUL stands behind it. NULL: there are fewer, and *len
+ * is untouched. */
 const char *table_field(const char *line, int column, size_t *len);
 /* Copies a field, "" where there is none (column -1, too); NULL: no memory. */
 char *table_copy(const char *line, int column);
@@ -85,6 +86,7 @@ int selection_read(struct selection *s, const struct wish *w, const struct targe
                    const char *output, int n_tracks);
 /* Tells whether a text is what a pattern means: '*' is any characters; case does not matter. */
 bool track_matches(const char *pattern, const char *text);
+/* Writes the identifier of a track, or track_N where there is no table, cut to `size`. */
 void track_name(char *name, size_t size, const struct targets *t, int track);
 
 /* ---- outputs.c ---- */
@@ -106,7 +108,7 @@ struct output {
 
 /* ---- places.c ---- */
 
-/* 0, or why the place is none of the genome: the reason goes to text. */
+/* 0, or INVALID, where the place is none of the genome: the reason goes to text. */
 int check_place(const bioinfer_genome *genome, const struct bioinfer_locus *l, char *text,
                 size_t size);
 
@@ -178,9 +180,10 @@ struct scores;
  * windows. A status, as of all that follow. */
 int compute_all(struct tracker *t, struct bioinfer_error *err);
 void compute_close(struct tracker *t);
-/* The words of a change's status. */
+/* The words of a change's status, which is 0 or NONFINITE; "" for 0. */
 const char *change_text(int status);
-/* Adds a change to the window that is asked for. The bases are the caller's. */
+/* Adds a change to the window that is asked for: 0, or NOMEM. The bases are the caller's, and must
+ * stay until the engine has taken the window. */
 int add_change(struct tracker *t, struct window *w, int64_t first, int64_t length,
                const char *bases, struct bioinfer_error *err);
 
@@ -245,13 +248,16 @@ void tracker_set_kind(struct tracker *t);
 int tracker_open_genome(struct tracker *t); /* an exit code */
 /* Refreshes what the task says of itself. */
 void tracker_learn(struct tracker *t);
-/* Takes the next unit that is to be computed: 1, *unit is the caller's; 0 = there is none; < 0. */
+/* Takes the next unit that is to be computed: 1, *unit is the caller's; 0 = there is none; < 0 = a
+ * status; *unit is NULL but for 1. */
 int next_unit(struct tracker *t, struct unit **unit, struct bioinfer_error *err);
 void unit_free(struct unit **unit); /* accepts NULL */
-/* Says why a place has no result, in words that are copied. */
+/* Says why a place has no result, in words that are copied: 0, or NOMEM. */
 int place_fail(struct place *p, int status, const char *text, struct bioinfer_error *err);
+/* Fails with NOMEM, which it returns, naming what there is no memory for. */
 int no_memory(struct bioinfer_error *err, const char *what);
-/* Reads the window around a base into t->reference and sets *start. */
+/* Reads the window around a base into t->reference and sets *start, its first base, which may be
+ * below 0: a status of bioinfer_genome_read(). */
 int read_window(struct tracker *t, const char *chrom, int64_t middle, int64_t *start,
                 struct bioinfer_error *err);
 /* The difference that a change makes to a track of an output, or what else `stat` says; the values
@@ -268,7 +274,7 @@ int put_result(struct tracker *t, const struct unit *u, int i, int status, const
 /* Finds the outputs that --outputs, --organism and --resolution mean, reads their tables and
  * selects their tracks; an exit code. */
 int outputs_find(struct tracker *t);
-/* Opens the task of these outputs. */
+/* Opens the task of these outputs; an exit code, as of the next. */
 int outputs_open(struct tracker *t, struct bioinfer_tracks_params *params);
 /* The same for the command, which knows their facts from its workers. */
 int outputs_hear(struct tracker *t);
@@ -301,7 +307,7 @@ int tracks_input_open(struct tracks_input *in, struct tracker *t);
 /* A bioinfer_source, user = the input: windows, intervals or clusters of variants. A record has the
  * name of its first place, and its bases or the places as text (tracks_input.c) for a sequence. */
 int tracks_input_next(void *user, struct bioinfer_record *record, struct bioinfer_error *err);
-/* Makes the unit that a record holds. */
+/* Makes the unit that a record holds; a status. */
 int unit_read(struct unit *u, const struct kind *kind, const struct bioinfer_record *record,
               struct bioinfer_error *err);
 void tracks_input_close(struct tracks_input *in); /* accepts a zeroed one */

@@ -81,7 +81,8 @@ struct cli_fault {
 
 /* ---- worker.c ---- */
 
-/* `bioinfer --worker=DEVICE/THREADS:SHARED[:TOLD]`, all other options as the command has them. */
+/* `bioinfer --worker=DEVICE/THREADS:SHARED[:TOLD]`, all other options as the command has them.
+ * Gives the exit code of the process. */
 int cli_worker(struct cli *cli, const struct cli_task *task, const char *spec);
 /* Called for every record before it is computed; a status ends the worker with it. NULL, but in
  * the program that tests/jobs/fault.c makes of these sources. */
@@ -92,7 +93,7 @@ extern int (*cli_worker_meets)(const char *id, struct bioinfer_error *err);
 /* Starts a worker for every device of the list and waits until all have their model open;
  * fills cli->info. Returns an exit code. */
 int cli_pool_open(struct cli_pool **pool, struct cli *cli, const struct cli_task *task);
-/* Computes all records of io->source. */
+/* Computes all records of io->source; a status, also that of source or sink. */
 int cli_pool_run(struct cli_pool *pool, const struct cli_run_io *io, struct bioinfer_error *err);
 /* Lets the workers print their profile and leave. */
 void cli_pool_close(struct cli_pool **pool);
