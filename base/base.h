@@ -6,8 +6,11 @@
  * Rules that hold for functions of all folders, unless a comment says otherwise:
  *  - A function that takes an err gives 0 or a negative status, whose words *err holds then; err
  *    may be NULL. NOMEM is possible wherever memory is taken, and is not listed for each.
+ *  - After a failure, what an out-parameter points to is not to be read, and holds nothing that is
+ *    to be freed.
  *  - bi_..._close(T **) and bi_..._free(T **) accept a pointer to NULL, and leave NULL there. The
- *    pointer itself must not be NULL, and nor may any other. */
+ *    pointer itself must not be NULL, and nor may any other.
+ *  - Any thread may call a function, but an object belongs to one thread at a time. */
 #ifndef BI_BASE_H
 #define BI_BASE_H
 
@@ -20,7 +23,7 @@
 #include "../include/bioinfer.h"
 
 #define BI_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
-#define BI_COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define BI_COUNT(array) (sizeof(array) / sizeof((array)[0])) /* elements; an array, no pointer */
 #define BI_ALIGN 64 /* bytes: every allocation, tensor and buffer starts at a multiple */
 
 /* ---- fault injection and environment ---- */
@@ -83,6 +86,7 @@ bool bi_grow(const struct bi_env *env, void *array, size_t *cap, size_t n, size_
 
 /* ---- checked sizes: false on overflow, *out untouched ---- */
 
+/* a * b. */
 static inline bool bi_mul_size(uint64_t a, uint64_t b, uint64_t *out)
 {
     uint64_t r;
@@ -92,6 +96,7 @@ static inline bool bi_mul_size(uint64_t a, uint64_t b, uint64_t *out)
     return true;
 }
 
+/* a + b. */
 static inline bool bi_add_size(uint64_t a, uint64_t b, uint64_t *out)
 {
     uint64_t r;
@@ -117,19 +122,21 @@ static inline bool bi_range_ok(uint64_t off, uint64_t len, uint64_t size)
     return off <= size && len <= size - off;
 }
 
-/* Little-endian loads from unaligned bytes. */
+/* The little-endian number in 2 bytes at any address. */
 static inline uint16_t bi_le16(const void *p)
 {
     const uint8_t *b = p;
     return (uint16_t)(b[0] | b[1] << 8);
 }
 
+/* The same of 4 bytes. */
 static inline uint32_t bi_le32(const void *p)
 {
     const uint8_t *b = p;
     return (uint32_t)b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
 }
 
+/* The same of 8 bytes. */
 static inline uint64_t bi_le64(const void *p)
 {
     return (uint64_t)bi_le32(p) | (uint64_t)bi_le32((const uint8_t *)p + 4) << 32;
@@ -145,7 +152,8 @@ double bi_now(void); /* seconds, monotonic */
 
 /* Rounds to nearest even; 65520 and more becomes infinity, NaN stays NaN. */
 uint16_t bi_f32_to_f16(float f);
-/* Without branches, so that a loop of it becomes vectors. */
+/* The exact float of a float16, and of a bfloat16; NaN and infinities stay. Without branches, so
+ * that a loop of it becomes vectors. */
 static inline float bi_f16_to_f32(uint16_t h)
 {
     const uint32_t sign = (uint32_t)(h & 0x8000) << 16, abs = h & 0x7FFF;

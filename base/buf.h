@@ -14,7 +14,8 @@ struct bi_buf {
     bool failed;
 };
 
-/* Each appends, or sets `failed` where there is no memory: then data and size are as before. */
+/* Each appends bytes, a character, a text without its NUL, or a formatted text, or sets `failed`
+ * where there is no memory: then data and size are as before. */
 void bi_buf_append(struct bi_buf *buf, const void *bytes, size_t n);
 void bi_buf_putc(struct bi_buf *buf, char c);
 void bi_buf_puts(struct bi_buf *buf, const char *text);

@@ -41,7 +41,7 @@ void bi_file_close(struct bi_file *file);
  * LIMIT: it has more than `cap` bytes. After a failure *out and *size are untouched. */
 int bi_file_slurp(const struct bi_env *env, const char *path, uint64_t cap, char **out,
                   size_t *size, struct bioinfer_error *err);
-/* Files that this process may have open; 256 where the system does not tell. */
+/* Files that this process may have open at once; 256 where the system does not tell. */
 uint64_t bi_files_max(void);
 /* Each is false where the path cannot be looked at, too. Links are followed, but by is_link(). */
 bool bi_path_exists(const char *path);
@@ -112,7 +112,8 @@ int bi_out_open(struct bi_out *out, const struct bi_env *env, const char *path,
 int bi_out_write(struct bi_out *out, const void *bytes, size_t n, struct bioinfer_error *err);
 /* Hands gathered bytes to the system. */
 int bi_out_flush(struct bi_out *out, struct bioinfer_error *err);
-/* Overwrites bytes already written (files only), after a flush; `size` stays. */
+/* Overwrites bytes already written (files only), after a flush; `size` stays. A failure is
+ * final. */
 int bi_out_patch(struct bi_out *out, uint64_t offset, const void *bytes, size_t n,
                  struct bioinfer_error *err);
 /* Reads back bytes already written (files only), after a flush; FORMAT beyond them. */

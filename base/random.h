@@ -23,7 +23,8 @@ struct bi_random {
     uint64_t offset; /* CUDA's counter */
 };
 
-/* skip: numbers given away before the first is used (mt19937 only). */
+/* Fills *r, for numbers from the first one on. skip: numbers given away before the first is used
+ * (mt19937 only). */
 void bi_random_start(struct bi_random *r, enum bi_rng kind, uint64_t seed, uint64_t skip);
 /* The next 32 bits of mt19937; r of any kind, once started. */
 uint32_t bi_mt19937(struct bi_random *r);

@@ -40,7 +40,7 @@ void bi_team_for(const struct bi_env *env, int n_threads, int64_t n, int64_t ste
 /* Processors that this process may use, or the number that OMP_NUM_THREADS asks for, as batch
  * systems set it; at least 1. */
 int bi_thread_count(void);
-/* A thread of 2 MiB of stack that takes no signal; 0 or an errno. */
+/* Starts a thread of 2 MiB of stack that takes no signal, for pthread_join(); 0 or an errno. */
 int bi_thread_start(pthread_t *thread, void *(*main)(void *user), void *user);
 
 #endif
