@@ -13,41 +13,49 @@
 
 #include "align.h"
 
+/* The smaller, and the larger, of two numbers, or of each two of packed ones. */
 DEV int smaller(int a, int b)
 {
     return a < b ? a : b;
 }
 
+/* The larger of two numbers. */
 DEV int larger(int a, int b)
 {
     return a > b ? a : b;
 }
 
+/* The larger of each two of packed numbers. */
 DEV s16x2 larger(s16x2 a, s16x2 b)
 {
     return packed_max(a, b);
 }
 
+/* The smaller of each two of packed numbers. */
 DEV s16x2 smaller(s16x2 a, s16x2 b)
 {
     return packed_min(a, b);
 }
 
+/* The packed numbers of another lane; all lanes of the wave take part. */
 DEV s16x2 shuffle(s16x2 x, int lane)
 {
     return bits<s16x2>(shuffle(bits<int>(x), lane));
 }
 
+/* x as a number of the type of the second argument, whose value plays no part. */
 DEV int splat(int x, int)
 {
     return x;
 }
 
+/* x, cut to 16 bits, in both packed numbers. */
 DEV s16x2 splat(int x, s16x2)
 {
     return s16x2{(int16_t)x, (int16_t)x};
 }
 
+/* x in all numbers of a T. */
 template <typename T> DEV T all_of(int x)
 {
     return splat(x, T());
@@ -86,6 +94,7 @@ DEV int border_left(const struct bi_align_rules &r, int i)
     return i ? r.left + r.left_step * i : r.corner;
 }
 
+/* H' at the border above, of column j. */
 DEV int border_top(const struct bi_align_rules &r, int j)
 {
     return j ? r.top + r.top_step * j : r.corner;
@@ -115,6 +124,7 @@ DEV void offer(struct bi_align_found &best, int score, int i, int j)
         best = bi_align_found{score, i, j};
 }
 
+/* The best of what the lanes of a group offer, the same in each of them. */
 template <int lanes> DEV struct bi_align_found lanes_best(struct bi_align_found x)
 {
 #pragma GCC unroll 6
@@ -125,6 +135,7 @@ template <int lanes> DEV struct bi_align_found lanes_best(struct bi_align_found 
     return x;
 }
 
+/* x with its score less an offset. */
 DEV struct bi_align_found without(struct bi_align_found x, int offset)
 {
     return bi_align_found{x.score - offset, x.i, x.j};
@@ -132,6 +143,7 @@ DEV struct bi_align_found without(struct bi_align_found x, int offset)
 
 enum { FAR = 1 << 30 };
 
+/* An end that is worse than every other, for a start. */
 DEV struct bi_align_found no_place()
 {
     return bi_align_found{-FAR - FAR, FAR, FAR};
@@ -188,6 +200,8 @@ template <int rows> struct alignas(rows == 8 ? 8 : rows == 16 ? 16 : 4) flag_byt
     u32 of[(rows + 3) / 4];
 };
 
+/* Aligns the pairs of a group of lanes of this block, and writes where each ends (p.found); with
+ * `trace` their flags, too. All threads of the block must call it. */
 template <int lanes, int rows, int letters, bool ends, bool trace>
 DEV void align_job(const struct bi_align_params &p, align_shared<lanes, rows, letters> &shared)
 {

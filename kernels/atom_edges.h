@@ -89,11 +89,13 @@ struct bi_atom_edges_params {
 #define bi_edge_list_params bi_atom_edges_params
 #define bi_edge_reverse_params bi_atom_edges_params
 
+/* Atoms of the batch. */
 static inline int64_t bi_edge_atoms(const struct bi_atom_edges_params *p)
 {
     return bi_live_rows(p->counts, BI_AXIS_TOKENS, p->rows);
 }
 
+/* Neighbours of atom i, also where its row says by its sign that there was no room for them. */
 static inline int32_t bi_edge_degree(const struct bi_atom_edges_params *p, int64_t i)
 {
     return p->degree[i] < 0 ? -1 - p->degree[i] : p->degree[i];
@@ -170,6 +172,7 @@ struct bi_around {
     int32_t first, end;
 };
 
+/* The image that a bin is in along an axis of n bins: 0 = the cell itself, -1 = the one below. */
 static inline int32_t bi_image_of(int32_t bin, int32_t n)
 {
     return bin >= 0 ? bin / n : -((n - 1 - bin) / n);
@@ -191,6 +194,7 @@ static inline int bi_around_begin(struct bi_around *a)
     return 1;
 }
 
+/* Begins with the first bin around the place of an atom; a->p and so on are set. */
 static inline void bi_around_start(struct bi_around *a, const struct bi_atom_edges_params *p,
                                    const struct bi_atom_place *place)
 {
@@ -275,6 +279,7 @@ static inline uint64_t bi_edge_key(int32_t j, const int32_t image[3])
     return key;
 }
 
+/* The atom that the edge of a key leads to. */
 static inline int32_t bi_edge_col(uint64_t key)
 {
     return (int32_t)(key >> (3 * BI_IMAGE_BITS));

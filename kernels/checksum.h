@@ -29,12 +29,14 @@ static inline uint64_t bi_checksum_random(uint64_t place)
     return x ^ x >> 31;
 }
 
+/* The two odd factors of a block. */
 static inline void bi_checksum_factors(uint64_t block, uint64_t factor[2])
 {
     for (int k = 0; k < 2; k++)
         factor[k] = bi_checksum_random((uint64_t)(k + 1) << 56 | block) | 1;
 }
 
+/* Fills the keys of a block, which are the same in every process. */
 static inline void bi_checksum_init(struct bi_checksum_keys *keys)
 {
     for (uint64_t i = 0; i < BI_CHECKSUM_BLOCK; i++)

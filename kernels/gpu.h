@@ -131,6 +131,9 @@ typedef int16_t s16x2 __attribute__((vector_size(4)));
 
 /* ---- places: which thread of which block ---- */
 
+/* The thread in its block, its block along x and along y, and its wave in the block, all from 0;
+ * wave_id() is the same in all lanes. blocks_x(): how many blocks there are along x (NVIDIA
+ * alone). */
 #if defined ON_NVIDIA
 DEV int thread_id()
 {
@@ -188,6 +191,7 @@ DEV int wave_id()
 }
 #endif
 
+/* The lane in its wave, 0 to WAVE - 1. */
 DEV int lane_id()
 {
     return thread_id() % WAVE;
@@ -198,16 +202,19 @@ DEV int lane_id()
 /* Largest float, and what an empty maximum is. */
 #define INF __builtin_inff()
 
+/* a b + c, rounded once. */
 DEV float fma_(float a, float b, float c)
 {
     return __builtin_fmaf(a, b, c);
 }
 
+/* The larger of two; of a number and NaN the number. */
 DEV float max_(float a, float b)
 {
     return __builtin_fmaxf(a, b);
 }
 
+/* The smaller of two; of a number and NaN the number. */
 DEV float min_(float a, float b)
 {
     return __builtin_fminf(a, b);
@@ -223,6 +230,7 @@ DEV float above_zero(float x)
 #endif
 }
 
+/* The nearest integer, ties to even. */
 DEV float round_(float x)
 {
     return __builtin_rintf(x);
@@ -238,6 +246,7 @@ template <typename T> DEV T packed_max(T a, T b)
 #endif
 }
 
+/* The smaller of each two of packed numbers. */
 template <typename T> DEV T packed_min(T a, T b)
 {
 #if defined ON_HOST
@@ -247,6 +256,7 @@ template <typename T> DEV T packed_min(T a, T b)
 #endif
 }
 
+/* The same bytes as a value of another type of equal size. */
 template <typename to, typename from> DEV to bits(from x)
 {
     return __builtin_bit_cast(to, x);
@@ -312,6 +322,9 @@ DEV float reciprocal(float x)
 
 /* ---- waves: all lanes take part ---- */
 
+/* shuffle: x of lane `lane`; shuffle_xor: of the lane whose number differs in the bits of mask.
+ * barrier: returns when all threads of the block are here, and sees what they wrote to shared
+ * memory. */
 #if defined ON_NVIDIA
 DEV int shuffle(int x, int lane)
 {
@@ -355,6 +368,7 @@ DEV void barrier()
 }
 #endif
 
+/* The same of a float. */
 DEV float shuffle_xor(float x, int mask)
 {
     return bits<float>(shuffle_xor(bits<int>(x), mask));
@@ -370,6 +384,7 @@ template <int lanes = 32> DEV float lanes_sum(float x)
     return x;
 }
 
+/* The same of the maximum. */
 template <int lanes = 32> DEV float lanes_max(float x)
 {
 #pragma GCC unroll 8
@@ -400,8 +415,8 @@ DEV void in_order()
 
 /* ---- between blocks of a launch: numbers in device memory ---- */
 
-/* publish: what this thread wrote before is seen by whoever observes the number. claim: the
- * number before it was counted up by one. */
+/* publish: writes x; what this thread wrote before is seen by whoever observes it. observe: the
+ * number as it is now. claim: counts the number up by one, and gives what it was before. */
 #if defined ON_NVIDIA
 DEV void publish(int32_t *to, int32_t x)
 {
@@ -543,6 +558,9 @@ struct acc {
     float of[ACC];
 };
 
+/* Where element i of a lane is, by the table above: its row and k in an X (x_row, x_k) and in a W
+ * (w_row, w_k), 0 to 15; of this lane's acc its row m and column n; and its row slot in the acc,
+ * below ACC_ROWS. */
 #if defined MAP_NVIDIA
 DEV int x_row(int lane, int i)
 {
@@ -614,7 +632,7 @@ DEV int w_k(int lane, int i)
 }
 #endif
 
-/* Sum and maximum over the lanes that share a row of an acc, the same bits in each. */
+/* f over the numbers of the lanes that share a row of an acc, the same bits in each of them. */
 template <typename F> DEV float across_row(float x, F f)
 {
 #if defined MAP_NVIDIA
@@ -628,11 +646,13 @@ template <typename F> DEV float across_row(float x, F f)
 #endif
 }
 
+/* Their sum. */
 DEV float row_sum(float x)
 {
     return across_row(x, [](float a, float b) { return a + b; });
 }
 
+/* Their maximum. */
 DEV float row_max(float x)
 {
     return across_row(x, [](float a, float b) { return max_(a, b); });
@@ -731,6 +751,7 @@ enum { WEIGHT_SHIFT = 12 };
 enum { WEIGHT_SHIFT = 0 };
 #endif
 
+/* multiply: d += x w^T, by the matrix unit; all lanes of the wave take part. */
 #if defined ON_NVIDIA
 DEV void multiply(acc &d, const frag &x, const frag &w)
 {

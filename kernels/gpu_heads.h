@@ -14,6 +14,7 @@ struct head_rows {
     int rows, d;        /* rows that are there */
 };
 
+/* Number i of row x of a head, rotated by row r of the table by halves. */
 template <typename T> DEV float rotated(const head_rows &h, const T *x, int r, int i)
 {
     const int half = h.d / 2, j = i < half ? i : i - half;
@@ -61,6 +62,8 @@ struct pair_scores {
     float of[PAIR_OF];
 };
 
+/* Makes them of PAIR_ROWS rows each at most. All threads of the block call it; s.x and s.w are
+ * used. */
 template <typename T>
 DEV pair_scores multiply_pairs(pair_tiles &s, const head_rows &x, const head_rows &w)
 {
@@ -86,6 +89,7 @@ struct pair_values {
     float of[PAIR_PART / 8];
 };
 
+/* Adds them to o. All threads of the block call it; s.w is used. */
 template <typename T>
 DEV void mix_pairs(pair_tiles &s, const head_rows &v, int first, pair_values &o)
 {

@@ -90,12 +90,14 @@ DEV float gelu_half(float z)
     return fma_(-0.5f * t, exp2_(q * t), above_zero(z));
 }
 
+/* 1 / (1 + e^-x), 0 and 1 at the infinities. */
 DEV float sigmoid(float x)
 {
     const float e = exp_(x < 0 ? x : -x); /* at most 1 */
     return x < 0 ? e / (1.0f + e) : 1.0f / (1.0f + e);
 }
 
+/* x sigmoid(x). */
 DEV float silu(float x)
 {
     return x * sigmoid(x);
@@ -107,6 +109,7 @@ DEV float gelu_tanh(float x)
     return x * sigmoid(x * fma_(x * x, 0.0713548162726f, 1.59576912161f));
 }
 
+/* max(x, 0). */
 DEV float relu(float x)
 {
     return above_zero(x);

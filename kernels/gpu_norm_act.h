@@ -35,16 +35,19 @@ template <typename Y> DEV float gate(float x)
     return sizeof(Y) == 4 ? 1.0f / (1.0f + exp_(-x)) : reciprocal(1.0f + exp2_(x * -LOG2E));
 }
 
+/* z sigmoid(1.702 z). */
 template <typename Y> DEV float quick_gelu(float z)
 {
     return z * gate<Y>(1.702f * z);
 }
 
+/* z/2 (1 + tanh(sqrt(2/pi) (z + 0.044715 z^3))). */
 template <typename Y> DEV float tanh_gelu(float z) /* 1/2 (1 + tanh x) = sigmoid(2 x) */
 {
     return z * gate<Y>(1.59576912f * fma_(0.044715f, z * z * z, z));
 }
 
+/* The activation of enum bi_norm_act; z itself for any other. */
 template <typename Y> DEV float activate(float z, int act)
 {
     return act == BI_NORM_ACT_QUICK_GELU  ? quick_gelu<Y>(z)

@@ -8,11 +8,13 @@
 
 enum { ROW_THREADS = 256, ROW_LANES = 32, ROWS_PER_BLOCK = ROW_THREADS / ROW_LANES };
 
+/* The row of this thread, counted over all blocks; it may be behind the last one. */
 DEV int64_t my_row()
 {
     return (int64_t)block_x() * ROWS_PER_BLOCK + thread_id() / ROW_LANES;
 }
 
+/* The first of the four columns that this thread takes first. */
 DEV int my_column()
 {
     return thread_id() % ROW_LANES * 4;
@@ -52,6 +54,7 @@ template <typename T> DEV f32x4 load4(const T *row, int c, int width, bool whole
     return v;
 }
 
+/* Writes columns c ... c + 3 of a row; those from `width` on are left out. */
 template <typename T> DEV void store4(T *row, int c, int width, bool whole, f32x4 v)
 {
     if (whole && c + 4 <= width) {
@@ -90,6 +93,8 @@ template <typename F> DEV moments row_moments(F each, int width, bool whole, flo
     return moments{mean, 1.0f / __builtin_sqrtf(variance + eps)};
 }
 
+/* The mean and the factor of a norm of row x, the same in all lanes of the row, which all take
+ * part; rms: the mean is 0. */
 template <typename T>
 DEV moments row_moments(const T *x, int width, bool whole, float eps, bool rms)
 {

@@ -27,6 +27,7 @@ template <typename F> DEV int last_at_most(int n, int64_t x, F key)
     return low;
 }
 
+/* The tile that a block has: rows of one sequence; all 0 where there is no sequence. */
 template <int rows>
 DEV tile find_tile(const struct bi_counts *counts, const int32_t *start, int block)
 {

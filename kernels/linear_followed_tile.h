@@ -28,11 +28,13 @@ DEV f16 *place_in(f16 *box, int g) /* place of 16 rows from the first on */
     return box + lane % 16 * STAGED + ((2 * g + lane / 16) ^ lane % 8) * 8;
 }
 
+/* Two numbers as float16 in a word, the first in the lower half. */
 DEV u32 packed(const two &v)
 {
     return bits<u32>(f16x2{(f16)v.a, (f16)v.b});
 }
 
+/* The two numbers of such a word. */
 DEV two unpacked(u32 v)
 {
     const f16x2 x = bits<f16x2>(v);

@@ -64,16 +64,19 @@ template <typename T> struct raw {
     }
 };
 
+/* Two neighbours as they lie in memory; from is aligned to both. */
 template <typename T> DEV raw<T> hold_two(const T *from)
 {
     return raw<T>{*(const typename raw<T>::vector *)from};
 }
 
+/* The same as floats. */
 template <typename T> DEV two load_two(const T *from)
 {
     return hold_two(from).floats();
 }
 
+/* Writes two neighbours, rounded to T; to is aligned to both. */
 template <typename T> DEV void store_two(T *to, const two &v)
 {
     typedef typename raw<T>::vector vector;

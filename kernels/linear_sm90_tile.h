@@ -22,6 +22,7 @@ struct held {
     u32 of[RUN];
 };
 
+/* Four neighbours from memory, aligned to all four, not converted yet. */
 template <typename T> DEV held hold(const T *from)
 {
     typedef u32 words __attribute__((vector_size(RUN * sizeof(T))));
@@ -33,6 +34,7 @@ template <typename T> DEV held hold(const T *from)
     return h;
 }
 
+/* Writes them as they are. */
 template <typename T> DEV void store_held(T *to, const held &h)
 {
     typedef u32 words __attribute__((vector_size(RUN * sizeof(T))));
@@ -43,6 +45,7 @@ template <typename T> DEV void store_held(T *to, const held &h)
     *(words *)to = w;
 }
 
+/* They as floats; T: what they are in memory. */
 template <typename T> DEV quad quad_of(const held &h)
 {
     typedef T vector __attribute__((vector_size(RUN * sizeof(T))));
@@ -55,6 +58,7 @@ template <typename T> DEV quad quad_of(const held &h)
     return quad{{(float)v[0], (float)v[1], (float)v[2], (float)v[3]}};
 }
 
+/* Four floats, rounded to T, as they lie in memory. */
 template <typename T> DEV held held_of(const quad &r)
 {
     typedef T vector __attribute__((vector_size(RUN * sizeof(T))));
@@ -67,16 +71,19 @@ template <typename T> DEV held held_of(const quad &r)
     return h;
 }
 
+/* Four neighbours from memory as floats. */
 template <typename T> DEV quad load_quad(const T *from)
 {
     return quad_of<T>(hold(from));
 }
 
+/* Writes four floats, rounded to T. */
 template <typename T> DEV void store_quad(T *to, const quad &r)
 {
     store_held(to, held_of<T>(r));
 }
 
+/* Replaces every number x of v by f(x). */
 template <int n, typename F> DEV void each(quad (&v)[n], F f)
 {
 #pragma GCC unroll 8

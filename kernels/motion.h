@@ -51,6 +51,7 @@ struct bi_motion_params {
 #define bi_motion_move_params bi_motion_params
 #define bi_motion_kick_params bi_motion_params
 
+/* Atoms of the batch. */
 static inline int64_t bi_motion_rows(const struct bi_motion_params *p)
 {
     return bi_live_rows(p->counts, BI_AXIS_TOKENS, p->rows);
@@ -131,12 +132,15 @@ static inline int bi_motion_flies(double dt, const double p[3], double mass)
     return !(way <= BI_MOTION_FARTHEST);
 }
 
+/* Notes the step at which an atom became bad; the first one stays. */
 static inline void bi_motion_mark(struct bi_motion_atom *a, int is_bad)
 {
     if (is_bad && a->bad == 0)
         a->bad = a->step;
 }
 
+/* A step of atom i up to its new place: half a kick, half the drift, heat where there is friction,
+ * and the other half. It counts the step, and marks an atom that flies apart. */
 static inline void bi_motion_move_atom(const struct bi_motion_facts *f, struct bi_motion_atom *a,
                                        uint32_t i)
 {
@@ -162,6 +166,8 @@ static inline void bi_motion_move_atom(const struct bi_motion_facts *f, struct b
         a->x[k] += half * a->p[k] / a->mass;
 }
 
+/* The rest of the step: takes the force at the new place, in the unit of the model, and kicks by
+ * half a step. It marks an atom whose force is not finite. */
 static inline void bi_motion_kick_atom(const struct bi_motion_facts *f, struct bi_motion_atom *a,
                                        const float force[3])
 {

@@ -18,11 +18,13 @@ struct bi_principal_axes_params {
 
 enum { BI_JACOBI_SWEEPS = 12 }; /* the third already reaches the rounding of double */
 
+/* |x|. */
 static inline double bi_axes_abs(double x)
 {
     return x < 0 ? -x : x;
 }
 
+/* The square root, rounded once. */
 static inline double bi_axes_sqrt(double x)
 {
     return __builtin_sqrt(x);

@@ -16,6 +16,8 @@ typedef struct bi_tensor_map tensor_map;
 
 /* ---- barriers ---- */
 
+/* Makes a barrier in shared memory whose phase is over after so many arrivals, and the bytes that
+ * are expected; arrive: one arrival; expect: one arrival, and that many bytes more. */
 DEV void barrier_init(u64 *b, int arrivals)
 {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(b)), "r"(arrivals)
@@ -180,6 +182,8 @@ template <int n> DEV void group_barrier(int id)
 
 /* ---- registers ---- */
 
+/* Gives registers of a warpgroup back, or takes more: a thread has n then, a multiple of 8. All
+ * threads of the warpgroup call it. */
 template <int n> DEV void registers_down()
 {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(n));

@@ -67,6 +67,7 @@ struct bi_edge_place {
     float by[4], d[4];
 };
 
+/* The powers of x, 0 to 3, at a knot, and of their derivatives by the distance. */
 static inline struct bi_edge_place bi_edge_place_at(int32_t knot, float x, float cutoff,
                                                     int32_t knots)
 {
@@ -84,6 +85,7 @@ static inline struct bi_edge_place bi_edge_place_at(int32_t knot, float x, float
     return p;
 }
 
+/* The place of distance r, at most `cutoff`, among so many knots; of a larger one the last knot. */
 static inline struct bi_edge_place bi_edge_place_of(float r, float cutoff, int32_t knots)
 {
     const float per = (float)knots / cutoff, t = r * per;

@@ -34,6 +34,7 @@ BI_TENSOR_FN void bi_tensor_compose(const BI_NUM *c, BI_NUM *m)
     m[7] = (c[6] + c[1]) * BI_SQRT_HALF;
 }
 
+/* m [9] -> c [9], the inverse. */
 BI_TENSOR_FN void bi_tensor_decompose(const BI_NUM *m, BI_NUM *c)
 {
     c[0] = (m[0] + m[4] + m[8]) * BI_SQRT_THIRD;
@@ -59,6 +60,7 @@ BI_TENSOR_FN void bi_tensor_add_times(const BI_NUM *a, int ta, const BI_NUM *b, 
         y[3 * r + s] = y[3 * r + s] + a[ta ? 3 * k + r : 3 * r + k] * b[tb ? 3 * s + k : 3 * k + s];
 }
 
+/* The sum of a[k] b[k], n >= 1 of them, in their order. */
 BI_TENSOR_FN BI_NUM bi_tensor_dot(const BI_NUM *a, const BI_NUM *b, int n)
 {
     BI_NUM sum = a[0] * b[0];
@@ -87,6 +89,7 @@ BI_TENSOR_FN void bi_tensor_normalised_grad(const BI_NUM *x, const BI_NUM *g, BI
         y[k] = (g[k] - by * x[k]) / n;
 }
 
+/* c, or 2 where the product is that of SO(3). */
 BI_TENSOR_FN BI_NUM bi_tensor_factor(BI_NUM c, int so3)
 {
     if (so3)

@@ -100,6 +100,7 @@ BI_INLINE VEC L(cell_step)(struct L(cell) *c, VEC s, const struct L(gaps) *gaps,
     return f;
 }
 
+/* Writes the flags of a vector of cells, a byte for each lane. */
 BI_INLINE void L(strip_flags)(uint8_t *to, VEC f)
 {
 #if LANE == 8
@@ -178,6 +179,8 @@ BI_INLINE void L(strip_block)(const struct bi_align_strip *a, struct L(cell) *c,
     }
 }
 
+/* Runs one strip of n_vectors vectors of rows; kind: enum bi_align_kind. struct bi_align_strip
+ * (cpu/align.h) says what it reads and leaves. All but a are constants. */
 BI_INLINE void L(strip_run)(const struct bi_align_strip *a, const int n_vectors, const int kind,
                             const bool with_flags)
 {
@@ -248,6 +251,7 @@ L_STRIP(4, linear, BI_ALIGN_LINEAR)
 L_STRIP(4, affine, BI_ALIGN_AFFINE)
 #endif
 
+/* The strip() of struct bi_align_kernels: picks the loop for its rows, its kind and its flags. */
 static void L(strip)(const struct bi_align_strip *a)
 {
     const bool linear = a->kind == BI_ALIGN_LINEAR;

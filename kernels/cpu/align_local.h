@@ -34,6 +34,7 @@ BI_INLINE void local_offer(struct bi_align_local *a, int r, int64_t j)
     a->found_r = r;
 }
 
+/* The low bytes of LOCAL_ROWS lanes. */
 BI_INLINE void local_narrow(uint8_t *restrict to, const uint16_t *restrict lanes)
 {
     for (int r = 0; r < LOCAL_ROWS; r++)
@@ -123,6 +124,7 @@ BI_INLINE v16 local16_step(struct local16_rows *c, v16 up_h, v16 up_f, v16 score
     return flags;
 }
 
+/* Runs one strip of a local alignment in 16 bits, as struct bi_align_local says. */
 BI_INLINE void local16_run(struct bi_align_local *a, const bool with_flags, const bool two)
 {
     const uint8_t *row[LOCAL_ROWS];
@@ -183,6 +185,7 @@ static __attribute__((noinline)) void local16_flags(struct bi_align_local *a)
     local16_run(a, true, false);
 }
 
+/* The same without flags. */
 static __attribute__((noinline)) void local16_plain(struct bi_align_local *a)
 {
     local16_run(a, false, false);
@@ -198,6 +201,7 @@ static __attribute__((noinline)) void local16_two_plain(struct bi_align_local *a
     local16_run(a, false, true);
 }
 
+/* The local16() of struct bi_align_kernels. */
 static void local16(struct bi_align_local *a)
 {
     if (a->open2)
@@ -296,6 +300,7 @@ BI_INLINE void local32_step(struct local32_rows *w, const uint8_t *scores, int64
     }
 }
 
+/* The local32() of struct bi_align_kernels: the same in 32 bits, for scores beyond 16. */
 static void local32(struct bi_align_local *a)
 {
     struct local32_rows w = {.f = {{0}}};

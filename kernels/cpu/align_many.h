@@ -40,6 +40,7 @@ struct L(many) {        /* the parts of one call share it */
 #endif
 };
 
+/* x rounded up to a multiple of `to`; x >= 0. */
 BI_INLINE int64_t L(many_up)(int64_t x, int64_t to)
 {
     return (x + to - 1) / to * to;
@@ -53,6 +54,7 @@ BI_INLINE int64_t L(many_stride)(int64_t rows)
     return (L(many_up)(rows * size, 128) + 64) / size;
 }
 
+/* Bytes of scratch memory that a call for pairs of up to n x m residues takes. */
 BI_INLINE size_t L(many_scratch)(int64_t n, int64_t m, int32_t letters)
 {
     const int64_t rows = L(many_up)(n < MANY_ROWS ? n : MANY_ROWS, BI_ALIGN_BLOCK);
@@ -144,12 +146,14 @@ BI_INLINE void L(many_letters)(const struct bi_align_many *a, const uint8_t *con
     v8_turn16(to, from, 0);
 }
 
+/* Fills w->target: codes of all columns, as the tables take them. */
 static void L(many_target)(const struct bi_align_many *a, struct L(many) *w)
 {
     for (int64_t j = 0; j < w->M; j += BI_ALIGN_BLOCK)
         L(many_letters)(a, a->target, w->skip_columns, w->most_columns, j, w->target + j * W);
 }
 
+/* Fills w->query and w->query2 for the rows of a strip, as the tables take them. */
 static void L(many_query)(const struct bi_align_many *a, struct L(many) *w, int64_t strip)
 {
     const v8 number = v8_load(w->query_number), number2 = v8_load(w->query_number2);
@@ -186,6 +190,7 @@ BI_INLINE void L(many_profile)(lane_t *to, const struct bi_align_many *a, const 
     }
 }
 
+/* Makes the profiles of the rows of a strip: lines of S2 for each pair and letter. */
 static void L(many_query)(const struct bi_align_many *a, struct L(many) *w, int64_t strip)
 {
     uint8_t codes[MANY_ROWS + W];
@@ -223,6 +228,7 @@ BI_INLINE VEC L(many_pads)(VEC left, int64_t at)
     return V(ge_bit)(left, V(set1)((lane_t)(at + 1)), (lane_t)-1);
 }
 
+/* For each lane, how many pad cells are left in front of it from cell `from` on, at most 255. */
 BI_INLINE VEC L(many_left)(const int64_t *skip, int64_t from)
 {
     lane_t left[W];
@@ -241,6 +247,7 @@ struct L(columns) {
 };
 
 #if defined LANES_LOOKUP
+/* S2 of a row and column j of all pairs, from the table of both letters. */
 BI_INLINE v8 L(many_score)(const struct L(many) *w, const struct L(columns) *k, int64_t row, int j,
                            const bool square)
 {
@@ -252,6 +259,8 @@ BI_INLINE v8 L(many_score)(const struct L(many) *w, const struct L(columns) *k, 
 }
 #endif
 
+/* Runs BLOCK rows of a block of columns, from the cells c on; score and c are those behind them.
+ * kind, square, edges and flags are constants. */
 BI_INLINE void L(many_block)(const struct bi_align_many *a, struct L(many) *w, int64_t row,
                              int64_t strip, int64_t column, struct L(cell) *c, VEC *score,
                              const struct L(columns) *k, const int kind, const bool square,
@@ -321,6 +330,7 @@ BI_INLINE void L(many_block)(const struct bi_align_many *a, struct L(many) *w, i
 
 /* ---- strips ---- */
 
+/* Runs all columns of the strip of rows that begins at row `strip`. */
 BI_INLINE void L(many_strip)(const struct bi_align_many *a, struct L(many) *w, int64_t strip,
                              const int kind, const bool square, const bool flags)
 {
@@ -387,6 +397,7 @@ L_MANY(two, BI_ALIGN_TWO, false, false)
 L_MANY(two_flags, BI_ALIGN_TWO, false, true)
 #endif
 
+/* Picks the loop for the kind of costs, and for flags, and runs it. */
 static void L(many_kind)(const struct bi_align_many *a, struct L(many) *w, int64_t strip,
                          bool square)
 {
@@ -466,6 +477,8 @@ static void L(many_border)(const struct bi_align_many *a, const struct bi_align_
             d[(k - first) * W + l] = (lane_t)bi_align_border_at(border, k - skip[l]);
 }
 
+/* The many() of struct bi_align_kernels: aligns n_pairs pairs at once, a lane each, as struct
+ * bi_align_many says. */
 static void L(many)(struct bi_align_many *a)
 {
     struct L(many) w = {0};

@@ -9,16 +9,19 @@ BI_INLINE int32_t wave_within(int32_t offset, int32_t limit)
     return offset > limit ? BI_ALIGN_WAVE_NONE : offset;
 }
 
+/* The larger of two offsets. */
 BI_INLINE int32_t wave_larger(int32_t a, int32_t b)
 {
     return a > b ? a : b;
 }
 
+/* The smaller of two offsets. */
 BI_INLINE int32_t wave_smaller(int32_t a, int32_t b)
 {
     return a < b ? a : b;
 }
 
+/* One wavefront where opening a gap costs more than extending it: a->f, a->e and a->h. */
 static void wave_affine(const struct bi_align_wave *a)
 {
     const int32_t *const open = a->open, *const more_f = a->more_f, *const more_e = a->more_e;
@@ -40,6 +43,7 @@ static void wave_affine(const struct bi_align_wave *a)
     }
 }
 
+/* One wavefront where it costs the same: a->h alone. */
 static void wave_linear(const struct bi_align_wave *a)
 {
     const int32_t *const open = a->open, *const mismatch = a->mismatch;
@@ -77,6 +81,7 @@ BI_INLINE int32_t wave_equal(const uint8_t *q, const uint8_t *t)
     }
 }
 
+/* The wave() of struct bi_align_kernels: makes the wavefront, and goes along equal letters. */
 static void wave(const struct bi_align_wave *a)
 {
     if (a->f)

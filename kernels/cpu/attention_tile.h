@@ -28,6 +28,7 @@ enum {
 /* exp(x) = exp2(x LOG2E) */
 #define LOG2E 1.44269504088896341f
 
+/* n rounded up to a multiple of step. */
 BI_INLINE int round_up(int n, int step)
 {
     return (n + step - 1) / step * step;
@@ -75,6 +76,7 @@ BI_INLINE void rotate_row(float *y, const float *x, const float *table, int d, f
 
 typedef float quad __attribute__((vector_size(16)));
 
+/* Four floats from any address of floats. */
 BI_INLINE quad quad_load(const float *p)
 {
     quad q;

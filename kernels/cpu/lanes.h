@@ -12,7 +12,12 @@
  *   select(m, a, b)   a where m is all ones, b where it is 0
  *   eq_bit(a, b, x)   x where a = b, else 0; ge_bit: where a >= b
  *   shift(a, b)       lane l is a[l - 1]; lane 0 is the last lane of b
- *   last(a)           the last lane */
+ *   last(a)           the last lane
+ *   high(a)           true where bit 7 of any lane is set
+ *   pick32(t, i)      lane l is t[i[l]], i below 32
+ *   gather16(p, at)   bytes [at, at + 16) of p[0], p[16] ..., one for each 16 lanes
+ *   zip_low(a, b)     lanes of a and b by turns, of the lower halves of each 16; zip_high: of the
+ *                     upper ones */
 #ifndef BI_LANES_H
 #define BI_LANES_H
 
@@ -61,6 +66,7 @@ LANES_X86(16, uint16_t, 64)
 /* clang-format on */
 
 #define LANES_PICK32 1
+/* pick32, high, gather16, zip_low and zip_high: as the list above says. */
 BI_INLINE v8 v8_pick32(const uint8_t *table, v8 index)
 {
     const v8 low = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)table));
@@ -149,6 +155,7 @@ LANES_X86(8, uint8_t)
 LANES_X86(16, uint16_t)
 #undef LANES_X86
 /* clang-format on */
+/* set1 and what follows: as the list above says. */
 BI_INLINE v8 v8_set1(uint8_t x)
 {
     return _mm256_set1_epi8((int8_t)x);
@@ -159,6 +166,7 @@ BI_INLINE v16 v16_set1(uint16_t x)
 }
 
 #define LANES_PICK32 1
+/* pick32, high: as the list above says. */
 BI_INLINE v8 v8_pick32(const uint8_t *table, v8 index)
 {
     const v8 low = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)table));
@@ -222,6 +230,7 @@ LANES_NEON(16, uint16_t, 8)
 /* clang-format on */
 
 #define LANES_PICK32 1
+/* pick32, high, gather16, zip_low and zip_high: as the list above says. */
 BI_INLINE v8 v8_pick32(const uint8_t *table, v8 index)
 {
     const uint8x16x2_t both = {{vld1q_u8(table), vld1q_u8(table + 16)}};
@@ -268,6 +277,7 @@ LANES_GENERIC(16, uint16_t, 8)
 #undef LANES_GENERIC
 /* clang-format on */
 
+/* shift, gather16, zip_low and zip_high: as the list above says. */
 BI_INLINE v8 v8_shift(v8 a, v8 b)
 {
     return __builtin_shufflevector(b, a, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29,

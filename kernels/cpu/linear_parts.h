@@ -10,11 +10,13 @@
 #include <assert.h>
 #include <stdbool.h>
 
+/* The smaller of two. */
 static int64_t min64(int64_t a, int64_t b)
 {
     return a < b ? a : b;
 }
 
+/* a / b rounded up, of a >= 0 and b > 0. */
 static int64_t ceil_div(int64_t a, int64_t b)
 {
     return (a + b - 1) / b;
@@ -70,6 +72,7 @@ static struct grid grid_for(const struct bi_linear_params *p, int64_t m, int64_t
     return g;
 }
 
+/* The activation of enum bi_act; z itself for any other. */
 BI_INLINE vf activate(vf z, int act)
 {
     switch (act) {
@@ -144,6 +147,7 @@ struct part {
     int64_t tile0, tile1, panel0, panel1;
 };
 
+/* The tiles and the panels of a task; either may be none. */
 static struct part part_of(const struct grid *g, int64_t task)
 {
     const int64_t row_block = task / g->columns, column_block = task % g->columns;

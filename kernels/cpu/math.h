@@ -129,6 +129,7 @@ BI_INLINE vf vf_gelu_tanh(vf z)
     return vf_div(z, vf_add(vf_set1(1), vf_exp(vf_mul(z, u))));
 }
 
+/* max(z, 0); NaN stays. */
 BI_INLINE vf vf_relu(vf z)
 {
     return vf_max(vf_zero(), z); /* in this order for NaN */

@@ -8,11 +8,13 @@
 
 enum { TASK_FLOATS = 16384 };
 
+/* Rows of this width that a task takes, at least 1. */
 BI_INLINE int64_t rows_per_task(int64_t width)
 {
     return width < TASK_FLOATS ? TASK_FLOATS / (width > 0 ? width : 1) : 1;
 }
 
+/* Tasks that so many rows are cut into; 0 for none. */
 BI_INLINE int64_t row_tasks(int64_t rows, int64_t width)
 {
     const int64_t n = rows_per_task(width);
@@ -23,6 +25,7 @@ struct rows {
     int64_t first, end;
 };
 
+/* The rows [first, end) of a task; end is at most `rows`. */
 BI_INLINE struct rows task_rows(int64_t task, int64_t rows, int64_t width)
 {
     const int64_t n = rows_per_task(width), end = (task + 1) * n;

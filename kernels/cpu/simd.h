@@ -54,6 +54,7 @@ typedef __m512i vi;
 typedef __mmask16 vm;
 
 /* clang-format off */
+/* Constants, memory, the first lanes. */
 BI_INLINE vf vf_set1(float x) { return _mm512_set1_ps(x); }
 BI_INLINE vf vf_zero(void) { return _mm512_setzero_ps(); }
 BI_INLINE vf vf_load(const float *p) { return _mm512_loadu_ps(p); }
@@ -67,6 +68,7 @@ BI_INLINE vm vm_first(int n) { return (vm)((1u << n) - 1); } /* 0 <= n <= VW */
 BI_INLINE vf vf_load_n(const float *p, int n) { return _mm512_maskz_loadu_ps(vm_first(n), p); }
 BI_INLINE void vf_store_n(float *p, vf a, int n) { _mm512_mask_storeu_ps(p, vm_first(n), a); }
 
+/* Arithmetic, lane by lane. */
 BI_INLINE vf vf_add(vf a, vf b) { return _mm512_add_ps(a, b); }
 BI_INLINE vf vf_sub(vf a, vf b) { return _mm512_sub_ps(a, b); }
 BI_INLINE vf vf_mul(vf a, vf b) { return _mm512_mul_ps(a, b); }
@@ -77,6 +79,7 @@ BI_INLINE vf vf_max(vf a, vf b) { return _mm512_max_ps(a, b); }
 BI_INLINE vf vf_min(vf a, vf b) { return _mm512_min_ps(a, b); }
 BI_INLINE vf vf_sqrt(vf a) { return _mm512_sqrt_ps(a); }
 
+/* Truth values, and choice by them. */
 BI_INLINE vm vf_lt(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ); }
 BI_INLINE vm vf_le(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_LE_OQ); }
 BI_INLINE vm vf_eq(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_EQ_OQ); }
@@ -87,6 +90,7 @@ BI_INLINE vm vm_or(vm a, vm b) { return a | b; }
 BI_INLINE vm vm_not(vm a) { return (vm)~a; }
 BI_INLINE int vm_any(vm a) { return a != 0; }
 
+/* Bits and integers, lane by lane. */
 BI_INLINE vi vf_bits(vf a) { return _mm512_castps_si512(a); }
 BI_INLINE vf vi_float_bits(vi a) { return _mm512_castsi512_ps(a); }
 BI_INLINE vi vi_set1(int32_t x) { return _mm512_set1_epi32(x); }
@@ -102,6 +106,7 @@ BI_INLINE vf vi_to_float(vi a) { return _mm512_cvtepi32_ps(a); }
 BI_INLINE vf vf_round(vf a) { return _mm512_roundscale_ps(a, 8); }
 BI_INLINE vf vf_scale2(vf a, vf n) { return _mm512_scalef_ps(a, n); }
 
+/* Sum and maximum of all lanes. */
 BI_INLINE float vf_hsum(vf a)
 {
     __m256 b = _mm256_add_ps(_mm512_castps512_ps256(a), _mm512_extractf32x8_ps(a, 1));
@@ -129,6 +134,7 @@ typedef __m256i vi;
 typedef __m256i vm;
 
 /* clang-format off */
+/* Constants, memory, the first lanes. */
 BI_INLINE vf vf_set1(float x) { return _mm256_set1_ps(x); }
 BI_INLINE vf vf_zero(void) { return _mm256_setzero_ps(); }
 BI_INLINE vf vf_load(const float *p) { return _mm256_loadu_ps(p); }
@@ -153,6 +159,7 @@ BI_INLINE void vf_store_n(float *p, vf a, int n) /* masked stores are microcode 
         _mm256_maskstore_ps(p, vm_first(n), a);
 }
 
+/* Arithmetic, lane by lane. */
 BI_INLINE vf vf_add(vf a, vf b) { return _mm256_add_ps(a, b); }
 BI_INLINE vf vf_sub(vf a, vf b) { return _mm256_sub_ps(a, b); }
 BI_INLINE vf vf_mul(vf a, vf b) { return _mm256_mul_ps(a, b); }
@@ -163,6 +170,7 @@ BI_INLINE vf vf_max(vf a, vf b) { return _mm256_max_ps(a, b); }
 BI_INLINE vf vf_min(vf a, vf b) { return _mm256_min_ps(a, b); }
 BI_INLINE vf vf_sqrt(vf a) { return _mm256_sqrt_ps(a); }
 
+/* Truth values, and choice by them. */
 BI_INLINE vm vf_lt(vf a, vf b) { return _mm256_castps_si256(_mm256_cmp_ps(a, b, _CMP_LT_OQ)); }
 BI_INLINE vm vf_le(vf a, vf b) { return _mm256_castps_si256(_mm256_cmp_ps(a, b, _CMP_LE_OQ)); }
 BI_INLINE vm vf_eq(vf a, vf b) { return _mm256_castps_si256(_mm256_cmp_ps(a, b, _CMP_EQ_OQ)); }
@@ -173,6 +181,7 @@ BI_INLINE vm vm_or(vm a, vm b) { return _mm256_or_si256(a, b); }
 BI_INLINE vm vm_not(vm a) { return _mm256_xor_si256(a, _mm256_set1_epi32(-1)); }
 BI_INLINE int vm_any(vm a) { return _mm256_movemask_ps(_mm256_castsi256_ps(a)) != 0; }
 
+/* Bits and integers, lane by lane. */
 BI_INLINE vi vf_bits(vf a) { return _mm256_castps_si256(a); }
 BI_INLINE vf vi_float_bits(vi a) { return _mm256_castsi256_ps(a); }
 BI_INLINE vi vi_set1(int32_t x) { return _mm256_set1_epi32(x); }
@@ -187,6 +196,7 @@ BI_INLINE vi vf_to_int(vf a) { return _mm256_cvtps_epi32(a); }
 BI_INLINE vf vi_to_float(vi a) { return _mm256_cvtepi32_ps(a); }
 BI_INLINE vf vf_round(vf a) { return _mm256_round_ps(a, 8); }
 
+/* Sum and maximum of all lanes. */
 BI_INLINE float vf_hsum(vf a)
 {
     __m128 c = _mm_add_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
@@ -212,6 +222,7 @@ typedef int32x4_t vi;
 typedef uint32x4_t vm;
 
 /* clang-format off */
+/* Constants, memory, the first lanes. */
 BI_INLINE vf vf_set1(float x) { return vdupq_n_f32(x); }
 BI_INLINE vf vf_zero(void) { return vdupq_n_f32(0); }
 BI_INLINE vf vf_load(const float *p) { return vld1q_f32(p); }
@@ -226,6 +237,7 @@ BI_INLINE vm vm_first(int n) /* 0 <= n <= VW */
     return vcltq_s32(vld1q_s32(lane), vdupq_n_s32(n));
 }
 
+/* Arithmetic, lane by lane. */
 BI_INLINE vf vf_add(vf a, vf b) { return vaddq_f32(a, b); }
 BI_INLINE vf vf_sub(vf a, vf b) { return vsubq_f32(a, b); }
 BI_INLINE vf vf_mul(vf a, vf b) { return vmulq_f32(a, b); }
@@ -236,6 +248,7 @@ BI_INLINE vf vf_max(vf a, vf b) { return vbslq_f32(vcgtq_f32(a, b), a, b); }
 BI_INLINE vf vf_min(vf a, vf b) { return vbslq_f32(vcltq_f32(a, b), a, b); }
 BI_INLINE vf vf_sqrt(vf a) { return vsqrtq_f32(a); }
 
+/* Truth values, and choice by them. */
 BI_INLINE vm vf_lt(vf a, vf b) { return vcltq_f32(a, b); }
 BI_INLINE vm vf_le(vf a, vf b) { return vcleq_f32(a, b); }
 BI_INLINE vm vf_eq(vf a, vf b) { return vceqq_f32(a, b); }
@@ -246,6 +259,7 @@ BI_INLINE vm vm_or(vm a, vm b) { return vorrq_u32(a, b); }
 BI_INLINE vm vm_not(vm a) { return vmvnq_u32(a); }
 BI_INLINE int vm_any(vm a) { return vmaxvq_u32(a) != 0; }
 
+/* Bits and integers, lane by lane. */
 BI_INLINE vi vf_bits(vf a) { return vreinterpretq_s32_f32(a); }
 BI_INLINE vf vi_float_bits(vi a) { return vreinterpretq_f32_s32(a); }
 BI_INLINE vi vi_set1(int32_t x) { return vdupq_n_s32(x); }
@@ -260,6 +274,7 @@ BI_INLINE vi vf_to_int(vf a) { return vcvtnq_s32_f32(a); }
 BI_INLINE vf vi_to_float(vi a) { return vcvtq_f32_s32(a); }
 BI_INLINE vf vf_round(vf a) { return vrndnq_f32(a); }
 
+/* Sum and maximum of all lanes. */
 BI_INLINE float vf_hsum(vf a)
 {
     float32x2_t c = vadd_f32(vget_low_f32(a), vget_high_f32(a));
@@ -285,6 +300,7 @@ typedef float vf __attribute__((vector_size(16)));
 typedef int32_t vi __attribute__((vector_size(16)));
 typedef vi vm;
 
+/* Constants, memory, the first lanes. */
 BI_INLINE vf vf_set1(float x)
 {
     return (vf){x, x, x, x};
@@ -326,6 +342,7 @@ BI_INLINE void vf_store_half(uint16_t *p, vf a)
 /* clang-format off */
 BI_INLINE vm vm_first(int n) { return (vi){0, 1, 2, 3} < (vi){n, n, n, n}; } /* 0 <= n <= VW */
 
+/* Arithmetic, lane by lane. */
 BI_INLINE vf vf_add(vf a, vf b) { return a + b; }
 BI_INLINE vf vf_sub(vf a, vf b) { return a - b; }
 BI_INLINE vf vf_mul(vf a, vf b) { return a * b; }
@@ -348,6 +365,7 @@ BI_INLINE vm vm_or(vm a, vm b) { return a | b; }
 BI_INLINE vm vm_not(vm a) { return ~a; }
 BI_INLINE int vm_any(vm a) { return (a[0] | a[1] | a[2] | a[3]) != 0; }
 
+/* Bits and integers, lane by lane. */
 BI_INLINE vi vf_bits(vf a) { return (vi)a; }
 BI_INLINE vf vi_float_bits(vi a) { return (vf)a; }
 BI_INLINE vi vi_set1(int32_t x) { return (vi){x, x, x, x}; }
@@ -361,10 +379,12 @@ BI_INLINE vi vi_xor(vi a, vi b) { return a ^ b; }
 /* clang-format on */
 /* Adding 1.5 * 2^23 leaves the rounded integer in the low bits of the sum. */
 /* clang-format off */
+/* Conversions. */
 BI_INLINE vf vf_round(vf a) { return (a + 12582912.0f) - 12582912.0f; }
 BI_INLINE vi vf_to_int(vf a) { return (vi)(a + 12582912.0f) - 0x4b400000; }
 BI_INLINE vf vi_to_float(vi a) { return (vf){(float)a[0], (float)a[1], (float)a[2], (float)a[3]}; }
 
+/* Sum and maximum of all lanes. */
 BI_INLINE float vf_hsum(vf a) { return (a[0] + a[2]) + (a[1] + a[3]); }
 BI_INLINE float vf_hmax(vf a)
 {
@@ -377,7 +397,15 @@ BI_INLINE float vf_hmax(vf a)
 #error "compile with -DBI_ISA=generic, avx2, avx512 or neon"
 #endif
 
-/* These rules hold for every set:
+/* These rules hold for every set, lane by lane where nothing else is said:
+ *   vf_set1(x), vi_set1(x): x in all lanes; vf_zero(): 0
+ *   vf_load(p): p[0] ... p[VW - 1]; vf_store(p, a): the reverse
+ *   vm_first(n): true in the first n lanes, 0 <= n <= VW; vm_any(a): not 0 where any lane is true
+ *   vf_select(m, a, b): a where m is true, else b
+ *   vf_bits, vi_float_bits: the same bits as integers, and as floats
+ *   vi_shl, vi_sar: shifts by a constant, the second one with the sign
+ *   vf_to_int, vi_to_float: conversions of values
+ *   vf_hsum, vf_hmax: the sum, and the largest, of all lanes, in one order for each set
  *   vf_fma(a, b, c) = a b + c, vf_fnma(a, b, c) = c - a b
  *   vf_max(a, b) = a > b ? a : b, so b when either is NaN; vf_min likewise
  *   vf_lt, vf_le, vf_eq are false and vf_ne is true for NaN
@@ -387,6 +415,7 @@ BI_INLINE float vf_hmax(vf a)
  *   one rounding as long as |a| is in [0.5, 2] */
 
 #if BI_ISA_ID == BI_ISA_ID_neon || BI_ISA_ID == BI_ISA_ID_generic
+/* The first n lanes from memory, and to it; as said above. */
 BI_INLINE vf vf_load_n(const float *p, int n)
 {
     float a[VW] = {0};
@@ -410,6 +439,7 @@ BI_INLINE void vf_store_n(float *p, vf v, int n)
 #endif
 
 #if BI_ISA_ID != BI_ISA_ID_avx512
+/* a 2^n; as said above. */
 BI_INLINE vf vf_scale2(vf a, vf n)
 {
     vi e = vf_to_int(n), half = vi_sar(e, 1), rest = vi_sub(e, half);
@@ -430,6 +460,7 @@ BI_INLINE vf vf_scale2_normal(vf a, vf n)
 }
 
 /* clang-format off */
+/* a > b, a >= b, is a NaN, |a|, -a; the comparisons are false for NaN. */
 BI_INLINE vm vf_gt(vf a, vf b) { return vf_lt(b, a); }
 BI_INLINE vm vf_ge(vf a, vf b) { return vf_le(b, a); }
 BI_INLINE vm vf_isnan(vf a) { return vf_ne(a, a); }

@@ -57,6 +57,8 @@ BI_INLINE void check_operands(const struct micro *m, int rows)
         check_floats(m->bias, NR);
 }
 
+/* Makes the products of `rows` rows, at most MR, with a panel of NR columns, as struct micro
+ * says. */
 BI_INLINE UNCHECKED void micro(const struct micro *m, const int rows)
 {
     const float *a = m->a, *b = m->b;

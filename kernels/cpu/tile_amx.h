@@ -45,6 +45,7 @@ BI_INLINE void tiles_begin(void)
     _tile_loadconfig(&config);
 }
 
+/* Releases the tiles: what is in them is lost. */
 BI_INLINE void tiles_end(void)
 {
     _tile_release();
@@ -80,6 +81,7 @@ struct tiles {
     float of[8][TILE_SIZE / sizeof(float)];
 };
 
+/* Emulated: nothing is to be configured, released or seen. */
 BI_INLINE void tiles_begin(void)
 {
 }
@@ -90,23 +92,27 @@ BI_INLINE void tiles_see_memory(void)
 {
 }
 
+/* Sets tile t to zeros. */
 BI_INLINE void tile_zero(struct tiles *tiles, int t)
 {
     memset(tiles->of[t], 0, TILE_SIZE);
 }
 
+/* Loads tile t, rows of 64 bytes that are `stride` bytes apart. */
 BI_INLINE void tile_load(struct tiles *tiles, int t, const void *from, int64_t stride)
 {
     for (int r = 0; r < TILE_ROWS; r++)
         memcpy(tiles->of[t] + 16 * r, (const char *)from + r * stride, 64);
 }
 
+/* Stores it the same way. */
 BI_INLINE void tile_store(struct tiles *tiles, int t, void *to, int64_t stride)
 {
     for (int r = 0; r < TILE_ROWS; r++)
         memcpy((char *)to + r * stride, tiles->of[t] + 16 * r, 64);
 }
 
+/* Adds to c [16, 16] the products of pairs of bfloat16 of a and b, as a tile has them. */
 static __attribute__((noinline)) UNCHECKED void dot_rows(float *c, const float *a, const float *b)
 {
     const vi high = vi_set1((int32_t)0xffff0000);
@@ -122,6 +128,7 @@ static __attribute__((noinline)) UNCHECKED void dot_rows(float *c, const float *
         }
 }
 
+/* Adds to tile c the products of tiles a and b, with the roundings of the chip: denormals are 0. */
 BI_INLINE void tile_dot(struct tiles *tiles, int c, int a, int b)
 {
     enum { EXCEPTIONS_MASKED = 0x1f80, DENORMALS_ARE_ZERO = 0x40, FLUSH_TO_ZERO = 0x8000 };

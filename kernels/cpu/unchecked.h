@@ -26,6 +26,7 @@ static inline void check_floats(const float *p, int64_t n)
 #else
 #define UNCHECKED
 
+/* Does nothing: there is no sanitizer. */
 static inline void check_floats(const float *p, int64_t n)
 {
     (void)p;

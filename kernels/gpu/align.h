@@ -39,6 +39,7 @@ static inline void bi_gpu_grid_align_long(const void *params, const struct bi_co
     grid[1] = 1;
 }
 
+/* grid: blocks along x and y for a launch with these params; bucket: sizes of the plan. */
 static inline void bi_gpu_grid_align_walk(const void *params, const struct bi_counts *bucket,
                                           int32_t grid[2])
 {

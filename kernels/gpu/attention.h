@@ -11,6 +11,7 @@
 
 BI_GPU_TILES_GRID(attention, attention, 64)
 
+/* grid: blocks along x and y for a launch with these params; bucket: sizes of the plan. */
 static inline void bi_gpu_grid_relative_bias(const void *params, const struct bi_counts *bucket,
                                              int32_t grid[2])
 {
@@ -19,6 +20,7 @@ static inline void bi_gpu_grid_relative_bias(const void *params, const struct bi
     grid[1] = 1;
 }
 
+/* grid: blocks along x and y for a launch with these params; bucket: sizes of the plan. */
 static inline void bi_gpu_grid_softmax(const void *params, const struct bi_counts *bucket,
                                        int32_t grid[2])
 {

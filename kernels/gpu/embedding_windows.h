@@ -7,6 +7,7 @@
 #include "../embedding_windows.h"
 #include "grid.h"
 
+/* grid: blocks along x and y for a launch with these params; bucket: sizes of the plan. */
 static inline void bi_gpu_grid_embedding_windows(const void *params, const struct bi_counts *bucket,
                                                  int32_t grid[2])
 {

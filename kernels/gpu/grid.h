@@ -5,6 +5,7 @@
 #include "../counts.h"
 #include "call.h"
 
+/* Blocks for n threads or rows, so many of a block: n / per_block rounded up; 0 for 0. */
 static inline int32_t bi_gpu_blocks(int64_t n, int64_t per_block)
 {
     return (int32_t)((n + per_block - 1) / per_block);

@@ -7,6 +7,7 @@
 
 BI_GPU_ROWS_GRID(grid_logits_grad)
 
+/* grid: blocks along x and y for a launch with these params; bucket: sizes of the plan. */
 static inline void bi_gpu_grid_head_products_grad(const void *params,
                                                   const struct bi_counts *bucket, int32_t grid[2])
 {

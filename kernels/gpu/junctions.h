@@ -10,6 +10,7 @@
 BI_GPU_NUMBERS_GRID(top_rows, p->n_classes * 256)
 BI_GPU_ROWS_GRID(rope_at)
 
+/* grid: blocks along x and y for a launch with these params; bucket: sizes of the plan. */
 static inline void bi_gpu_grid_junctions(const void *params, const struct bi_counts *bucket,
                                          int32_t grid[2])
 {

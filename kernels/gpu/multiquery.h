@@ -10,6 +10,7 @@
 #include "../multiquery.h"
 #include "grid.h"
 
+/* grid: blocks along x and y for a launch with these params; bucket: sizes of the plan. */
 static inline void bi_gpu_grid_multiquery_f32(const void *params, const struct bi_counts *bucket,
                                               int32_t grid[2])
 {
@@ -19,6 +20,7 @@ static inline void bi_gpu_grid_multiquery_f32(const void *params, const struct b
     grid[1] = p->n_heads;
 }
 
+/* grid: blocks along x and y for a launch with these params; bucket: sizes of the plan. */
 static inline void bi_gpu_grid_multiquery(const void *params, const struct bi_counts *bucket,
                                           int32_t grid[2])
 {

@@ -7,6 +7,7 @@
 #include "../multiquery_grad.h"
 #include "grid.h"
 
+/* grid: blocks along x and y for a launch with these params; bucket: sizes of the plan. */
 static inline void bi_gpu_grid_multiquery_grad(const void *params, const struct bi_counts *bucket,
                                                int32_t grid[2])
 {
@@ -16,6 +17,7 @@ static inline void bi_gpu_grid_multiquery_grad(const void *params, const struct 
     grid[1] = p->of.n_heads;
 }
 
+/* grid: blocks along x and y for a launch with these params; bucket: sizes of the plan. */
 static inline void bi_gpu_grid_multiquery_grad_keys(const void *params,
                                                     const struct bi_counts *bucket, int32_t grid[2])
 {
@@ -24,6 +26,7 @@ static inline void bi_gpu_grid_multiquery_grad_keys(const void *params,
     grid[1] = 1;
 }
 
+/* grid: blocks along x and y for a launch with these params; bucket: sizes of the plan. */
 static inline void bi_gpu_grid_multiquery_grad_bias(const void *params,
                                                     const struct bi_counts *bucket, int32_t grid[2])
 {

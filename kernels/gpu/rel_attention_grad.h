@@ -7,6 +7,7 @@
 #include "../rel_attention_grad.h"
 #include "grid.h"
 
+/* grid: blocks along x and y for a launch with these params; bucket: sizes of the plan. */
 static inline void bi_gpu_grid_rel_attention_grad(const void *params,
                                                   const struct bi_counts *bucket, int32_t grid[2])
 {
@@ -17,6 +18,7 @@ static inline void bi_gpu_grid_rel_attention_grad(const void *params,
     grid[1] = p->n_heads;
 }
 
+/* grid: blocks along x and y for a launch with these params; bucket: sizes of the plan. */
 static inline void bi_gpu_grid_rel_attention_grad_keys(const void *params,
                                                        const struct bi_counts *bucket,
                                                        int32_t grid[2])
