@@ -13,6 +13,8 @@
  *  - Statuses: a function returns BIOINFER_OK (0) or a negative enum bioinfer_status; words go to
  *    the caller's own struct bioinfer_error (NULL: not wanted). Readers also return 1, and sources
  *    1 and BIOINFER_NONE_NOW.
+ *    An argument that must be given and is NULL is INVALID; a function without a status gives NULL
+ *    or 0 then, and one that returns nothing does nothing.
  *  - Parameters: each struct starts with struct_size, and zero in any other field means its
  *    default. BIOINFER_PARAMS fills them. They need live during the call alone. A struct that a
  *    *_get_* function fills has its struct_size set by the caller, too, else INVALID.
@@ -189,6 +191,7 @@ struct bioinfer_model_params {
 BIOINFER_API int bioinfer_model_open(bioinfer_model **out, bioinfer_context *ctx, const char *path,
                                      const struct bioinfer_model_params *params,
                                      struct bioinfer_error *err);
+/* Frees the weights and the device. Its tasks are closed before. */
 BIOINFER_API void bioinfer_model_close(bioinfer_model **model);
 
 struct bioinfer_model_info {
@@ -204,6 +207,8 @@ struct bioinfer_model_info {
     int64_t n_parameters;
     int has_contacts;
 };
+/* Fills *info as far as its struct_size goes; the texts are the model's. INVALID: a pointer is
+ * NULL, or struct_size is not set. */
 BIOINFER_API int bioinfer_model_get_info(const bioinfer_model *model,
                                          struct bioinfer_model_info *info);
 
@@ -211,7 +216,7 @@ BIOINFER_API int bioinfer_model_get_info(const bioinfer_model *model,
  * digits over every value of every weight that the family takes from the file (and of the head),
  * and over the configuration; '-'; and 16 over version, device, kernels and precision. Weights that
  * no task has loaded so far are read for it, by all threads; any thread may ask. Containers, shards
- * and element types do not count where the values are equal. */
+ * and element types do not count where the values are equal. The text is the model's. */
 BIOINFER_API int bioinfer_model_fingerprint(bioinfer_model *model, const char **text,
                                             struct bioinfer_error *err);
 
@@ -383,8 +388,9 @@ struct bioinfer_records {
 BIOINFER_API int bioinfer_reader_next_many(bioinfer_reader *reader,
                                            struct bioinfer_records **records,
                                            struct bioinfer_error *err);
+/* Frees such a block; any thread. */
 BIOINFER_API void bioinfer_records_free(struct bioinfer_records **records);
-/* A bioinfer_source; user = the reader. */
+/* bioinfer_reader_next() as a bioinfer_source; user = the reader. */
 BIOINFER_API int bioinfer_reader_source(void *reader, struct bioinfer_record *record,
                                         struct bioinfer_error *err);
 /* Bytes consumed and total bytes of the file as stored (total 0 = unknown). */
@@ -407,9 +413,10 @@ BIOINFER_API int bioinfer_index_make(bioinfer_context *ctx, const char *path,
 BIOINFER_API int bioinfer_index_open(bioinfer_index **out, bioinfer_context *ctx, const char *path,
                                      const struct bioinfer_reader_params *params,
                                      struct bioinfer_error *err);
+/* How many records the file has, and a block; the last block may have fewer. */
 BIOINFER_API uint64_t bioinfer_index_records(const bioinfer_index *index);
 BIOINFER_API uint64_t bioinfer_index_block(const bioinfer_index *index); /* records of a block */
-/* The reader goes on with record `ordinal`, the first one of a block. */
+/* The reader goes on with record `ordinal`, the first one of a block; INVALID: it is none. */
 BIOINFER_API int bioinfer_reader_seek(bioinfer_reader *reader, const bioinfer_index *index,
                                       uint64_t ordinal, struct bioinfer_error *err);
 BIOINFER_API void bioinfer_index_close(bioinfer_index **index);
@@ -487,7 +494,8 @@ BIOINFER_API int bioinfer_task_run(bioinfer_task *task, bioinfer_source source, 
 BIOINFER_API int bioinfer_task_compute(bioinfer_task *task, const struct bioinfer_record *records,
                                        size_t n_records, bioinfer_sink sink, void *sink_user,
                                        struct bioinfer_error *err);
-/* Loads the weights that the task needs now, instead of with its first record. */
+/* Loads the weights that the task needs now, instead of with its first record; nothing, and 0, for
+ * a task without a model. */
 BIOINFER_API int bioinfer_task_prepare(bioinfer_task *task, struct bioinfer_error *err);
 BIOINFER_API void bioinfer_task_close(bioinfer_task **task);
 
@@ -748,7 +756,8 @@ BIOINFER_API void bioinfer_job_set_source(bioinfer_job *job, bioinfer_source sou
  * anything, and no more need be told. */
 BIOINFER_API int bioinfer_job_expect(bioinfer_job *job, const struct bioinfer_record *record,
                                      struct bioinfer_error *err);
-/* The first record from this ordinal on that the job is to be told of, and computes. */
+/* The first record from this ordinal on that the job is to be told of, and computes; job NULL: the
+ * ordinal itself. */
 BIOINFER_API uint64_t bioinfer_job_wants(const bioinfer_job *job, uint64_t ordinal);
 /* A bioinfer_source and a bioinfer_sink; user = the job. Results may come in any order, in pieces
  * where the job has no_dedup: a record is done when its last piece is there. The last one alone may
@@ -760,12 +769,12 @@ BIOINFER_API int bioinfer_job_source(void *job, struct bioinfer_record *record,
                                      struct bioinfer_error *err);
 BIOINFER_API int bioinfer_job_sink(void *job, const struct bioinfer_result *result,
                                    struct bioinfer_error *err);
-/* Records that the source has to hand out although it had ended. */
+/* Not 0: the source has records to hand out although it had ended. */
 BIOINFER_API int bioinfer_job_pending(const bioinfer_job *job);
 /* Runs all of it with one task. */
 BIOINFER_API int bioinfer_job_run(bioinfer_job *job, bioinfer_task *task,
                                   struct bioinfer_error *err);
-/* Makes results so far safe against a power loss. */
+/* Makes results so far safe against a power loss; 0 also where nothing is new. */
 BIOINFER_API int bioinfer_job_commit(bioinfer_job *job, struct bioinfer_error *err);
 /* Builds the output and the manifest and removes the journal; of a shard: closes it. */
 BIOINFER_API int bioinfer_job_finish(bioinfer_job *job, struct bioinfer_error *err);
@@ -782,6 +791,8 @@ struct bioinfer_job_stats {
     uint64_t by_status[32]; /* records by -status */
     const char *folder;     /* where the journal is */
 };
+/* Fills *stats as far as its struct_size goes, with figures so far; the folder's name is the job's.
+ * INVALID: a pointer is NULL, or struct_size is not set. */
 BIOINFER_API int bioinfer_job_get_stats(const bioinfer_job *job, struct bioinfer_job_stats *stats);
 /* Removes the journal; nothing of the job is left. */
 BIOINFER_API void bioinfer_job_discard(bioinfer_job *job);
@@ -804,9 +815,10 @@ BIOINFER_API int bioinfer_parts_merge(bioinfer_context *ctx, const char *folder,
                                       struct bioinfer_job_stats *stats, struct bioinfer_error *err);
 
 /* A result as bytes, to hand it to another process of the same machine: `write` takes them
- * piece by piece, bioinfer_result_size() in all (a multiple of 8). unpack() fills *result
- * with pointers into `bytes`, which start at a multiple of 8; `arrays` holds n_arrays, `texts`
- * n_texts. */
+ * piece by piece, bioinfer_result_size() in all (a multiple of 8; 0: no result can have such
+ * shapes, which pack() calls INVALID). Non-zero of `write` ends pack() and is returned. unpack()
+ * fills *result with pointers into `bytes`, which start at a multiple of 8; `arrays` holds
+ * n_arrays, `texts` n_texts. FORMAT: the bytes contradict themselves, or there is no room. */
 BIOINFER_API uint64_t bioinfer_result_size(const struct bioinfer_result *result);
 BIOINFER_API int bioinfer_result_pack(const struct bioinfer_result *result,
                                       int (*write)(void *user, const void *bytes, size_t size),
@@ -999,6 +1011,7 @@ typedef struct bioinfer_loci bioinfer_loci;
 /* BED or VCF by content, plain, gzip or BGZF; "-" reads standard input. */
 BIOINFER_API int bioinfer_loci_open(bioinfer_loci **out, bioinfer_context *ctx, const char *path,
                                     struct bioinfer_error *err);
+/* Non-zero: the input has variants, not intervals; known from the opening on. */
 BIOINFER_API int bioinfer_loci_are_variants(const bioinfer_loci *loci);
 /* 1 = *locus is the next one (valid until the next call), 0 = end, < 0 = status. */
 BIOINFER_API int bioinfer_loci_next(bioinfer_loci *loci, struct bioinfer_locus *locus,
@@ -1136,6 +1149,8 @@ struct bioinfer_align_stream {
                 const struct bioinfer_alignment *results, struct bioinfer_error *err);
     void *user;
 };
+/* Aligns all pairs of the stream. OK: the source came to its end, and the sink had all; NONE_NOW as
+ * bioinfer_task_run(). A status of source or sink ends it. INVALID: the task does not align. */
 BIOINFER_API int bioinfer_align_run(bioinfer_task *task, const struct bioinfer_align_stream *stream,
                                     struct bioinfer_error *err);
 
@@ -1148,6 +1163,7 @@ struct bioinfer_align_profile {
     double prepare_seconds; /* sorting and packing on the host */
     double wait_seconds;    /* the host waited for the device */
 };
+/* INVALID: struct_size is not set, or the task does not align. */
 BIOINFER_API int bioinfer_align_get_profile(const bioinfer_task *task,
                                             struct bioinfer_align_profile *profile);
 /* Score of two letters, in 1/scale of a point; BAD_RESIDUE: one of them is not in the alphabet. */
