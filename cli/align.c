@@ -155,8 +155,11 @@ static void describe_options(const struct run *run, char *text, size_t size)
         "format=%s score-only=%d cigar=%s pairs=%s block-pairs=%llu mode=%s ties=%s matrix=%s "
         "match=%d mismatch=%d gap-open=%.10g gap-extend=%.10g scale=%.10g max-length=%llu "
         "device=%s memory-limit=%lld free-ends=%u min-score=%s min-identity=%s",
-        run->format, o->score_only, w->plain ? "plain" : "extended", pairings[run->pairs.pairing],
-        (unsigned long long)run->job.most_pairs,
+        run->format, o->score_only,
+        w->no_cigar ? "none"
+        : w->plain  ? "plain"
+                    : "extended",
+        pairings[run->pairs.pairing], (unsigned long long)run->job.most_pairs,
         p->local       ? "local"
         : p->free_ends ? "ends-free"
                        : "global",
@@ -295,7 +298,7 @@ static int no_tick(void *user, uint64_t records, uint64_t residues)
     return 0;
 }
 
-/* Opens the pass that finds scores. Thresholds of identity ask it for alignments. */
+/* Opens the pass that finds scores. Thresholds of identity ask it for that, too. */
 static int open_best(struct run *run)
 {
     const struct cli_options *o = run->cli->options;
@@ -313,8 +316,9 @@ static int open_best(struct run *run)
                                      .tick = task->run.tick};
     task->run.tick = no_tick;
     run->job.best = &run->best;
-    if (params.traceback && !o->min_identity) {
+    if (params.traceback || (params.identity && !o->min_identity)) {
         params.traceback = 0;
+        params.identity = o->min_identity != NULL;
         if ((st = bioinfer_align_open(&run->best.own, run->cli->ctx, &params, &err)))
             return cli_fail(run->cli, CLI_AT_CONFIG, st, &err);
         scores->align = run->best.own;
@@ -656,8 +660,10 @@ static bool check_options(const struct cli_options *o, const char *format)
 {
     if (o->score_only && strcmp(format, "tsv"))
         cli_say(NULL, "--score-only has no alignment to write as %s: use tsv", format);
+    else if (o->cigar && !strcmp(o->cigar, "none") && strcmp(format, "tsv"))
+        cli_say(NULL, "--cigar none: %s is made of CIGARs: use tsv", format);
     else if (o->score_only && o->min_identity)
-        cli_say(NULL, "--min-identity needs the alignment, which --score-only does not make");
+        cli_say(NULL, "--min-identity is not for --score-only: say --cigar none");
     else if (o->all_vs_all && o->one_vs_all)
         cli_say(NULL, "--all-vs-all and --one-vs-all exclude each other");
     else if (!o->second && !o->all_vs_all && !o->values)

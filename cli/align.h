@@ -158,6 +158,7 @@ struct cli_align_out {
     bool both_strands;          /* the strand is written, too */
     bool reverse;               /* the pair at hand has the query's reverse complement */
     bool score_only, plain;     /* plain: M instead of = and X */
+    bool no_cigar;              /* tsv ends in front of it */
     bool free_ends, local;
     bool has_least;        /* pairs that score less are not written, */
     double least;          /* in points, */

@@ -199,10 +199,11 @@ static void put_tsv(const struct cli_align_out *w, const struct bioinfer_record 
             put_tab_number(w, a->target_begin + (columns > 0));
             put_tab_number(w, a->target_end);
         }
-        put_text(w, "\t");
-        if (columns)
+        if (!w->no_cigar)
+            put_text(w, "\t");
+        if (!w->no_cigar && columns)
             put_cigar(w, q, t, a, w->local ? "" : "ID");
-        else
+        else if (!w->no_cigar)
             put_text(w, "*");
     }
     if (w->score_only && w->both_strands)
@@ -590,16 +591,21 @@ void cli_align_put_json(const struct cli_align_out *w, const struct bioinfer_rec
 
 const char *cli_align_title(const struct cli_align_out *w)
 {
-#define RANGES "query_start\tquery_end\ttarget_start\ttarget_end\t"
-    static const char *const titles[2][3] = {
-        {"query\ttarget\tscore\n", "query\ttarget\tscore\tidentity\tcigar\n",
-         "query\ttarget\tscore\tidentity\t" RANGES "cigar\n"},
-        {"query\ttarget\tscore\tstrand\n", "query\ttarget\tscore\tidentity\tstrand\tcigar\n",
-         "query\ttarget\tscore\tidentity\tstrand\t" RANGES "cigar\n"}};
+#define PLAIN "query\ttarget\tscore"
+#define IDENTITY PLAIN "\tidentity"
+#define RANGES "\tquery_start\tquery_end\ttarget_start\ttarget_end"
+    static const char *const titles[2][5] = {
+        {PLAIN "\n", IDENTITY "\tcigar\n", IDENTITY RANGES "\tcigar\n", IDENTITY "\n",
+         IDENTITY RANGES "\n"},
+        {PLAIN "\tstrand\n", IDENTITY "\tstrand\tcigar\n", IDENTITY "\tstrand" RANGES "\tcigar\n",
+         IDENTITY "\tstrand\n", IDENTITY "\tstrand" RANGES "\n"}};
 #undef RANGES
+#undef IDENTITY
+#undef PLAIN
 
-    return strcmp(w->format, "tsv") ? ""
-                                    : titles[w->both_strands][w->score_only ? 0 : 1 + w->local];
+    return strcmp(w->format, "tsv")
+               ? ""
+               : titles[w->both_strands][w->score_only ? 0 : 1 + w->local + 2 * w->no_cigar];
 }
 
 void cli_align_head(const struct cli_align_out *w, const struct bioinfer_record *targets,

@@ -214,6 +214,8 @@ int cli_align_settle(struct cli_aligning *t)
 {
     const struct cli_options *o = t->cli->options;
     const bool simple = o->match || o->mismatch;
+    const bool scores = o->score_only || (o->values && !strcmp(o->values, "score"));
+    const bool no_cigar = o->cigar && !strcmp(o->cigar, "none");
     const char *matrix = o->matrix ? o->matrix : simple ? NULL : t->cli->told;
     struct bioinfer_align_params *p = &t->params;
     struct costs c;
@@ -230,8 +232,8 @@ int cli_align_settle(struct cli_aligning *t)
                                         .gap_extend2 = (int)(c.extend2 * scale / 1000),
                                         .free_gaps = !c.open,
                                         .scale = scale,
-                                        .traceback = !o->score_only &&
-                                                     !(o->values && !strcmp(o->values, "score")),
+                                        .traceback = !scores && !o->values && !no_cigar,
+                                        .identity = !scores,
                                         .device = o->device,
                                         .memory_limit = (uint64_t)o->memory_limit << 20};
     if (simple) { /* these are whole in 1/scale: the matrix itself has fractions then */
@@ -259,7 +261,8 @@ int cli_align_settle(struct cli_aligning *t)
         .open2 = (double)c.open2 / 1000,
         .extend2 = (double)c.extend2 / 1000,
         .score_only = o->score_only,
-        .plain = o->cigar && !strcmp(o->cigar, "plain")};
+        .plain = o->cigar && !strcmp(o->cigar, "plain"),
+        .no_cigar = no_cigar};
     t->writer.local = o->local;
     t->writer.both_strands = cli_align_strands_wanted(o);
     if (!cli_align_strands_check(o, t->writer.format, matrix))

@@ -297,8 +297,8 @@ static const struct cli_option table[] = {
     {"score-only", 0, FLAG, NULL, FIELD(score_only), CLI_ALIGN | CLI_DESIGN, NULL, NULL},
     {"ties", 0, CHOICE, "NAME", FIELD(ties), CLI_ALIGN, "parasail|emboss|wfa",
      "which of equally good alignments: parasail's (default), emboss's, wfa's"},
-    {"cigar", 0, CHOICE, "KIND", FIELD(cigar), CLI_ALIGN, "extended|plain",
-     "extended: = and X (default); plain: M"},
+    {"cigar", 0, CHOICE, "KIND", FIELD(cigar), CLI_ALIGN, "extended|plain|none",
+     "extended: = and X (default); plain: M; none: tsv without them, in less time"},
     {"memory-limit", 0, COUNT, "MIB", FIELD(memory_limit), CLI_ALIGN, NULL,
      "of one traceback (default 1024); beyond it fewer rows are kept, which is slower;\n"
      "a pair that needs more even so (100 kb: 12 MiB on the CPU) has no result"},

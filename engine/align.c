@@ -131,7 +131,8 @@ static int make_scoring(struct bi_aligner *a, const struct bioinfer_align_params
         for (int j = 0; j < s.n_letters; j++)
             s.score[i][j] = a->matrix.score[i][j] * a->scale;
     a->unit = reduce(&s);
-    a->traceback = p->traceback;
+    a->traceback = p->traceback || p->identity;
+    a->identity = !p->traceback && p->identity;
     const struct bi_cpu_kernels *k = find_kernels(a->ctx->cpu_mask);
     if (!k)
         return bi_fail(err, BIOINFER_UNSUPPORTED, "this machine has no '%s' kernels",
@@ -352,16 +353,43 @@ static void count(const struct bi_aligner *a, const struct bi_align_input *in,
     }
 }
 
+/* Leaves of a result what `identity` asks for. */
+static void keep_identity(const struct bi_aligner *a, const struct bi_align_input *in,
+                          struct bioinfer_alignment *r)
+{
+    if (!a->plan.scoring.local) {
+        r->columns += r->query_begin + r->target_begin + (in->n - r->query_end) +
+                      (in->m - r->target_end);
+        r->query_begin = r->target_begin = 0;
+        r->query_end = in->n;
+        r->target_end = in->m;
+    }
+    r->similarities = r->gaps = 0;
+    r->cigar = NULL;
+    r->n_cigar = 0;
+}
+
+void bi_aligner_put_counts(struct bi_aligner *a, size_t i, int64_t matches, int64_t aligned,
+                           struct bioinfer_alignment *r)
+{
+    const struct bi_align_input *in = &a->inputs[i];
+
+    r->query_end = in->n;
+    r->target_end = in->m;
+    r->columns = in->n + in->m - aligned;
+    r->identities = matches;
+}
+
 int bi_aligner_put_path(struct bi_aligner *a, size_t i, const struct bi_align_worker *w,
                         const struct bi_align_walk *begin, const struct bi_align_end *end,
                         bool sparse, struct bioinfer_alignment *r, struct bioinfer_error *err)
 {
-    uint32_t *cigar = bi_arena_alloc(&a->kept->cigars[w - a->workers],
-                                     (w->path.n + 1) * sizeof *cigar);
+    uint32_t *cigar = w->path.run;
 
-    if (!cigar)
+    if (!a->identity && !(cigar = bi_arena_alloc(&a->kept->cigars[w - a->workers],
+                                                 (w->path.n + 1) * sizeof *cigar)))
         return bi_fail(err, BIOINFER_NOMEM, "path of an alignment");
-    if (w->path.n) /* a path of nothing has no memory */
+    if (!a->identity && w->path.n) /* a path of nothing has no memory */
         memcpy(cigar, w->path.run, w->path.n * sizeof *cigar);
     r->query_begin = begin->i;
     r->query_end = end->i;
@@ -371,6 +399,8 @@ int bi_aligner_put_path(struct bi_aligner *a, size_t i, const struct bi_align_wo
     r->n_cigar = w->path.n;
     r->sparse = sparse;
     count(a, &a->inputs[i], r);
+    if (a->identity)
+        keep_identity(a, &a->inputs[i], r);
     return 0;
 }
 

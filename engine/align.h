@@ -13,6 +13,7 @@ struct bi_align_plan {
     enum bi_align_kind kind;
     struct bi_align_border left, top;
     bool symmetric; /* S(a, b) = S(b, a) */
+    bool counts;    /* many() can count what a traceback would meet */
     /* S + 2 o, at least 0, in 8 and in 16 bits; _t: [target][query] */
     uint8_t table8[BI_ALIGN_LETTERS * BI_ALIGN_LETTERS];
     uint8_t table8_t[BI_ALIGN_LETTERS * BI_ALIGN_LETTERS];

@@ -50,6 +50,7 @@ static void sort_pairs(struct bi_aligner *a, uint32_t *order, size_t n, size_t l
 struct many_size {
     size_t scratch;
     int64_t rows, columns; /* that the flags have */
+    bool counts;           /* stand for flags */
 };
 
 static int64_t whole(int64_t x, int64_t to)
@@ -57,16 +58,24 @@ static int64_t whole(int64_t x, int64_t to)
     return (x + to - 1) / to * to;
 }
 
+/* Whether many() counts what is asked for, up to `most` letters that face each other. */
+static bool can_count(const struct bi_aligner *a, int64_t most)
+{
+    return a->plan.counts && a->identity && most < 1 << a->plan.kernels->bits;
+}
+
 /* Whether so many pairs are worth a many(): their cells against those of the largest. */
 static bool is_full(const struct bi_aligner *a, const uint32_t *order, size_t n,
                     struct many_size *size)
 {
     const struct bi_align_kernels *k = a->plan.kernels;
-    int64_t rows = 0, columns = 0;
+    int64_t rows = 0, columns = 0, most = 0;
     double cells = 0;
 
     for (size_t i = 0; i < n; i++) {
         const struct bi_align_input *in = &a->inputs[order[i]];
+        const int64_t shorter = in->n < in->m ? in->n : in->m;
+        most = shorter > most ? shorter : most;
         rows = in->n > rows ? in->n : rows;
         columns = in->m > columns ? in->m : columns;
         cells += (double)in->n * (double)in->m;
@@ -75,11 +84,12 @@ static bool is_full(const struct bi_aligner *a, const uint32_t *order, size_t n,
         return false;
     size->rows = whole(rows, BI_ALIGN_BLOCK);
     size->columns = whole(columns, k->columns);
-    if (a->traceback &&
+    size->counts = can_count(a, most);
+    if (a->traceback && !size->counts &&
         (a->plan.scoring.free_ends & (BIOINFER_FREE_QUERY_END | BIOINFER_FREE_TARGET_END) ||
          size->rows > FLAGS / k->lanes / size->columns))
         return false;
-    size->scratch = k->many_scratch(rows, columns, a->plan.scoring.n_letters);
+    size->scratch = k->many_scratch(rows, columns, a->plan.scoring.n_letters, size->counts);
     return size->scratch <= SCRATCH;
 }
 
@@ -89,8 +99,9 @@ static int score_group(struct bi_aligner *a, struct bi_align_worker *w, const ui
 {
     const struct bi_align_plan *p = &a->plan;
     const struct bi_env *env = &a->ctx->env;
-    const uint64_t flags = a->traceback ? (uint64_t)(size->rows * size->columns * p->kernels->lanes)
-                                        : 0;
+    const uint64_t flags = a->traceback && !size->counts
+                               ? (uint64_t)(size->rows * size->columns * p->kernels->lanes)
+                               : 0;
     int st;
 
     *many = (struct bi_align_many){.n_pairs = (int32_t)n,
@@ -104,6 +115,8 @@ static int score_group(struct bi_aligner *a, struct bi_align_worker *w, const ui
                                    .open2 = p->scoring.open2,
                                    .extend2 = p->scoring.extend2,
                                    .kind = p->kind,
+                                   .counts = size->counts,
+                                   .ties = p->scoring.ties,
                                    .left = p->left,
                                    .top = p->top,
                                    .free_row = p->scoring.free_ends & BIOINFER_FREE_TARGET_END,
@@ -174,7 +187,9 @@ static void put_one(struct bi_aligner *a, struct bi_align_worker *w, size_t i,
     int st;
 
     r->score = end.score * a->unit;
-    if (!a->traceback)
+    if (size->counts)
+        bi_aligner_put_counts(a, i, many->matches[l], many->aligned[l], r);
+    if (!a->traceback || size->counts)
         return;
     corner = (size->rows - in->n - 1) * row + (size->columns - in->m - 1) * lanes + l;
     w->path.n = 0;
@@ -195,7 +210,9 @@ bool bi_aligner_is_single(const struct bi_aligner *a, const struct bi_align_inpu
 {
     const int64_t lanes = a->plan.kernels ? a->plan.kernels->lanes : 1;
 
-    return lanes == 1 || a->plan.scoring.local || (a->traceback && in->n > FLAGS / lanes / in->m);
+    return lanes == 1 || a->plan.scoring.local ||
+           (a->traceback && !can_count(a, in->n < in->m ? in->n : in->m) &&
+            in->n > FLAGS / lanes / in->m);
 }
 
 struct job {

@@ -31,8 +31,8 @@ enum {
 /* Nanoseconds of a cell on one core, about: only what is tried hangs on them. Those of many() are
  * for all its lanes. */
 static const double wave_cell = 1.5, strip_cell = 0.085, many_cell = 2.8, many_flags_cell = 0.2,
-                    plain_cell = 3, linear_part = 0.7, word_place = 0.6, bits_cell = 0.028,
-                    bits_path = 1.4; /* times as much with a path */
+                    many_count_cell = 0.1, plain_cell = 3, linear_part = 0.7, word_place = 0.6,
+                    bits_cell = 0.028, bits_path = 1.4; /* times as much with a path */
 static const double least_share = 1.0 / 24, most_share = 0.5, earned = 1.0 / 16, most_saved = 6;
 /* The part of a matrix's time that a sample may take. */
 static const double sample_part = 1.0 / 96;
@@ -59,7 +59,8 @@ static double matrix_time(const struct bi_aligner *a, const struct bi_align_inpu
         return plain_cell * cells;
     if (alone || bi_aligner_is_single(a, in))
         return strip_time(a, cells);
-    return (a->traceback ? many_flags_cell : many_cell / (double)k->lanes) * cells * part;
+    const double path_cell = a->identity && a->plan.counts ? many_count_cell : many_flags_cell;
+    return (a->traceback ? path_cell : many_cell / (double)k->lanes) * cells * part;
 }
 
 /* Whether its lengths and letters are those that wavefronts take. */

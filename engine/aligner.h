@@ -58,7 +58,8 @@ struct bi_aligner {
     uint32_t used;                         /* a bit for each code of the pairs encoded last */
     struct bi_wave_costs waves;            /* costs for them */
     int32_t scale, unit; /* unit: what scores are multiplied by after all, their common divisor */
-    bool traceback;
+    bool traceback;      /* paths are found, */
+    bool identity;       /* and not given: only what they count */
     struct bi_align_worker *workers; /* n_threads */
     uint8_t *codes;
     size_t codes_cap;
@@ -110,6 +111,10 @@ int bi_aligner_fail(struct bi_aligner *a, struct bioinfer_alignment *r, size_t i
 int bi_aligner_put_path(struct bi_aligner *a, size_t i, const struct bi_align_worker *w,
                         const struct bi_align_walk *begin, const struct bi_align_end *end,
                         bool sparse, struct bioinfer_alignment *r, struct bioinfer_error *err);
+
+/* The same of a path that is not known, by equal letters and all that face each other. */
+void bi_aligner_put_counts(struct bi_aligner *a, size_t i, int64_t matches, int64_t aligned,
+                           struct bioinfer_alignment *r);
 
 /* ---- tasks/pairs.c ---- */
 

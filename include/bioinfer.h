@@ -1104,6 +1104,8 @@ struct bioinfer_align_params {
     int local; /* non-zero: Smith-Waterman, on the CPU; `bioinfer align --local` in the manual */
     int gap_open2, gap_extend2; /* a second piece of the cost of gaps, on the CPU: above gap_open
                                  * and below gap_extend; both 0 = there is one piece */
+    int identity; /* non-zero, without traceback: columns and identities of the alignment that a
+                   * traceback gives, those columns included that free ends leave out; on the CPU */
 };
 
 struct bioinfer_align_pair {
@@ -1115,7 +1117,8 @@ struct bioinfer_alignment {
     int status;          /* 0, or EMPTY, BAD_RESIDUE, LIMIT, NOMEM ... */
     const char *message; /* "" when status is 0 */
     int64_t score;       /* in 1/scale of a point */
-    /* The rest needs traceback. Ranges leave out the free ends. */
+    /* The rest needs traceback; columns and identities, or `identity`. Ranges leave out the free
+     * ends. */
     int64_t query_begin, query_end, target_begin, target_end;
     int64_t columns, identities, similarities, gaps; /* similarities: scores above 0 */
     const uint32_t *cigar; /* runs, length << 4 | op as in BAM: 1 I, 2 D, 7 =, 8 X */

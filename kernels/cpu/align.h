@@ -32,10 +32,17 @@ struct bi_align_many {
     void *scratch;                    /* many_scratch() bytes, 64-byte aligned */
     uint8_t *flags;               /* NULL or [N][M][lanes]: enum bi_align_flag of every cell; pair l
                               * has its first cell at row N - n[l] and column M - m[l] */
+    bool counts;                  /* gives these as well, where they fit a lane; */
+    int ties;                     /* enum bi_align_ties, for them */
     int64_t score[BI_ALIGN_MANY]; /* H without the borders' own value: see below */
+    int32_t matches[BI_ALIGN_MANY], aligned[BI_ALIGN_MANY];
 };
 /* score: H[n][m] - H[n][0]; with a free end the best over the last row (column n, 0 included)
- * and column, as H - H[n][0], too. */
+ * and column, as H - H[n][0], too.
+ * matches, aligned: equal letters, and letters that face letters, on the path that a traceback from
+ * the corner finds. Without flags, free ends, BI_ALIGN_STEEP and BI_ALIGN_TWO, and every S >= -2 o.
+ * They count on the way down what the traceback would meet: at every cell the path of H, E and F is
+ * known by the choice that the flags hold. */
 
 /* Steps [first, last) of one strip of `rows` rows of one pair. At step s (from 1) row r of the
  * strip, from 0, is at column s - r; a strip of m columns takes m + rows - 1 steps. */
@@ -110,7 +117,7 @@ struct bi_align_kernels {
     int32_t rows[3]; /* sizes of strips, ascending; 0 = none */
     int32_t columns; /* N is the longest n in whole BLOCKs, M the longest m in whole columns */
     void (*many)(struct bi_align_many *a);
-    size_t (*many_scratch)(int64_t n, int64_t m, int32_t letters); /* longest n, m */
+    size_t (*many_scratch)(int64_t n, int64_t m, int32_t letters, bool counts); /* longest n, m */
     void (*strip)(const struct bi_align_strip *a);
     void (*wave)(const struct bi_align_wave *a);
     void (*local16)(struct bi_align_local *a); /* H + S + bias below 2^16 */

@@ -8,6 +8,10 @@
 #define V_(bits, name) v##bits##_##name
 #define V__(bits, name) V_(bits, name)
 #define V(name) V__(LANE, name) /* v8_add */
+#define MASK L__(m, LANE)       /* m8 */
+#define M_(bits, name) m##bits##_##name
+#define M__(bits, name) M_(bits, name)
+#define M(name) M__(LANE, name) /* m8_and */
 #define W L__(W, LANE)
 #define lane_t L__(lane, LANE)
 
@@ -19,6 +23,12 @@ typedef uint16_t lane16;
 
 struct L(cell) {
     VEC u, v, x, y, x2, y2;
+};
+
+/* How paths go on at a cell: where H comes from, and whether F below and E on the right do not
+ * begin here. */
+struct L(choice) {
+    MASK diagonal, up, left, goes_down, goes_right;
 };
 
 /* o - e; of two pieces also o - e2 and o2 - o. */
@@ -70,7 +80,7 @@ BI_INLINE VEC L(two_step)(struct L(cell) *c, VEC s, const struct L(gaps) *g, con
 
 /* One cell in every lane: u, y of the left, v, x of above become the cell's own. */
 BI_INLINE VEC L(cell_step)(struct L(cell) *c, VEC s, const struct L(gaps) *gaps, const int kind,
-                           const bool flags)
+                           const bool flags, struct L(choice) *choice)
 {
     const VEC gap = gaps->one;
     if (kind == BI_ALIGN_TWO)
@@ -97,6 +107,9 @@ BI_INLINE VEC L(cell_step)(struct L(cell) *c, VEC s, const struct L(gaps) *gaps,
         f = V(or)(f, V(ge_bit)(V(add)(a, gap), z, BI_ALIGN_EXTEND_F));
         f = V(or)(f, V(ge_bit)(V(add)(b, gap), z, BI_ALIGN_EXTEND_E));
     }
+    if (choice)
+        *choice = (struct L(choice)){M(equal)(z, s), M(equal)(z, a), M(equal)(z, b),
+                                     M(least)(V(add)(a, gap), z), M(least)(V(add)(b, gap), z)};
     return f;
 }
 
@@ -150,7 +163,7 @@ BI_INLINE void L(strip_block)(const struct bi_align_strip *a, struct L(cell) *c,
         for (int k = 0; k < n_vectors; k++) {
             const struct L(cell) old = c[k];
             const VEC f = L(cell_step)(&c[k], V(load)(scores + (k * BI_ALIGN_BLOCK + i) * W), &gap,
-                                       kind, with_flags);
+                                       kind, with_flags, NULL);
             if (with_flags)
                 L(strip_flags)(flags + i * rows + k * W, f);
             if (edges) { /* row r is active while 1 <= s - r <= m */
@@ -298,6 +311,10 @@ static const struct bi_align_kernels L(align_kernels) = {
 #undef L_STRIP
 #undef L_MANY
 #undef VEC
+#undef MASK
+#undef M_
+#undef M__
+#undef M
 #undef V_
 #undef V__
 #undef V

@@ -10,7 +10,9 @@
  * of S2 along the query, 16 rows of which are turned round at a time; or, with LANES_LOOKUP
  * (align_vbmi.c), from one table in registers by the two letters.
  *
- * Sections: sizes, scores, cells, strips, the call. */
+ * Counts go along with cells: what lies on the path of H, of F below and of E on the right of it.
+ *
+ * Sections: sizes, scores, counts, cells, strips, the call. */
 
 /* ---- sizes ---- */
 
@@ -18,7 +20,8 @@
 #define MANY_SIZES
 enum {
     MANY_ROWS = 240, /* in whole BLOCKs, below 256: numbers of rows are lanes */
-    MANY_COLUMNS = VREGS == 32 ? 4 : 2
+    MANY_COLUMNS = VREGS == 32 ? 4 : 2,
+    MANY_COUNTS = 4 /* vectors of counts that a row or column has */
 };
 #endif
 
@@ -28,12 +31,14 @@ struct L(many) {        /* the parts of one call share it */
     int64_t N, M, R;
     int64_t skip_rows[W], skip_columns[W]; /* pad cells in front of each lane */
     int64_t most_rows, most_columns;       /* of these the most */
+    lane_t *column_counts, *row_counts;    /* [M], [R][COUNTS][W]: of F or E, then of H */
 #if defined LANES_LOOKUP
     uint8_t *query, *query2; /* [R][W], of a strip: numbers of letters, as below */
     uint8_t *target;         /* [M][W] codes */
     uint8_t target_number[64], target_number2[64], query_number[64], query_number2[64];
     uint8_t table[256];
 #else
+    lane_t *query_codes, *target_codes; /* [R][W], [M][W], for counts */
     lane_t *profile;
     int64_t stride;
     const lane_t *from[MANY_COLUMNS][W];
@@ -55,12 +60,13 @@ BI_INLINE int64_t L(many_stride)(int64_t rows)
 }
 
 /* Bytes of scratch memory that a call for pairs of up to n x m residues takes. */
-BI_INLINE size_t L(many_scratch)(int64_t n, int64_t m, int32_t letters)
+BI_INLINE size_t L(many_scratch)(int64_t n, int64_t m, int32_t letters, bool counts)
 {
     const int64_t rows = L(many_up)(n < MANY_ROWS ? n : MANY_ROWS, BI_ALIGN_BLOCK);
     const int64_t columns = L(many_up)(m, BI_ALIGN_BLOCK);
     return sizeof(lane_t) * (size_t)W *
-               (size_t)(3 * columns + 4 * rows + L(many_stride)(rows) * letters) +
+               (size_t)(3 * columns + 4 * rows + L(many_stride)(rows) * letters +
+                        (counts ? MANY_COUNTS + 1 : 0) * (columns + rows)) +
            64;
 }
 
@@ -93,8 +99,10 @@ static void L(many_table)(const struct bi_align_many *a, struct L(many) *w, cons
             code[n++] = (uint8_t)c;
     for (int t = 0; t < n; t++) {
         w->query_number[code[t]] = (uint8_t)t;
-        w->query_number2[code[t]] = w->target_number2[code[t]] = (uint8_t)(t * (t + 1) / 2);
+        w->target_number2[code[t]] = (uint8_t)(t * (t + 1) / 2);
         w->target_number[code[t]] = (uint8_t)(square ? n * t : t);
+        /* of a square nobody else asks, and the same letters then have the same number */
+        w->query_number2[code[t]] = square ? w->target_number[code[t]] : w->target_number2[code[t]];
         for (int q = 0; q < (square ? n : t + 1); q++)
             w->table[q + (square ? n * t : t * (t + 1) / 2)] =
                 (uint8_t)(s2[code[t] * BI_ALIGN_LETTERS + code[q]] - 2 * gap);
@@ -108,7 +116,8 @@ static void L(many_table)(const struct bi_align_many *a, struct L(many) *w, cons
  *   M = Z - 2 g = max(S + 2 e, A - 2 g, B - 2 g)
  * the next A is max(Z, A + g) - U, so A - 2 g becomes max(M - g, A - 2 g) - (U - g), and B
  * likewise. What is compared lies in [-3 g, max(S) + 2 e]. */
-BI_INLINE v8 L(signed_step)(struct L(cell) *c, v8 s, v8 gap, const int kind, const bool flags)
+BI_INLINE v8 L(signed_step)(struct L(cell) *c, v8 s, v8 gap, const int kind, const bool flags,
+                            struct L(choice) *choice)
 {
     const v8 a = kind == BI_ALIGN_LINEAR ? c->v : c->x, b = kind == BI_ALIGN_LINEAR ? c->u : c->y;
     const v8 m = v8_max_signed(v8_max_signed(s, a), b), open = v8_sub(m, gap);
@@ -129,6 +138,9 @@ BI_INLINE v8 L(signed_step)(struct L(cell) *c, v8 s, v8 gap, const int kind, con
         f = v8_or_eq(f, down, a, v8_set1(BI_ALIGN_EXTEND_F));
         f = v8_or_eq(f, right, b, v8_set1(BI_ALIGN_EXTEND_E));
     }
+    if (choice)
+        *choice = (struct L(choice)){m8_equal(m, s), m8_equal(m, a), m8_equal(m, b),
+                                     m8_equal(down, a), m8_equal(right, b)};
     return f;
 }
 
@@ -201,9 +213,20 @@ static void L(many_query)(const struct bi_align_many *a, struct L(many) *w, int6
         memset(codes, 0, sizeof codes);
         if (l < a->n_pairs && pads < w->R)
             memcpy(codes + pads, a->query[l] + at + pads, (size_t)(w->R - pads));
+        for (int64_t r = 0; a->counts && r < w->R; r++)
+            w->query_codes[r * W + l] = codes[r];
         L(many_profile)(w->profile + (int64_t)l * a->letters * w->stride, a, codes, w->R,
                         w->stride);
     }
+}
+
+static void L(many_target_codes)(const struct bi_align_many *a, struct L(many) *w)
+{
+    for (int l = 0; l < W; l++)
+        for (int64_t j = 0; j < w->M; j++)
+            w->target_codes[j * W + l] = l < a->n_pairs && j >= w->skip_columns[l]
+                                             ? a->target[l][j - w->skip_columns[l]]
+                                             : 0;
 }
 
 /* Lines of the letters of columns from `column` on. */
@@ -219,6 +242,54 @@ BI_INLINE void L(many_lines)(const struct bi_align_many *a, struct L(many) *w, i
 }
 
 #endif
+
+/* ---- counts ---- */
+
+/* Equal letters and letters that face letters on a path. */
+struct L(counts) {
+    VEC matches, aligned;
+};
+
+BI_INLINE struct L(counts) L(counts_load)(const lane_t *from)
+{
+    return (struct L(counts)){V(load)(from), V(load)(from + W)};
+}
+
+BI_INLINE void L(counts_store)(lane_t *to, struct L(counts) c)
+{
+    V(store)(to, c.matches);
+    V(store)(to + W, c.aligned);
+}
+
+BI_INLINE struct L(counts) L(counts_pick)(MASK m, struct L(counts) a, struct L(counts) b)
+{
+    return (struct L(counts)){M(pick)(m, a.matches, b.matches), M(pick)(m, a.aligned, b.aligned)};
+}
+
+/* In all lanes or in none: E comes before F, as for EMBOSS; a match comes last, as for WFA2. */
+struct L(order) {
+    MASK left_first, match_last;
+};
+
+/* Counts of a cell, as bi_align_step() walks: corner are those of H above on the left; f and e,
+ * of F and E that lead here, become those of what leaves the cell. */
+BI_INLINE struct L(counts)
+    L(counts_step)(struct L(counts) corner, struct L(counts) *f, struct L(counts) *e,
+                   const struct L(choice) *c, MASK equal, const struct L(order) *order)
+{
+    const VEC one = V(set1)(1);
+    const MASK up = M(clear)(c->up, M(and)(c->left, order->left_first));
+    const MASK gap = M(and)(order->match_last, M(or)(c->up, c->left));
+    const MASK diagonal = M(clear)(c->diagonal, M(and)(equal, gap));
+    struct L(counts) h = L(counts_pick)(up, *f, *e);
+
+    h = L(counts_pick)(
+        diagonal,
+        (struct L(counts)){M(add)(equal, corner.matches, one), V(add)(corner.aligned, one)}, h);
+    *f = L(counts_pick)(c->goes_down, *f, h);
+    *e = L(counts_pick)(c->goes_right, *e, h);
+    return h;
+}
 
 /* ---- cells ---- */
 
@@ -241,6 +312,9 @@ BI_INLINE VEC L(many_left)(const int64_t *skip, int64_t from)
 struct L(columns) {
     VEC pad[MANY_COLUMNS];
     VEC rows_left;
+    struct L(order) order;
+    struct L(counts) corner; /* of H in the row above, left of the first column */
+    struct L(counts) f[MANY_COLUMNS], h[MANY_COLUMNS];
 #if defined LANES_LOOKUP
     VEC target[MANY_COLUMNS], target2[MANY_COLUMNS], table[4];
 #endif
@@ -259,12 +333,40 @@ BI_INLINE v8 L(many_score)(const struct L(many) *w, const struct L(columns) *k, 
 }
 #endif
 
+/* Whether letters of a row and of column j of these are the same. */
+BI_INLINE MASK L(many_equal)(const struct L(many) *w, const struct L(columns) *k, int64_t row,
+                             int64_t column, int j, const bool square)
+{
+#if defined LANES_LOOKUP
+    return m8_equal(v8_load((square ? w->query2 : w->query) + row * W), k->target[j]);
+#else
+    return M(equal)(V(load)(w->query_codes + row * W), V(load)(w->target_codes + (column + j) * W));
+#endif
+}
+
+/* Counts of a cell of a row that has those of E and H on its left; pads: nothing was met there. */
+BI_INLINE void L(many_count)(struct L(columns) *k, int j, struct L(counts) *e,
+                             struct L(counts) *corner, const struct L(choice) *choice, MASK equal,
+                             VEC row_pad, const bool edges)
+{
+    const struct L(counts) above = k->h[j], none = {V(set1)(0), V(set1)(0)};
+
+    k->h[j] = L(counts_step)(*corner, &k->f[j], e, choice, equal, &k->order);
+    if (edges) {
+        const MASK pad = M(of)(V(or)(row_pad, k->pad[j]));
+        k->h[j] = L(counts_pick)(pad, none, k->h[j]);
+        k->f[j] = L(counts_pick)(pad, none, k->f[j]);
+        *e = L(counts_pick)(pad, none, *e);
+    }
+    *corner = above;
+}
+
 /* Runs BLOCK rows of a block of columns, from the cells c on; score and c are those behind them.
  * kind, square, edges and flags are constants. */
 BI_INLINE void L(many_block)(const struct bi_align_many *a, struct L(many) *w, int64_t row,
                              int64_t strip, int64_t column, struct L(cell) *c, VEC *score,
-                             const struct L(columns) *k, const int kind, const bool square,
-                             const bool edges, const bool flags)
+                             struct L(columns) *k, const int kind, const bool square,
+                             const bool edges, const bool flags, const bool counts)
 {
     const struct L(gaps) gap = {V(set1)((lane_t)(a->open - a->extend)),
                                 V(set1)((lane_t)(a->open - a->extend2)),
@@ -281,8 +383,15 @@ BI_INLINE void L(many_block)(const struct bi_align_many *a, struct L(many) *w, i
         struct L(cell) cell = {.u = V(load)(u), .y = V(load)(y)};
         if (kind == BI_ALIGN_TWO)
             cell.y2 = V(load)(w->y2 + (row + i) * W);
+        lane_t *row_counts = w->row_counts + (row + i) * MANY_COUNTS * W;
+        struct L(counts) e, left, corner = k->corner;
+        struct L(choice) choice;
         if (edges)
             row_pad = L(many_pads)(k->rows_left, row + i);
+        if (counts) {
+            e = L(counts_load)(row_counts);
+            left = L(counts_load)(row_counts + 2 * W);
+        }
 #pragma GCC unroll 8
         for (int j = 0; j < MANY_COLUMNS; j++) {
             struct L(cell) old;
@@ -298,10 +407,13 @@ BI_INLINE void L(many_block)(const struct bi_align_many *a, struct L(many) *w, i
                 cell.x2 = c[j].x2;
             old = cell;
 #if defined LANES_LOOKUP
-            const VEC f = L(signed_step)(&cell, s, gap.one, kind, flags);
+            const VEC f = L(signed_step)(&cell, s, gap.one, kind, flags, counts ? &choice : NULL);
 #else
-            const VEC f = L(cell_step)(&cell, s, &gap, kind, flags);
+            const VEC f = L(cell_step)(&cell, s, &gap, kind, flags, counts ? &choice : NULL);
 #endif
+            if (counts)
+                L(many_count)(k, j, &e, &corner, &choice,
+                              L(many_equal)(w, k, row + i, column, j, square), row_pad, edges);
             if (flags)
                 L(strip_flags)(a->flags + ((strip + row + i) * w->M + column + j) * W, f);
             if (edges) {
@@ -325,6 +437,11 @@ BI_INLINE void L(many_block)(const struct bi_align_many *a, struct L(many) *w, i
         V(store)(y, cell.y);
         if (kind == BI_ALIGN_TWO)
             V(store)(w->y2 + (row + i) * W, cell.y2);
+        if (counts) {
+            L(counts_store)(row_counts, e);
+            L(counts_store)(row_counts + 2 * W, k->h[MANY_COLUMNS - 1]);
+            k->corner = left;
+        }
     }
 }
 
@@ -332,9 +449,13 @@ BI_INLINE void L(many_block)(const struct bi_align_many *a, struct L(many) *w, i
 
 /* Runs all columns of the strip of rows that begins at row `strip`. */
 BI_INLINE void L(many_strip)(const struct bi_align_many *a, struct L(many) *w, int64_t strip,
-                             const int kind, const bool square, const bool flags)
+                             const int kind, const bool square, const bool flags, const bool counts)
 {
     struct L(columns) k = {.rows_left = L(many_left)(w->skip_rows, strip)};
+    struct L(counts) corner = {V(set1)(0), V(set1)(0)};
+
+    k.order.left_first = M(all)(a->ties == BI_ALIGN_TIES_EMBOSS);
+    k.order.match_last = M(all)(a->ties == BI_ALIGN_TIES_WFA);
 
 #if defined LANES_LOOKUP
     for (int i = 0; i < 4; i++)
@@ -359,43 +480,79 @@ BI_INLINE void L(many_strip)(const struct bi_align_many *a, struct L(many) *w, i
             c[j].x = V(load)(w->x + (column + j) * W);
             if (kind == BI_ALIGN_TWO)
                 c[j].x2 = V(load)(w->x2 + (column + j) * W);
+            if (counts) {
+                const lane_t *from = w->column_counts + (column + j) * MANY_COUNTS * W;
+                k.f[j] = L(counts_load)(from);
+                k.h[j] = L(counts_load)(from + 2 * W);
+            }
         }
+        k.corner = corner;
+        corner = k.h[MANY_COLUMNS - 1];
         for (int64_t row = 0; row < w->R; row += BI_ALIGN_BLOCK)
             if (column < w->most_columns || strip + row < w->most_rows)
-                L(many_block)(a, w, row, strip, column, c, score, &k, kind, square, true, flags);
+                L(many_block)(a, w, row, strip, column, c, score, &k, kind, square, true, flags,
+                              counts);
             else
-                L(many_block)(a, w, row, strip, column, c, score, &k, kind, square, false, flags);
+                L(many_block)(a, w, row, strip, column, c, score, &k, kind, square, false, flags,
+                              counts);
         for (int j = 0; j < MANY_COLUMNS; j++) {
             V(store)(w->v + (column + j) * W, c[j].v);
             V(store)(w->x + (column + j) * W, c[j].x);
             if (kind == BI_ALIGN_TWO)
                 V(store)(w->x2 + (column + j) * W, c[j].x2);
+            if (counts) {
+                lane_t *to = w->column_counts + (column + j) * MANY_COUNTS * W;
+                L(counts_store)(to, k.f[j]);
+                L(counts_store)(to + 2 * W, k.h[j]);
+            }
         }
     }
 }
 
 /* One function for each shape, so that each has a frame of its own. */
-#define L_MANY(name, kind, square, flags)                                                          \
+#define L_MANY(name, kind, square, flags, counts)                                                  \
     static __attribute__((noinline)) void L(many_##name)(const struct bi_align_many *a,            \
                                                          struct L(many) *w, int64_t strip)         \
     {                                                                                              \
-        L(many_strip)(a, w, strip, kind, square, flags);                                           \
+        L(many_strip)(a, w, strip, kind, square, flags, counts);                                   \
     }
-L_MANY(linear, BI_ALIGN_LINEAR, false, false)
-L_MANY(affine, BI_ALIGN_AFFINE, false, false)
-L_MANY(linear_flags, BI_ALIGN_LINEAR, false, true)
-L_MANY(affine_flags, BI_ALIGN_AFFINE, false, true)
+L_MANY(linear, BI_ALIGN_LINEAR, false, false, false)
+L_MANY(affine, BI_ALIGN_AFFINE, false, false, false)
+L_MANY(linear_flags, BI_ALIGN_LINEAR, false, true, false)
+L_MANY(affine_flags, BI_ALIGN_AFFINE, false, true, false)
+L_MANY(linear_counts, BI_ALIGN_LINEAR, false, false, true)
+L_MANY(affine_counts, BI_ALIGN_AFFINE, false, false, true)
 #if defined LANES_LOOKUP /* whose affine cells are right for steep scores, too */
-L_MANY(square_linear, BI_ALIGN_LINEAR, true, false)
-L_MANY(square_affine, BI_ALIGN_AFFINE, true, false)
-L_MANY(square_linear_flags, BI_ALIGN_LINEAR, true, true)
-L_MANY(square_affine_flags, BI_ALIGN_AFFINE, true, true)
+L_MANY(square_linear_counts, BI_ALIGN_LINEAR, true, false, true)
+L_MANY(square_affine_counts, BI_ALIGN_AFFINE, true, false, true)
+L_MANY(square_linear, BI_ALIGN_LINEAR, true, false, false)
+L_MANY(square_affine, BI_ALIGN_AFFINE, true, false, false)
+L_MANY(square_linear_flags, BI_ALIGN_LINEAR, true, true, false)
+L_MANY(square_affine_flags, BI_ALIGN_AFFINE, true, true, false)
 #else
-L_MANY(steep, BI_ALIGN_STEEP, false, false)
-L_MANY(steep_flags, BI_ALIGN_STEEP, false, true)
-L_MANY(two, BI_ALIGN_TWO, false, false)
-L_MANY(two_flags, BI_ALIGN_TWO, false, true)
+L_MANY(steep, BI_ALIGN_STEEP, false, false, false)
+L_MANY(steep_flags, BI_ALIGN_STEEP, false, true, false)
+L_MANY(two, BI_ALIGN_TWO, false, false, false)
+L_MANY(two_flags, BI_ALIGN_TWO, false, true, false)
 #endif
+
+/* The same with counts. */
+static void L(many_counts)(const struct bi_align_many *a, struct L(many) *w, int64_t strip,
+                           bool square)
+{
+    const bool linear = a->kind == BI_ALIGN_LINEAR;
+
+#define L_CALL(name) L(many_##name##_counts)(a, w, strip)
+#if defined LANES_LOOKUP
+    if (square) {
+        linear ? L_CALL(square_linear) : L_CALL(square_affine);
+        return;
+    }
+#endif
+    (void)square;
+    linear ? L_CALL(linear) : L_CALL(affine);
+#undef L_CALL
+}
 
 /* Picks the loop for the kind of costs, and for flags, and runs it. */
 static void L(many_kind)(const struct bi_align_many *a, struct L(many) *w, int64_t strip,
@@ -507,6 +664,12 @@ static void L(many)(struct bi_align_many *a)
     L(many_border)(a, &a->top, w.skip_columns, 0, w.M, w.v, w.x);
     if (a->kind == BI_ALIGN_TWO)
         memset(w.x2, 0, (size_t)(w.M * W) * sizeof *w.x2);
+    if (a->counts) {
+        const size_t before = L(many_scratch)(n, m, a->letters, false) - 64;
+        w.column_counts = w.v + before / sizeof *w.v;
+        w.row_counts = w.column_counts + w.M * MANY_COUNTS * W;
+        memset(w.column_counts, 0, (size_t)(w.M * MANY_COUNTS * W) * sizeof *w.v);
+    }
 #if defined LANES_LOOKUP
     w.query = w.y + (w.y - w.u);
     w.query2 = w.query + (w.y - w.u);
@@ -516,6 +679,11 @@ static void L(many)(struct bi_align_many *a)
     L(many_target)(a, &w);
 #else
     w.profile = a->kind == BI_ALIGN_TWO ? w.y2 + (w.y - w.u) : w.x2;
+    if (a->counts) {
+        w.query_codes = w.row_counts + (w.y - w.u) * MANY_COUNTS;
+        w.target_codes = w.query_codes + (w.y - w.u);
+        L(many_target_codes)(a, &w);
+    }
 #endif
     for (int64_t strip = 0; strip < w.N; strip += MANY_ROWS) {
         w.R = w.N - strip < MANY_ROWS ? w.N - strip : MANY_ROWS;
@@ -523,11 +691,21 @@ static void L(many)(struct bi_align_many *a)
         if (a->kind == BI_ALIGN_TWO)
             memset(w.y2, 0, (size_t)(w.R * W) * sizeof *w.y2);
         L(many_query)(a, &w, strip);
-        L(many_kind)(a, &w, strip, square);
+        if (a->counts) {
+            memset(w.row_counts, 0, (size_t)(w.R * MANY_COUNTS * W) * sizeof *w.v);
+            L(many_counts)(a, &w, strip, square);
+        } else {
+            L(many_kind)(a, &w, strip, square);
+        }
         if (a->free_column)
             L(many_sum)(w.u, a, w.skip_rows, w.most_rows, strip, strip + w.R, side, side_best);
     }
     L(many_sum)(w.v, a, w.skip_columns, w.most_columns, 0, w.M, end, end_best);
+    for (int l = 0; a->counts && l < a->n_pairs; l++) {
+        const lane_t *h = w.column_counts + ((w.M - 1) * MANY_COUNTS + 2) * W + l;
+        a->matches[l] = h[0];
+        a->aligned[l] = h[W];
+    }
     for (int l = 0; l < a->n_pairs; l++) {
         a->score[l] = a->free_row ? end_best[l] : end[l];
         if (a->free_column && end[l] - side[l] + side_best[l] > a->score[l])

@@ -17,7 +17,11 @@
  *   pick32(t, i)      lane l is t[i[l]], i below 32
  *   gather16(p, at)   bytes [at, at + 16) of p[0], p[16] ..., one for each 16 lanes
  *   zip_low(a, b)     lanes of a and b by turns, of the lower halves of each 16; zip_high: of the
- *                     upper ones */
+ *                     upper ones
+ *
+ * Masks, a truth for each lane, are m8 and m16: equal, least (a >= b), of (the high bits of a
+ * vector), all, and, or, clear (a without b), pick (a where m, else b), add (a + b where m,
+ * else a). */
 #ifndef BI_LANES_H
 #define BI_LANES_H
 
@@ -63,6 +67,28 @@ typedef __m512i v16;
 LANES_X86(8, uint8_t, 64)
 LANES_X86(16, uint16_t, 64)
 #undef LANES_X86
+
+typedef __mmask64 m8;
+typedef __mmask32 m16;
+#define LANES_MASKS(b)                                                                     \
+    BI_INLINE m##b m##b##_equal(v##b a, v##b c) { return _mm512_cmpeq_epi##b##_mask(a, c); }   \
+    BI_INLINE m##b m##b##_least(v##b a, v##b c) { return _mm512_cmpge_epu##b##_mask(a, c); }   \
+    BI_INLINE m##b m##b##_of(v##b a) { return _mm512_movepi##b##_mask(a); }                \
+    BI_INLINE m##b m##b##_all(bool x) { return x ? ~(m##b)0 : 0; }                         \
+    BI_INLINE m##b m##b##_and(m##b a, m##b c) { return a & c; }                            \
+    BI_INLINE m##b m##b##_or(m##b a, m##b c) { return a | c; }                             \
+    BI_INLINE m##b m##b##_clear(m##b a, m##b c) { return a & ~c; }                         \
+    BI_INLINE v##b m##b##_pick(m##b m, v##b a, v##b c)                                     \
+    {                                                                                      \
+        return _mm512_mask_blend_epi##b(m, c, a);                                          \
+    }                                                                                      \
+    BI_INLINE v##b m##b##_add(m##b m, v##b a, v##b c)                                      \
+    {                                                                                      \
+        return _mm512_mask_add_epi##b(a, m, a, c);                                         \
+    }
+LANES_MASKS(8)
+LANES_MASKS(16)
+#undef LANES_MASKS
 /* clang-format on */
 
 #define LANES_PICK32 1
@@ -316,6 +342,24 @@ BI_INLINE v8 v8_zip_high(v8 a, v8 b)
 LANES_BITS(8, uint8_t)
 LANES_BITS(16, uint16_t)
 #undef LANES_BITS
+
+typedef v8 m8;
+typedef v16 m16;
+/* clang-format off */
+#define LANES_MASKS(b, type)                                                                       \
+    BI_INLINE m##b m##b##_equal(v##b a, v##b c) { return v##b##_equal(a, c); }                     \
+    BI_INLINE m##b m##b##_least(v##b a, v##b c) { return v##b##_equal(v##b##_max(a, c), a); }      \
+    BI_INLINE m##b m##b##_of(v##b a) { return a; }                                                 \
+    BI_INLINE m##b m##b##_all(bool x) { return v##b##_set1((type)(x ? -1 : 0)); }                  \
+    BI_INLINE m##b m##b##_and(m##b a, m##b c) { return v##b##_and(a, c); }                         \
+    BI_INLINE m##b m##b##_or(m##b a, m##b c) { return v##b##_or(a, c); }                           \
+    BI_INLINE m##b m##b##_clear(m##b a, m##b c) { return v##b##_select(c, v##b##_set1(0), a); }    \
+    BI_INLINE v##b m##b##_pick(m##b m, v##b a, v##b c) { return v##b##_select(m, a, c); }          \
+    BI_INLINE v##b m##b##_add(m##b m, v##b a, v##b c) { return v##b##_add(a, v##b##_and(m, c)); }
+LANES_MASKS(8, uint8_t)
+LANES_MASKS(16, uint16_t)
+#undef LANES_MASKS
+/* clang-format on */
 #endif
 
 /* Lane l of step k is byte at + k of p[l], for 16 steps: each 16 bytes of a vector hold one lane's

@@ -309,6 +309,34 @@ class Modes(unittest.TestCase):
             done = self.run_it(a, a, "--strand", "both", *args, code=64)
             self.assertIn(words, done.stderr)
 
+    def test_no_cigar(self):
+        """All columns but the last one; a threshold of identity, and what has no CIGAR to leave."""
+        for letters, costs in (("ACGT", ("--matrix", "EDNAFULL")),
+                               (ACIDS, ("--matrix", "BLOSUM62"))):
+            queries, targets = self.pairs(letters, 150)
+            a, b = self.fasta("a.fa", queries), self.fasta("b.fa", targets)
+            for more in ((), ("--mode", "ends-free"), ("--local",), ("--ties", "wfa"),
+                         ("--ties", "emboss", "--gap-open", "4", "--gap-extend", "4"),
+                         ("--gap-open", "5,9", "--gap-extend", "2,1"), ("--min-identity", "0.4"),
+                         ("--all-vs-all", "--top", "2", "--min-identity", "0.4"),
+                         ("--free-ends", "target-begin", "--block-pairs", "9", "--resume", "-o",
+                          os.path.join(self.folder, "out.tsv"))):
+                text = [self.run_it(a, b, *costs, *more, "-q", "--cigar", kind).stdout
+                        for kind in ("extended", "none")]
+                if "-o" in more:
+                    with open(more[-1], encoding="ascii") as f:
+                        text[1] = f.read()
+                    os.remove(more[-1])
+                    self.run_it(a, b, *costs, *more[:-2], "-q", "-o", more[-1])
+                    with open(more[-1], encoding="ascii") as f:
+                        text[0] = f.read()
+                    os.remove(more[-1])
+                self.assertEqual("".join(line.rsplit("\t", 1)[0] + "\n"
+                                         for line in text[0].splitlines()), text[1])
+                self.assertGreater(text[1].count("\n"), 20)
+        done = self.run_it(a, b, "--cigar", "none", "--format", "paf", code=64)
+        self.assertIn("paf is made of CIGARs", done.stderr)
+
     def test_two_pieces(self):
         """Gaps of two pieces cost the less of both, in both conventions."""
         queries, targets = self.pairs("ACGT", 40)
