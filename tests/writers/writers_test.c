@@ -1,207 +1,19 @@
 /* writers_test.c - every output format, read back by small naive readers.
  *
- * Sections: 1 a folder and its files  2 results  3 naive readers  4 opening  5 round trips
- *           6 names  7 failed records  8 texts  9 failing system calls
+ * Sections: 1 naive readers  2 opening  3 round trips  4 names  5 failed records  6 texts
  *
  * "writers_test --samples FOLDER" writes the files that read_back.py compares. */
 #define _GNU_SOURCE
-#include "../../writers/writer.h"
+#include "frame.h"
 
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <zlib.h>
 
 #include "../../writers/text.h"
-#include "../test.h"
 
-/* libhdf5 loses the memory of a file that it could not close on a full disk. */
-const char *__lsan_default_suppressions(void);
-const char *__lsan_default_suppressions(void)
-{
-    return "leak:libhdf5";
-}
-
-/* ---- 1 a folder and its files ---- */
-
-static char folder[256] = "/tmp/bioinfer-writers-XXXXXX";
-
-static const char *in_folder(const char *name)
-{
-    static char paths[4][512];
-    static int k;
-    k = (k + 1) % 4;
-    snprintf(paths[k], sizeof paths[k], "%s/%s", folder, name);
-    return paths[k];
-}
-
-/* Names in the folder, sorted, joined by a space. */
-static const char *listing(void)
-{
-    static char text[4096];
-    struct dirent **names;
-    int n = scandir(folder, &names, NULL, alphasort);
-    text[0] = '\0';
-    for (int i = 0; i < n; i++) {
-        if (names[i]->d_name[0] != '.') {
-            strcat(text, text[0] ? " " : "");
-            strcat(text, names[i]->d_name);
-        }
-        free(names[i]);
-    }
-    free(names);
-    return text;
-}
-
-static void empty_folder(void)
-{
-    DIR *d = opendir(folder);
-    for (struct dirent *e; d && (e = readdir(d));)
-        if (e->d_name[0] != '.' && unlink(in_folder(e->d_name))) {
-            struct bi_env env = bi_env_default();
-            bi_folder_remove(&env, in_folder(e->d_name));
-        }
-    closedir(d);
-}
-
-static unsigned char *slurp(const char *name, size_t *n)
-{
-    FILE *f = fopen(in_folder(name), "rb");
-    unsigned char *p = NULL;
-    *n = 0;
-    if (!CHECK(f != NULL))
-        return calloc(1, 1);
-    fseek(f, 0, SEEK_END);
-    *n = (size_t)ftell(f);
-    rewind(f);
-    p = malloc(*n + 1);
-    CHECK(fread(p, 1, *n, f) == *n);
-    p[*n] = '\0';
-    fclose(f);
-    return p;
-}
-
-static void check_text(const char *name, const char *expected)
-{
-    size_t n;
-    unsigned char *p = slurp(name, &n);
-    CHECK_STR((char *)p, expected);
-    free(p);
-}
-
-/* ---- 2 results ---- */
-
-static char logged[1024];
-
-static void on_log(void *user, int level, const char *text)
-{
-    size_t n = strlen(logged);
-    (void)user;
-    snprintf(logged + n, sizeof logged - n, "%d:%s\n", level, text);
-}
-
-struct fault {
-    enum bi_fault kind;
-    int at, count, error;
-    bool once;
-};
-
-static int on_fault(void *user, enum bi_fault kind)
-{
-    struct fault *f = user;
-    if (kind != f->kind)
-        return 0;
-    f->count++;
-    return f->count == f->at || (f->count > f->at && !f->once) ? f->error : 0;
-}
-
-/* Value k of record i; read_back.py has the same formula. */
-static float value(uint64_t i, uint64_t k)
-{
-    return (float)((double)((i * 31 + k * 7) % 1000) - 500) / 7.0f;
-}
-
-enum { MOST = 80000 };
-static float buffer[3][MOST];
-
-struct shape {
-    const char *kind;
-    int layer, n_dims;
-    int64_t dims[4];
-};
-
-/* One result whose arrays are filled by value(). */
-static int put(struct bioinfer_writer *w, uint64_t i, const char *id, int status,
-               const struct shape *shapes, int n_arrays, int n_layers, int n_kinds,
-               struct bioinfer_error *err)
-{
-    struct bioinfer_array arrays[3] = {0};
-    struct bioinfer_result r = {.ordinal = i,
-                                .id = id,
-                                .length = 3,
-                                .status = status,
-                                .message = status ? "in.fa: record (line 3): why" : "",
-                                .n_arrays = status ? 0 : n_arrays,
-                                .arrays = arrays,
-                                .n_layers_kept = n_layers,
-                                .n_kinds = n_kinds};
-    for (int k = 0; k < n_arrays; k++) {
-        uint64_t n = 1;
-        arrays[k] = (struct bioinfer_array){.kind = shapes[k].kind,
-                                            .has_layer = shapes[k].layer >= 0,
-                                            .layer = shapes[k].layer,
-                                            .n_dims = shapes[k].n_dims,
-                                            .data = buffer[k]};
-        for (int d = 0; d < shapes[k].n_dims; d++) {
-            arrays[k].shape[d] = shapes[k].dims[d];
-            n *= (uint64_t)shapes[k].dims[d];
-        }
-        for (uint64_t v = 0; v < n; v++)
-            buffer[k][v] = value(i + (uint64_t)k, v);
-    }
-    return bi_writer_put(w, &r, err);
-}
-
-static const struct shape mean5 = {"mean", 6, 1, {5}};
 static const struct shape mean_and_rows[2] = {{"mean", 6, 1, {5}}, {"per-residue", 6, 2, {3, 5}}};
 static const struct shape layers[3] = {
     {"mean", 0, 1, {4}}, {"mean", 6, 1, {4}}, {"logits", -1, 2, {3, 2}}};
 
-static struct bioinfer_writer *open_as(const char *name, const char *format, int suffix,
-                                       int json_floats)
-{
-    struct bi_env env_value = bi_env_default();
-    static struct bi_env env;
-    struct bioinfer_writer *w = NULL;
-    struct bioinfer_error err = {0};
-    struct bioinfer_writer_params p = {.struct_size = sizeof p,
-                                       .format = format,
-                                       .suffix_duplicates = suffix,
-                                       .json_floats = json_floats,
-                                       .model = "esm2 \"tiny\"",
-                                       .fingerprint = "00112233445566778899aabbccddeeff"};
-    env = env_value;
-    env.log = on_log;
-    logged[0] = '\0';
-    if (!CHECK(!bi_writer_open(&w, &env, in_folder(name), &p, &err)))
-        fprintf(stderr, "    %s\n", err.text);
-    return w;
-}
-
-static void finish(struct bioinfer_writer **w)
-{
-    struct bioinfer_error err = {0};
-    if (!CHECK(!bi_writer_finish(*w, &err)))
-        fprintf(stderr, "    %s\n", err.text);
-    bi_writer_close(w);
-    CHECK(!*w);
-}
-
-/* The formats of this build but for `without`. */
 static bool has_h5(void)
 {
     for (int i = 0; bi_writer_format(i); i++)
@@ -210,7 +22,7 @@ static bool has_h5(void)
     return false;
 }
 
-/* ---- 3 naive readers ---- */
+/* ---- 1 naive readers ---- */
 
 /* A float32 array found in a file. */
 struct found {
@@ -313,7 +125,7 @@ static void check_found(const struct found *a, uint64_t i, const struct shape *s
     }
 }
 
-/* ---- 4 opening ---- */
+/* ---- 2 opening ---- */
 
 static void opens(void)
 {
@@ -382,7 +194,7 @@ static void refuses_misuse(void)
     }
 }
 
-/* ---- 5 round trips ---- */
+/* ---- 3 round trips ---- */
 
 static void writes_npz(void)
 {
@@ -686,7 +498,7 @@ static void writes_the_same_twice(void)
     }
 }
 
-/* ---- 6 names ---- */
+/* ---- 4 names ---- */
 
 static void keeps_names_safe(void)
 {
@@ -792,7 +604,7 @@ static void suffixes_duplicates(void)
     empty_folder();
 }
 
-/* ---- 7 failed records ---- */
+/* ---- 5 failed records ---- */
 
 static void leaves_out_failed_records(void)
 {
@@ -811,7 +623,7 @@ static void leaves_out_failed_records(void)
     }
 }
 
-/* ---- 8 texts ---- */
+/* ---- 6 texts ---- */
 
 static void checks_utf8(void)
 {
@@ -850,196 +662,6 @@ static void checks_base64(void)
         CHECK_STR(bi_buf_text(&buf), cases[i][1]);
         bi_buf_free(&buf);
     }
-}
-
-/* ---- 9 failing system calls ---- */
-
-static const struct shape mean_large = {"mean", 6, 1, {70000}}; /* beyond the write buffer */
-
-/* Three records, one of them failed, with file "x" of a format. */
-static int run(const struct bi_env *env, const char *format, struct bioinfer_error *err)
-{
-    struct bioinfer_writer *w = NULL;
-    struct bioinfer_writer_params p = {.struct_size = sizeof p, .format = format};
-    int st = bi_writer_open(&w, env, in_folder("x"), &p, err);
-    if (!st && !(st = put(w, 0, "a", 0, &mean_large, 1, 1, 1, err)) &&
-        !(st = put(w, 1, "b", BIOINFER_EMPTY, NULL, 0, 1, 1, err)) &&
-        !(st = put(w, 2, "c", 0, &mean_large, 1, 1, 1, err)))
-        st = bi_writer_finish(w, err);
-    bi_writer_close(&w);
-    return st;
-}
-
-static long fail_each(const char *format, enum bi_fault kind, int error, bool once)
-{
-    for (int at = 1;; at++) {
-        struct fault f = {kind, at, 0, error, once};
-        struct bi_env env = bi_env_default();
-        struct bioinfer_error err = {0};
-        int st, expected = error == EINTR ? 0 : bi_status_from_errno(error);
-        env.fault = on_fault;
-        env.fault_user = &f;
-        st = run(&env, format, &err);
-        if (f.count < at) {
-            CHECK_EQ(st, 0);
-            empty_folder();
-            return at - 1;
-        }
-        CHECK_EQ(st, expected);
-        if (st) {
-            CHECK_EQ(err.status, st);
-            CHECK_HAS(err.text, folder);
-            if (!CHECK_STR(listing(), ""))
-                fprintf(stderr, "    %s: call %d of kind %d\n", format, at, (int)kind);
-        }
-        empty_folder();
-    }
-}
-
-static void survives_faults(void)
-{
-    static const struct {
-        enum bi_fault kind;
-        int error;
-        bool once;
-    } cases[] = {
-        {BI_FAULT_ALLOC, ENOMEM, true},  {BI_FAULT_ALLOC, ENOMEM, false},
-        {BI_FAULT_OPEN, EACCES, true},   {BI_FAULT_OPEN, ENOSPC, true},
-        {BI_FAULT_WRITE, ENOSPC, true},  {BI_FAULT_WRITE, ENOSPC, false},
-        {BI_FAULT_WRITE, EIO, true},     {BI_FAULT_WRITE, EPIPE, true},
-        {BI_FAULT_WRITE, EDQUOT, true},  {BI_FAULT_WRITE, EINTR, true},
-        {BI_FAULT_READ, EIO, true},      {BI_FAULT_SYNC, EIO, true},
-        {BI_FAULT_SYNC, ENOSPC, false},  {BI_FAULT_RENAME, EIO, true},
-        {BI_FAULT_RENAME, EACCES, true},
-    };
-    for (int i = 0; bi_writer_format(i); i++) {
-        long n = 0;
-        for (size_t k = 0; k < BI_COUNT(cases); k++)
-            n += fail_each(bi_writer_format(i), cases[k].kind, cases[k].error, cases[k].once);
-        CHECK(n >= 20);
-    }
-}
-
-/* Links under names that others could guess lead nowhere, and two writers of one file never share
- * what they write into: the one that finishes last has the name. */
-static void shares_no_temporary_file(void)
-{
-    struct bi_env env = bi_env_default();
-    for (int i = 0; bi_writer_format(i); i++) {
-        const char *sides[] = {"x", "x.data", "x.index", "x.ids.txt"};
-        struct bioinfer_error err = {0};
-        char link[64];
-        FILE *victim = fopen(in_folder("victim"), "wb");
-        fputs("mine", victim);
-        fclose(victim);
-        for (size_t k = 0; k < BI_COUNT(sides); k++) {
-            snprintf(link, sizeof link, "%s.tmp.%ld", sides[k], (long)getpid());
-            CHECK_EQ(symlink("victim", in_folder(link)), 0);
-        }
-        CHECK_EQ(run(&env, bi_writer_format(i), &err), 0);
-        check_text("victim", "mine");
-        empty_folder();
-    }
-    struct bi_out a = BI_OUT_NONE, b = BI_OUT_NONE;
-    CHECK_EQ(bi_out_open(&a, &env, in_folder("x"), NULL), 0);
-    CHECK_EQ(bi_out_write(&a, "first", 5, NULL), 0);
-    CHECK_EQ(bi_out_open(&b, &env, in_folder("x"), NULL), 0);
-    CHECK_EQ(bi_out_write(&b, "second", 6, NULL), 0);
-    CHECK(strcmp(a.temp, b.temp));
-    CHECK_EQ(bi_out_finish(&b, NULL), 0);
-    check_text("x", "second");
-    CHECK_EQ(bi_out_finish(&a, NULL), 0);
-    check_text("x", "first");
-    bi_out_close(&a);
-    bi_out_close(&b);
-    CHECK_STR(listing(), "x");
-    empty_folder();
-}
-
-/* A failing run leaves the file of an earlier one alone. */
-static void keeps_the_old_file(void)
-{
-    for (int i = 0; bi_writer_format(i); i++)
-        for (int kind = BI_FAULT_SYNC; kind <= BI_FAULT_RENAME; kind++) {
-            struct fault f = {(enum bi_fault)kind, 1, 0, EIO, true};
-            struct bi_env env = bi_env_default();
-            struct bioinfer_error err;
-            FILE *old = fopen(in_folder("x"), "wb");
-            fputs("old", old);
-            fclose(old);
-            env.fault = on_fault;
-            env.fault_user = &f;
-            CHECK_EQ(run(&env, bi_writer_format(i), &err), BIOINFER_IO);
-            check_text("x", "old");
-            CHECK_STR(listing(), "x");
-            empty_folder();
-        }
-}
-
-/* The system's own "file too large", which also reaches libhdf5. */
-static void survives_a_full_disk(void)
-{
-    struct rlimit old, small;
-    void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
-    getrlimit(RLIMIT_FSIZE, &old);
-    for (int i = 0; bi_writer_format(i); i++)
-        for (rlim_t size = 0; size < 700000; size += size < 4096 ? 2048 : 116000) {
-            struct bi_env env = bi_env_default();
-            struct bioinfer_error err;
-            bool npz = strcmp(bi_writer_format(i), "tsv") && strcmp(bi_writer_format(i), "jsonl");
-            rlim_t needed = strcmp(bi_writer_format(i), "esm-pt") ? 560000 : 280000;
-            int st;
-            small = old;
-            small.rlim_cur = size;
-            setrlimit(RLIMIT_FSIZE, &small);
-            st = run(&env, bi_writer_format(i), &err);
-            setrlimit(RLIMIT_FSIZE, &old);
-            CHECK(st == BIOINFER_NO_SPACE || (!st && size > needed));
-            if (npz && size < needed)
-                CHECK_EQ(st, BIOINFER_NO_SPACE);
-            if (st)
-                CHECK_STR(listing(), "");
-            empty_folder();
-        }
-    signal(SIGXFSZ, handler);
-}
-
-/* Standard output: whole records in order, and a reader that goes away. */
-static void writes_to_a_pipe(void)
-{
-    static const char *const formats[] = {"jsonl", "tsv"};
-    for (int i = 0; i < 2; i++)
-        for (int gone = 0; gone < 2; gone++) {
-            struct bi_env env = bi_env_default();
-            struct bioinfer_writer *w = NULL;
-            struct bioinfer_writer_params p = {.struct_size = sizeof p, .format = formats[i]};
-            struct bioinfer_error err;
-            int fds[2], saved, st;
-            char text[4096] = "";
-            fflush(stdout);
-            saved = dup(1);
-            if (!CHECK(!pipe(fds)))
-                return;
-            dup2(fds[1], 1);
-            close(fds[1]);
-            if (gone)
-                close(fds[0]);
-            st = bi_writer_open(&w, &env, "-", &p, &err);
-            if (!st && !(st = put(w, 0, "a", 0, &mean5, 1, 1, 1, &err)))
-                st = bi_writer_finish(w, &err);
-            bi_writer_close(&w);
-            dup2(saved, 1); /* close() has left it open */
-            close(saved);
-            CHECK_EQ(st, gone ? BIOINFER_CLOSED_PIPE : 0);
-            if (gone) {
-                CHECK_HAS(err.text, "standard output: write");
-            } else {
-                CHECK(read(fds[0], text, sizeof text - 1) > 0);
-                CHECK_HAS(text, i ? "a\t3\tok\t" : "{\"ordinal\":0,\"id\":\"a\"");
-                close(fds[0]);
-            }
-        }
-    CHECK_STR(listing(), "");
 }
 
 /* ---- samples for read_back.py ---- */
@@ -1107,11 +729,6 @@ int main(int argc, char **argv)
     TEST(leaves_out_failed_records);
     TEST(checks_utf8);
     TEST(checks_base64);
-    TEST(survives_faults);
-    TEST(keeps_the_old_file);
-    TEST(shares_no_temporary_file);
-    TEST(survives_a_full_disk);
-    TEST(writes_to_a_pipe);
     rmdir(folder);
     return test_report();
 }
