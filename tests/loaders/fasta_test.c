@@ -1,173 +1,16 @@
 /* fasta_test.c - the FASTA reader: what it accepts, what it refuses and in which words.
  *
- * Whatever is read from memory is read again by threads, in blocks of many sizes, with the same
- * outcome.
- *
- * Sections: 1 reading into a log  2 accepted  3 refused  4 gzip and BGZF  5 limits
- *           6 against a naive reader  7 failing memory and reads  8 files */
+ * Sections: 1 accepted  2 refused  3 gzip and BGZF  4 limits  5 failing memory and reads
+ *           6 files */
 #define _GNU_SOURCE
-#include "../../loaders/fasta.h"
+#include "fasta_reading.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
 
-#include "../../loaders/gunzip.h"
-#include "../test.h"
-
-/* ---- 1 reading into a log ---- */
-
-struct log {
-    char text[4096];
-    size_t n;
-};
-
-static void on_log(void *user, int level, const char *text)
-{
-    struct log *log = user;
-    int n = snprintf(log->text + log->n, sizeof log->text - log->n, "%d:%s\n", level, text);
-    if (n > 0 && log->n + (size_t)n < sizeof log->text)
-        log->n += (size_t)n;
-}
-
-struct reading {
-    char text[1 << 14]; /* id|description|sequence\n, or id|!status|message\n */
-    size_t n_text;
-    size_t n, n_good;
-    int status; /* how it ended */
-    char error[1020];
-    struct log log;
-};
-
-static struct reading got; /* by the last read_*() */
-
-static void add_record(const struct bioinfer_record *x)
-{
-    int n;
-    size_t room = sizeof got.text - got.n_text;
-    CHECK_EQ(x->ordinal, got.n);
-    CHECK(x->sequence[x->length] == '\0');
-    got.n++;
-    got.n_good += !x->status;
-    if (x->status)
-        CHECK(x->length == 0 && x->message[0]);
-    else
-        CHECK(x->length > 0 && !x->message[0]);
-    n = x->status ? snprintf(got.text + got.n_text, room, "%s|!%s|%s\n", x->id,
-                             bi_status_name(x->status), x->message)
-                  : snprintf(got.text + got.n_text, room, "%s|%s|%s\n", x->id, x->description,
-                             x->sequence);
-    if (n > 0 && (size_t)n < room)
-        got.n_text += (size_t)n;
-    else
-        got.text[got.n_text] = '\0';
-}
-
-static void read_all(struct bioinfer_reader *r)
-{
-    struct bioinfer_record x;
-    struct bioinfer_error err = {0}, again = {0};
-    int st;
-    while ((st = bi_fasta_next(r, &x, &err)) > 0)
-        add_record(&x);
-    got.status = st;
-    if (st)
-        snprintf(got.error, sizeof got.error, "%s", err.text);
-    CHECK_EQ(bi_fasta_next(r, &x, &again), st); /* it stays so */
-    CHECK_STR(again.text, err.text);
-}
-
-static void read_many(struct bioinfer_reader *r)
-{
-    struct bioinfer_records *x;
-    struct bioinfer_error err = {0};
-    int st;
-    while ((st = bi_fasta_next_many(r, &x, &err)) > 0) {
-        uint64_t n_residues = 0;
-        CHECK(x->n_records > 0);
-        for (size_t i = 0; i < x->n_records; i++) {
-            add_record(&x->records[i]);
-            n_residues += x->records[i].length;
-        }
-        CHECK_EQ(x->n_residues, n_residues);
-        bi_fasta_many_free(&x);
-    }
-    CHECK(!x);
-    got.status = st;
-    if (st)
-        snprintf(got.error, sizeof got.error, "%s", err.text);
-    CHECK_EQ(bi_fasta_next_many(r, &x, NULL), st);
-}
-
-/* How a text is read: by reads of at most `chunk` bytes, or by threads in blocks of `block`. */
-struct way {
-    size_t chunk, block;
-    bool many; /* by bi_fasta_next_many() */
-};
-
-static void read_way(const void *bytes, size_t n, int policy, const struct way *way)
-{
-    struct bi_env env = bi_env_default();
-    struct bioinfer_reader *r = NULL;
-    struct bioinfer_error err;
-    struct bioinfer_reader_params p = BIOINFER_PARAMS(
-        struct bioinfer_reader_params, .residues = policy, .n_threads = way->block ? 3 : 0);
-    memset(&got, 0, sizeof got);
-    env.log = on_log;
-    env.log_user = &got.log;
-    if (!CHECK(!bi_fasta_open_memory(&r, &env, "t.fa", bytes, n, &p, &err)))
-        return;
-    if (way->chunk)
-        bi_fasta_tune(r, way->chunk, BI_GUNZIP_RATIO);
-    if (way->block)
-        bi_fasta_tune_blocks(r, way->block);
-    (way->many ? read_many : read_all)(r);
-    bi_fasta_close(&r);
-    CHECK(!r);
-}
-
-static void equal_readings(const struct reading *a, const struct reading *b, size_t block)
-{
-    const bool same = a->n == b->n && a->n_good == b->n_good && a->status == b->status &&
-                      !strcmp(a->text, b->text) && !strcmp(a->error, b->error) &&
-                      !strcmp(a->log.text, b->log.text);
-    if (!CHECK(same))
-        fprintf(stderr, "    blocks of %zu: %s%s%s\nnot\n%s%s%s\n", block, b->text, b->error,
-                b->log.text, a->text, a->error, a->log.text);
-}
-
-static unsigned n_ways; /* ways of reading by threads, which sizes follow from */
-static bool no_threads; /* they take long to start */
-
-/* The text of `got` by threads, in blocks of some sizes; `got` is as before. */
-static void read_by_threads(const void *bytes, size_t n, int policy)
-{
-    static struct reading serial;
-    const size_t step = 2 + n / 5;
-    serial = got;
-    for (size_t block = 2 + n_ways % step; block <= n / 2; block += step) {
-        read_way(bytes, n, policy, &(struct way){.block = block, .many = n_ways++ % 2});
-        equal_readings(&serial, &got, block);
-    }
-    got = serial;
-}
-
-/* Reads bytes in pieces of at most `chunk`, and once more by threads. */
-static void read_bytes(const void *bytes, size_t n, int policy, size_t chunk)
-{
-    read_way(bytes, n, policy, &(struct way){.chunk = chunk});
-    if (n < 1 << 13 && !chunk && !no_threads)
-        read_by_threads(bytes, n, policy);
-}
-
-static void read_text(const char *text)
-{
-    read_bytes(text, strlen(text), BIOINFER_RESIDUES_DEFAULT, 0);
-}
-
-/* ---- 2 accepted ---- */
+/* ---- 1 accepted ---- */
 
 static const struct {
     const char *in;
@@ -230,7 +73,7 @@ static void warns(void)
     CHECK_STR(got.log.text, "");
 }
 
-/* ---- 3 refused ---- */
+/* ---- 2 refused ---- */
 
 /* Records with a status; the one behind it is read. */
 static const struct {
@@ -355,41 +198,7 @@ static void refuses_files(void)
     CHECK(BI_COUNT(bad_records) + BI_COUNT(bad_files) >= 60);
 }
 
-/* ---- 4 gzip and BGZF ---- */
-
-struct bytes {
-    unsigned char data[1 << 16];
-    size_t n;
-};
-
-static void put(struct bytes *b, const void *p, size_t n)
-{
-    memcpy(b->data + b->n, p, n);
-    b->n += n;
-}
-
-/* One gzip member; bgzf adds the field with the member's size. */
-static void put_member(struct bytes *b, const char *text, size_t n, int bgzf)
-{
-    static unsigned char out[1 << 14];
-    unsigned char field[6] = {'B', 'C', 2, 0, 0, 0};
-    gz_header header = {.extra = field, .extra_len = 6, .os = 255};
-    z_stream z = {0};
-    CHECK(deflateInit2(&z, 9, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) == Z_OK);
-    if (bgzf)
-        deflateSetHeader(&z, &header);
-    z.next_in = (unsigned char *)(uintptr_t)text;
-    z.avail_in = (uInt)n;
-    z.next_out = out;
-    z.avail_out = sizeof out;
-    CHECK(deflate(&z, Z_FINISH) == Z_STREAM_END);
-    if (bgzf) {
-        out[16] = (unsigned char)((z.total_out - 1) & 255);
-        out[17] = (unsigned char)((z.total_out - 1) >> 8);
-    }
-    put(b, out, z.total_out);
-    deflateEnd(&z);
-}
+/* ---- 3 gzip and BGZF ---- */
 
 static const char seed[] = ">a first\nMKTAYIAKQR\nQISFVKSHFS\n>b\nMALWMRLLPL\n>c\nGIVEQCCTSI\n";
 static const char seed_out[] = "a|first|MKTAYIAKQRQISFVKSHFS\nb||MALWMRLLPL\nc||GIVEQCCTSI\n";
@@ -552,7 +361,7 @@ static void survives_damage(void)
     CHECK(n_refused > 1000);
 }
 
-/* ---- 5 limits ---- */
+/* ---- 4 limits ---- */
 
 static void limits_headers(void)
 {
@@ -689,207 +498,7 @@ static void stays_small(void)
     free(text);
 }
 
-/* ---- 6 against a naive reader ---- */
-
-/* Appends what the reader should say of text[0, n) to out, in the form of struct
- * reading but without words: a bad record is id|!status@line:column. Returns the
- * status. */
-static int naive(const char *t, size_t n, bool raw, char *out)
-{
-    char id[512], description[512], seq[4096], eol = '\n';
-    size_t line = 0, n_records = 0, m = 0, head = n < 65536 ? n : 65536, bad_line = 0, bad_at = 0;
-    size_t star_line = 0, star_at = 0;
-    int bad = 0;
-    bool open = false;
-    if (!memchr(t, '\n', head) && memchr(t, '\r', head))
-        eol = '\r';
-    for (size_t at = n >= 3 && !memcmp(t, "\xEF\xBB\xBF", 3) ? 3 : 0; at < n || open;) {
-        const char *p = t + at, *q = at < n ? memchr(p, eol, n - at) : NULL;
-        size_t len = q ? (size_t)(q - p) : n - at;
-        bool end = at >= n;
-        line++;
-        at += len + (q != NULL);
-        if (len && eol == '\n' && p[len - 1] == '\r')
-            len--;
-        if (open && (end || (len && p[0] == '>'))) { /* the record before is complete */
-            seq[m] = 0;
-            if (!bad && !m)
-                out += sprintf(out, "%s|!empty\n", id);
-            else if (bad)
-                out += sprintf(out, "%s|!%s@%zu:%zu\n", id, bad == 1 ? "bad_residue" : "bad_format",
-                               bad_line, bad_at);
-            else
-                out += sprintf(out, "%s|%s|%s\n", id, description, seq);
-            open = false;
-        }
-        if (end)
-            break;
-        if (len && p[0] == '>') {
-            size_t i = 1, k = 0;
-            open = true;
-            bad = 0;
-            m = star_line = 0;
-            for (size_t c = 0; c < len && !bad; c++)
-                if (((unsigned char)p[c] < 32 && p[c] != '\t') || p[c] == 127) {
-                    bad = 2;
-                    bad_line = line;
-                    bad_at = c + 1;
-                }
-            while (i < len && (p[i] == ' ' || p[i] == '\t'))
-                i++;
-            for (; i < len && p[i] != ' ' && p[i] != '\t'; i++)
-                id[k++] = (char)(((unsigned char)p[i] < 32 || p[i] == 127) ? '_' : p[i]);
-            id[k] = 0;
-            while (i < len && (p[i] == ' ' || p[i] == '\t'))
-                i++;
-            while (len > i && (p[len - 1] == ' ' || p[len - 1] == '\t'))
-                len--;
-            memcpy(description, p + i, len - i);
-            description[len - i] = 0;
-            if (!k)
-                sprintf(id, "seq_%zu", n_records);
-            n_records++;
-        } else if (!len || p[0] != ';') {
-            for (size_t i = 0; i < len; i++) {
-                char c = p[i];
-                if (c == ' ' || c == '\t')
-                    continue;
-                if (!open)
-                    return c == '@' ? BIOINFER_UNSUPPORTED : BIOINFER_FORMAT;
-                if (bad)
-                    break;
-                if (!strchr(raw ? "-.*<>" : "-.*", c) || !c) {
-                    if (!((c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'))) {
-                        bad = 1;
-                        bad_line = line;
-                        bad_at = i + 1;
-                        break;
-                    }
-                }
-                if (!raw && (c == '-' || c == '.'))
-                    continue;
-                if (!raw && star_line) {
-                    bad = 1;
-                    bad_line = star_line;
-                    bad_at = star_at;
-                    break;
-                }
-                if (!raw && c == '*') {
-                    star_line = line;
-                    star_at = i + 1;
-                    continue;
-                }
-                seq[m++] = (char)(raw || c < 'a' ? c : c - 32);
-            }
-        }
-    }
-    return n_records ? 0 : BIOINFER_FORMAT;
-}
-
-static uint64_t random_state = 88172645463325252u;
-
-static unsigned random_below(unsigned n)
-{
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return (unsigned)(random_state >> 33) % n;
-}
-
-/* Lines of all kinds, their ends of one kind or mixed. */
-static size_t random_file(char *text)
-{
-    static const char *const ends[] = {"\n", "\r\n", "\r", "\n\n", "\r\r\n"};
-    static const char odd[] = "*-. \t<>;17\x01\x80\xFF\r\0?@";
-    unsigned end = random_below(3), wild = random_below(3);
-    size_t n = 0;
-    unsigned lines = random_below(24);
-    if (!random_below(8))
-        n += (size_t)sprintf(text, "\xEF\xBB\xBF");
-    for (unsigned i = 0; i < lines; i++) {
-        unsigned kind = random_below(10), len = random_below(9) * random_below(9);
-        if (!i && random_below(6))
-            kind = 0;
-        if (kind < 3)
-            text[n++] = '>';
-        else if (kind == 3)
-            text[n++] = ';';
-        for (unsigned k = 0; k < len; k++) {
-            unsigned w = random_below(wild == 2 ? 12 : 150);
-            text[n++] = (char)(w < 2 && wild ? odd[random_below(sizeof odd - 1)]
-                               : w == 2      ? ' '
-                               : w == 3      ? 'a' + (int)random_below(26)
-                                             : 'A' + (int)random_below(26));
-        }
-        if (i + 1 < lines || random_below(2)) {
-            const char *e = ends[random_below(20) ? end : random_below(5)];
-            memcpy(text + n, e, strlen(e));
-            n += strlen(e);
-        }
-    }
-    return n;
-}
-
-/* The words of a message to what naive() writes: "(line L, column C)" -> "@L:C". */
-static void without_words(char *out, const char *text)
-{
-    while (*text) {
-        const char *end = strchr(text, '\n'), *bad = strstr(text, "|!"), *at;
-        unsigned long line, column;
-        size_t n;
-        if (!bad || bad > end) {
-            n = (size_t)(end + 1 - text);
-            memcpy(out, text, n);
-            out += n;
-            text = end + 1;
-            continue;
-        }
-        n = strcspn(bad + 1, "|") + 1;
-        memcpy(out, text, (size_t)(bad - text) + n);
-        out += (size_t)(bad - text) + n;
-        at = strstr(bad, "' (line ");
-        if (at && sscanf(at, "' (line %lu, column %lu)", &line, &column) == 2)
-            out += sprintf(out, "@%lu:%lu", line, column);
-        *out++ = '\n';
-        text = end + 1;
-    }
-    *out = '\0';
-}
-
-static void equals_naive(void)
-{
-    static char text[1 << 13], expected[1 << 15], words[1 << 15];
-    static struct bytes b;
-    long n_records = 0, n_refused = 0;
-    for (int i = 0; i < 20000; i++) {
-        size_t n = random_file(text), chunk = random_below(3) ? random_below(40) : 0;
-        bool raw = random_below(4) == 0;
-        int st;
-        memset(expected, 0, sizeof expected);
-        no_threads = i % 16;
-        st = naive(text, n, raw, expected);
-        if (i % 4 == 3) { /* the same bytes in gzip members */
-            size_t cut = n ? random_below((unsigned)n + 1) : 0;
-            b.n = 0;
-            put_member(&b, text, cut, i % 8 == 3);
-            put_member(&b, text + cut, n - cut, i % 8 == 3);
-            read_bytes(b.data, b.n, raw, chunk);
-        } else {
-            read_bytes(text, n, raw, chunk);
-        }
-        without_words(words, got.text);
-        CHECK_EQ(got.status, st);
-        if (!st && !CHECK_STR(words, expected)) {
-            fprintf(stderr, "    file %d, chunk %zu\n", i, chunk);
-            break;
-        }
-        n_records += (long)got.n;
-        n_refused += st != 0;
-    }
-    CHECK(n_records > 50000 && n_refused > 500);
-}
-
-/* ---- 7 failing memory and reads ---- */
+/* ---- 5 failing memory and reads ---- */
 
 struct fault {
     enum bi_fault kind;
@@ -979,7 +588,7 @@ static void survives_faults(void)
     CHECK(n > 40);
 }
 
-/* ---- 8 files ---- */
+/* ---- 6 files ---- */
 
 static void reads_files(void)
 {
@@ -1041,7 +650,6 @@ int main(void)
     TEST(limits_length);
     TEST(limits_ratio);
     TEST(stays_small);
-    TEST(equals_naive);
     TEST(survives_faults);
     TEST(reads_files);
     unlink(file_path);

@@ -1,4 +1,4 @@
-/* frame.h - what tests of the writers share: a folder and its files, and results to put into them. */
+/* frame.h - what tests of the writers share: a folder with its files, results to put into them. */
 #ifndef WRITERS_FRAME_H
 #define WRITERS_FRAME_H
 
