@@ -43,6 +43,8 @@ FULL = {'dim': 1536, 'depth': 11, 'heads': 8, 'attn_dim_key': 64, 'num_downsampl
         'output_heads': {'human': 5313, 'mouse': 1643}}
 SMALL = {'dim': 48, 'depth': 2, 'heads': 2, 'attn_dim_key': 16, 'num_downsamples': 7,
          'dim_divisible_by': 8, 'target_length': 16, 'output_heads': {'human': 8, 'mouse': 5}}
+# variants that a program takes: what is made once for a command is in both of its times
+FEW = 16
 
 
 def import_reference(folder):
@@ -223,7 +225,7 @@ def check_changed(o, locus, length, genome, tracks, shared):
           (len(alts), 'beside a kept reference' if shared else 'in windows of their own'))
 
 
-def main():
+def options():
     p = argparse.ArgumentParser()
     p.add_argument('--bioinfer', required=True)
     p.add_argument('--device', default='cpu')
@@ -240,52 +242,55 @@ def main():
     o.windows = o.windows or (200 if gpu else 1)
     o.repeat = o.repeat or (2 if gpu else 1)
     o.variants = o.variants or (100 if gpu else 0)
-    import numpy as np
+    return o
+
+
+def write_model(o, model, length, config):
+    """Weights as the hub has them, and config.json, into --cache."""
     import torch
-    from golden_tracks import fill, one_hot
-    torch.set_num_threads(o.threads)
-    modeling = import_reference(o.package)
-    config = SMALL if o.small else FULL
-    length = 5120 if o.small else 196608
-    os.makedirs(o.cache, exist_ok=True)
-    model = fill(modeling.Enformer.from_hparams(**config), 1, 1.0)
     weights = os.path.join(o.cache, 'pytorch_model.bin')
     torch.save({k: v for k, v in model.state_dict().items() if not k.startswith('_trunk.')},
                weights)
     with open(os.path.join(o.cache, 'config.json'), 'w', encoding='ascii') as f:
         json.dump(dict(config, seq_length=length), f)
-    # on a GPU two programs of eight: what is made once for a command is in both of its times
-    few = 16 if gpu else 1
-    # windows that come again and again
-    some = [sequence(length, i) for i in range(min(o.windows + few, 50))]
-    windows = [some[i % len(some)] for i in range(o.windows + few)]
-    x = torch.cat([one_hot(w) for w in windows[:4 if gpu else 1]])
-    reference = Reference(model, x, o.device if gpu else 'cpu', o.threads)
-    want = reference.eager('human')
-    forms = reference.compiled() if gpu and not o.eager else []
-    if not gpu: # the model's memory is not needed any more
-        del model, reference.model
 
+
+def slope(o, one, many, n, before=(), times=1):
+    """Seconds of one of the n things that `many` has more than `one`, of the fastest of either
+    also `before`; of its launches; what `one` said; the fastest. times: as many runs, of what
+    takes little beside the start."""
+    best = [min(run_command(o, args)[0] for _ in range(times * o.repeat))
+            for args in (one, many)]
+    best = [min(pair) for pair in zip(best, before or best)]
+    said = [run_command(o, args + ['--profile'])[1].stderr
+            for args in (one, many)] if o.device != 'cpu' else ['', '']
+    ms = [launches(text) for text in said]
+    return (best[1] - best[0]) / n, (ms[1] - ms[0]) / n, said[0], best
+
+
+def write_genome(path, locus):
+    with open(path, 'w', encoding='ascii') as f:
+        f.write('>chr\n%s\n' % locus)
+    with open(path + '.fai', 'w', encoding='ascii') as f:
+        f.write('chr\t%d\t5\t%d\t%d\n' % (len(locus), len(locus), len(locus) + 1))
+
+
+def write_variants(path, locus, first, step, n):
+    with open(path, 'w', encoding='ascii') as f:
+        f.write('##fileformat=VCFv4.2\n')
+        for place in range(first, first + step * n, step):
+            ref = locus[place]
+            f.write('chr\t%d\t.\t%s\t%s\n' % (place + 1, ref, 'ACGT'['CGTA'.index(ref)]))
+
+
+def compare(o, reference, forms, windows, want, tracks):
+    """Windows of bioinfer beside the reference: seconds of one, ms of its launches, tracks."""
+    import numpy as np
+    gpu = o.device != 'cpu'
     at = lambda name: os.path.join(o.cache, name)
-    write_fasta(at('one.fa'), [('w0', windows[0])])
-    write_fasta(at('few.fa'), [('w%d' % i, s) for i, s in enumerate(windows[:few])])
-    write_fasta(at('all.fa'), [('w%d' % i, s) for i, s in enumerate(windows)])
-    tracks = ['--tracks', '0-%d' % (min(config['output_heads']['human'], 16) - 1)]
-
-    def slope(one, many, n, before=(), times=1):
-        """Seconds of one of the n things that `many` has more than `one`, of the fastest of either
-        also `before`; of its launches; what `one` said; the fastest. times: as many runs, of what
-        takes little beside the start."""
-        best = [min(run_command(o, args)[0] for _ in range(times * o.repeat))
-                for args in (one, many)]
-        best = [min(pair) for pair in zip(best, before or best)]
-        said = [run_command(o, args + ['--profile'])[1].stderr
-                for args in (one, many)] if gpu else ['', '']
-        ms = [launches(text) for text in said]
-        return (best[1] - best[0]) / n, (ms[1] - ms[0]) / n, said[0], best
     best = ()
     for _ in range(2 if forms else 1):
-        ours, ms, said, best = slope([at('few.fa'), '-o', at('few.npz')] + tracks,
+        ours, ms, said, best = slope(o, [at('few.fa'), '-o', at('few.npz')] + tracks,
                                      [at('all.fa'), '-o', at('all.npz')] + tracks, o.windows, best)
         for form in forms:
             reference.measure(*form)
@@ -308,64 +313,98 @@ def main():
         print('\n'.join(re.findall(r'weights .*MiB', said_alone + said)))
     for name, seconds in reference.times.items():
         print('  %-40s %9.4f s %6.2f x' % (name, seconds, seconds / ours), flush=True)
+    return ours, ms, got.shape[1]
 
-    if not o.variants:
-        return
-    few = 16 # as many as a program takes: what is made once for a command is in both of its times
+
+def compare_variants(o, length, tracks, n_tracks, ours, ms):
+    """Variants by what they change beside whole windows, of which one takes `ours` and `ms`."""
+    gpu = o.device != 'cpu'
+    at = lambda name: os.path.join(o.cache, name)
     apart = 2000
-    locus = sequence(length + apart * (o.variants + few), 99)
+    locus = sequence(length + apart * (o.variants + FEW), 99)
     genome = at('genome.fa')
-    with open(genome, 'w', encoding='ascii') as f:
-        f.write('>chr\n%s\n' % locus)
-    with open(genome + '.fai', 'w', encoding='ascii') as f:
-        f.write('chr\t%d\t5\t%d\t%d\n' % (len(locus), len(locus), len(locus) + 1))
+    write_genome(genome, locus)
     middle = len(locus) // 2
-
-    def write_variants(name, first, step, n):
-        with open(at(name), 'w', encoding='ascii') as f:
-            f.write('##fileformat=VCFv4.2\n')
-            for place in range(first, first + step * n, step):
-                ref = locus[place]
-                f.write('chr\t%d\t.\t%s\t%s\n' % (place + 1, ref, 'ACGT'['CGTA'.index(ref)]))
-    for name, n in (('few.vcf', few), ('many.vcf', few + o.variants), ('all.vcf', o.variants)):
-        write_variants(name, middle, 7, n)
-        write_variants('apart.' + name, length // 2, apart, n)
+    for name, n in (('few.vcf', FEW), ('many.vcf', FEW + o.variants), ('all.vcf', o.variants)):
+        write_variants(at(name), locus, middle, 7, n)
+        write_variants(at('apart.' + name), locus, length // 2, apart, n)
     for of_one in (True, False):
         check_changed(o, locus, length, genome, tracks, of_one)
     alone = ['-o', at('v.tsv'), '--genome', genome] + tracks
-    own, own_launched, *_ = slope([at('apart.few.vcf')] + alone, [at('apart.many.vcf')] + alone,
+    own, own_launched, *_ = slope(o, [at('apart.few.vcf')] + alone, [at('apart.many.vcf')] + alone,
                                   o.variants, times=4)
     print('%-32s %9.4f s, launches %.2f ms: both alleles against two windows by slopes %.2f x, by '
           'launches %.2f x' % ('bioinfer, a variant, own window', own, own_launched, 2 * ours / own,
                                2 * ms / own_launched if gpu else 0))
     shared = ['--genome', genome, '--cluster', str(2000 if not o.small else 1000)] + tracks
-    variant, launched, *_ = slope([at('few.vcf'), '-o', at('v.tsv')] + shared,
+    variant, launched, *_ = slope(o, [at('few.vcf'), '-o', at('v.tsv')] + shared,
                                  [at('many.vcf'), '-o', at('v.tsv')] + shared, o.variants, times=4)
     print('%-32s %9.4f s, launches %.2f ms' % ('bioinfer, a variant', variant, launched))
-    whole, *_ = slope([at('one.fa'), '-o', at('one.npz')] + tracks,
+    whole, *_ = slope(o, [at('one.fa'), '-o', at('one.npz')] + tracks,
                         [at('all.vcf'), '-o', at('v.tsv')] + shared, 1, times=4)
     n = o.variants
     print('%d variants of one locus against %d windows, %s tracks: by slopes %.2f x, by launches '
           '%.2f x, the whole command, its plans included, %.2f x' %
-          (n, 2 * n, want.shape[1], 2 * n * ours / (n * variant + ours),
+          (n, 2 * n, n_tracks, 2 * n * ours / (n * variant + ours),
            2 * n * ms / (n * launched + ms) if gpu else 0, 2 * n * ours / (whole + ours)),
           flush=True)
-    # the same with the tracks that a command gives when none are chosen: all of them
+
+
+def compare_all_tracks(o, config, windows):
+    """The same with the tracks that a command gives when none are chosen: all of them."""
+    import numpy as np
+    at = lambda name: os.path.join(o.cache, name)
+    genome, n = at('genome.fa'), o.variants
     chosen = np.load(at('all.npz'))['w0']
-    some = few + min(o.windows, 64)
+    some = FEW + min(o.windows, 64)
     write_fasta(at('some.fa'), [('w%d' % i, s) for i, s in enumerate(windows[:some])])
-    ours, ms, *_ = slope([at('few.fa'), '-o', at('all.npz')], [at('some.fa'), '-o', at('all.npz')],
-                         some - len(windows[:few]))
+    ours, ms, *_ = slope(o, [at('few.fa'), '-o', at('all.npz')],
+                         [at('some.fa'), '-o', at('all.npz')], some - len(windows[:FEW]))
     if not np.array_equal(np.load(at('all.npz'))['w0'][:, :chosen.shape[1]], chosen):
         sys.exit('w0: other bits with all tracks than with %d of them' % chosen.shape[1])
     size = os.path.getsize(at('all.npz')) / some / 1e6
     shared = ['--genome', genome, '--cluster', '2000' if not o.small else '1000']
-    variant, launched, *_ = slope([at('few.vcf'), '-o', at('v.tsv')] + shared,
+    variant, launched, *_ = slope(o, [at('few.vcf'), '-o', at('v.tsv')] + shared,
                                   [at('many.vcf'), '-o', at('v.tsv')] + shared, n, times=4)
     print('all %d tracks: a window %.4f s (%.1f MB written; launches %.2f ms), a variant %.4f s '
           '(launches %.2f ms): %d variants against %d windows by slopes %.2f x' %
           (config['output_heads']['human'], ours, size, ms, variant, launched, n, 2 * n,
            2 * n * ours / (n * variant + ours)), flush=True)
+
+
+def main():
+    o = options()
+    import torch
+    from golden_tracks import fill, one_hot
+    gpu = o.device != 'cpu'
+    torch.set_num_threads(o.threads)
+    modeling = import_reference(o.package)
+    config = SMALL if o.small else FULL
+    length = 5120 if o.small else 196608
+    os.makedirs(o.cache, exist_ok=True)
+    model = fill(modeling.Enformer.from_hparams(**config), 1, 1.0)
+    write_model(o, model, length, config)
+    # on a GPU two programs of eight: what is made once for a command is in both of its times
+    few = 16 if gpu else 1
+    # windows that come again and again
+    some = [sequence(length, i) for i in range(min(o.windows + few, 50))]
+    windows = [some[i % len(some)] for i in range(o.windows + few)]
+    x = torch.cat([one_hot(w) for w in windows[:4 if gpu else 1]])
+    reference = Reference(model, x, o.device if gpu else 'cpu', o.threads)
+    want = reference.eager('human')
+    forms = reference.compiled() if gpu and not o.eager else []
+    if not gpu: # the model's memory is not needed any more
+        del model, reference.model
+
+    at = lambda name: os.path.join(o.cache, name)
+    write_fasta(at('one.fa'), [('w0', windows[0])])
+    write_fasta(at('few.fa'), [('w%d' % i, s) for i, s in enumerate(windows[:few])])
+    write_fasta(at('all.fa'), [('w%d' % i, s) for i, s in enumerate(windows)])
+    tracks = ['--tracks', '0-%d' % (min(config['output_heads']['human'], 16) - 1)]
+    ours, ms, n_tracks = compare(o, reference, forms, windows, want, tracks)
+    if o.variants:
+        compare_variants(o, length, tracks, n_tracks, ours, ms)
+        compare_all_tracks(o, config, windows)
 
 
 if __name__ == '__main__':
