@@ -22,7 +22,7 @@ enum {
 
 struct run {
     struct cli *cli;
-    const char *name[2]; /* of the files, for messages */
+    const char *name[2]; /* the files', for messages */
     const char *format;  /* "tsv", "paf", "sam", "needle" */
     bioinfer_reader *reader[2];
     struct cli_pairs pairs;
@@ -649,7 +649,7 @@ static int run_pairs(struct run *run)
     if (run->best.most)
         return align_best(run);
     code = run->pool ? align_in_workers(run) : align_here(run);
-    if (!code && (!job->job || job->ended)) /* of a complete journal nothing is read */
+    if (!code && (!job->job || job->ended)) /* nothing is read of a complete journal */
         code = check_ends(run);
     return code;
 }

@@ -10,8 +10,8 @@
 enum {
     BATCH_PAIRS = 1 << 14,     /* pairs of one batch: what caches hold */
     BATCH_RESIDUES = 64 << 20, /* residues of them, about */
-    LINES = 2048,              /* of a piece of text */
-    PIECES = 64,               /* of them at a time */
+    LINES = 2048,              /* lines of a piece of text */
+    PIECES = 64,               /* pieces at a time */
     SOON = 16                  /* lines ahead of the one that is made */
 };
 

@@ -1,10 +1,11 @@
 /* align_gpu.c - batches of alignments on a GPU: one upload, one submit, one download each.
  *
- * Pairs whose numbers fit 16 bits go two to a job, sorted by the shape of their strips and by target
- * length; one whose target length no neighbour has goes alone. All others, and large pairs that have
- * little company, go strip by strip over the whole device. For tracebacks kernels leave flags, and
- * a walk through them leaves moves; where the flags of one pair are beyond its limit, what strips
- * hand on is kept instead and strips are computed again, some at a time from the last to the first.
+ * Pairs whose numbers fit 16 bits go two to a job, sorted by the shape of their strips and by
+ * target length; one whose target length no neighbour has goes alone. All others, and large pairs
+ * that have little company, go strip by strip over the whole device. For tracebacks kernels leave
+ * flags, and a walk through them leaves moves; where the flags of one pair are beyond its limit,
+ * what strips hand on is kept instead and strips are computed again, some at a time from the last
+ * to the first.
  *
  * Sections: life, shapes, block, jobs, strips, walks, launches, results. */
 #define _GNU_SOURCE
@@ -45,11 +46,11 @@ struct batch {                    /* one slot */
     uint64_t host_size, result_size;
     struct bi_buffer input, output;
     size_t n, n_long, n_launches;
-    uint64_t codes_size, n_strips; /* of all long pairs */
+    uint64_t codes_size, n_strips; /* totals of all long pairs */
     uint64_t walked_at, moves_at;  /* in result */
     uint64_t *moves;               /* by pair: its first word */
     size_t moves_cap, launches_cap, seconds_cap;
-    bool sparse; /* of one pair, whose flags are made some strips at a time */
+    bool sparse; /* one pair, whose flags are made some strips at a time */
     struct bi_launch *launches;
     double *seconds;
     struct bi_program program;
@@ -68,7 +69,7 @@ struct bi_align_gpu {
     size_t places_cap, sorted_cap;
     bool trace, timed, bytes; /* bytes: scores fit the tables of 16-bit kernels */
     int32_t high;             /* largest score, at least 0 */
-    int32_t corner;           /* what keeps 16-bit numbers from being negative */
+    int32_t corner;           /* keeps 16-bit numbers from being negative */
     uint64_t flags_budget;
     struct bioinfer_align_profile profile;
 };
@@ -269,7 +270,8 @@ uint64_t bi_align_gpu_budget(const struct bi_align_gpu *g)
     return g->flags_budget;
 }
 
-/* The entry that takes the fewest cycles a pair, as measured: 10 for each row of a step, 50 more. */
+/* The entry that takes the fewest cycles a pair, as measured: 10 for each row of a step, 50
+ * more. */
 static uint32_t best_shape(int makes, int64_t n, int64_t m, int letters)
 {
     uint32_t best = 0;
@@ -426,7 +428,7 @@ static int fill_tables(const struct bi_align_gpu *g, struct batch *b, const stru
 
 /* ---- jobs: two pairs each ---- */
 
-/* What launches of a batch have been given so far. */
+/* Launches of a batch have been given so much so far. */
 struct totals {
     uint64_t flags, border, moves; /* bytes, columns, words */
     size_t n_jobs, n_tasks, n_trails;

@@ -8,7 +8,7 @@
 struct bi_aligner;
 struct bi_align_gpu; /* a device, a queue and their buffers; one thread at a time */
 
-/* What the sums of a pair may reach in 32 bits, and the residues of one batch. */
+/* Bounds of the sums of a pair in 32 bits, and of the residues of one batch. */
 enum {
     BI_ALIGN_GPU_LENGTH = 1 << 24,
     BI_ALIGN_GPU_SCORE = 1 << 29,

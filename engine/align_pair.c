@@ -82,7 +82,8 @@ void bi_align_plan_make(struct bi_align_plan *p, const struct bi_align_scoring *
             const int32_t s2 = s->score[a][b] + 2 * s->open;
             const uint16_t v = (uint16_t)(s2 > 0 ? s2 : 0);
             p->table16[a * BI_ALIGN_LETTERS + b] = p->table16_t[b * BI_ALIGN_LETTERS + a] = v;
-            p->table8[a * BI_ALIGN_LETTERS + b] = p->table8_t[b * BI_ALIGN_LETTERS + a] = (uint8_t)v;
+            p->table8[a * BI_ALIGN_LETTERS + b] = (uint8_t)v;
+            p->table8_t[b * BI_ALIGN_LETTERS + a] = (uint8_t)v;
         }
 }
 

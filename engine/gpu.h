@@ -49,9 +49,9 @@ struct bi_gpu_driver {
     int (*launch)(bi_gpu_handle gpu, bi_gpu_handle stream, bi_gpu_handle function,
                   const int32_t grid[2], int block, int shared_size, void *params);
     /* Rows of f16, ld elements apart, as the copy engine of Hopper sees them: boxes of box_columns
-     * (16, 32 or 64, which are also the swizzle) x box_rows. Rows may overlap: of ld a driver checks
-     * that it is a multiple of 8, though its text speaks of rows and padding. NULL: the device has
-     * none. */
+     * (16, 32 or 64, which are also the swizzle) x box_rows. Rows may overlap: of ld a driver
+     * checks that it is a multiple of 8, though its text speaks of rows and padding. NULL: the
+     * device has none. */
     int (*tensor_map)(bi_gpu_handle gpu, struct bi_tensor_map *map, const void *base, int64_t rows,
                       int64_t columns, int64_t ld, int box_rows, int box_columns);
     /* Recording of launches for replay. capture_begin NULL: there is none. */

@@ -557,31 +557,10 @@ static int refuse(struct bi_pickle_machine *m, uint8_t op)
     return bi_pickle_fail(m, BIOINFER_FORMAT, "no opcode 0x%02X", op);
 }
 
-static int step(struct bi_pickle_machine *m, uint8_t op)
+/* Opcodes that put a value on the stack; a: their argument. All others are refused. */
+static int make_value(struct bi_pickle_machine *m, uint8_t op, uint64_t a)
 {
-    const uint8_t *p = NULL;
-    const struct bi_pickle_value *values;
-    size_t n = argument_size(op);
-    uint64_t a = 0;
-    int st = 0;
-    if (n && !(p = take(m, n, &st)))
-        return st;
-    if (p)
-        a = n == 1 ? p[0] : n == 2 ? bi_le16(p) : n == 4 ? bi_le32(p) : bi_le64(p);
     switch (op) {
-    case '.':
-        m->stopped = true;
-        return 0;
-    case '(':
-        return push_mark(m);
-    case '0':
-        return pop(m);
-    case '1': /* POP_MARK */
-        if (!(st = pop_mark(m, &values, &n)))
-            m->depth -= n;
-        return st;
-    case '2':
-        return duplicate(m);
     case '}':
         return push_new_list(m, BI_PICKLE_DICT);
     case ']':
@@ -630,6 +609,36 @@ static int step(struct bi_pickle_machine *m, uint8_t op)
     case 0x86:
     case 0x87:
         return collect_top(m, (size_t)op - 0x84);
+    default:
+        return refuse(m, op);
+    }
+}
+
+static int step(struct bi_pickle_machine *m, uint8_t op)
+{
+    const uint8_t *p = NULL;
+    const struct bi_pickle_value *values;
+    size_t n = argument_size(op);
+    uint64_t a = 0;
+    int st = 0;
+    if (n && !(p = take(m, n, &st)))
+        return st;
+    if (p)
+        a = n == 1 ? p[0] : n == 2 ? bi_le16(p) : n == 4 ? bi_le32(p) : bi_le64(p);
+    switch (op) {
+    case '.':
+        m->stopped = true;
+        return 0;
+    case '(':
+        return push_mark(m);
+    case '0':
+        return pop(m);
+    case '1': /* POP_MARK */
+        if (!(st = pop_mark(m, &values, &n)))
+            m->depth -= n;
+        return st;
+    case '2':
+        return duplicate(m);
     case 'a':
         return add_top(m, 1, "APPEND", BI_PICKLE_LIST);
     case 'e':
@@ -666,7 +675,7 @@ static int step(struct bi_pickle_machine *m, uint8_t op)
     case 0x80:
         return bi_pickle_fail(m, BIOINFER_FORMAT, "PROTO within a pickle");
     default:
-        return refuse(m, op);
+        return make_value(m, op, a);
     }
 }
 

@@ -1,5 +1,6 @@
 /* attention_contacts.c - contact logits straight from queries and keys, one layer's share.
- *   q, k [T, H d], w [H], start [B + 1], table [longest, d]?, before [T, longest]? -> [T, longest], work
+ *   q, k [T, H d], w [H], start [B + 1], table [longest, d]?, before [T, longest]?
+ *   -> [T, longest], work
  * The maps are computed again, one head at a time, so that attention itself can stay one op and
  * no [H, T, T] block is stored: twice the q k^T work, a small part of the total. */
 #include <math.h>

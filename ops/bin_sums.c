@@ -1,4 +1,5 @@
-/* bin_sums.c - bin_sums: what the bins of each window sum up to.   x [W n, D] -> [W 2, D] | [W 4, D] */
+/* bin_sums.c - bin_sums: what the bins of each window sum up to.
+ *   x [W n, D] -> [W 2, D] | [W 4, D] */
 #include <math.h>
 #include <string.h>
 

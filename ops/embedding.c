@@ -1,4 +1,5 @@
-/* embedding.c - embedding: table rows by token id.   table [V, D], ids [T] i32, scale [T]? -> [T, D] */
+/* embedding.c - embedding: table rows by token id.
+ *   table [V, D], ids [T] i32, scale [T]? -> [T, D] */
 #include <string.h>
 
 #include "../kernels/embedding.h"

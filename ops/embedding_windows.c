@@ -1,7 +1,7 @@
 /* embedding_windows.c - table rows of the ids around every place: a convolution over symbols.
  *   table [V, C], ids [R] -> [R + 2 pad - taps + 1, taps C], zero beyond the ids
- * In memory, unlike WINDOWS of an EMBEDDING, and in float16 where that is; of one tap they are the rows
- * that windows overlap (follow.c). */
+ * In memory, unlike WINDOWS of an EMBEDDING, and in float16 where that is; of one tap they are the
+ * rows that windows overlap (follow.c). */
 #include <string.h>
 
 #include "../kernels/embedding_windows.h"

@@ -1,7 +1,8 @@
-/* linear_norm.c - a product that others read as it is and one reads through its norm and activation.
+/* linear_norm.c - a product that others read as it is and one reads through its norm and
+ * activation.
  *   x [R, K], w [N, K], bias [N]?, scale, shift [N] -> y = x w^T + b, act(scale y + shift) [R, N]
- * y is left out where nobody reads it. twin: x is windows of five taps of an even number of rows (linear_twin.h).
- * Made by bi_graph_follow for backends whose linear can (linear.h). */
+ * y is left out where nobody reads it. twin: x is windows of five taps of an even number of rows
+ * (linear_twin.h). Made by bi_graph_follow for backends whose linear can (linear.h). */
 #include "../kernels/linear.h"
 #include "shared.h"
 

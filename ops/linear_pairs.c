@@ -1,4 +1,5 @@
-/* linear_pairs.c - a product by pairs of its rows: the odd one, and by how much the even one is more.
+/* linear_pairs.c - a product by pairs of its rows: the odd one, and by how much the even one is
+ * more.
  *   x [2 R, K], w [N, K], bias [N]?, residual [2 R, N]? -> odd, even - odd [R, N] of x w^T + b + r
  *   x2 [2 R, K2], w2 [N, K2], bias2 [N]?, in place of a residual: r = x2 w2^T + b2
  * Made by bi_graph_follow for backends whose linear can (linear.h). */

@@ -1,5 +1,5 @@
-/* linear_pool.c - attention pooling of pairs of rows by the logits of their difference, then a norm, its
- * activation and zero rows.
+/* linear_pool.c - attention pooling of pairs of rows by the logits of their difference, then a
+ * norm, its activation and zero rows.
  *   x [R, C], w [C, C], odd [R, C], scale, shift [C]? -> [R + 2 pad, C]
  *   act(scale z + shift), or z without them, z = odd + x sigmoid(x w^T): pair_pool, x = even - odd
  * Made by bi_graph_follow for backends whose linear can (linear.h). */

@@ -1,4 +1,5 @@
-/* mix.c - values weighted by attention maps.   maps [T, H, longest], v [T, H d], start -> [T, H d] */
+/* mix.c - values weighted by attention maps.
+ *   maps [T, H, longest], v [T, H d], start -> [T, H d] */
 #include <string.h>
 
 #include "../kernels/attention.h"

@@ -24,7 +24,7 @@ enum bi_layout {
 struct bi_launch {
     const char *entry; /* "linear": resolved by the backend's module() */
     const struct bi_op *op;
-    const void *function; /* what module() found */
+    const void *function; /* as module() found it */
     double flops, bytes;  /* at the bucket's sizes */
     int32_t phase;        /* odd: of a loop with its neighbours of this phase */
     enum bi_dtype in_dtype[BI_NODE_IN], out_dtype[BI_NODE_OUT];
@@ -86,7 +86,7 @@ struct bi_op {
      * BI_NONE where it is 0. The node is a copy. NULL: the op has no gradient. */
     void (*grad)(struct bi_graph *g, const struct bi_node *node, const bi_value_id *dy,
                  unsigned wanted, bi_value_id *dx);
-    enum bi_layout layout[BI_NODE_IN]; /* of inputs that are weights */
+    enum bi_layout layout[BI_NODE_IN]; /* for inputs that are weights */
     enum bi_view view;
     int64_t (*first)(const struct bi_node *node); /* views: where the part begins */
     bool in_place;                                /* runs, and its output 0 is input 0, changed */
@@ -95,7 +95,7 @@ struct bi_op {
     /* Outputs, a bit each, that are not written where nobody reads them: NULL for launch. */
     unsigned spare;
     struct bi_half half;
-    bool pairs; /* its work grows with the squares of lengths */
+    bool pairs; /* the work grows with the squares of lengths */
     /* Changes the masks for a node whose attributes or inputs ask for others. NULL: never. */
     void (*half_of)(const struct bi_graph *g, const struct bi_node *node, struct bi_half *half);
     /* Changes the form of input k, a weight, for a node whose attributes ask for another. NULL:

@@ -1,4 +1,4 @@
-"""What the tests of jobs share: the command, a small model, inputs, and reading outputs."""
+"""The tests of jobs share these: the command, a small model, inputs, and reading outputs."""
 import json
 import os
 import random
@@ -35,7 +35,8 @@ class Command:
 
     def run(self, *more, code=0, merge=False, **how):
         args = [self.exe, "merge", *map(str, more)] if merge else self.args(*more)
-        p = subprocess.run(args, capture_output=True, timeout=600, env=self.env(), check=False, **how)
+        p = subprocess.run(args, capture_output=True, timeout=600, env=self.env(), check=False,
+                           **how)
         p.words = p.stderr.decode(errors="replace")
         assert p.returncode == code, f"{args}: {p.returncode}, expected {code}\n{p.words[-2000:]}"
         assert "Sanitizer" not in p.words, p.words
@@ -87,7 +88,8 @@ def write_head(path, width, mean, seed=1, classes=None, activation="softmax"):
         n = 1
         for size in shape:
             n *= size
-        tensors[name] = {"dtype": "F32", "shape": shape, "data_offsets": [len(data), len(data) + 4 * n]}
+        tensors[name] = {"dtype": "F32", "shape": shape,
+                         "data_offsets": [len(data), len(data) + 4 * n]}
         data += struct.pack(f"<{n}f", *(rng.uniform(-1, 1) for _ in range(n)))
     text = json.dumps(tensors).encode()
     text += b" " * (-len(text) % 8)
@@ -97,8 +99,8 @@ def write_head(path, width, mean, seed=1, classes=None, activation="softmax"):
 
 
 def lasting_fasta(command, path, seconds, *args):
-    """make_fasta with as many records as make the command with these options last about so long: what
-    is to be interrupted must not be over before its first commit, however fast the machine."""
+    """make_fasta with as many records as make the command with these options last about so long:
+    what is to be interrupted must not be over before its first commit, however fast the machine."""
     n, took = 2500, 0
     while n < 400_000:
         make_fasta(path, n)

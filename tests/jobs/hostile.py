@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""hostile.py BIOINFER SOURCE_ROOT [CASE ...] - journals whose checksums are right and whose contents are not.
+"""hostile.py BIOINFER SOURCE_ROOT [CASE ...] - journals whose checksums are right and whose
+contents are not.
 
-What a file says decides no allocation: peak memory stays below 64 MiB and 16 bytes for each byte that is there.
+What a file says decides no allocation: peak memory stays below 64 MiB and 16 bytes for each byte
+that is there.
 """
 import json
 import os
@@ -64,11 +66,13 @@ class Case(unittest.TestCase):
                                  file_actions=[(os.POSIX_SPAWN_DUP2, words.fileno(), 2)])
             _, status, usage = os.wait4(pid, 0)
             words.seek(0)
-            peak = 0 if os.environ.get("BIOINFER_SANITIZED") else usage.ru_maxrss * 1024  # whose own memory counts
+            # a sanitizer's own memory would count
+            peak = 0 if os.environ.get("BIOINFER_SANITIZED") else usage.ru_maxrss * 1024
             return os.waitstatus_to_exitcode(status), peak, words.read().decode(errors="replace")
 
     def bounded(self, codes=(65, 73), base=0):
-        """A merge, then the job itself resumed: refused in little memory, and nothing is written."""
+        """A merge, then the job itself resumed: refused in little memory, and nothing is
+        written."""
         n = sum(os.path.getsize(os.path.join(self.part, name)) for name in os.listdir(self.part))
         code, peak, words = self.peak([COMMAND.exe, "merge", self.out])
         self.assertIn(code, codes, words)
@@ -97,7 +101,8 @@ class Journals(Case):
         self.write("journal", b"".join(record(*self.fields(r)) for r in self.records))
         COMMAND.run(self.out, merge=True)
         COMMAND.run(self.fasta, "-o", self.path("b.npz"))
-        self.assertEqual(list(contents(self.out).values()), list(contents(self.path("b.npz")).values()))
+        self.assertEqual(list(contents(self.out).values()),
+                         list(contents(self.path("b.npz")).values()))
 
     def fields(self, raw):
         *most, first, second = struct.unpack("<QQQIiQQQ", raw[8:])
@@ -110,7 +115,8 @@ class Journals(Case):
         self.write("journal", b"".join(self.records[:-1]) + early + self.records[-1])
         COMMAND.run(self.out, merge=True)
         COMMAND.run(self.fasta, "-o", self.path("b.npz"))
-        self.assertEqual(list(contents(self.out).values()), list(contents(self.path("b.npz")).values()))
+        self.assertEqual(list(contents(self.out).values()),
+                         list(contents(self.path("b.npz")).values()))
 
     def test_ordinals(self):
         """20 records, of which one is far away."""
@@ -122,10 +128,13 @@ class Journals(Case):
             self.bounded()
 
     def test_sizes(self):
-        """Payloads beyond the data, ends that promise records, copies of copies, offsets that overflow."""
+        """Payloads beyond the data, ends that promise records, copies of copies, offsets that
+        overflow."""
         first, end = self.fields(self.records[0]), self.fields(self.records[-1])
-        for change in ({"offset": (1 << 64) - 8, "size": 64}, {"size": 1 << 40}, {"size": (1 << 64) - 1}):
-            fields = dict(zip(("ordinal", "offset", "size", "crc", "status", "flags", "hashes"), first), **change)
+        for change in ({"offset": (1 << 64) - 8, "size": 64}, {"size": 1 << 40},
+                       {"size": (1 << 64) - 1}):
+            fields = dict(zip(("ordinal", "offset", "size", "crc", "status", "flags", "hashes"),
+                              first), **change)
             self.write("journal", record(**fields) + record(*end))
             code, peak, words = self.peak([COMMAND.exe, "merge", self.out])
             self.assertEqual(code, 65, words)
@@ -156,7 +165,8 @@ class Journals(Case):
                     os.remove(name)
 
     def test_shards(self):
-        """A job that says it has very many shards: they are missing, and nothing is allocated for them."""
+        """A job that says it has very many shards: they are missing, and nothing is allocated for
+        them."""
         with open(self.part + "/job.json", encoding="utf-8") as f:
             job = json.load(f)
         for n in (1 << 20, 1 << 31, (1 << 53) - 1):
@@ -195,8 +205,8 @@ class Merges(Case):
         for limit in (40, 12):
             for name in (path, path + ".manifest.tsv"):
                 os.remove(name)
-            COMMAND.run(path, merge=True,
-                        preexec_fn=lambda m=limit: resource.setrlimit(resource.RLIMIT_NOFILE, (m, m)))
+            COMMAND.run(path, merge=True, preexec_fn=lambda m=limit: resource.setrlimit(
+                resource.RLIMIT_NOFILE, (m, m)))
             self.assertEqual(contents(path), want)
 
 

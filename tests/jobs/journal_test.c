@@ -1,4 +1,5 @@
-/* journal_test.c - a job from inside: what a failure of the disk says, however much is asked after it. */
+/* journal_test.c - a job from inside: what a failure of the disk says, however much is asked after
+ * it. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdio.h>
@@ -38,8 +39,8 @@ static int next(void *user, struct bioinfer_record *r, struct bioinfer_error *er
     return 1;
 }
 
-/* A job whose results are wide; it commits after every tenth. The first status that is not 0, and what
- * every call behind it says. */
+/* A job whose results are wide; it commits after every tenth. The first status that is not 0, and
+ * what every call behind it says. */
 static int run(const struct bi_env *env, struct bioinfer_error *first)
 {
     static float data[6000];

@@ -3,8 +3,9 @@
 
 Kills jobs with SIGKILL at random moments, N times in all, and resumes each until it is
 complete: its output and manifest must have the bytes of an undisturbed run, in every format
-by turns, and with annotation heads for residues and for proteins. Behind every other kill the tails of the journal's files are damaged as a power
-loss would: garbage behind the last record, half a record, or the last records gone.
+by turns, and with annotation heads for residues and for proteins. Behind every other kill the tails
+of the journal's files are damaged as a power loss would: garbage behind the last record, half a
+record, or the last records gone.
 """
 import os
 import random
@@ -18,7 +19,7 @@ from common import Command, contents, lasting_fasta, write_head
 
 
 def damage(folder, rng):
-    """What was not committed may be anything; what was may have been lost from its end."""
+    """Bytes that were not committed may be anything; committed ones may be lost from their end."""
     journal, data = os.path.join(folder, "journal"), os.path.join(folder, "data")
     if not os.path.exists(journal) or not os.path.exists(data):
         return
@@ -45,7 +46,8 @@ def main(exe, root, count, seed, options):
         fasta = lasting_fasta(command, os.path.join(folder, "in.fasta"), 1.5, *options)
         residues = write_head(os.path.join(folder, "residues"), 48, mean=False)
         proteins = write_head(os.path.join(folder, "proteins"), 48, mean=True)
-        plans = [*command.formats.items(), ("tsv", ["--head", residues]), ("jsonl", ["--head", proteins]),
+        plans = [*command.formats.items(), ("tsv", ["--head", residues]),
+                 ("jsonl", ["--head", proteins]),
                  ("npz", ["--head", residues, "--include", "mean,head"])]
         want = {}
         while kills < count:

@@ -4,8 +4,9 @@
 Peak memory of a job over N records against one over N / 3, in each format (default: tsv and npz):
 what is allowed to grow is 4 bytes a record and the table of sequences, and for formats with keys
 their names and index. Every record must be in the manifest and in the output, in order and with
-the values that every other format has. The same over copies of 400 records. Then a pipe brings three times as much as the process may
-have for its data. The full run: `many.py BIOINFER ROOT 1000000 tsv jsonl npy npz safetensors h5`.
+the values that every other format has. The same over copies of 400 records. Then a pipe brings
+three times as much as the process may have for its data. The full run: `many.py BIOINFER ROOT
+1000000 tsv jsonl npy npz safetensors h5`.
 """
 import array
 import base64
@@ -23,7 +24,8 @@ import zipfile
 from common import ACIDS, Command
 
 WIDTH = 48
-GROWTH = {"tsv": 100, "jsonl": 100, "npy": 100, "npz": 250, "safetensors": 400, "h5": 400}  # bytes a record
+# bytes a record
+GROWTH = {"tsv": 100, "jsonl": 100, "npy": 100, "npz": 250, "safetensors": 400, "h5": 400}
 CACHE = {"h5": 40}  # MiB that libhdf5 fills before it stops growing
 
 
@@ -90,7 +92,8 @@ def read_safetensors(path, count):
         header = json.loads(f.read(struct.unpack("<Q", f.read(8))[0]))
         header.pop("__metadata__", None)
         assert sorted(header) == sorted(names(count))
-        assert [header[f"r{i}"]["data_offsets"][0] for i in range(count)] == list(range(0, 4 * WIDTH * count, 4 * WIDTH))
+        assert [header[f"r{i}"]["data_offsets"][0]
+                for i in range(count)] == list(range(0, 4 * WIDTH * count, 4 * WIDTH))
         yield from read_rows(f, count)
 
 
@@ -102,8 +105,8 @@ def read_h5(path, count):
             yield f[f"r{i}"][()].tobytes()
 
 
-READERS = {"tsv": read_tsv, "jsonl": read_jsonl, "npy": read_npy, "npz": read_npz, "safetensors": read_safetensors,
-           "h5": read_h5}
+READERS = {"tsv": read_tsv, "jsonl": read_jsonl, "npy": read_npy, "npz": read_npz,
+           "safetensors": read_safetensors, "h5": read_h5}
 
 
 def check(folder, formats, count):
@@ -111,7 +114,8 @@ def check(folder, formats, count):
     readers = [READERS[name](os.path.join(folder, "out." + name), count) for name in formats]
     n = 0
     for row in zip(*readers, strict=True):
-        values = [array.array("f", map(float, v.split("\t"))).tobytes() if isinstance(v, str) else v for v in row]
+        values = [array.array("f", map(float, v.split("\t"))).tobytes() if isinstance(v, str) else v
+                  for v in row]
         assert len(values[0]) == 4 * WIDTH and len(set(values)) == 1, n
         n += 1
     assert n == count, (n, count)
@@ -149,7 +153,8 @@ def write_copies(path, n):
 
 
 def copies(command, folder, count):
-    """All dipeptides over and over: what waits for a twin in flight is bounded, with all that it takes."""
+    """All dipeptides over and over: what waits for a twin in flight is bounded, with all that it
+    takes."""
     few, many = (os.path.join(folder, name) for name in ("few-copies.fasta", "many-copies.fasta"))
     write_copies(few, count // 3)
     write_copies(many, count)
@@ -157,30 +162,36 @@ def copies(command, folder, count):
     for workers in ((), ("--workers", 1)):
         less = peak(command, few, "-o", out, *workers)
         more = peak(command, many, "-o", out, *workers)
-        print(f"copies: {less:.1f} MiB over {count // 3} records, {more:.1f} MiB over {count}", flush=True)
+        print(f"copies: {less:.1f} MiB over {count // 3} records, {more:.1f} MiB over {count}",
+              flush=True)
         if not os.environ.get("BIOINFER_SANITIZED"):  # which keeps what was freed
             assert more - less < 12 + 24 * count / 2**20, (less, more)
-            assert max(less, more) < 160 + 24 * count / 2**20, (less, more)  # 16 MiB of copies, the model, buffers
+            # 16 MiB of copies, the model, buffers
+            assert max(less, more) < 160 + 24 * count / 2**20, (less, more)
         with open(out + ".manifest.tsv", encoding="ascii") as f:
             next(f)
             for i, line in enumerate(f):
                 cells = line.split("\t")
-                assert cells[:4] == [str(i), f"r{i}", "2", "ok"] and cells[4] == ("" if i < 400 else str(i % 400)), line
+                assert (cells[:4] == [str(i), f"r{i}", "2", "ok"] and
+                        cells[4] == ("" if i < 400 else str(i % 400))), line
         assert i == count - 1, i
 
 
 def larger_than_memory(command, folder):
-    """Records of 100,000 residues, which are too long here, and small ones between, through a pipe."""
+    """Records of 100,000 residues, which are too long here, and small ones between, through a
+    pipe."""
     limit, size = 128 << 20, 384 << 20
     out = os.path.join(folder, "large.tsv")
-    p = subprocess.Popen(command.args("-", "-o", out, "--max-length", 100, "--threads", 1), stdin=subprocess.PIPE,
-                         stderr=subprocess.PIPE, env=command.env(),
-                         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (limit, limit)))
+    p = subprocess.Popen(command.args("-", "-o", out, "--max-length", 100, "--threads", 1),
+                         stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=command.env(),
+                         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA,
+                                                               (limit, limit)))
     block = ("MKTAYIAKQRQISFVKSHFSRQLEERLGLIEVQ" * 2000 + "\n") * 2
     sent = n = 0
     with p.stdin as f:
         while sent < size:
-            text = f">long{n}\n{block}>short{n}\nMKTAY{ACIDS[n % 20]}{ACIDS[n // 20 % 20]}\n".encode()
+            text = (f">long{n}\n"
+                    f"{block}>short{n}\nMKTAY{ACIDS[n % 20]}{ACIDS[n // 20 % 20]}\n".encode())
             f.write(text)
             sent += len(text)
             n += 1
@@ -189,7 +200,8 @@ def larger_than_memory(command, folder):
     assert p.wait(120) == 1, words[-2000:]
     with open(out, encoding="ascii") as f:
         rows = [line.split("\t")[:3:2] for line in f][1:]
-    assert rows == [row for i in range(n) for row in ([f"long{i}", "too_long"], [f"short{i}", "ok"])]
+    assert rows == [row for i in range(n)
+                    for row in ([f"long{i}", "too_long"], [f"short{i}", "ok"])]
     print(f"{sent >> 20} MiB of input with {limit >> 20} MiB for data: {len(rows)} records")
 
 

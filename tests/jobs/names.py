@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""names.py BIOINFER_FAULTS SOURCE_ROOT - outputs named like a job's own files, and folders that are not a job's.
+"""names.py BIOINFER_FAULTS SOURCE_ROOT - outputs named like a job's own files, and folders that are
+not a job's.
 
-Every run is killed at each of its renames in turn and resumed: the output has the bytes of an undisturbed run.
+Every run is killed at each of its renames in turn and resumed: the output has the bytes of an
+undisturbed run.
 """
 import os
 import shutil
@@ -31,21 +33,23 @@ class Case(unittest.TestCase):
         return COMMAND.run(self.fasta, *args, code=code, cwd=folder)
 
     def tree(self, folder):
-        return sorted(os.path.relpath(os.path.join(at, n), folder) for at, _, names in os.walk(folder) for n in names)
+        return sorted(os.path.relpath(os.path.join(at, n), folder)
+                      for at, _, names in os.walk(folder) for n in names)
 
     def values(self, path):
         return sorted(contents(path).values())
 
     def unbuilt(self, path, *args):
-        """A job whose journal is complete and whose output was not built: a shard of one, renamed."""
+        """A job whose journal is complete and whose output was not built: a shard of one,
+        renamed."""
         COMMAND.run(self.fasta, "-o", path, *args, "--shard", "1/1", code=1)
         os.rename(path + ".part-1-of-1", path + ".part")
 
 
 class Names(Case):
     def test_names_of_the_journal(self):
-        plans = [(name, form) for name in ("manifest", "data", "journal", "job.json", "lock", "output")
-                 for form in ("jsonl", "esm-pt")]
+        plans = [(name, form) for name in ("manifest", "data", "journal", "job.json", "lock",
+                                           "output") for form in ("jsonl", "esm-pt")]
         plans += [("manifest", form) for form in COMMAND.formats if form not in ("jsonl", "esm-pt")]
         for name, form in plans:
             args = ["--format", form, *COMMAND.formats[form]]
@@ -56,12 +60,13 @@ class Names(Case):
             for at in range(1, 40):
                 folder = self.path(f"{name}-{form}-{at}")
                 os.mkdir(folder)
-                p = subprocess.run(COMMAND.args(self.fasta, "-o", name, *args), cwd=folder, capture_output=True,
-                                   check=False, env=COMMAND.env(BIOINFER_KILL_AT_RENAME=str(at)))
+                p = subprocess.run(COMMAND.args(self.fasta, "-o", name, *args), cwd=folder,
+                                   capture_output=True, check=False,
+                                   env=COMMAND.env(BIOINFER_KILL_AT_RENAME=str(at)))
                 if p.returncode != -signal.SIGKILL:
                     break
-                q = subprocess.run(COMMAND.args(self.fasta, "-o", name, *args, "--resume"), cwd=folder,
-                                   capture_output=True, check=False, env=COMMAND.env())
+                q = subprocess.run(COMMAND.args(self.fasta, "-o", name, *args, "--resume"),
+                                   cwd=folder, capture_output=True, check=False, env=COMMAND.env())
                 if form == "esm-pt" and q.returncode == 73:  # killed when all was in its place
                     self.assertIn(b"output is there already", q.stderr)
                     shutil.rmtree(os.path.join(folder, name + ".part"))
@@ -80,8 +85,9 @@ class Names(Case):
             os.mkdir(folder)
             path = os.path.join(folder, name)
             self.unbuilt(path, "--format", "jsonl")
-            p = subprocess.run(COMMAND.args(self.fasta, "-o", path, "--format", "jsonl", "--resume"), check=False,
-                               capture_output=True, env=COMMAND.env(BIOINFER_KILL_AT_RENAME="2"))
+            p = subprocess.run(COMMAND.args(self.fasta, "-o", path, "--format", "jsonl",
+                                            "--resume"), check=False, capture_output=True,
+                               env=COMMAND.env(BIOINFER_KILL_AT_RENAME="2"))
             self.assertEqual(p.returncode, -signal.SIGKILL, p.stderr)
             q = COMMAND.run(self.fasta, "-o", path, "--format", "jsonl", "--resume", code=1)
             self.assertNotIn("damaged", q.words)
@@ -136,7 +142,7 @@ class Folders(Case):
         self.assertEqual(self.tree(self.path("other")), mine)
 
     def test_files_beside_the_journal(self):
-        """What a user has put into the folder of a job stays there."""
+        """A file that a user has put into the folder of a job stays there."""
         path = self.path("a.npz")
         self.unbuilt(path)
         mine = self.mine(path + ".part/notes")

@@ -46,8 +46,8 @@ def need(*programs):
 class Example:
     def __init__(self, exe, root, folder):
         self.command, self.root, self.folder = Command(exe, root), os.path.abspath(root), folder
-        self.fasta = lasting_fasta(self.command, self.path("in.fasta"), 1.5 * SHARDS, "--threads", "1",
-                                   "--batch-tokens", "64")
+        self.fasta = lasting_fasta(self.command, self.path("in.fasta"), 1.5 * SHARDS, "--threads",
+                                   "1", "--batch-tokens", "64")
         self.command.run(self.fasta, "-o", self.path("whole.npz"), code=1)
         self.want = contents(self.path("whole.npz"))
 
@@ -69,9 +69,10 @@ class Example:
 def snakemake(example):
     need("snakemake")
     folder = example.folder
-    args = ["snakemake", "--nolock", "-s", os.path.join(example.root, "examples/snakemake/Snakefile"),
-            "--cores", "2", "--config", f"input={example.fasta}", "output=out.npz", f"shards={SHARDS}",
-            "bioinfer=" + example.wrapper(os.path.join(folder, "work", f"out.npz.part-2-of-{SHARDS}", "journal")),
+    args = ["snakemake", "--nolock", "-s",
+            os.path.join(example.root, "examples/snakemake/Snakefile"), "--cores", "2", "--config",
+            f"input={example.fasta}", "output=out.npz", f"shards={SHARDS}", "bioinfer=" +
+            example.wrapper(os.path.join(folder, "work", f"out.npz.part-2-of-{SHARDS}", "journal")),
             f"options=--weights {example.command.model}"]
     env = example.command.env(HOME=folder, XDG_CACHE_HOME=folder)
     p = subprocess.run(args, cwd=folder, env=env, capture_output=True, check=False, timeout=300)
@@ -155,9 +156,9 @@ def slurm(example):
                               timeout=60)
 
     try:
-        start("munged", "--foreground", "--force", "--socket", folder + "/munge.socket", "--key-file",
-              folder + "/munge.key", "--pid-file", folder + "/munged.pid", "--log-file",
-              folder + "/munged.log", "--seed-file", folder + "/munge.seed")
+        start("munged", "--foreground", "--force", "--socket", folder + "/munge.socket",
+              "--key-file", folder + "/munge.key", "--pid-file", folder + "/munged.pid",
+              "--log-file", folder + "/munged.log", "--seed-file", folder + "/munge.seed")
         deadline = time.monotonic() + 20
         while not os.path.exists(folder + "/munge.socket") and time.monotonic() < deadline:
             time.sleep(0.1)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""temp.py BIOINFER SOURCE_ROOT [CASE ...] - temporary files beside outputs: whose they are, and that no two runs share one.
+"""temp.py BIOINFER SOURCE_ROOT [CASE ...] - temporary files beside outputs: whose they are, and
+that no two runs share one.
 
 Links: others have planted links under every name that a temporary file of a process id could have.
 Namespaces: two runs with equal process ids on one output (needs the right to make PID namespaces).
@@ -15,8 +16,8 @@ EXE = ROOT = ""
 
 
 def design(*args):
-    return [EXE, "proteinmpnn", os.path.join(ROOT, "tests", "golden", "proteinmpnn", "5L33.pdb"), "--threads", "1", "-q",
-            *args]
+    return [EXE, "proteinmpnn", os.path.join(ROOT, "tests", "golden", "proteinmpnn", "5L33.pdb"),
+            "--threads", "1", "-q", *args]
 
 
 class Case(unittest.TestCase):
@@ -34,7 +35,8 @@ class Case(unittest.TestCase):
 
 class Links(Case):
     def test_planted(self):
-        """Commands whose output grows beside its final name, with the links of this very process id."""
+        """Commands whose output grows beside its final name, with the links of this very process
+        id."""
         with open(self.path("in.fasta"), "w", encoding="ascii") as f:
             f.write(">a\nMKTAYIAKQR\n>b\nACDEFGH\n")
         esm = [EXE, "esm2", self.path("in.fasta"), "-q", "--weights",
@@ -57,7 +59,8 @@ class Links(Case):
             self.assertEqual(self.read("victim"), b"mine", name)
             self.assertFalse(os.path.islink(path), name)
             self.assertGreater(os.path.getsize(path), 10)
-            left = [n for n in os.listdir(self.dir) if ".tmp." in n and not os.path.islink(self.path(n))]
+            left = [n for n in os.listdir(self.dir) if ".tmp." in n and
+                    not os.path.islink(self.path(n))]
             self.assertEqual(left, [], name)
 
     def test_rights(self):
@@ -69,11 +72,11 @@ class Links(Case):
             self.assertEqual(os.stat(self.path(name)).st_mode & 0o777, 0o640)
 
     def test_devices(self):
-        """What is no file is written in place, and is still there."""
+        """An output that is no file is written in place, and is still there."""
         os.mkfifo(self.path("fifo"))
         with subprocess.Popen(["cat", self.path("fifo")], stdout=subprocess.PIPE) as cat:
-            p = subprocess.run(design("--score-only", "-o", self.path("fifo"), "--format", "tsv"), capture_output=True,
-                               check=False)
+            p = subprocess.run(design("--score-only", "-o", self.path("fifo"), "--format", "tsv"),
+                               capture_output=True, check=False)
             self.assertEqual(p.returncode, 0, p.stderr)
             self.assertIn(b"5L33", cat.stdout.read())
         self.assertEqual(os.listdir(self.dir), ["fifo"])
@@ -82,20 +85,21 @@ class Links(Case):
 class Namespaces(Case):
     def test_equal_process_ids(self):
         """Each output is absent or complete, and what one of the two wrote."""
-        if not shutil.which("unshare") or subprocess.run(["unshare", "-pf", "true"], capture_output=True,
+        if not shutil.which("unshare") or subprocess.run(["unshare", "-pf", "true"],
+                                                         capture_output=True,
                                                          check=False).returncode:
             print("no right to make PID namespaces: skipped")
             os._exit(77)
         want = {}
         for seed in (1, 2):
-            subprocess.run(design("--score-only", "--seed", str(seed), "-o", self.path(f"{seed}.npz")), check=True,
-                           capture_output=True)
+            subprocess.run(design("--score-only", "--seed", str(seed), "-o",
+                                  self.path(f"{seed}.npz")), check=True, capture_output=True)
             want[seed] = self.read(f"{seed}.npz")
         self.assertNotEqual(want[1], want[2])
         for k in range(8):
-            both = [subprocess.Popen(["unshare", "-pf", *design("--score-only", "--seed", str(seed), "-o",
-                                                                self.path(f"both{k}.npz"))], stderr=subprocess.PIPE)
-                    for seed in (1, 2)]
+            both = [subprocess.Popen(["unshare", "-pf", *design("--score-only", "--seed", str(seed),
+                                                                "-o", self.path(f"both{k}.npz"))],
+                                     stderr=subprocess.PIPE) for seed in (1, 2)]
             for p in both:
                 words = p.communicate()[1]
                 self.assertEqual(p.returncode, 0, words)

@@ -40,8 +40,9 @@ class Case(unittest.TestCase):
         return contents(path)
 
     def unfinished(self, name, *more, fasta=None):
-        """A run that was killed with a result in its journal; what fails at once comes before that. The journal is
-        written every quarter of a second, then less often: a fast machine would be done, so the run pauses."""
+        """A run that was killed with a result in its journal; what fails at once comes before that.
+        The journal is written every quarter of a second, then less often: a fast machine would be
+        done, so the run pauses."""
         path = self.path(name)
 
         def has_result():
@@ -50,7 +51,8 @@ class Case(unittest.TestCase):
                     raw = f.read()
             except FileNotFoundError:
                 return False
-            return any(struct.unpack_from("<i", raw, at + 36)[0] == 0 for at in range(0, len(raw) - 63, 64))
+            return any(struct.unpack_from("<i", raw, at + 36)[0] == 0
+                       for at in range(0, len(raw) - 63, 64))
         for _ in range(20):
             p = COMMAND.start(fasta or self.fasta, "-o", path, "--threads", 1, *more)
             while p.poll() is None and not os.path.exists(path + ".part/journal"):
@@ -92,7 +94,8 @@ class Resume(Case):
         self.assertEqual(contents(path), want)
 
     def test_edited_weights(self):
-        """A checkpoint of the same name in which one middle element differs: neither gone on with, nor merged."""
+        """A checkpoint of the same name in which one middle element differs: neither gone on with,
+        nor merged."""
         model = shutil.copytree(COMMAND.model, self.path("model"))
         args = (self.fasta, "--workers", "1")
         for more in ((self.fasta,), args):
@@ -100,7 +103,8 @@ class Resume(Case):
             command = [COMMAND.exe, "esm2", *more, "-o", path, "--weights", model, "--quiet"]
 
             def run(*options, code):
-                p = subprocess.run([*command, *options], capture_output=True, check=False, env=COMMAND.env())
+                p = subprocess.run([*command, *options], capture_output=True, check=False,
+                                   env=COMMAND.env())
                 self.assertEqual(p.returncode, code, p.stderr.decode())
                 return p.stderr.decode()
             run("--shard", "1/2", code=1)
@@ -120,7 +124,7 @@ class Resume(Case):
             os.remove(path)
 
     def test_other_shape_of_the_same_results(self):
-        """What does not change results may change: format, threads, batches."""
+        """Options that do not change results may change: format, threads, batches."""
         want = self.whole("b.safetensors")
         path = self.unfinished("a.npz")
         os.rename(path + ".part", self.path("b.safetensors.part"))
@@ -169,7 +173,8 @@ class Resume(Case):
         self.assertEqual(contents(path), want)
 
     def test_input_that_changed(self):
-        """Behind the first MB, at the same size and time; then, from pipes, in records that are not this shard's."""
+        """Behind the first MB, at the same size and time; then, from pipes, in records that are not
+        this shard's."""
         options = ("--max-length", 130)
         with open(self.fasta, "a", encoding="ascii") as f:
             for i in range(30):
@@ -183,17 +188,21 @@ class Resume(Case):
                 f.write(last)
                 f.flush()
                 os.utime(self.fasta, ns=(facts.st_atime_ns, facts.st_mtime_ns))
-                p = COMMAND.run(self.fasta, "-o", path, "--resume", *options, code=73 if last == b"Y\n" else 1)
+                p = COMMAND.run(self.fasta, "-o", path, "--resume", *options,
+                                code=73 if last == b"Y\n" else 1)
                 self.assertEqual("the content of the input" in p.words, last == b"Y\n")
         self.assertEqual(contents(path), want)
-        one = "".join(f">r{i}\nMKTAYI{'ACDEFGHIKL'[i % 10]}{'ACDEFGHIKL'[i // 10]}\n" for i in range(60))
+        one = "".join(f">r{i}\nMKTAYI{'ACDEFGHIKL'[i % 10]}{'ACDEFGHIKL'[i // 10]}\n"
+                      for i in range(60))
         other = one.replace(">r1\nMKT", ">r1\nMKY")
         path = self.path("s.jsonl")
         for i, text in ((1, one), (2, other)):
             COMMAND.run("-", "-o", path, "--shard", f"{i}/2", input=text.encode())
-        self.assertIn("its input had other records than that of", COMMAND.run(path, merge=True, code=65).words)
+        self.assertIn("its input had other records than that of",
+                      COMMAND.run(path, merge=True, code=65).words)
         os.truncate(path + ".part-1-of-2/journal", 64 * 20)
-        p = COMMAND.run("-", "-o", path, "--shard", "1/2", "--resume", input=other.encode(), code=65)
+        p = COMMAND.run("-", "-o", path, "--shard", "1/2", "--resume", input=other.encode(),
+                        code=65)
         self.assertIn("('r2') is not the one that this journal holds", p.words)
         COMMAND.run("-", "-o", path, "--shard", "1/2", "--resume", input=one.encode())
         COMMAND.run("-", "-o", path, "--shard", "2/2", "--resume=no", input=one.encode())
@@ -232,7 +241,8 @@ class Resumed(Case):
         for text in ("", "{", "[]", '{"format": 1}', '{"format": 2}'):
             with open(path + ".part/job.json", "w", encoding="ascii") as f:
                 f.write(text)
-            self.assertIn("job.json", COMMAND.run(self.fasta, "-o", path, "--resume", code=73).words)
+            self.assertIn("job.json",
+                          COMMAND.run(self.fasta, "-o", path, "--resume", code=73).words)
 
     def test_two_jobs_on_one_output(self):
         path = self.path("a.npz")
@@ -253,7 +263,8 @@ class Resumed(Case):
         path = self.path("a.jsonl")
         with open(self.fasta, "rb") as f:
             raw = f.read()
-        p = COMMAND.start("-", "-o", path, "--batch-tokens", 64, "--threads", 1, stdin=subprocess.PIPE)
+        p = COMMAND.start("-", "-o", path, "--batch-tokens", 64, "--threads", 1,
+                          stdin=subprocess.PIPE)
         at = 0
         journal = path + ".part/journal"
         deadline = time.monotonic() + 60
@@ -291,7 +302,8 @@ class Resumed(Case):
         self.assertIn("residues/s, 100 %, 0:00:00 left", p.words)
 
     def test_usage(self):
-        for args, part in ((("--resume", "--format", "tsv"), "file"), (("--shard", "1/2", "--format", "tsv"), "file"),
+        for args, part in ((("--resume", "--format", "tsv"), "file"),
+                           (("--shard", "1/2", "--format", "tsv"), "file"),
                            (("--resume=maybe",), "match|force|no"), (("--shard", "3/2"), "I/N"),
                            (("--shard", "0/2"), "I/N"), (("--shard", "x"), "I/N"),
                            (("--shard", "1/2", "--strict"), "--strict")):
@@ -299,7 +311,8 @@ class Resumed(Case):
 
     def test_output_that_cannot_be(self):
         os.mkdir(self.path("folder.npz"))
-        self.assertIn("folder", COMMAND.run(self.fasta, "-o", self.path("folder.npz"), code=73).words)
+        self.assertIn("folder",
+                      COMMAND.run(self.fasta, "-o", self.path("folder.npz"), code=73).words)
         os.mkfifo(self.path("fifo.npz"))
         self.assertIn("device", COMMAND.run(self.fasta, "-o", self.path("fifo.npz"), code=73).words)
         COMMAND.run(self.fasta, "-o", self.path("no/such/a.npz"), code=73)
@@ -317,9 +330,10 @@ class Disk(Case):
             path = self.path("disk." + name)
             size = sum(map(len, want.values()))
             for limit in (4096, size // 4, size // 2):
-                p = COMMAND.run(self.fasta, "-o", path, "--format", name, *more, "--resume", code=74,
-                                preexec_fn=lambda n=limit: resource.setrlimit(
-                                    resource.RLIMIT_FSIZE, (n if name != "esm-pt" else 4096, resource.RLIM_INFINITY)))
+                p = COMMAND.run(self.fasta, "-o", path, "--format", name, *more, "--resume",
+                                code=74, preexec_fn=lambda n=limit: resource.setrlimit(
+                                    resource.RLIMIT_FSIZE,
+                                    (n if name != "esm-pt" else 4096, resource.RLIM_INFINITY)))
                 self.assertIn("disk." + name, p.words)
                 self.assertFalse(os.path.exists(path))
             COMMAND.run(self.fasta, "-o", path, "--format", name, *more, "--resume", code=1)
@@ -329,7 +343,8 @@ class Disk(Case):
         disk = self.path("disk")
         os.mkdir(disk)
         mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "none", disk]
-        if not shutil.which("mount") or subprocess.run(mount, capture_output=True, check=False).returncode:
+        if not shutil.which("mount") or subprocess.run(mount, capture_output=True,
+                                                       check=False).returncode:
             self.skipTest("cannot mount a small disk")
         self.addCleanup(subprocess.run, ["umount", disk], capture_output=True, check=False)
         want = self.whole("a.npz")
@@ -349,7 +364,8 @@ class Shards(Case):
             want = self.whole("s." + name, "--format", name, *more)
             path = self.path("s." + name)
             for i in (3, 1, 2):
-                COMMAND.run(self.fasta, "-o", path, "--format", name, *more, "--shard", f"{i}/3", code=1)
+                COMMAND.run(self.fasta, "-o", path, "--format", name, *more, "--shard", f"{i}/3",
+                            code=1)
             self.assertFalse(os.path.exists(path))
             COMMAND.run(path, "--format", name, merge=True, code=1)
             self.assertEqual(list(contents(path).values()), list(want.values()), name)
@@ -377,7 +393,8 @@ class Shards(Case):
         self.assertIn("1 of 3 shards missing: 2", COMMAND.run(path, merge=True, code=65).words)
         first = part % (1, 3)
         self.assertIn("twice", COMMAND.run(path, first, first, merge=True, code=65).words)
-        self.assertIn("no such folder", COMMAND.run(path, self.path("x"), merge=True, code=66).words)
+        self.assertIn("no such folder",
+                      COMMAND.run(path, self.path("x"), merge=True, code=66).words)
         shutil.copytree(first, part % (2, 3))
         self.assertIn("there twice", COMMAND.run(path, merge=True, code=65).words)
         shutil.rmtree(part % (2, 3))
@@ -418,12 +435,14 @@ class Shards(Case):
 
 
 class Ahead(Case):
-    """What an output cannot hold is said before anything is computed, with the command that does."""
+    """A message says what an output cannot hold before anything is computed, with the command that
+    does."""
 
     def again(self, words, **how):
         """Runs the command that a message says."""
         line = [n for n in words.splitlines() if "with a suffix they differ: " in n][0]
-        p = subprocess.run(line.split("differ: ")[1], shell=True, capture_output=True, check=False, env=COMMAND.env(), **how)
+        p = subprocess.run(line.split("differ: ")[1], shell=True, capture_output=True, check=False,
+                           env=COMMAND.env(), **how)
         self.assertEqual(p.returncode, 0, p.stderr)
         return line
 
@@ -437,7 +456,8 @@ class Ahead(Case):
             text = f.read()
         path = self.path("a.npz")
         p = COMMAND.run(fasta, "-o", path, code=65)
-        self.assertIn("id 'r7' of record 3000 and the id of record 7 are both stored as 'r7'\n", p.words)
+        self.assertIn("id 'r7' of record 3000 and the id of record 7 are both stored as 'r7'\n",
+                      p.words)
         self.assertNotIn("suffix_duplicates", p.words)
         self.assertFalse(os.path.exists(path + ".part"))
         self.assertNotIn("--resume", self.again(p.words))
@@ -448,7 +468,8 @@ class Ahead(Case):
         p = COMMAND.start("-", "-o", path, stdin=subprocess.PIPE)
         p.stdin.write(text[:-len(">r7\nMKTAYI\n")])
         p.stdin.flush()
-        while not (os.path.exists(path + ".part/journal") and os.path.getsize(path + ".part/journal")):
+        while not (os.path.exists(path + ".part/journal") and
+                   os.path.getsize(path + ".part/journal")):
             time.sleep(0.02)
             p.stdin.write(b">x%d\nMKT\n" % time.monotonic_ns())
             p.stdin.flush()
@@ -460,15 +481,16 @@ class Ahead(Case):
     def test_a_file_is_spoken_of_once(self):
         with open(self.fasta, "w", encoding="ascii") as f:
             f.write(">a\nMKT*\n>b\nMKTA*\n")
-        p = subprocess.run([COMMAND.exe, "esm2", self.fasta, "-o", self.path("a.npz"), "--weights", COMMAND.model],
-                           capture_output=True, check=False, env=COMMAND.env())
+        p = subprocess.run([COMMAND.exe, "esm2", self.fasta, "-o", self.path("a.npz"), "--weights",
+                            COMMAND.model], capture_output=True, check=False, env=COMMAND.env())
         self.assertEqual(p.stderr.count(b"a final '*' was removed"), 1, p.stderr)
 
     def test_more_than_a_header_names(self):
         """safetensors ends at a header of 100 MB; the names alone need more."""
         fasta, path = self.path("many.fasta"), self.path("a.safetensors")
         with open(fasta, "w", encoding="ascii") as f:
-            f.write("".join(f">a_long_name_of_a_protein_of_some_database_that_likes_them_{i}\nM\n" for i in range(850_000)))
+            f.write("".join(f">a_long_name_of_a_protein_of_some_database_that_likes_them_{i}\n"
+                            "M\n" for i in range(850_000)))
         p = COMMAND.run(fasta, "-o", path, code=65)
         self.assertIn("npz has no such limit", p.words)
         self.assertFalse(os.path.exists(path + ".part"))
@@ -533,20 +555,25 @@ class Lost(Case):
             f.write(">wt\nMKTAYI\n")
         model = ["--weights", COMMAND.model]
         path = self.path("a.npz")
-        cases = [(["esm2", fasta, "-o", path, *model], "400 of 800 records have no result", f"; see {path}.manifest.tsv"),
-                 (["esm2", fasta, "--format", "tsv", *model], "400 of 800 records have no result", ""),
-                 (["score", "esm2", fasta, "--method", "pppl", *model], "400 of 800 records have no score", ""),
+        cases = [(["esm2", fasta, "-o", path, *model], "400 of 800 records have no result",
+                  f"; see {path}.manifest.tsv"),
+                 (["esm2", fasta, "--format", "tsv", *model], "400 of 800 records have no result",
+                  ""),
+                 (["score", "esm2", fasta, "--method", "pppl", *model],
+                  "400 of 800 records have no score", ""),
                  (["score", "esm2", self.path("wt.fasta"), "--mutations", mutants, *model],
                   "30 of 60 mutants have no score", ""),
-                 (["align", fasta, fasta, "--matrix", "BLOSUM62"], "400 of 800 pairs have no result", "")]
+                 (["align", fasta, fasta, "--matrix", "BLOSUM62"],
+                  "400 of 800 pairs have no result", "")]
         for args, count, end in cases:
             for quiet in (False, True):
-                p = subprocess.run([COMMAND.exe, *args, *(["--quiet"] if quiet else [])], capture_output=True,
-                                   check=False, env=COMMAND.env())
+                p = subprocess.run([COMMAND.exe, *args, *(["--quiet"] if quiet else [])],
+                                   capture_output=True, check=False, env=COMMAND.env())
                 lines = p.stderr.decode().splitlines()
                 self.assertEqual(p.returncode, 1, lines[-3:])
                 self.assertTrue(count in lines[-1] and lines[-1].endswith(end), lines[-1])
-                named = [n for n in lines if "no result: " in n and n != lines[-1] or "mutants.csv:" in n]
+                named = [n for n in lines if "no result: " in n and n != lines[-1] or
+                         "mutants.csv:" in n]
                 self.assertEqual(len(named), 0 if quiet else 10, args)
                 self.assertEqual(sum("counted, not named" in n for n in lines), 0 if quiet else 1)
                 if quiet:
@@ -610,7 +637,7 @@ class Heads(Case):
             return {r["ordinal"]: r.get("labels") for r in map(json.loads, f)}
 
     def test_labels(self):
-        """What a job writes is what a run without a journal writes; copies have labels too."""
+        """A job writes what a run without a journal writes; copies have labels too."""
         for name, head in self.heads.items():
             for form in ("jsonl", "tsv"):
                 path = self.path("a." + form)
@@ -648,9 +675,10 @@ class Heads(Case):
             path = self.path("p." + form)
             COMMAND.run(self.fasta, "-o", path, "--workers", 2, *args, code=1)
             self.assertEqual(list(contents(path).values()), want)
-        p = COMMAND.run(self.fasta, "--format", "jsonl", "--workers", 2, "--head", self.heads["residues"], code=1)
-        self.assertEqual(p.stdout, COMMAND.run(self.fasta, "--format", "jsonl", "--head", self.heads["residues"],
-                                               code=1).stdout)
+        p = COMMAND.run(self.fasta, "--format", "jsonl", "--workers", 2, "--head",
+                        self.heads["residues"], code=1)
+        self.assertEqual(p.stdout, COMMAND.run(self.fasta, "--format", "jsonl", "--head",
+                                               self.heads["residues"], code=1).stdout)
 
     def test_another_head_is_refused(self):
         """Other weights, other names of classes, another activation, none at all."""
@@ -659,10 +687,12 @@ class Heads(Case):
         path = self.unfinished("a.jsonl", "--head", head)
         with open(head, "rb") as f:
             kept = f.read()
-        for change in ({"seed": 2}, {"classes": list("HEX")}, {"activation": "sigmoid"}, {"mean": True}, None):
+        for change in ({"seed": 2}, {"classes": list("HEX")}, {"activation": "sigmoid"},
+                       {"mean": True}, None):
             if change:
                 write_head(head, 48, **{"mean": False, **change})
-            p = COMMAND.run(self.fasta, "-o", path, "--resume", *(["--head", head] if change else []), code=73)
+            p = COMMAND.run(self.fasta, "-o", path, "--resume",
+                            *(["--head", head] if change else []), code=73)
             self.assertIn("fingerprint of model, head", p.words)
         with open(head, "wb") as f:
             f.write(kept)
@@ -681,21 +711,23 @@ class Formats(Case):
             COMMAND.run(fasta, "-o", path, "--format", name, *more, "--max-length", 2, code=1)
             self.assertEqual([row[3] for row in self.manifest(path)], ["too_long"] * 2)
         with open(self.path("none.npz"), "rb") as f:
-            self.assertEqual(f.read(4), b"PK\5\6")  # what NumPy looks for
+            self.assertEqual(f.read(4), b"PK\5\6")  # NumPy looks for it
         with zipfile.ZipFile(self.path("none.npz")) as z:
             self.assertEqual((z.namelist(), z.testzip()), ([], None))
             self.assertTrue(z.comment.startswith(b"bioinfer "))
         self.assertEqual(os.listdir(self.path("none.esm-pt")), [])
         script = "import numpy, sys; print(list(numpy.load(sys.argv[1])))"
         for python in (sys.executable, "/usr/bin/python3"):
-            p = subprocess.run([python, "-c", script, self.path("none.npz")], capture_output=True, check=False)
+            p = subprocess.run([python, "-c", script, self.path("none.npz")], capture_output=True,
+                               check=False)
             if p.returncode == 0 or b"No module" not in p.stderr:
                 self.assertEqual((p.stdout, p.stderr), (b"[]\n", b""))
 
     def test_esm_pt(self):
         fasta = self.path("l.fasta")
         with open(fasta, "w", encoding="utf-8") as f:
-            f.write(">sp|P1|X A protein/with é\nMKTAYIAK\n>b\nACDEF\n>c\n\n>" + "d" * 300 + "\nMK\n")
+            f.write(">sp|P1|X A protein/with é\nMKTAYIAK\n>b\nACDEF\n>c\n\n>" + "d" * 300 +
+                    "\nMK\n")
         kinds = ["--include", "mean,per-residue,bos,contacts", "--layers", "0,2"]
         path = self.path("pt")
         COMMAND.run(fasta, "-o", path, "--format", "esm-pt", *kinds, code=1)
@@ -711,7 +743,8 @@ class Formats(Case):
                              {"torch._utils _rebuild_tensor_v2", "torch FloatStorage",
                               "collections OrderedDict"})
             keys = [arg for op, arg in ops if op == "BINUNICODE"]
-            for key in ("label", "representations", "mean_representations", "bos_representations", "contacts"):
+            for key in ("label", "representations", "mean_representations", "bos_representations",
+                        "contacts"):
                 self.assertEqual(keys.count(key), 1)
         self.assertIn("contacts", COMMAND.run(fasta, "-o", self.path("q"), "--format", "esm-pt",
                                               "--include", "logits", code=64).words)
@@ -747,21 +780,24 @@ class Formats(Case):
                 self.assertEqual(str(fields[k]), want[k])
 
     def test_library_that_is_not_there(self):
-        """A libhdf5 that cannot be loaded is named before anything is computed; a shard does without."""
+        """A libhdf5 that cannot be loaded is named before anything is computed; a shard does
+        without."""
         if "h5" not in COMMAND.formats:
             self.skipTest("built without HDF5")
         os.mkdir(self.path("lib"))
-        for name in ("_serial.so.103", ".so.103", ".so.200", "_serial.so.310", ".so.310", "_serial.so", ".so"):
+        for name in ("_serial.so.103", ".so.103", ".so.200", "_serial.so.310", ".so.310",
+                     "_serial.so", ".so"):
             open(self.path("lib/libhdf5" + name), "wb").close()  # too short to be a library
         env = COMMAND.env(LD_LIBRARY_PATH=self.path("lib"))
         path = self.path("a.h5")
-        p = subprocess.run(COMMAND.args(self.fasta, "-o", path), env=env, capture_output=True, check=False)
+        p = subprocess.run(COMMAND.args(self.fasta, "-o", path), env=env, capture_output=True,
+                           check=False)
         self.assertEqual(p.returncode, 64, p.stderr)
         self.assertIn(b"needs libhdf5", p.stderr)
-        self.assertNotIn(b"no result", p.stderr)  # of the records
+        self.assertNotIn(b"no result", p.stderr)  # no record is said to have none
         self.assertFalse(os.path.exists(path + ".part"))
-        p = subprocess.run(COMMAND.args(self.fasta, "-o", path, "--shard", "1/1"), env=env, capture_output=True,
-                           check=False)
+        p = subprocess.run(COMMAND.args(self.fasta, "-o", path, "--shard", "1/1"), env=env,
+                           capture_output=True, check=False)
         self.assertEqual(p.returncode, 1, p.stderr)
         COMMAND.run(path, merge=True, code=1)
 
@@ -780,7 +816,8 @@ class Formats(Case):
             for python in (sys.executable, "/usr/bin/python3"):
                 p = subprocess.run([python, "-c", script, path], capture_output=True, check=False)
                 if p.returncode == 0:
-                    self.assertEqual(p.stdout.decode().splitlines(), [";".join(names), "[(5, 48), (8, 48)]"])
+                    self.assertEqual(p.stdout.decode().splitlines(),
+                                     [";".join(names), "[(5, 48), (8, 48)]"])
                     break
 
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""workers.py BIOINFER BIOINFER_FAULTS SOURCE_ROOT KILLS [SEED [DEVICE [PART ...]]] - worker processes that die,
-hang and lose their device, and commands that die before their workers. CPU workers take the same
-path as those of GPUs; with DEVICE (cuda:0) it is the device's own, on bioinfer-tiny in small batches,
-beside the CPU's, and with a real illegal access among the faults. BIOINFER_FAULTS: fault.c.
-PART: together, shared, faults, broken, kills, stops, supervisors."""
+"""workers.py BIOINFER BIOINFER_FAULTS SOURCE_ROOT KILLS [SEED [DEVICE [PART ...]]] - worker
+processes that die, hang and lose their device, and commands that die before their workers. CPU
+workers take the same path as those of GPUs; with DEVICE (cuda:0) it is the device's own, on
+bioinfer-tiny in small batches, beside the CPU's, and with a real illegal access among the faults.
+BIOINFER_FAULTS: fault.c. PART: together, shared, faults, broken, kills, stops, supervisors."""
 import io
 import os
 import random
@@ -33,10 +33,12 @@ def arrays_of(npz):
 
 class Run:
     def __init__(self, exe, faulty, root, folder, seed, device):
-        self.command, self.faulty, self.rng = Command(exe, root), Command(faulty, root), random.Random(seed)
+        self.command, self.faulty, self.rng = (Command(exe, root), Command(faulty, root),
+                                               random.Random(seed))
         self.folder, self.device = folder, device
         self.on = () if device == "cpu" else ("--device", device, "--batch-tokens", 64)
-        self.first, self.silent = (0.01, 2) if device == "cpu" else (0.5, 10)  # seconds of a start, of a hang
+        # seconds of a start, of a hang
+        self.first, self.silent = (0.01, 2) if device == "cpu" else (0.5, 10)
         if device != "cpu":
             self.command.model = self.faulty.model = os.path.join(root, "share", "bioinfer-tiny")
         self.fasta = make_fasta(os.path.join(folder, "in.fasta"), RECORDS)
@@ -79,7 +81,8 @@ class Run:
         """SIGSTOP: the watchdog replaces the worker."""
         for _ in range(count):
             path = self.path()
-            p = self.command.start(self.fasta, "-o", path, "--workers", 2, "--watchdog", self.silent, *self.on)
+            p = self.command.start(self.fasta, "-o", path, "--workers", 2, "--watchdog",
+                                   self.silent, *self.on)
             time.sleep(self.rng.uniform(0, self.seconds))
             for pid in children(p.pid)[:1]:
                 kill(pid, signal.SIGSTOP)
@@ -102,7 +105,8 @@ class Run:
             kill(p.pid, signal.SIGKILL)
             p.communicate()
             assert gone(pids, 2), "a worker is still there"
-            words = self.command.run(self.fasta, "-o", path, "--workers", 2, "--resume", *self.on, code=1).words
+            words = self.command.run(self.fasta, "-o", path, "--workers", 2, "--resume", *self.on,
+                                     code=1).words
             self.check(path, words)
         print(f"{count} commands killed: their workers left, the resumed outputs are equal")
 
@@ -118,7 +122,8 @@ class Run:
                 continue
             path = self.path()
             more += self.on
-            p = subprocess.run(self.faulty.args(self.fasta, "-o", path, "--workers", 2, "--dedup", "off", *more),
+            p = subprocess.run(self.faulty.args(self.fasta, "-o", path, "--workers", 2, "--dedup",
+                                                "off", *more),
                                env=self.command.env(BIOINFER_WORKER_FAULT=f"{kind}:{wanted[1]}"),
                                capture_output=True, check=False, timeout=300)
             assert p.returncode == 1, p.stderr.decode()[-3000:]
@@ -129,28 +134,32 @@ class Run:
             assert len(differ) == 1, differ[:5]
             assert differ[0][0].split("\t")[:4] == [*wanted[:3], "device_error"], differ
             assert "ended twice" in differ[0][0], differ
-            # what failed for want of a device is computed by a resume of a shard
+            # records that failed for want of a device are computed by a resume of a shard
             shard = self.path()
-            p = subprocess.run(self.faulty.args(self.fasta, "-o", shard, "--workers", 1, "--shard", "1/1", *more),
+            p = subprocess.run(self.faulty.args(self.fasta, "-o", shard, "--workers", 1, "--shard",
+                                                "1/1", *more),
                                env=self.command.env(BIOINFER_WORKER_FAULT=f"{kind}:{wanted[1]}"),
                                capture_output=True, check=False, timeout=300)
             assert p.returncode == 1, p.stderr.decode()[-3000:]
-            self.command.run(self.fasta, "-o", shard, "--shard", "1/1", "--resume", *self.on, code=1)
+            self.command.run(self.fasta, "-o", shard, "--shard", "1/1", "--resume", *self.on,
+                             code=1)
             self.command.run(shard, merge=True, code=1)
             self.check(shard, "")
             shutil.rmtree(shard + ".part-1-of-1")
-            print(f"{kind}: one record lost ({words_behind(differ[0][0])}), the others equal, resumed all equal")
-        path = self.path()  # what is installed meets none
-        p = subprocess.run(self.command.args(self.fasta, "-o", path, "--workers", 2, *self.on), check=False,
-                           env=self.command.env(BIOINFER_WORKER_FAULT="crash:*"), capture_output=True, timeout=300)
+            print(f"{kind}: one record lost ({words_behind(differ[0][0])}), the others equal, "
+                  "resumed all equal")
+        path = self.path()  # the command that is installed meets none
+        p = subprocess.run(self.command.args(self.fasta, "-o", path, "--workers", 2, *self.on),
+                           check=False, env=self.command.env(BIOINFER_WORKER_FAULT="crash:*"),
+                           capture_output=True, timeout=300)
         self.check(path, p.stderr.decode())
 
     def broken(self):
         """A worker that dies at every record is not replaced for ever; the job goes on later."""
         path = self.path()
         p = subprocess.run(self.faulty.args(self.fasta, "-o", path, "--workers", 1, *self.on),
-                           env=self.command.env(BIOINFER_WORKER_FAULT="crash:*"), capture_output=True,
-                           check=False, timeout=300)
+                           env=self.command.env(BIOINFER_WORKER_FAULT="crash:*"),
+                           capture_output=True, check=False, timeout=300)
         words = p.stderr.decode()
         assert p.returncode == 69 and "given up" in words and "no device is left" in words, \
             (p.returncode, words[-3000:])
@@ -160,22 +169,24 @@ class Run:
         print("a worker that dies at every record is given up; resumed, the output is equal")
 
     def together(self):
-        """The device and the CPU over one queue: each record is what one of them makes of it alone."""
+        """The device and the CPU over one queue: each record is what one of them makes of it
+        alone."""
         outputs = []
         for device in ("cpu", f"{self.device},cpu"):
             path = self.path()
-            self.command.run(self.fasta, "-o", path, "--device", device, "--batch-tokens", 64, code=1)
+            self.command.run(self.fasta, "-o", path, "--device", device, "--batch-tokens", 64,
+                             code=1)
             outputs.append(arrays_of(contents(path)[""]))
         device, (cpu, both) = arrays_of(self.want[""]), outputs
         assert list(both) == list(device) == list(cpu)
         assert all(both[k] in (device[k], cpu[k]) for k in both)
         sources = [sum(both[k] == a[k] for k in both) for a in (device, cpu)]
-        print(f"{self.device} and cpu together: of {len(both)} records {sources[0]} as the device computes them, "
-              f"{sources[1]} as the CPU")
+        print(f"{self.device} and cpu together: of {len(both)} records {sources[0]} as the device "
+              f"computes them, {sources[1]} as the CPU")
 
     def shared(self):
-        """Results of more than a MiB: through shared memory, through the pipe where there is none or
-        too little of it, and from workers that are killed."""
+        """Results of more than a MiB: through shared memory, through the pipe where there is none
+        or too little of it, and from workers that are killed."""
         rng = random.Random(3)
         fasta = os.path.join(self.folder, "long.fasta")
         with open(fasta, "w", encoding="ascii") as f:
@@ -230,7 +241,8 @@ class Run:
         a = self.command.run(self.fasta, "--format", "jsonl", "--workers", 3, code=1)
         b = self.command.run(self.fasta, "--format", "jsonl", code=1)
         assert a.stdout == b.stdout and len(a.stdout) > 10000, "order"
-        p = self.command.start(self.fasta, "--format", "tsv", "--workers", 2, stdout=subprocess.PIPE)
+        p = self.command.start(self.fasta, "--format", "tsv", "--workers", 2,
+                               stdout=subprocess.PIPE)
         p.stdout.readline()
         pids = children(p.pid)
         p.stdout.close()
