@@ -124,8 +124,8 @@ struct pair {
     struct bi_align_work *work;
     int64_t lane;             /* bytes of one */
     int64_t in_row, in_state; /* kinds of differences that rows, and states, have */
-    int64_t rows, pad;        /* of a strip; pad rows in front of the first */
-    int64_t n_strips, steps;  /* of a strip, in whole blocks */
+    int64_t rows, pad;        /* rows of a strip; pad rows in front of the first */
+    int64_t n_strips, steps;  /* steps of a strip, in whole blocks */
     int64_t stride, row_size; /* lanes */
     int64_t group;            /* strips between two kept rows */
     int64_t windows;          /* kept states of a strip */

@@ -59,7 +59,7 @@ struct bi_aligner {
     struct bi_wave_costs waves;            /* costs for them */
     int32_t scale, unit; /* unit: what scores are multiplied by after all, their common divisor */
     bool traceback;      /* paths are found, */
-    bool identity;       /* and not given: only what they count */
+    bool identity;       /* paths are not given: only what they count */
     struct bi_align_worker *workers; /* n_threads */
     uint8_t *codes;
     size_t codes_cap;

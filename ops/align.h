@@ -31,7 +31,7 @@ struct bi_align_scoring {
     int32_t n_letters;
     int32_t open, extend;
     int32_t open2, extend2; /* the second piece's; open2 0: there is one piece */
-    unsigned free_ends;     /* of enum bioinfer_align_end */
+    unsigned free_ends;     /* bits of enum bioinfer_align_end */
     bool local;             /* then no end is */
     int ties;               /* enum bioinfer_align_ties */
 };

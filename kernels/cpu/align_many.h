@@ -30,7 +30,7 @@ struct L(many) {        /* the parts of one call share it */
     lane_t *u, *y, *y2; /* [R][W], of a strip */
     int64_t N, M, R;
     int64_t skip_rows[W], skip_columns[W]; /* pad cells in front of each lane */
-    int64_t most_rows, most_columns;       /* of these the most */
+    int64_t most_rows, most_columns;       /* the most of these */
     lane_t *column_counts, *row_counts;    /* [M], [R][COUNTS][W]: of F or E, then of H */
 #if defined LANES_LOOKUP
     uint8_t *query, *query2; /* [R][W], of a strip: numbers of letters, as below */
@@ -101,7 +101,7 @@ static void L(many_table)(const struct bi_align_many *a, struct L(many) *w, cons
         w->query_number[code[t]] = (uint8_t)t;
         w->target_number2[code[t]] = (uint8_t)(t * (t + 1) / 2);
         w->target_number[code[t]] = (uint8_t)(square ? n * t : t);
-        /* of a square nobody else asks, and the same letters then have the same number */
+        /* nobody else asks for these of a square, and equal letters have equal numbers then */
         w->query_number2[code[t]] = square ? w->target_number[code[t]] : w->target_number2[code[t]];
         for (int q = 0; q < (square ? n : t + 1); q++)
             w->table[q + (square ? n * t : t * (t + 1) / 2)] =
@@ -308,12 +308,12 @@ BI_INLINE VEC L(many_left)(const int64_t *skip, int64_t from)
     return V(load)(left);
 }
 
-/* What is the same for all rows of some columns. */
+/* Some columns, as they are for all rows. */
 struct L(columns) {
     VEC pad[MANY_COLUMNS];
     VEC rows_left;
     struct L(order) order;
-    struct L(counts) corner; /* of H in the row above, left of the first column */
+    struct L(counts) corner; /* those of H in the row above, left of the first column */
     struct L(counts) f[MANY_COLUMNS], h[MANY_COLUMNS];
 #if defined LANES_LOOKUP
     VEC target[MANY_COLUMNS], target2[MANY_COLUMNS], table[4];

@@ -27,10 +27,10 @@ static const struct setting settings[] = {
     {NULL, 2, -4, 6, 2, 0, 0, BIOINFER_FREE_TARGET_BEGIN},
     {NULL, 0, -1, 1, 1}, /* linear, and unit costs */
     {"BLOSUM62", 0, 0, 4, 4, 0, 0, BIOINFER_FREE_QUERY_BEGIN | BIOINFER_FREE_TARGET_BEGIN},
-    {NULL, 1, -9, 2, 1},                         /* steep scores */
-    {NULL, 41, -60, 90, 10},                     /* 16 bits */
-    {NULL, 41, -60, 70, 70},                     /* the same, linear */
-    {"BLOSUM62", 0, 0, 25001, 1000},             /* plain loops */
+    {NULL, 1, -9, 2, 1},             /* steep scores */
+    {NULL, 41, -60, 90, 10},         /* 16 bits */
+    {NULL, 41, -60, 70, 70},         /* the same, linear */
+    {"BLOSUM62", 0, 0, 25001, 1000}, /* plain loops */
     {"BLOSUM62", 0, 0, 11, 1, 0, 0, BIOINFER_FREE_ENDS},
     {"BLOSUM62", 0, 0, 11, 1, 0, 0, BIOINFER_FREE_QUERY_END},
     {"BLOSUM62", 0, 0, 11, 2, 16, 1},
@@ -93,8 +93,7 @@ static void compare(const struct setting *s, const struct bioinfer_align_pair *p
                             masks[c], (int)(s - settings), ties, (int)pairs[i].query_length,
                             pairs[i].query, (int)pairs[i].target_length, pairs[i].target,
                             (long long)f->identities, (long long)f->columns,
-                            (long long)w->identities,
-                            (long long)all_columns(s, &pairs[i], w));
+                            (long long)w->identities, (long long)all_columns(s, &pairs[i], w));
             }
             bi_aligner_free(&a);
             bi_aligner_free(&b);
@@ -133,9 +132,9 @@ static void group(const struct setting *s, int n, int m, int n_letters)
 
 static void shapes(void)
 {
-    static const int sizes[][2] = {{1, 1},    {1, 90},   {90, 1},   {16, 4},    {17, 33},
-                                   {239, 21}, {241, 50}, {255, 255}, {256, 256}, {300, 270},
-                                   {500, 31}, {520, 515}};
+    static const int sizes[][2] = {{1, 1},     {1, 90},    {90, 1},   {16, 4},
+                                   {17, 33},   {239, 21},  {241, 50}, {255, 255},
+                                   {256, 256}, {300, 270}, {500, 31}, {520, 515}};
 
     for (int k = 0; k < SETTINGS; k++)
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
@@ -149,7 +148,8 @@ static void random_groups(void)
     for (long i = 0; i < n_random; i++) {
         const struct setting *s = &settings[i % SETTINGS];
         const int most = s->matrix ? 24 : 5, n = 1 + (int)below(i % 9 ? 40 : 130);
-        group(s, n, i % 2 ? n : 1 + (int)below((uint32_t)n * 2), 2 + (int)below((uint32_t)most - 1));
+        group(s, n, i % 2 ? n : 1 + (int)below((uint32_t)n * 2),
+              2 + (int)below((uint32_t)most - 1));
     }
 }
 

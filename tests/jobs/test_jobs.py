@@ -533,7 +533,8 @@ class Ahead(Case):
         os.rename(path + ".part-1-of-1", path + ".part")
         limit = os.path.getsize(path + ".part/data") + 4096
         p = COMMAND.run(self.fasta, "-o", path, "--resume", code=74,
-                        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY)))
+                        preexec_fn=lambda: resource.setrlimit(
+                            resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY)))
         self.assertIn(f"keeps {RECORDS} records", p.words)
         self.assertIn(f"'bioinfer merge FILE {path}.part'", p.words)
         COMMAND.run(self.path("c.npz"), path + ".part", merge=True, code=1)
