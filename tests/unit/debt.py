@@ -20,8 +20,10 @@ family-op        An op of one family (FAMILY of ops.inc) stands in models/<famil
 family-name      Names of families, in code and in comments, are in models/ alone. Words of file
                  formats are allowed (FORMAT_WORDS).
 exec-call        engine/runner.c alone calls bi_exec_...(), beside the executor itself.
-file-lines       No file has more than 1,000 lines; counted in hundreds of lines. Usages of the
-                 header (/* usage: ... */), which are programs, do not count.
+file-lines       No file has more than 1,000 lines; counted in hundreds of lines. Usages of a
+                 header (/* usage: ... */), which are programs, do not count. The public header
+                 is one file by design, as users install and read it, and its comments are their
+                 manual: of include/bioinfer.h the lines of declarations alone count.
 function-lines   No function has more than 100 lines, from its first brace to its last.
 line-columns     No line has more than 100 columns.
 comment-opening  No comment, and no paragraph or list item of a document, opens with Of, Those,
@@ -59,6 +61,7 @@ FORMAT_WORDS = [
 ]
 OPENINGS = {'of', 'those', 'and', 'with', 'what', 'its', 'theirs'}
 MAX_FILE, MAX_FUNCTION, MAX_COLUMNS = 1000, 100, 100
+MANUAL = 'include/bioinfer.h'  # comments of this file are not counted
 
 C_TOKEN = re.compile(
     r'(?P<comment>//[^\n]*(?:\n[ \t]*//[^\n]*)*|/\*.*?\*/)'  # lines of // are one comment
@@ -169,6 +172,8 @@ def exec_call(source, tree):
 def file_lines(source, tree):
     # usages in bioinfer.h are programs, which tests/unit/usages.py compiles and runs
     lines = re.sub(r'/\* usage:.*?\*/\n', '', source.text, flags=re.S).count('\n')
+    if source.path == MANUAL:
+        lines = len({line for kind, _, line in source.tokens if kind not in ('comment', 'newline')})
     if source.path.endswith('.md') or lines <= MAX_FILE:
         return []
     return [(1, '%d lines' % lines)] * ((lines + 99) // 100)
@@ -433,6 +438,7 @@ BAD = [
     ('file-lines', 'tests/b.py', 'x = 1\n' * 1101, 12),
     ('file-lines', 'include/b.h',
      'int x;\n' * 1001 + '/* usage: a\n' + ' * x\n' * 200 + ' */\n', 11),
+    ('file-lines', MANUAL, '/* a */\nint x; /* b */\n\n' * 1001, 11),
     ('function-lines', 'cli/b.c', LONG + BODY % '', 1),
     ('function-lines', 'cli/c.c', '#if A\n' + BODY % BRANCHES + LONG + '#endif\n' + LONG, 2),
     ('function-lines', 'cli/d.cpp', 'extern "C" {\nnamespace n {\n' + LONG + '}\n}\n', 1),
@@ -449,6 +455,7 @@ BAD = [
 ]
 UNDER = [('function-lines', 'cli/b.c', BODY % ('    f();\n' * 97)),
          ('file-lines', 'cli/b.c', 'int x;\n' * 1000),
+         ('file-lines', MANUAL, '/* a\n * manual */\nint x; /* b */\n' * 1000),
          ('line-columns', 'base/b.h', '/* ' + 'x' * 94 + ' */\n')]
 
 
