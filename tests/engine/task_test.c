@@ -15,9 +15,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../../engine/tasks/embed.h"
-#include "../scores.h"
-
 static const char *model_path, *small_path;
 
 /* ---- results ---- */
