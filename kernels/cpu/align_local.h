@@ -191,11 +191,13 @@ static __attribute__((noinline)) void local16_plain(struct bi_align_local *a)
     local16_run(a, false, false);
 }
 
+/* Gaps of two pieces, with flags. */
 static __attribute__((noinline)) void local16_two_flags(struct bi_align_local *a)
 {
     local16_run(a, true, true);
 }
 
+/* Gaps of two pieces, without flags. */
 static __attribute__((noinline)) void local16_two_plain(struct bi_align_local *a)
 {
     local16_run(a, false, true);

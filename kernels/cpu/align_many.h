@@ -220,6 +220,7 @@ static void L(many_query)(const struct bi_align_many *a, struct L(many) *w, int6
     }
 }
 
+/* Writes the codes of all columns, 0 for pads, lane by lane. */
 static void L(many_target_codes)(const struct bi_align_many *a, struct L(many) *w)
 {
     for (int l = 0; l < W; l++)
@@ -250,17 +251,20 @@ struct L(counts) {
     VEC matches, aligned;
 };
 
+/* Reads two vectors of counts, those of matches first. */
 BI_INLINE struct L(counts) L(counts_load)(const lane_t *from)
 {
     return (struct L(counts)){V(load)(from), V(load)(from + W)};
 }
 
+/* Writes what counts_load() reads. */
 BI_INLINE void L(counts_store)(lane_t *to, struct L(counts) c)
 {
     V(store)(to, c.matches);
     V(store)(to + W, c.aligned);
 }
 
+/* Gives a where m is true, else b. */
 BI_INLINE struct L(counts) L(counts_pick)(MASK m, struct L(counts) a, struct L(counts) b)
 {
     return (struct L(counts)){M(pick)(m, a.matches, b.matches), M(pick)(m, a.aligned, b.aligned)};
@@ -313,7 +317,7 @@ struct L(columns) {
     VEC pad[MANY_COLUMNS];
     VEC rows_left;
     struct L(order) order;
-    struct L(counts) corner; /* those of H in the row above, left of the first column */
+    struct L(counts) corner; /* counts of H in the row above, left of the first column */
     struct L(counts) f[MANY_COLUMNS], h[MANY_COLUMNS];
 #if defined LANES_LOOKUP
     VEC target[MANY_COLUMNS], target2[MANY_COLUMNS], table[4];

@@ -8,12 +8,12 @@
  *
  * BIOINFER_NO_MEMFD=1: there is no shared memory, BIOINFER_NO_MEMFD=N: of N bytes at most.
  * BIOINFER_KILL_AT_RENAME=N ends the process by SIGKILL when it is about to give a file or folder
- * its name for the Nth time. BIOINFER_KILL_AT_CALL=N does so at the Nth point of all writes, syncs, cuts,
- * renames and removals of files: each has one before it and one behind it, a write also one where
- * half of it is done; BIOINFER_STOP_AT_CALL=N stops the process there until SIGCONT comes.
- * BIOINFER_COUNT_CALLS=FILE: the number of these points is written there when the process exits.
- * BIOINFER_FAST_CLOCK=1: every look at the clock is 40 seconds after the one before it, so that a
- * journal commits whenever it is asked. */
+ * its name for the Nth time. BIOINFER_KILL_AT_CALL=N does so at the Nth point of all writes,
+ * syncs, cuts, renames and removals of files: each has one before it and one behind it, a write
+ * also one where half of it is done; BIOINFER_STOP_AT_CALL=N stops the process there until SIGCONT
+ * comes. BIOINFER_COUNT_CALLS=FILE: the number of these points is written there when the process
+ * exits. BIOINFER_FAST_CLOCK=1: every look at the clock is 40 seconds after the one before it, so
+ * that a journal commits whenever it is asked. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

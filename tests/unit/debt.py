@@ -28,6 +28,9 @@ function-lines   No function has more than 100 lines, from its first brace to it
 line-columns     No line has more than 100 columns.
 comment-opening  No comment, and no paragraph or list item of a document, opens with Of, Those,
                  And, With, What, Its or Theirs.
+declaration      A function that a header of the product declares has a comment directly above it,
+                 behind it on its last line, or above the block that it stands in, which has no
+                 blank line. Headings (/* ---- text ---- */) and clang-format's switches are none.
 """
 import ast
 import bisect
@@ -311,11 +314,78 @@ def comment_opening(source, tree):
     return found
 
 
+def header_functions(source):
+    """(name, first line, last line) of every function that a header declares or defines, and the
+    lines that begin inside of braces. Functions that a macro makes are not seen."""
+    found, inside = [], set()
+    code = [token for token in source.code() if token[0] != 'newline']
+    words, name, first = [], '', None
+    depth = parens = around = 0
+    for at, (kind, text, line) in enumerate(code):
+        before, after = code[at - 1] if at else ('', '', 0), code[at + 1:at + 2]
+        ends = False
+        if depth:
+            depth += (text == '{') - (text == '}')
+            inside |= set(range(before[2] + 1, line + 1))
+            ends = depth == 0 and name
+        elif parens or text == '(':
+            named = words[-1:] == [before[1]] and (before[0] == 'word' or 'operator' in words)
+            least = 3 if words[:1] == ['struct'] else 2  # struct L(cell) {} is none
+            if text == '(' and not parens and named and not name and len(words) >= least and \
+                    after[0][1] != '*' and not {'=', 'typedef', 'sizeof'} & set(words) and \
+                    words[-1] not in ('__attribute__', 'alignas'):
+                name = words[-1]
+            parens += (text == '(') - (text == ')')
+            # the use of a macro on a line of its own
+            if parens == 0 and len(words) == 1 and after and after[0][2] > line and \
+                    words[0] != '__attribute__':
+                words, first = [], None
+        elif text == '{' and (before[0] == 'string' or 'namespace' in words):
+            around, words, first = around + 1, [], None
+        elif text == '}':
+            around -= 1
+        elif text == '{':
+            depth = 1
+            name = name if '=' not in words else ''
+        else:
+            words.append(text)
+            first = first or line
+            ends = text == ';'
+        if ends:
+            if name:
+                found.append((name, first, line))
+            words, name, first = [], '', None
+    return found, inside
+
+
+def declaration(source, tree):
+    if not source.product or not source.path.endswith('.h'):
+        return []
+    functions, inside = header_functions(source)
+    lines = source.text.split('\n')
+    above, behind = set(), set()  # last lines of comments above code; lines that have one behind
+    for kind, text, line in source.tokens:
+        if kind != 'comment' or re.match(r'/\*\s*(---.*---|clang-format \w+)\s*\*/$', text, re.S):
+            continue
+        if lines[line - 1].lstrip().startswith(text[:2]):
+            above |= {line + text.count('\n')} - inside
+        else:
+            behind.add(line)
+    found = []
+    for name, first, last in functions:
+        line = first - 1
+        while line not in above and (line in inside or lines[line - 1].strip()) and line > 0:
+            line -= 1
+        if line not in above and last not in behind:
+            found.append((first, name + '()'))
+    return found
+
+
 RULES = {
     'op-name': op_name, 'op-string': op_string, 'family-op': family_op,
     'family-name': family_name, 'exec-call': exec_call,
     'file-lines': file_lines, 'function-lines': function_lines, 'line-columns': line_columns,
-    'comment-opening': comment_opening,
+    'comment-opening': comment_opening, 'declaration': declaration,
 }
 
 
@@ -422,6 +492,44 @@ GOOD = {
 BODY = 'int h(void)\n{\n%s    return 0;\n}\n'
 LONG = BODY % ('    f();\n' * 98)
 BRANCHES = '#ifdef B\n    if (x) {\n#else\n    if (y) {\n#endif\n    }\n'
+# A header whose functions have comments, and what looks like functions and is none.
+DECLARED = '''#define CALL(x) f(x)
+extern "C" {
+typedef int (*take)(void *user);
+
+struct ops {
+    int (*open)(void);
+};
+extern int (*hook)(void);
+
+static const int size = sizeof(int), more[] = {CALL(1)};
+_Static_assert(sizeof(int) == 4, "words");
+enum { TWO = CALL(2) };
+
+LIST(E)
+
+struct L(cell) {
+    int of;
+};
+
+/* Gives 1. */
+static inline int f(void)
+{
+    int a = 1;
+
+    return a;
+}
+#if A
+int g(int (*a)(void), struct x *b); /* 2 */
+#endif
+
+int h(int a,
+      int b); /* the sum */
+
+// Makes one of x.
+__attribute__((pure)) struct x *i(struct x *a);
+}
+'''
 # Rule, file that breaks it, its text, how often.
 BAD = [
     ('op-name', 'engine/b.c', 'int kind = BI_OP_GELU;\n', 1),
@@ -452,11 +560,18 @@ BAD = [
     ('comment-opening', 'tests/b.sh', 'echo "# of"\n# And more\n', 1),
     ('comment-opening', 'docs/b.md',
      'Of these.\n\n- With one\n1. Its two\nand\n\n```\nOf\n```\n', 3),
+    ('declaration', 'base/b.h',
+     '/* Gives 1. */\nint f(void);\nint g(void);\n\nint h(int a);\n\n/* ---- part ---- */\n'
+     'static inline int i(void)\n{\n    int a; /* 2 */\n\n    return f();\n}\n', 2),
+    ('declaration', 'kernels/b.h', 'int n; /* a number */\nLIST(E)\ntemplate <int n> DEV quad\n'
+     'f(int a)\n{\n}\n\n/* clang-format off */\nTYPE L(g)(int a) { return h(a); }\n', 2),
 ]
 UNDER = [('function-lines', 'cli/b.c', BODY % ('    f();\n' * 97)),
          ('file-lines', 'cli/b.c', 'int x;\n' * 1000),
          ('file-lines', MANUAL, '/* a\n * manual */\nint x; /* b */\n' * 1000),
-         ('line-columns', 'base/b.h', '/* ' + 'x' * 94 + ' */\n')]
+         ('line-columns', 'base/b.h', '/* ' + 'x' * 94 + ' */\n'),
+         ('declaration', 'base/b.h', DECLARED), ('declaration', 'tests/b.h', 'int f(void);\n'),
+         ('declaration', 'cli/b.c', 'int f(void)\n{\n    return 0;\n}\n')]
 
 
 def made_up(folder, files):
