@@ -38,6 +38,50 @@ template <int M, int N, int STAGES, typename F> struct ring {
 
 /* ---- the kernel ---- */
 
+/* Asks for the tiles of x, or of w (thread 32), of all of a block's tiles of y. */
+template <int M, int N, int STAGES, int kind, typename F>
+DEV void ask_tiles(ring<M, N, STAGES, F> &s, const struct bi_linear_params &p,
+                   const tensor_map *maps, int tiles_m, int tiles_n, int slices, int own_slices)
+{
+    const int channels = BI_LINEAR_CHANNELS(&p); /* a tap's */
+    const bool weights = thread_id() == 32;
+    int at = 0;
+    u32 phase = 1; /* the ring is empty */
+    if (!weights)  /* weights are no inputs */
+        wait_for_inputs();
+    for (int i = block_x(); i < tiles_m * tiles_n; i += blocks_x()) {
+        const place to = place_of<M, N>(i, tiles_m, tiles_n);
+        for (int k = 0, tap = 0, c = 0; k < slices; k++) {
+            barrier_wait(&s.empty[at], phase);
+            barrier_expect(&s.full[at], (weights ? N : M) * SLICE * 2);
+            /* the product that is made again; behind the channels are the next tap's,
+             * and zeros of x */
+            const bool more = kind == PAIRED && k >= own_slices;
+            const int column = more ? (k - own_slices) * SLICE : weights ? tap * channels + c : c;
+            const int row = weights ? to.n0 : more ? to.m0 : to.m0 + tap;
+            if (weights)
+                copy_tile(s.w[at], &maps[more ? MAP_MORE_W : MAP_W], column, row, &s.full[at]);
+            else if (F::TWOS)
+                for (int odd = 0; odd < 2; odd++)
+                    copy_tile(s.x[at] + odd * 64 * SLICE,
+                              &maps[(row + odd) % 2 ? (more ? MAP_MORE_ODD : MAP_ODD)
+                                                    : (more ? MAP_ADDED : MAP_X)],
+                              column, (row + odd) / 2, &s.full[at]);
+            else
+                copy_tile(s.x[at], &maps[more ? MAP_ADDED : MAP_X], column, row, &s.full[at]);
+            c += SLICE;
+            if (c >= channels) {
+                c = 0;
+                tap++;
+            }
+            if (++at == STAGES) {
+                at = 0;
+                phase ^= 1;
+            }
+        }
+    }
+}
+
 /* MT: parts of 64 rows that a warpgroup multiplies. */
 template <int MT, int N, int STAGES, int kind, typename Y>
 DEV void linear(const struct bi_linear_params &p, const tensor_map *maps)
@@ -72,46 +116,8 @@ DEV void linear(const struct bi_linear_params &p, const tensor_map *maps)
     if (warpgroup == 0) {
         registers_down<24>();
         if (thread_id() == 0 || thread_id() == 32) { /* one warp for x, one for w */
-            const bool weights = thread_id() == 32;
-            int at = 0;
-            u32 phase = 1; /* the ring is empty */
-            if (!weights)  /* weights are no inputs */
-                wait_for_inputs();
-            for (int i = block_x(); i < tiles; i += blocks_x()) {
-                const place to = place_of<M, N>(i, tiles_m, tiles_n);
-                for (int k = 0, tap = 0, c = 0; k < slices; k++) {
-                    barrier_wait(&s.empty[at], phase);
-                    barrier_expect(&s.full[at], (weights ? N : M) * SLICE * 2);
-                    /* the product that is made again; behind the channels are the next tap's,
-                     * and zeros of x */
-                    const bool more = kind == PAIRED && k >= own_slices;
-                    const int column = more      ? (k - own_slices) * SLICE
-                                       : weights ? tap * channels + c
-                                                 : c;
-                    const int row = weights ? to.n0 : more ? to.m0 : to.m0 + tap;
-                    if (weights)
-                        copy_tile(s.w[at], &maps[more ? MAP_MORE_W : MAP_W], column, row,
-                                  &s.full[at]);
-                    else if (finisher::TWOS)
-                        for (int odd = 0; odd < 2; odd++)
-                            copy_tile(s.x[at] + odd * 64 * SLICE,
-                                      &maps[(row + odd) % 2 ? (more ? MAP_MORE_ODD : MAP_ODD)
-                                                            : (more ? MAP_ADDED : MAP_X)],
-                                      column, (row + odd) / 2, &s.full[at]);
-                    else
-                        copy_tile(s.x[at], &maps[more ? MAP_ADDED : MAP_X], column, row,
-                                  &s.full[at]);
-                    c += SLICE;
-                    if (c >= channels) {
-                        c = 0;
-                        tap++;
-                    }
-                    if (++at == STAGES) {
-                        at = 0;
-                        phase ^= 1;
-                    }
-                }
-            }
+            ask_tiles<M, N, STAGES, kind, finisher>(s, p, maps, tiles_m, tiles_n, slices,
+                                                    own_slices);
         }
     } else {
         registers_up<240>();

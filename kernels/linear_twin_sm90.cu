@@ -56,6 +56,44 @@ template <int N> DEV void step(float (&d)[N], const f16 *x, const f16 *w, bool m
     products_commit();
 }
 
+/* Asks for the rows of x of all of a block's tiles. */
+template <int N, int SLOTS>
+DEV void ask_rows(ring<N, SLOTS> &s, const tensor_map *maps, int tiles_m, int tiles_n, int channels)
+{
+    spot<2> r{0, 1}; /* the ring is empty */
+    wait_for_inputs();
+    for (int i = block_x(); i < tiles_m * tiles_n; i += blocks_x()) {
+        const place to = place_of<M, N>(i, tiles_m, tiles_n);
+        for (int c = 0; c < channels; c += SLICE) {
+            u64 *full = &s.rows_full[r.at];
+            barrier_wait(&s.rows_empty[r.at], r.phase);
+            barrier_expect(full, 2 * ROWS * SLICE * 2);
+            copy_tile(s.rows[r.at][0], &maps[MAP_X], c, to.m0, full);
+            copy_tile(s.rows[r.at][1], &maps[MAP_ODD], c, to.m0, full);
+            r.next();
+        }
+    }
+}
+
+/* The same for w, a product at a time. */
+template <int N, int SLOTS>
+DEV void ask_products(ring<N, SLOTS> &s, const tensor_map *maps, int tiles_m, int tiles_n,
+                      int channels)
+{
+    spot<SLOTS> r{0, 1};
+    for (int i = block_x(); i < tiles_m * tiles_n; i += blocks_x()) {
+        const place to = place_of<M, N>(i, tiles_m, tiles_n);
+        for (int c = 0; c < channels; c += SLICE)
+            for (int i_w = 0; i_w < BI_TWIN_PRODUCTS; i_w++) {
+                barrier_wait(&s.empty[r.at], r.phase);
+                barrier_expect(&s.full[r.at], N * SLICE * 2);
+                /* behind the channels are the next product's, and zeros of x */
+                copy_tile(s.w[r.at], &maps[MAP_W], i_w * channels + c, to.n0, &s.full[r.at]);
+                r.next();
+            }
+    }
+}
+
 template <int N, int SLOTS> DEV void twin(const struct bi_linear_params &q, const tensor_map *maps)
 {
     typedef finisher<2, N, TWIN, f16> finisher;
@@ -82,33 +120,9 @@ template <int N, int SLOTS> DEV void twin(const struct bi_linear_params &q, cons
     if (warpgroup == 0) {
         registers_down<24>();
         if (thread_id() == 0) { /* one warp for x, one for w */
-            spot<2> r{0, 1};    /* the ring is empty */
-            wait_for_inputs();
-            for (int i = block_x(); i < tiles; i += blocks_x()) {
-                const place to = place_of<M, N>(i, tiles_m, tiles_n);
-                for (int c = 0; c < channels; c += SLICE) {
-                    u64 *full = &s.rows_full[r.at];
-                    barrier_wait(&s.rows_empty[r.at], r.phase);
-                    barrier_expect(full, 2 * ROWS * SLICE * 2);
-                    copy_tile(s.rows[r.at][0], &maps[MAP_X], c, to.m0, full);
-                    copy_tile(s.rows[r.at][1], &maps[MAP_ODD], c, to.m0, full);
-                    r.next();
-                }
-            }
+            ask_rows(s, maps, tiles_m, tiles_n, channels);
         } else if (thread_id() == 32) {
-            spot<SLOTS> r{0, 1};
-            for (int i = block_x(); i < tiles; i += blocks_x()) {
-                const place to = place_of<M, N>(i, tiles_m, tiles_n);
-                for (int c = 0; c < channels; c += SLICE)
-                    for (int i_w = 0; i_w < BI_TWIN_PRODUCTS; i_w++) {
-                        barrier_wait(&s.empty[r.at], r.phase);
-                        barrier_expect(&s.full[r.at], N * SLICE * 2);
-                        /* behind the channels are the next product's, and zeros of x */
-                        copy_tile(s.w[r.at], &maps[MAP_W], i_w * channels + c, to.n0,
-                                  &s.full[r.at]);
-                        r.next();
-                    }
-            }
+            ask_products(s, maps, tiles_m, tiles_n, channels);
         }
     } else {
         registers_up<240>();

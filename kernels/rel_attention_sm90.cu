@@ -310,6 +310,20 @@ DEV void put_rows(const struct bi_rel_attention_params &p, const place &here, in
     }
 }
 
+DEV void clear(float (&o)[WIDE / 2])
+{
+#pragma GCC unroll 96
+    for (int i = 0; i < WIDE / 2; i++)
+        o[i] = 0;
+}
+
+DEV void shrink_all(float (&o)[WIDE / 2], const float (&shrink)[2])
+{
+#pragma GCC unroll 96
+    for (int i = 0; i < WIDE / 2; i++)
+        o[i] *= shrink[i / 2 % 2];
+}
+
 DEV void attend(const struct bi_rel_attention_params &p, tiles &s, int group)
 {
     const int thread = thread_id() % 128, n0 = thread % 4 * 2, tiles = count_tiles(p);
@@ -361,9 +375,7 @@ DEV void attend(const struct bi_rel_attention_params &p, tiles &s, int group)
             wait(s.keys, k);
             wait(s.relative, b);
         }
-#pragma GCC unroll 96
-        for (int i = 0; i < WIDE / 2; i++)
-            o[i] = 0;
+        clear(o);
 
         /* step by step; what it needs is there */
         for (int keys = p.n - KEYS; keys > 0; keys -= KEYS) {
@@ -397,9 +409,7 @@ DEV void attend(const struct bi_rel_attention_params &p, tiles &s, int group)
             products_wait<0>();
             used(s.values, v);
             if (raised)
-#pragma GCC unroll 96
-                for (int i = 0; i < WIDE / 2; i++)
-                    o[i] *= shrink[i / 2 % 2];
+                shrink_all(o, shrink);
             round_all(weights, x);
         }
         products_begin();
