@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Values of changed windows that are in memory together, 1 GiB. */
-static const int64_t MOST_VALUES = (int64_t)1 << 28;
+/* Rows that lists of changed windows may name together, as each may name all bases of a window. */
+static const int64_t MOST_ROWS = (int64_t)1 << 25;
 
 #define CENTER(OUTPUT, output, resolution, width, how)                                             \
     {output,                                                                                       \
@@ -314,14 +314,29 @@ static int find_outputs(struct tracker *t, const char *organism)
     return CLI_EXIT_USAGE;
 }
 
+/* Tells what scores of a kind are made of. */
+static int lists_for(enum scorer_kind kind)
+{
+    return kind == SCORE_CONTACTS   ? BIOINFER_LIST_GAP_SUMS
+           : kind == SCORE_SPLICING ? BIOINFER_LIST_GAP
+                                    : BIOINFER_LIST_SUMS;
+}
+
 /* Opens the task of all outputs. */
 static int open_outputs(struct tracker *t, struct bioinfer_tracks_params *params)
 {
     struct scores *s = t->scores;
     struct bioinfer_tracks_output of[MOST_OUTPUTS];
     struct bioinfer_error err = {0};
-    int st;
+    int lists[MOST_OUTPUTS], st;
 
+    for (int i = 0; i < s->n_scorers; i++)
+        if (s->scorers[i]->kind != SCORE_JUNCTIONS)
+            s->outputs[s->output_of[i]].lists = lists_for(s->scorers[i]->kind);
+    if (s->junctions.n_chosen)
+        s->outputs[s->classes].lists = BIOINFER_ALL_ROWS;
+    for (int i = 0; i < s->n_outputs; i++)
+        lists[i] = s->outputs[i].lists;
     for (int i = 0; i < s->n_outputs; i++)
         of[i] = (struct bioinfer_tracks_output){.name = s->outputs[i].head,
                                                 .tracks = s->outputs[i].chosen,
@@ -329,8 +344,10 @@ static int open_outputs(struct tracker *t, struct bioinfer_tracks_params *params
     params->outputs = of;
     params->n_outputs = s->n_outputs;
     params->sums = BIOINFER_NO_SUMS;
+    params->lists = lists;
     st = bioinfer_tracks_open(&t->tracks, t->cli->model, params, &err);
     params->outputs = NULL;
+    params->lists = NULL;
     if (st)
         return cli_fail(t->cli, CLI_AT_CONFIG, st, &err);
     for (int i = 0; i < s->n_outputs; i++) {
@@ -338,7 +355,7 @@ static int open_outputs(struct tracker *t, struct bioinfer_tracks_params *params
         bioinfer_tracks_get_output(t->tracks, i, &s->outputs[i].info);
     }
     t->n_values = s->outputs[0].info.n_values;
-    t->most_changes = t->n_values < MOST_VALUES ? (size_t)(MOST_VALUES / t->n_values) : 1;
+    t->most_changes = (size_t)(MOST_ROWS / s->outputs[0].info.window);
     return CLI_EXIT_OK;
 }
 
@@ -356,7 +373,7 @@ static void leave_junctions(struct tracker *t, const char *why)
         }
     s->n_scorers = n;
     free_output(&s->junctions);
-    snprintf(t->without, sizeof t->without, "%s", why);
+    snprintf(t->without, sizeof t->without, "%.251s", why);
 }
 
 /* Opens the task that counts junctions. */

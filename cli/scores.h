@@ -2,14 +2,16 @@
  *
  *   scores.c         the scorers there are, --scorers, and what they need of the model
  *   scores_run.c     windows of a unit, and the scores of its variants
+ *   scores_lists.c   rows that the device sums up for them
  *   scores_junctions.c  junctions of both alleles between the same sites
  *   scores_rows.c    the table
  *   scores_values.c  scores from arrays (scores_values.h)
  *   scores_tables.c  tables of tracks, of polyadenylation sites and of quantiles
  *
- * A unit's window and its variants are computed with all outputs that scorers ask for; scores are
- * made of the arrays as these come, and nothing else is kept of them but where junctions are to be
- * counted: that takes a second run of both windows. */
+ * A unit's window and its variants are computed with all outputs that scorers ask for. First each
+ * scorer says which rows of its output are to be summed up, and what rows of the table are made of
+ * these; the device makes the sums, of which scores are made as they come. Where junctions are to
+ * be counted, all classes of splice sites come instead, and both windows take a second run. */
 #ifndef BI_CLI_SCORES_H
 #define BI_CLI_SCORES_H
 
@@ -98,6 +100,7 @@ struct score_output {
     struct bioinfer_tracks_info info;
     struct score_track *tracks; /* [n_tracks] */
     int *chosen, n_chosen;      /* the tracks that are computed, as many as info has */
+    int lists;                  /* enum bioinfer_tracks_lists */
     int n_columns;              /* scores of a row: one for each of these, or of two strands */
     bool *hidden;               /* [n_columns] those without rows; NULL = all have some */
 };
@@ -133,13 +136,24 @@ struct score_row {
     const char *id, *name, *type; /* they belong to the genes */
     char strand;
     int64_t start, end; /* a junction's intron in the contig; end 0 = it is none */
+    size_t n_lists;     /* the score is made of so many ... */
+    int64_t from, to;   /* ... or, where all rows come to the host, of these */
 };
 
-/* Holds the scores of one variant by one scorer: rows [n] and scores [n, n_tracks]. */
+/* The number of a list of rows among those of the window, and among those of the variant. */
+struct score_list {
+    int32_t own, changed;
+    int64_t n_rows;
+};
+
+/* Holds the scores of one variant by one scorer: rows [n] and scores [n, n_tracks], and the lists
+ * that they are made of, those of the first row first. */
 struct score_block {
     struct score_row *rows;
     float *scores;
     int n, cap;
+    struct score_list *lists;
+    size_t n_lists, cap_lists;
 };
 
 /* Writes the line of names of columns. */
@@ -147,6 +161,39 @@ void scores_put_header(const struct tracker *t, struct cli_output *to);
 /* Writes the rows of a variant, whose blocks are one for each scorer, to t->row. */
 void scores_put_rows(struct tracker *t, const struct unit *u, const struct place *p,
                      const struct score_block *blocks);
+
+/* ---- scores_lists.c ---- */
+
+/* Lists of an output for a window or a variant, while they are made (struct bioinfer_row_lists). */
+struct list_maker {
+    int32_t *rows, *against, *ends, n_rows, n, first, end;
+    size_t cap_rows, cap;
+};
+
+/* Rows step * r + first, r in ranges [n] of rows, which are aligned where step is 1. */
+struct row_ranges {
+    const int64_t (*at)[2];
+    size_t n;
+    int64_t step, first;
+};
+
+/* Adds a list of rows of the window, and the one of the rows beside them in the variant's. NOMEM,
+ * LIMIT, or INVALID where rows are not there. Arrays of the alleles are not looked at. */
+int lists_add(struct list_maker *own, struct list_maker *changed, const struct alleles *alleles,
+              const struct row_ranges *of, struct score_list *made);
+/* Gives them to a record; kind: enum bioinfer_tracks_lists of their output. Own lists that the
+ * variants' are compared with are rows alone. */
+void lists_give(const struct list_maker *l, int kind, bool own, struct bioinfer_row_lists *to);
+void lists_free(struct list_maker *of, size_t n);
+
+/* The sums of an output's lists. */
+struct score_sums {
+    const float *values; /* [2 lists, n_tracks] */
+    int n_tracks;
+};
+
+/* Gives the sum of a list for one track, which values have in two parts. */
+double list_sum(const struct score_sums *s, int32_t list, int track);
 
 /* ---- scores_junctions.c ---- */
 

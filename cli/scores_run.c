@@ -1,6 +1,6 @@
 /* scores_run.c - the windows of a unit, and scores of its variants.
  *
- * Sections: blocks, genes, one scorer, values, windows. */
+ * Sections: blocks, lists, genes, one scorer, values, windows. */
 #include "scores.h"
 
 #include <math.h>
@@ -24,6 +24,7 @@ struct scoring {
     struct scored *variants; /* [n] those that have a change */
     const struct place **places;
     size_t n;
+    struct list_maker *lists;        /* [1 + n, n_outputs] those of the window first */
     const struct bioinfer_result *r; /* at hand */
 };
 
@@ -35,6 +36,7 @@ struct task {
     const struct scorer *scorer;
     const struct score_output *output;
     struct score_block *block;
+    struct list_maker *own, *changed; /* lists of the window, and of the variant */
     struct alleles alleles;
 };
 
@@ -54,14 +56,11 @@ float *score_block_add(struct score_block *b, size_t width, const struct bi_gene
         b->scores = scores;
         b->cap = cap;
     }
-    b->rows[b->n] = gene ? (struct score_row){gene->id, gene->name, gene->type, gene->strand, 0, 0}
-                         : (struct score_row){0};
+    b->rows[b->n] = (struct score_row){0};
+    if (gene)
+        b->rows[b->n] = (struct score_row){
+            .id = gene->id, .name = gene->name, .type = gene->type, .strand = gene->strand};
     return b->scores + (size_t)b->n++ * width;
-}
-
-static float *add_row(const struct task *task, const struct bi_gene *gene)
-{
-    return score_block_add(task->block, (size_t)task->output->n_columns, gene);
 }
 
 static void free_scored(struct scored *x)
@@ -69,8 +68,48 @@ static void free_scored(struct scored *x)
     for (int i = 0; i < MOST_SCORERS; i++) {
         free(x->blocks[i].rows);
         free(x->blocks[i].scores);
+        free(x->blocks[i].lists);
     }
     free(x->sites);
+}
+
+/* ---- lists ---- */
+
+/* Adds a row to the table of one variant and one scorer. */
+static int add_row(const struct task *task, const struct bi_gene *gene, struct bioinfer_error *err)
+{
+    return score_block_add(task->block, (size_t)task->output->n_columns, gene)
+               ? 0
+               : no_memory(err, task->place->name);
+}
+
+/* Adds a list that the last row is made of. */
+static int add_list(const struct task *task, const struct row_ranges *of,
+                    struct bioinfer_error *err)
+{
+    struct score_block *b = task->block;
+    int st;
+
+    if (b->n_lists == b->cap_lists) {
+        const size_t cap = b->cap_lists ? 2 * b->cap_lists : 4;
+        struct score_list *lists = realloc(b->lists, cap * sizeof *lists);
+        if (!lists)
+            return no_memory(err, task->place->name);
+        b->lists = lists;
+        b->cap_lists = cap;
+    }
+    if ((st = lists_add(task->own, task->changed, &task->alleles, of, &b->lists[b->n_lists])))
+        return st;
+    b->n_lists++;
+    b->rows[b->n - 1].n_lists++;
+    return 0;
+}
+
+/* The same of ranges of neighbouring rows. */
+static int add_rows(const struct task *task, const int64_t (*ranges)[2], size_t n,
+                    struct bioinfer_error *err)
+{
+    return add_list(task, &(struct row_ranges){.at = ranges, .n = n, .step = 1}, err);
 }
 
 /* ---- genes ---- */
@@ -80,36 +119,39 @@ static int64_t clamp(int64_t x, int64_t most)
     return x < 0 ? 0 : x > most ? most : x;
 }
 
-/* A bi_gene_take: scores over the exons of a gene. */
-static int score_exons(void *user, const struct bi_gene *gene, struct bioinfer_error *err)
+/* A bi_gene_take: a score is made of the exons of a gene. */
+static int ask_exons(void *user, const struct bi_gene *gene, struct bioinfer_error *err)
 {
     const struct task *task = user;
     int64_t(*ranges)[2] = calloc(gene->n_exons + 1, sizeof *ranges);
-    float *scores = add_row(task, gene);
-    int st = ranges && scores ? 0 : no_memory(err, gene->id);
+    int st = ranges ? add_row(task, gene, err) : no_memory(err, gene->id);
 
     for (size_t i = 0; !st && i < gene->n_exons; i++) {
         ranges[i][0] = gene->exons[i][0] - task->unit->start;
         ranges[i][1] = gene->exons[i][1] - task->unit->start;
     }
     if (!st)
-        st = alleles_gene(&task->alleles, (const int64_t(*)[2])ranges, gene->n_exons,
-                          task->scorer->kind == SCORE_LFC ? GENE_LFC : GENE_ACTIVE, scores);
+        st = add_rows(task, (const int64_t(*)[2])ranges, gene->n_exons, err);
     free(ranges);
     return st;
 }
 
-/* The same over the body of a gene. */
-static int score_body(void *user, const struct bi_gene *gene, struct bioinfer_error *err)
+/* The same of the body of a gene. */
+static int ask_body(void *user, const struct bi_gene *gene, struct bioinfer_error *err)
 {
     const struct task *task = user;
     const int64_t window = task->output->info.window, start = task->unit->start;
     const int64_t body[1][2] = {
         {clamp(gene->start - start, window), clamp(gene->end - start, window)}};
-    float *scores = add_row(task, gene);
+    struct score_row *row;
+    int st = add_row(task, gene, err);
 
-    return scores ? alleles_gene(&task->alleles, body, 1, GENE_SPLICING, scores)
-                  : no_memory(err, gene->id);
+    if (st)
+        return st;
+    row = &task->block->rows[task->block->n - 1];
+    row->from = body[0][0];
+    row->to = body[0][1];
+    return task->output->lists ? add_rows(task, body, 1, err) : 0;
 }
 
 /* Finds the bases in front of the sites of a gene on its strand that lie in the window: how many;
@@ -144,12 +186,13 @@ static size_t find_sites(const struct task *task, const struct bi_gene *gene, in
     return 5 * n_behind < 4 * n_all || 5 * n_before < 4 * n_all || n < 2 ? 0 : n;
 }
 
-static int score_sites(void *user, const struct bi_gene *gene, struct bioinfer_error *err)
+/* The same of the sites of a gene, with a list for each. */
+static int ask_sites(void *user, const struct bi_gene *gene, struct bioinfer_error *err)
 {
     const struct task *task = user;
     int64_t ranges[MOST_SITES][2];
     const size_t n = find_sites(task, gene, ranges);
-    float *scores;
+    int st;
 
     if (!n)
         return 0;
@@ -158,14 +201,16 @@ static int score_sites(void *user, const struct bi_gene *gene, struct bioinfer_e
                  "%.100s: %zu polyadenylation sites, expected up to %d", gene->id, n, MOST_SITES);
         return BIOINFER_LIMIT;
     }
-    if (!(scores = add_row(task, gene)))
-        return no_memory(err, gene->id);
-    return alleles_sites(&task->alleles, (const int64_t(*)[2])ranges, n, scores);
+    if ((st = add_row(task, gene, err)))
+        return st;
+    for (size_t i = 0; !st && i < n; i++)
+        st = add_rows(task, (const int64_t(*)[2])ranges + i, 1, err);
+    return st;
 }
 
 /* ---- one scorer ---- */
 
-static int score_genes(struct task *task, struct bioinfer_error *err)
+static int ask_genes(struct task *task, struct bioinfer_error *err)
 {
     const struct place *p = task->place;
     const bool exons = task->scorer->kind == SCORE_LFC || task->scorer->kind == SCORE_ACTIVE;
@@ -177,29 +222,39 @@ static int score_genes(struct task *task, struct bioinfer_error *err)
 
     return bi_gtf_find(task->tracker->scores->genes,
                        exons ? BI_GENES_STARTING : BI_GENES_OVERLAPPING, p->chrom, start, end,
-                       exons                                  ? score_exons
-                       : task->scorer->kind == SCORE_SPLICING ? score_body
-                                                              : score_sites,
+                       exons                                  ? ask_exons
+                       : task->scorer->kind == SCORE_SPLICING ? ask_body
+                                                              : ask_sites,
                        task, err);
 }
 
-static int score_around(struct task *task, struct bioinfer_error *err)
+/* Bins on a side of the map of contacts. */
+static int64_t side_of(const struct score_output *x)
+{
+    return (int64_t)(sqrt((double)x->info.n_bins) + 0.5);
+}
+
+static int ask_around(struct task *task, struct bioinfer_error *err)
 {
     const struct bioinfer_tracks_info *info = &task->output->info;
     const int64_t at = task->place->start - task->unit->start;
-    float *scores = add_row(task, NULL);
-    int64_t first, end;
+    int64_t rows[1][2] = {{0, 0}};
+    struct row_ranges of = {.at = (const int64_t(*)[2])rows, .n = 1, .step = 1};
+    int st = add_row(task, NULL, err);
 
-    if (!scores)
-        return no_memory(err, task->place->name);
-    if (task->scorer->kind == SCORE_CONTACTS) {
-        task->alleles.n_rows = (int64_t)(sqrt((double)info->n_rows) + 0.5);
-        task->alleles.inserted = 0;
-        return alleles_contacts(&task->alleles, at * task->alleles.n_rows / info->window, scores);
-    }
-    center_rows(info->window, task->scorer->width, info->bin_size, at, &first, &end);
+    if (st)
+        return st;
     task->alleles.inserted = 0;
-    return alleles_rows(&task->alleles, first, end, task->scorer->how, scores);
+    if (task->scorer->kind == SCORE_CONTACTS) { /* a column of the map */
+        of.step = rows[0][1] = task->alleles.n_rows = side_of(task->output);
+        of.first = at * of.step / info->window;
+        if (of.first < 0 || of.first >= of.step)
+            return BIOINFER_INVALID;
+    } else {
+        center_rows(info->window, task->scorer->width, info->bin_size, at, &rows[0][0],
+                    &rows[0][1]);
+    }
+    return add_list(task, &of, err);
 }
 
 void score_align(const struct unit *u, const struct place *p, struct alleles *alleles)
@@ -210,30 +265,112 @@ void score_align(const struct unit *u, const struct place *p, struct alleles *al
     alleles->inserted = new - old;
 }
 
+static struct task task_of(const struct scoring *s, size_t i, int scorer)
+{
+    const struct scores *all = s->tracker->scores;
+    const bool junctions = all->scorers[scorer]->kind == SCORE_JUNCTIONS;
+    const int output = junctions ? all->classes : all->output_of[scorer];
+    const struct score_output *x = &all->outputs[output];
+    struct task task = {s->tracker,
+                        s->unit,
+                        s->places[i],
+                        all->scorers[scorer],
+                        x,
+                        &s->variants[i].blocks[scorer],
+                        &s->lists[output],
+                        &s->lists[(i + 1) * (size_t)all->n_outputs + (size_t)output],
+                        {0}};
+
+    task.alleles = (struct alleles){.n_rows = x->info.n_bins, .n_tracks = x->info.n_tracks};
+    score_align(s->unit, s->places[i], &task.alleles);
+    return task;
+}
+
+/* Asks for what the scores of variant i by one scorer are made of, and adds their rows. */
+static int ask_by(const struct scoring *s, size_t i, int scorer, struct bioinfer_error *err)
+{
+    struct task task = task_of(s, i, scorer);
+
+    switch (task.scorer->kind) {
+    case SCORE_JUNCTIONS:
+        return 0; /* they are counted in a run of their own */
+    case SCORE_CENTER:
+    case SCORE_CONTACTS:
+        return ask_around(&task, err);
+    default:
+        return ask_genes(&task, err);
+    }
+}
+
+/* Makes the score of a row and a track of sums over lists of rows. */
+static float score_row(const struct task *task, const struct score_list *lists, size_t n,
+                       const struct score_sums *own, const struct score_sums *changed, int track)
+{
+    const enum scorer_kind kind = task->scorer->kind;
+    double reference[MOST_SITES], alternative[MOST_SITES];
+
+    for (size_t i = 0; i < n; i++) {
+        const bool compared = kind == SCORE_CONTACTS || kind == SCORE_SPLICING;
+        reference[i] = compared ? 0 : list_sum(own, lists[i].own, track);
+        alternative[i] = list_sum(changed, lists[i].changed, track);
+    }
+    switch (kind) {
+    case SCORE_CENTER:
+        return (float)score_of_sums(task->scorer->how, reference[0], alternative[0],
+                                    lists[0].n_rows);
+    case SCORE_CONTACTS:
+        return (float)(alternative[0] / (double)lists[0].n_rows);
+    case SCORE_LFC:
+    case SCORE_ACTIVE:
+        return (float)score_of_gene(kind == SCORE_LFC ? GENE_LFC : GENE_ACTIVE, reference[0],
+                                    alternative[0], lists[0].n_rows);
+    case SCORE_SITES:
+        return (float)score_of_sites(reference, alternative, n);
+    default:
+        return (float)alternative[0];
+    }
+}
+
 /* Makes the scores of change k of the result at hand by one scorer; of junctions, the sites that
  * they are to be counted between. */
 static int score_by(const struct scoring *s, size_t k, int scorer, struct bioinfer_error *err)
 {
     const struct bioinfer_changed *changed = s->r->changed;
-    const struct scores *all = s->tracker->scores;
-    const enum scorer_kind kind = all->scorers[scorer]->kind;
-    const int output = kind == SCORE_JUNCTIONS ? all->classes : all->output_of[scorer];
-    const struct score_output *x = &all->outputs[output];
     const size_t i = changed->first + k;
-    const struct place *p = s->places[i];
-    struct task task = {
-        s->tracker, s->unit, p, all->scorers[scorer], x, &s->variants[i].blocks[scorer], {0}};
+    struct task task = task_of(s, i, scorer);
+    const int64_t output = task.output - s->tracker->scores->outputs;
+    const int n_tracks = task.output->info.n_tracks;
+    const float *reference = s->r->arrays[output].data;
+    const float *alternative = changed->values + (int64_t)k * changed->n_values +
+                               changed->values_at[output];
+    const struct score_sums own = {reference, n_tracks}, sums = {alternative, n_tracks};
+    const struct score_list *lists = task.block->lists;
+    int st = 0;
 
-    task.alleles = (struct alleles){.reference = s->r->arrays[output].data,
-                                    .alternative = changed->values + (int64_t)k * x->info.n_values +
-                                                   x->info.values_at,
-                                    .n_rows = x->info.n_rows,
-                                    .n_tracks = x->info.n_tracks};
-    score_align(s->unit, p, &task.alleles);
-    if (kind == SCORE_JUNCTIONS)
-        return junctions_find(s->tracker, s->unit, p, &task.alleles, &s->variants[i].sites, err);
-    return kind == SCORE_CENTER || kind == SCORE_CONTACTS ? score_around(&task, err)
-                                                          : score_genes(&task, err);
+    task.alleles.reference = reference;
+    task.alleles.alternative = alternative;
+    if (task.scorer->kind == SCORE_JUNCTIONS)
+        return junctions_find(s->tracker, s->unit, task.place, &task.alleles, &s->variants[i].sites,
+                              err);
+    for (int r = 0; !st && r < task.block->n; r++) {
+        const struct score_row *row = &task.block->rows[r];
+        float *scores = task.block->scores + (size_t)r * (size_t)task.output->n_columns;
+        if (!task.output->lists)
+            st = alleles_gap(&task.alleles, row->from, row->to, scores);
+        for (int t = 0; task.output->lists && t < n_tracks; t++)
+            scores[t] = score_row(&task, lists, row->n_lists, &own, &sums, t);
+        lists += row->n_lists;
+    }
+    return st;
+}
+
+/* Keeps why a variant has no scores. */
+static void fail(struct scored *x, int status, const struct scorer *scorer,
+                 const struct bioinfer_error *err)
+{
+    x->status = status;
+    snprintf(x->why, sizeof x->why, "%s: %.900s", scorer->name,
+             err->text[0] ? err->text : bioinfer_status_name(status));
 }
 
 /* The same by all scorers. */
@@ -241,14 +378,29 @@ static void score_change(struct scoring *s, size_t k)
 {
     const struct scores *all = s->tracker->scores;
     struct scored *to = &s->variants[s->r->changed->first + k];
-    struct bioinfer_error err = {0};
 
-    if ((to->status = s->r->changed->statuses[k]))
+    if (!to->status && (to->status = s->r->changed->statuses[k]))
         snprintf(to->why, sizeof to->why, "%s", change_text(to->status));
-    for (int j = 0; !to->status && j < all->n_scorers; j++)
-        if ((to->status = score_by(s, k, j, &err)))
-            snprintf(to->why, sizeof to->why, "%s: %.900s", all->scorers[j]->name,
-                     err.text[0] ? err.text : bioinfer_status_name(to->status));
+    for (int j = 0; !to->status && j < all->n_scorers; j++) {
+        struct bioinfer_error err = {0};
+        const int st = score_by(s, k, j, &err);
+        if (st)
+            fail(to, st, all->scorers[j], &err);
+    }
+}
+
+/* Asks for what the scores of all variants are made of. */
+static void ask_all(struct scoring *s)
+{
+    const struct scores *all = s->tracker->scores;
+
+    for (size_t i = 0; i < s->n; i++)
+        for (int j = 0; !s->variants[i].status && j < all->n_scorers; j++) {
+            struct bioinfer_error err = {0};
+            const int st = ask_by(s, i, j, &err);
+            if (st)
+                fail(&s->variants[i], st, all->scorers[j], &err);
+        }
 }
 
 /* ---- values ---- */
@@ -265,6 +417,8 @@ static int take_values(void *user, const struct bioinfer_result *r, struct bioin
 
     (void)err;
     for (size_t i = 0; r->status && i < s->n; i++) {
+        if (s->variants[i].status)
+            continue;
         s->variants[i].status = r->status;
         snprintf(s->variants[i].why, sizeof s->variants[i].why, "%s", r->message);
     }
@@ -280,14 +434,32 @@ static int take_values(void *user, const struct bioinfer_result *r, struct bioin
 static int compute_window(struct scoring *s, const struct window *w, struct bioinfer_error *err)
 {
     struct tracker *t = s->tracker;
-    const struct bioinfer_record record = {.id = s->unit->of[0].name,
-                                           .ordinal = s->unit->ordinal,
-                                           .sequence = w->sequence,
-                                           .length = (size_t)t->info.window,
-                                           .changes = w->changes,
-                                           .n_changes = w->n_changes};
+    const struct scores *all = t->scores;
+    const size_t n_outputs = (size_t)all->n_outputs, n = (1 + s->n) * n_outputs;
+    struct bioinfer_row_lists *lists;
+    struct bioinfer_record record = {.id = s->unit->of[0].name,
+                                     .ordinal = s->unit->ordinal,
+                                     .sequence = w->sequence,
+                                     .length = (size_t)t->info.window,
+                                     .changes = w->changes,
+                                     .n_changes = w->n_changes};
+    int st;
 
-    return w->sequence ? bioinfer_task_compute(t->tracks, &record, 1, take_values, s, err) : 0;
+    if (!w->sequence)
+        return 0;
+    s->lists = calloc(n, sizeof *s->lists);
+    record.lists = lists = calloc(n, sizeof *lists);
+    st = s->lists && lists ? 0 : no_memory(err, record.id);
+    if (!st)
+        ask_all(s);
+    for (size_t i = 0; !st && i < n; i++)
+        lists_give(&s->lists[i], all->outputs[i % n_outputs].lists, i < n_outputs, &lists[i]);
+    if (!st)
+        st = bioinfer_task_compute(t->tracks, &record, 1, take_values, s, err);
+    lists_free(s->lists, n);
+    s->lists = NULL;
+    free(lists);
+    return st;
 }
 
 /* Scores the junctions of those variants of a window that have sites. */

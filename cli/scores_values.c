@@ -1,12 +1,13 @@
-/* scorers.c - what a variant changes in the tracks of a window, as numbers: sums around it, means
- * over exons, largest differences over genes, contacts, polyadenylation and junctions.
+/* scores_values.c - what a variant changes in the tracks of a window, as numbers: from sums around
+ * it, over exons and in front of polyadenylation sites; largest differences; sites and junctions.
  *
- * Pure functions of arrays. Tracks are taken BLOCK at a time, so that sums of a block are at hand
- * while rows go by.
+ * Pure functions. Of arrays, tracks are taken BLOCK at a time, so that what is found of a block is
+ * at hand while rows go by.
  *
  * Source: google-deepmind/alphagenome_research (commit 3f79219): model/variant_scoring/.
  *
- * Sections: alignment, rows, genes, contacts, polyadenylation, sites of junctions, junctions. */
+ * Sections: alignment, sums, largest differences, polyadenylation, sites of junctions,
+ * junctions. */
 #include "scores_values.h"
 
 #include <math.h>
@@ -14,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK = 32, SITE_BLOCK = 4 };
+enum { BLOCK = 32 };
 
 static int count(int n, int first, int most)
 {
@@ -29,112 +30,73 @@ static float larger(float a, float b)
 
 /* ---- alignment ---- */
 
-/* Finds row `row` of the alternative as it lies beside the reference: bases that were inserted are
- * the largest value of theirs and the one in front, in one row; bases that were deleted are zeros,
- * and so is what moved in from outside the window. NULL: zeros. Values are those of tracks from
- * `first` on, in the array or in `largest` [n]. */
-static const float *aligned(const struct alleles *a, int64_t row, int first, int n, float *largest)
+int64_t aligned_row(const struct alleles *a, int64_t row)
 {
-    const float *values = a->alternative + first;
-    const int64_t more = a->inserted, width = a->n_tracks;
+    const int64_t more = a->inserted;
 
     if (more >= 0) {
         if (more && row >= a->n_rows - more)
-            return NULL;
+            return ROW_ZEROS;
         if (!more || row < a->joint)
-            return values + row * width;
-        if (row > a->joint)
-            return values + (row + more) * width;
-        memcpy(largest, values + row * width, (size_t)n * sizeof *largest);
-        for (int64_t i = row + 1; i <= row + more && i < a->n_rows; i++)
-            for (int k = 0; k < n; k++)
-                largest[k] = larger(largest[k], values[i * width + k]);
-        return largest;
+            return row;
+        return row > a->joint ? row + more : ROW_SPAN;
     }
     if (row <= a->joint)
-        return row < a->n_rows + more ? values + row * width : NULL;
-    return row <= a->joint - more ? NULL : values + (row + more) * width;
+        return row < a->n_rows + more ? row : ROW_ZEROS;
+    return row <= a->joint - more ? ROW_ZEROS : row + more;
+}
+
+/* Finds row `row` of the alternative as it lies beside the reference; NULL: zeros. Values are those
+ * of tracks from `first` on, in the array or in `largest` [n]. */
+static const float *aligned(const struct alleles *a, int64_t row, int first, int n, float *largest)
+{
+    const float *values = a->alternative + first;
+    const int64_t width = a->n_tracks, at = aligned_row(a, row);
+
+    if (at >= 0)
+        return values + at * width;
+    if (at == ROW_ZEROS)
+        return NULL;
+    memcpy(largest, values + row * width, (size_t)n * sizeof *largest);
+    for (int64_t i = row + 1; i <= row + a->inserted && i < a->n_rows; i++)
+        for (int k = 0; k < n; k++)
+            largest[k] = larger(largest[k], values[i * width + k]);
+    return largest;
+}
+
+int alleles_check(const struct alleles *a)
+{
+    return a->n_rows > 0 && a->n_tracks > 0 &&
+                   (!a->inserted || (a->joint >= 0 && a->joint < a->n_rows &&
+                                     a->inserted <= a->n_rows && a->inserted >= -a->n_rows))
+               ? 0
+               : BIOINFER_INVALID;
 }
 
 static bool usable(const struct alleles *a)
 {
-    return a && a->reference && a->alternative && a->n_rows > 0 && a->n_tracks > 0 &&
-           (!a->inserted || (a->joint >= 0 && a->joint < a->n_rows && a->inserted <= a->n_rows &&
-                             a->inserted >= -a->n_rows));
+    return a && a->reference && a->alternative && !alleles_check(a);
 }
 
-static bool has_ranges(const struct alleles *a, const int64_t (*ranges)[2], size_t n)
-{
-    if (!usable(a) || (n && !ranges))
-        return false;
-    for (size_t i = 0; i < n; i++)
-        if (ranges[i][0] < 0 || ranges[i][0] > ranges[i][1] || ranges[i][1] > a->n_rows)
-            return false;
-    return true;
-}
+/* ---- sums ---- */
 
-/* ---- rows ---- */
-
-/* Adds a row of n tracks of both alleles to the sums that an aggregation is made of. */
-static void add_rows(enum aggregation how, const float *reference, const float *other, int n,
-                     double *sums, double *other_sums)
-{
-    for (int k = 0; k < n; k++) {
-        const double r = (double)reference[k], a = (double)other[k];
-        if (how == L2_DIFF) {
-            sums[k] += (a - r) * (a - r);
-        } else if (how == L2_DIFF_LOG1P) {
-            const double d = log1p(a) - log1p(r);
-            sums[k] += d * d;
-        } else if (how == DIFF_SUM_LOG2) {
-            sums[k] += log2(r + 1);
-            other_sums[k] += log2(a + 1);
-        } else {
-            sums[k] += r;
-            other_sums[k] += a;
-        }
-    }
-}
-
-static double aggregate(enum aggregation how, double reference, double other, int64_t n_rows)
+double score_of_sums(enum aggregation how, double reference, double alternative, int64_t n_rows)
 {
     const double n = (double)n_rows;
 
     switch (how) {
     case DIFF_MEAN:
-        return other / n - reference / n;
+        return alternative / n - reference / n;
     case DIFF_SUM:
-    case DIFF_SUM_LOG2:
-        return other - reference;
+        return alternative - reference;
     case DIFF_LOG2_SUM:
-        return log2(1 + other) - log2(1 + reference);
-    case L2_DIFF:
-    case L2_DIFF_LOG1P:
-        return sqrt(reference);
+        return log2(1 + alternative) - log2(1 + reference);
     case ACTIVE_MEAN:
-        return fmax(other / n, reference / n);
+        return fmax(alternative / n, reference / n);
     case ACTIVE_SUM:
         break;
     }
-    return fmax(other, reference);
-}
-
-int alleles_rows(const struct alleles *a, int64_t first, int64_t end, enum aggregation how,
-                 float *scores)
-{
-    if (!usable(a) || !scores || first < 0 || first > end || end > a->n_rows ||
-        (unsigned)how > ACTIVE_SUM)
-        return BIOINFER_INVALID;
-    for (int t = 0; t < a->n_tracks; t += BLOCK) {
-        const int n = count(a->n_tracks, t, BLOCK);
-        double sums[BLOCK] = {0}, other[BLOCK] = {0};
-        for (int64_t i = first; i < end; i++)
-            add_rows(how, a->reference + i * a->n_tracks + t, a->alternative + i * a->n_tracks + t,
-                     n, sums, other);
-        for (int k = 0; k < n; k++)
-            scores[t + k] = (float)aggregate(how, sums[k], other[k], end - first);
-    }
-    return 0;
+    return fmax(alternative, reference);
 }
 
 void center_rows(int64_t window, int64_t width, int64_t resolution, int64_t at, int64_t *first,
@@ -147,93 +109,48 @@ void center_rows(int64_t window, int64_t width, int64_t resolution, int64_t at, 
     *end = !width || to > n ? n : to;
 }
 
-/* ---- genes ---- */
+double score_of_gene(enum gene_score how, double reference, double alternative, int64_t n_rows)
+{
+    const double r = reference / (double)n_rows, x = alternative / (double)n_rows;
 
-struct gene_sums {
-    double reference[BLOCK], other[BLOCK];
-    float largest[BLOCK]; /* difference */
-};
+    if (!n_rows)
+        return (double)NAN;
+    return how == GENE_ACTIVE ? fmax(x, r) : log(x + 1e-3) - log(r + 1e-3);
+}
 
-static void add_range(const struct alleles *a, const int64_t *range, int first, int n,
-                      struct gene_sums *s)
+/* ---- largest differences ---- */
+
+int alleles_gap(const struct alleles *a, int64_t first, int64_t end, float *scores)
 {
     static const float zeros[BLOCK];
-    float largest[BLOCK];
 
-    for (int64_t i = range[0]; i < range[1]; i++) {
-        const float *r = a->reference + i * a->n_tracks + first;
-        const float *x = aligned(a, i, first, n, largest);
-        x = x ? x : zeros;
-        for (int k = 0; k < n; k++) {
-            s->reference[k] += (double)r[k];
-            s->other[k] += (double)x[k];
-            s->largest[k] = larger(s->largest[k], fabsf(x[k] - r[k]));
-        }
-    }
-}
-
-int alleles_gene(const struct alleles *a, const int64_t (*ranges)[2], size_t n, enum gene_score how,
-                 float *scores)
-{
-    int64_t n_rows = 0;
-
-    if (!has_ranges(a, ranges, n) || !scores || (unsigned)how > GENE_SPLICING)
+    if (!usable(a) || !scores || first < 0 || first > end || end > a->n_rows)
         return BIOINFER_INVALID;
-    for (size_t i = 0; i < n; i++)
-        n_rows += ranges[i][1] - ranges[i][0];
     for (int t = 0; t < a->n_tracks; t += BLOCK) {
-        const int m = count(a->n_tracks, t, BLOCK);
-        struct gene_sums s = {.reference = {0}};
-        for (size_t i = 0; i < n; i++)
-            add_range(a, ranges[i], t, m, &s);
-        for (int k = 0; k < m; k++) {
-            const double r = s.reference[k] / (double)n_rows, x = s.other[k] / (double)n_rows;
-            scores[t + k] = how == GENE_SPLICING ? s.largest[k]
-                            : !n_rows            ? NAN
-                            : how == GENE_ACTIVE ? (float)fmax(x, r)
-                                                 : (float)(log(x + 1e-3) - log(r + 1e-3));
+        const int n = count(a->n_tracks, t, BLOCK);
+        float gaps[BLOCK] = {0}, largest[BLOCK];
+        for (int64_t i = first; i < end; i++) {
+            const float *r = a->reference + i * a->n_tracks + t;
+            const float *x = aligned(a, i, t, n, largest);
+            x = x ? x : zeros;
+            for (int k = 0; k < n; k++)
+                gaps[k] = larger(gaps[k], fabsf(x[k] - r[k]));
         }
-    }
-    return 0;
-}
-
-/* ---- contacts ---- */
-
-int alleles_contacts(const struct alleles *a, int64_t bin, float *scores)
-{
-    if (!usable(a) || !scores || bin < 0 || bin >= a->n_rows)
-        return BIOINFER_INVALID;
-    for (int k = 0; k < a->n_tracks; k++) {
-        double sum = 0;
-        for (int64_t i = 0; i < a->n_rows; i++) {
-            const int64_t at = (i * a->n_rows + bin) * a->n_tracks + k;
-            sum += fabs((double)a->alternative[at] - (double)a->reference[at]);
-        }
-        scores[k] = (float)(sum / (double)a->n_rows);
+        memcpy(scores + t, gaps, (size_t)n * sizeof *gaps);
     }
     return 0;
 }
 
 /* ---- polyadenylation ---- */
 
-/* The ratios of up to SITE_BLOCK tracks from `first` on at each site. */
-static void site_ratios(const struct alleles *a, const int64_t (*ranges)[2], size_t n, int first,
-                        int n_tracks, double (*ratios)[MOST_SITES])
+double score_of_sites(const double *reference, const double *alternative, size_t n)
 {
+    double ratios[MOST_SITES], front = 0, best = 0;
+
     for (size_t i = 0; i < n; i++) {
-        struct gene_sums s = {.reference = {0}};
-        add_range(a, ranges[i], first, n_tracks, &s);
-        for (int k = 0; k < n_tracks; k++) {
-            const double ratio = s.other[k] / s.reference[k];
-            ratios[k][i] = isfinite(ratio) ? ratio : 0;
-        }
+        const double ratio = alternative[i] / reference[i];
+        ratios[i] = isfinite(ratio) ? ratio : 0;
     }
-}
-
-static double best_split(const double *ratios, size_t n)
-{
-    double front = 0, best = 0;
-
     for (size_t k = 1; k < n; k++) {
         double behind = 0, score;
         front += ratios[k - 1];
@@ -244,21 +161,6 @@ static double best_split(const double *ratios, size_t n)
             best = score;
     }
     return best;
-}
-
-int alleles_sites(const struct alleles *a, const int64_t (*ranges)[2], size_t n, float *scores)
-{
-    double ratios[SITE_BLOCK][MOST_SITES];
-
-    if (n > MOST_SITES || !has_ranges(a, ranges, n) || !scores)
-        return BIOINFER_INVALID;
-    for (int t = 0; t < a->n_tracks; t += SITE_BLOCK) {
-        const int m = count(a->n_tracks, t, SITE_BLOCK);
-        site_ratios(a, ranges, n, t, m, ratios);
-        for (int k = 0; k < m; k++)
-            scores[t + k] = (float)best_split(ratios[k], n);
-    }
-    return 0;
 }
 
 /* ---- sites of junctions ---- */

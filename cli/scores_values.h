@@ -1,5 +1,5 @@
-/* scores_values.h - what a variant changes, from arrays: the values of a window with the one allele
- * and with the other, [n_rows, n_tracks]. Scores are [n_tracks]; sums are made in float64. INVALID:
+/* scores_values.h - what a variant changes, as numbers: from sums over rows of both alleles, which
+ * the device makes, or from arrays of all rows [n_rows, n_tracks]. Scores are [n_tracks]. INVALID:
  * rows that are not there. */
 #ifndef BI_CLI_SCORES_VALUES_H
 #define BI_CLI_SCORES_VALUES_H
@@ -18,46 +18,46 @@ struct alleles {
     int64_t inserted; /* bases of the alternative less bases of the reference */
 };
 
+/* Finds the row of the alternative that lies beside row `row` of the reference: ROW_ZEROS for bases
+ * that were deleted and what moved in from outside the window; ROW_SPAN for the base in front of
+ * inserted ones and these, of which there are the largest values (struct bioinfer_row_lists). */
+enum { ROW_ZEROS = -1, ROW_SPAN = -2 };
+int64_t aligned_row(const struct alleles *alleles, int64_t row);
+/* Are the alleles in the window, and is it aligned somewhere in it? Arrays are not looked at. */
+int alleles_check(const struct alleles *alleles);
+
 enum aggregation {
     DIFF_MEAN,
     DIFF_SUM,
-    DIFF_SUM_LOG2, /* each log2(1 + value) */
     DIFF_LOG2_SUM, /* log2(1 + sum) */
-    L2_DIFF,
-    L2_DIFF_LOG1P,
-    ACTIVE_MEAN, /* the larger one */
+    ACTIVE_MEAN,   /* the larger one */
     ACTIVE_SUM
 };
+
+/* A score from sums over n_rows rows of the reference and of the alternative. */
+double score_of_sums(enum aggregation how, double reference, double alternative, int64_t n_rows);
 
 /* Finds the rows [*first, *end) around base `at` of a window that hold `width` bases, by whole rows
  * of `resolution` bases; width 0 = all. Rows off the window are left out. */
 void center_rows(int64_t window, int64_t width, int64_t resolution, int64_t at, int64_t *first,
                  int64_t *end);
-/* Scores rows [first, end) of both, not aligned. Each of these gives 0 or INVALID, and fills scores
- * with 0 alone. */
-int alleles_rows(const struct alleles *alleles, int64_t first, int64_t end, enum aggregation how,
-                 float *scores);
 
 enum gene_score {
-    GENE_LFC,     /* ln(mean + 1e-3) of the alternative less that of the reference */
-    GENE_ACTIVE,  /* the larger mean */
-    GENE_SPLICING /* the largest absolute difference */
+    GENE_LFC,   /* ln(mean + 1e-3) of the alternative less that of the reference */
+    GENE_ACTIVE /* the larger mean */
 };
 
-/* Scores ranges [n] of rows, aligned; means over no row are NaN. */
-int alleles_gene(const struct alleles *alleles, const int64_t (*ranges)[2], size_t n,
-                 enum gene_score how, float *scores);
-/* Scores pairs of bins [side, side, n_tracks], n_rows = side: the mean over bins i of the absolute
- * difference of (i, bin). */
-int alleles_contacts(const struct alleles *alleles, int64_t bin, float *scores);
+/* The same over the exons of a gene; NaN of no row. */
+double score_of_gene(enum gene_score how, double reference, double alternative, int64_t n_rows);
+/* The largest absolute difference in rows [first, end) of arrays, aligned. */
+int alleles_gap(const struct alleles *alleles, int64_t first, int64_t end, float *scores);
 
 enum { MOST_SITES = 256 };
 
-/* Scores rows in front of each of n polyadenylation sites, aligned; at most MOST_SITES. The ratio
- * of the two alleles at a site is 0 where it is no number. The score is the largest absolute
- * log2((n - k) / k * r_k), k in [1, n), r_k: the sum of k ratios over that of the rest. */
-int alleles_sites(const struct alleles *alleles, const int64_t (*ranges)[2], size_t n,
-                  float *scores);
+/* A score from sums over the rows in front of each of n polyadenylation sites, at most MOST_SITES.
+ * The ratio of the two alleles at a site is 0 where it is no number. The score is the largest
+ * absolute log2((n - k) / k * r_k), k in [1, n), r_k: the sum of k ratios over that of the rest. */
+double score_of_sites(const double *reference, const double *alternative, size_t n);
 
 /* Chooses the sites [4, n] that junctions of both alleles are counted between: the n of each
  * class with the largest probabilities that are 0.1 at least, in the order of rows, -1 behind

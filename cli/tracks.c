@@ -199,8 +199,8 @@ static void describe_options(const struct tracker *t, struct cli_output *text)
         cli_output_printf(text, " contributions=%lld-%lld", (long long)t->first_bin,
                           (long long)t->n_bins);
     if (o->scorers)
-        cli_output_printf(text, " scorers=%s organism=%s tracks=%s ontology=%s", o->scorers,
-                          o->organism ? o->organism : "", o->tracks ? o->tracks : "",
+        cli_output_printf(text, " scorers=%s of=lists organism=%s tracks=%s ontology=%s",
+                          o->scorers, o->organism ? o->organism : "", o->tracks ? o->tracks : "",
                           o->ontology ? o->ontology : "");
     cli_output_printf(text, " no-rule=%s", o->no_rules);
     for (int i = 0; i < t->n_outputs; i++) {

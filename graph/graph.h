@@ -19,6 +19,7 @@
 #include "../base/buf.h"
 #include "../base/dtype.h"
 #include "../kernels/counts.h"
+#include "../kernels/list_sums.h"
 #include "../kernels/norm_act.h"
 
 enum bi_op_kind {

@@ -303,6 +303,17 @@ struct bioinfer_sites {
     int64_t inserted;  /* bases of this window's allele less bases of the first one's */
 };
 
+/* For tracks of an output that is given by lists: rows of it, which the device sums up. A row
+ * is -1 for zeros, or -2 for the largest numbers in rows first ... end - 1. */
+struct bioinfer_row_lists {
+    const int32_t *rows; /* [n_rows] of all lists, one behind the other */
+    /* [n_rows] Where rows are compared: the place in `rows` of the record's own window that has the
+     * row which each is compared with. That window is compared with nothing, and has no list. */
+    const int32_t *against;
+    const int32_t *ends; /* [n] where each list ends in `rows`, ascending, the last at n_rows */
+    int32_t n, n_rows, first, end;
+};
+
 /* Fill what the task takes and leave the rest zero. */
 struct bioinfer_record {
     const char *id;          /* for results and messages; never NULL */
@@ -333,6 +344,8 @@ struct bioinfer_record {
     uint64_t number, line;
     const struct bioinfer_atoms *atoms; /* for energies, instead of the text of a file */
     const struct bioinfer_sites *sites; /* for tracks of junctions; NULL = the most likely ones */
+    /* For tracks with lists: [1 + n_changes, outputs], those of the window first. */
+    const struct bioinfer_row_lists *lists;
 };
 
 /* Atoms in their places. */
@@ -848,6 +861,13 @@ enum bioinfer_tracks_sums {
     BIOINFER_SUMS_AND_LOGS /* behind them over log2(1 + value): 4 rows; one strand and at most one
                             * shift alone */
 };
+/* An output is given whole, or each list of its rows gives 2 rows, which are a sum as above. */
+enum bioinfer_tracks_lists {
+    BIOINFER_ALL_ROWS,
+    BIOINFER_LIST_SUMS,    /* the sum of its rows */
+    BIOINFER_LIST_GAP,     /* the largest absolute difference from rows of the record's window */
+    BIOINFER_LIST_GAP_SUMS /* the sum of these */
+};
 enum bioinfer_tracks_kind { BIOINFER_BINS, BIOINFER_GRID, BIOINFER_JUNCTIONS };
 
 /* A row of a model's table of outputs, which is in the order of bioinfer_model_head(). */
@@ -904,6 +924,9 @@ struct bioinfer_tracks_params {
     int n_outputs;                                /* ... and strand_pairs; 0 = these */
     const char *organism;                         /* as in bioinfer_model_find_output() */
     int64_t resolution;                           /* the same */
+    /* [outputs] enum bioinfer_tracks_lists; NULL = all rows. Lists are of one view: the window as
+     * it is. */
+    const int *lists;
 };
 
 /* Opens the task that gives each record, a window of ACGT in either case (others are no base), an
@@ -927,7 +950,8 @@ struct bioinfer_tracks_info {
     int64_t n_tokens; /* tokens of the transformer */
     /* so far: full windows, changed windows that reused the reference, tokens they computed */
     uint64_t n_whole, n_cut, cut_tokens;
-    int64_t n_rows; /* rows of a window's values: n_bins, or 2 or 4 of sums */
+    int64_t n_rows; /* rows of a window's values: n_bins, 2 or 4 of sums, 0 of lists, which records
+                     * have */
     int kind;       /* enum bioinfer_tracks_kind: what a row is (docs/genomics.md) */
     int n_outputs;
     int64_t n_values;   /* values of a window: n_rows n_tracks of all outputs together ... */
@@ -977,6 +1001,10 @@ struct bioinfer_changed {
     size_t first, n;     /* changes [first, first + n) of the record */
     const float *values; /* [n, n_values]: of each the outputs, one behind the other */
     const int *statuses; /* [n] 0, or NONFINITE: that one has no values */
+    int64_t n_values;
+    /* [outputs] where they begin in the values of a change. An output of lists has 2 rows for each
+     * list of the change that has the most, and zeros behind those of the others. */
+    const int64_t *values_at;
 };
 
 /* A FASTA with its index <path>.fai (samtools faidx), plain or by bgzip with <path>.gzi. */

@@ -147,6 +147,15 @@ struct bi_tracks_asked {
     int64_t n_tracks;
 };
 
+/* How an output is given where lists name rows of it (kernels/list_sums.h). */
+struct bi_tracks_lists {
+    bool any; /* false: all of its rows are given, as without lists */
+    /* The rows themselves are, as kept value "reference<i>", which others are compared with. */
+    bool kept;
+    int kind;                /* enum bi_list_kind: what is made of the rows of a list */
+    int32_t n, size, others; /* lists, their rows, and rows of the kept value */
+};
+
 /* The outputs of a graph, and the number of its windows. */
 struct bi_tracks_shape {
     int64_t n_windows;                   /* 1 but for families with `batches` */
@@ -160,6 +169,9 @@ struct bi_tracks_shape {
      * "spans" [n_span], a power of two, rows whose largest numbers are one row more, which stands
      * for those sites that have 0 in "site_spans" [4 k] and not -1. */
     int64_t n_span;
+    /* NULL, or of each of n_asked outputs: where there are `any`, int32 input "lists<i>" is as the
+     * op list_sums takes it, or the rows [size] that are `kept`. */
+    const struct bi_tracks_lists *lists;
 };
 
 /* Sizes are bases unless said otherwise. Filled by open(). */

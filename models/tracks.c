@@ -498,6 +498,41 @@ bi_value_id bi_tracks_transformer(const struct bi_model *m, struct bi_graph *g, 
     return x;
 }
 
+/* Gives what lists of rows of x make. */
+static void give_lists(struct bi_graph *g, bi_value_id x, const struct bi_tracks_lists *l,
+                       int index)
+{
+    const bool compared = l->kind != BI_LIST_SUM;
+    char lists[24], reference[24];
+    bi_value_id in, other = BI_NONE;
+    if (g->status)
+        return;
+    snprintf(lists, sizeof lists, "lists%d", index);
+    snprintf(reference, sizeof reference, "reference%d", index);
+    if (l->kept) {
+        x = bi_gather_sum(g, x, bi_input(g, lists, BI_I32, BI_AXIS_FIXED, l->size), 1);
+        bi_graph_keep_wide(g, x);
+        bi_output_kept(g, x, reference);
+        return;
+    }
+    in = bi_input(g, lists, BI_I32, BI_AXIS_FIXED, 2 + l->n + l->size * (compared ? 2 : 1));
+    if (compared)
+        other = bi_input_kept(g, reference, BI_AXIS_FIXED, l->others, g->values[x].shape[1]);
+    bi_output(g, bi_list_sums(g, x, in, other, l->kind, l->n, l->size), 0, -1, "tracks");
+}
+
+void bi_tracks_give(struct bi_graph *g, bi_value_id x, int64_t n_bins,
+                    const struct bi_tracks_shape *shape, int index)
+{
+    if (shape->lists && shape->lists[index].any) {
+        give_lists(g, x, &shape->lists[index], index);
+        return;
+    }
+    if (shape->sums)
+        x = bi_bin_sums(g, x, n_bins, shape->sums > 1);
+    bi_output(g, x, 0, -1, "tracks");
+}
+
 void bi_tracks_outputs(const struct bi_model *m, struct bi_graph *g, bi_value_id x, const int *w,
                        const int *b, const struct bi_tracks_shape *shape)
 {
@@ -510,9 +545,7 @@ void bi_tracks_outputs(const struct bi_model *m, struct bi_graph *g, bi_value_id
         }
         y = bi_add(g, bi_matmul(g, x, head), bias);
         y = bi_norm_act(g, y, BI_NONE, BI_NONE, BI_NORM_ACT_SOFTPLUS, 0);
-        if (shape->sums)
-            y = bi_bin_sums(g, y, m->tracks.heads[a->head].n_bins, shape->sums > 1);
-        bi_output(g, y, 0, -1, "tracks");
+        bi_tracks_give(g, y, m->tracks.heads[a->head].n_bins, shape, i);
     }
 }
 

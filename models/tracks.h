@@ -130,6 +130,10 @@ struct bi_tracks_kept {
 bi_value_id bi_tracks_transformer(const struct bi_model *m, struct bi_graph *g, bi_value_id x,
                                   bi_value_id positions, const struct bi_tracks_layers *layers,
                                   const struct bi_tracks_kept *crop);
+/* Gives the values x of head number `index` of those asked for, [windows n_bins, tracks], as output
+ * "tracks": all of them, their sums, or what lists of their rows sum up to. */
+void bi_tracks_give(struct bi_graph *g, bi_value_id x, int64_t n_bins,
+                    const struct bi_tracks_shape *shape, int index);
 /* softplus(x w^T + b) for each head that the shape asks for, as outputs "tracks"; w and b are
  * indices into the model's table of weights, by head. */
 void bi_tracks_outputs(const struct bi_model *m, struct bi_graph *g, bi_value_id x, const int *w,

@@ -8,6 +8,8 @@
 
 /* Names of activations, by enum bi_act (linear.c) and by enum bi_norm_act (norm_act.c). */
 extern const char *const bi_act_names[], *const bi_norm_act_names[];
+/* Names of what lists of rows become, by enum bi_list_kind (list_sums.c). */
+extern const char *const bi_list_kind_names[];
 
 /* bi_ref_...: a reference (bi_op.reference), which takes the kernel's parameters and writes its
  * outputs. bi_cost_...: bi_op.cost. bi_infer_...: bi_op.infer, 0 or INTERNAL. */

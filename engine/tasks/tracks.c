@@ -232,8 +232,9 @@ static int most_together(const struct bi_tracks_task *s)
 {
     const int64_t output = s->n_values * (int64_t)sizeof(float);
     int most = 1;
-    while (s->task.model->caps.async && s->t->batches && 2 * most <= BI_TRACKS_TOGETHER &&
-           2 * most * s->t->n_tokens <= ENOUGH_TOKENS && 2 * most * output <= MOST_OUTPUT)
+    while (s->task.model->caps.async && s->t->batches && !s->lists[0] &&
+           2 * most <= BI_TRACKS_TOGETHER && 2 * most * s->t->n_tokens <= ENOUGH_TOKENS &&
+           2 * most * output <= MOST_OUTPUT)
         most *= 2;
     return most;
 }
@@ -244,9 +245,10 @@ static void take_sizes(struct bi_tracks_task *s)
     int64_t most;
     for (int i = 0; i < s->n_outputs; i++) {
         s->of[i].at = s->n_values;
-        s->n_values += bi_tracks_rows(s, &s->of[i]) * s->of[i].n_tracks;
+        if (!s->lists[0] || !s->lists[0][i].any) /* others are few, and the records' own */
+            s->n_values += bi_tracks_rows(s, &s->of[i]) * s->of[i].n_tracks;
     }
-    most = MOST_OUTPUT / (s->n_values * (int64_t)sizeof(float));
+    most = MOST_OUTPUT / ((s->n_values ? s->n_values : 1) * (int64_t)sizeof(float));
     s->usual = bi_cut_around(s->t, s->t->window / 2, s->t->window / 2).n;
     s->most = most_together(s);
     s->most_pairs = s->most / 2;
@@ -275,7 +277,8 @@ static int open_tracks(struct bi_tracks_task *s, const struct bioinfer_tracks_pa
     s->task.window_load = model->caps.async ? 0 : 1; /* else reading ahead gains nothing */
     s->task.progress = p.progress;
     s->task.progress_user = p.progress_user;
-    if ((st = take_outputs(s, &p, err)) || (st = take_views(s, &p, err)))
+    if ((st = take_outputs(s, &p, err)) || (st = take_views(s, &p, err)) ||
+        (st = bi_lists_open(s, &p, err)))
         return st;
     take_sizes(s);
     if (p.no_rules && !(s->no_rules = bi_strdup(s->task.env, p.no_rules)))
@@ -305,6 +308,8 @@ static void tracks_free(struct bioinfer_task *t)
     bi_free(t->env, s->of);
     bi_free(t->env, s->asked[0]);
     bi_free(t->env, s->asked[1]);
+    bi_free(t->env, s->lists[0]);
+    bi_free(t->env, s->lists[1]);
     bi_free(t->env, s->no_rules);
 }
 
@@ -348,7 +353,8 @@ static enum bi_tracks_part part_of(const struct bi_tracks_task *s, const struct 
         return BI_TRACKS_REST;
     if (2 * cut->n > s->t->n_tokens)
         return BI_TRACKS_WHOLE;
-    return s->t->batches && bi_cut_is_usual(s, cut) ? BI_TRACKS_CHANGED : BI_TRACKS_CONVOLUTIONS;
+    return s->t->batches && !s->lists[0] && bi_cut_is_usual(s, cut) ? BI_TRACKS_CHANGED
+                                                                    : BI_TRACKS_CONVOLUTIONS;
 }
 
 /* Does a change use the window's features in this view? */
@@ -421,7 +427,7 @@ static int make_first(struct bi_tracks_task *s, struct bi_window_unit *w,
                       struct bioinfer_error *err)
 {
     const struct bi_cut all = {0, s->t->n_tokens, 0, s->t->n_tokens};
-    bool kept[2 * BI_TRACKS_SHIFTS], any = false;
+    bool kept[2 * BI_TRACKS_SHIFTS], any = false, alone;
     int st;
     if (w->n_changes == 1 && s->most > 1)
         return make_pair(s, w, err);
@@ -429,28 +435,43 @@ static int make_first(struct bi_tracks_task *s, struct bi_window_unit *w,
         any |= kept[v] = uses_features(s, w, v);
     if (any && !(w->kept = bi_calloc(s->task.env, (size_t)s->n_views, sizeof *w->kept)))
         return bi_fail(err, BIOINFER_NOMEM, "features of a window");
-    if ((!any && (st = begin_piece(s, w, err))) ||
+    alone = any || (w->lists && w->lists->compares);
+    if ((!alone && (st = begin_piece(s, w, err))) ||
         (st = make_room(s, w, (w->n + 1) * (size_t)s->n_views, err)))
         return st;
     for (int v = 0; v < s->n_views; v++)
         add_item(s, w, kept[v] ? BI_TRACKS_CONVOLUTIONS : BI_TRACKS_WHOLE, -1, v, all);
-    if (any)
-        return 0; /* the piece begins when the features are there */
+    if (alone)
+        return 0; /* the piece begins when the features are there, or what it is compared with */
     add_changes(s, w);
     w->stage = BI_STAGE_PIECE;
     end_piece(w);
     return 0;
 }
 
-/* Makes the items of a piece, and with the first one those of the second halves of the window. */
+/* Makes the second halves of the window alone. */
+static int make_alone(struct bi_tracks_task *s, struct bi_window_unit *w,
+                      struct bioinfer_error *err)
+{
+    int st;
+    if ((st = make_room(s, w, (size_t)s->n_views, err)))
+        return st;
+    for (int v = 0; v < s->n_views; v++)
+        add_item(s, w, BI_TRACKS_REST, -1, v, (struct bi_cut){0});
+    return 0;
+}
+
+/* Makes the items of a piece, and with the first one those of the second halves of the window,
+ * unless these are done. */
 static int make_piece(struct bi_tracks_task *s, struct bi_window_unit *w,
                       struct bioinfer_error *err)
 {
+    const bool alone = w->lists && w->lists->compares;
     int st;
     if ((st = begin_piece(s, w, err)) ||
         (st = make_room(s, w, (w->n + 1) * (size_t)s->n_views, err)))
         return st;
-    for (int v = 0; !w->first && v < s->n_views; v++)
+    for (int v = 0; !w->first && !alone && v < s->n_views; v++)
         if (w->kept[v].there)
             add_item(s, w, BI_TRACKS_REST, -1, v, (struct bi_cut){0});
     add_changes(s, w);
@@ -500,7 +521,12 @@ static int tracks_next(struct bioinfer_task *t, struct bi_unit *u, struct bioinf
         w->stage = BI_STAGE_PATCHED;
         return st;
     }
-    if (w->stage != BI_STAGE_FIRST)
+    if (w->stage == BI_STAGE_FIRST && w->lists && w->lists->compares && !w->n_added) {
+        w->stage = BI_STAGE_ALONE;
+        st = make_alone(s, w, err);
+        return st ? st : 1;
+    }
+    if (w->stage > BI_STAGE_ALONE)
         w->first += w->n;
     if (w->first == w->n_changes)
         return 0;
@@ -537,6 +563,8 @@ static int copy_window(struct bi_tracks_task *s, struct bi_window_unit *w,
     }
     if (!why.status && from->sites && bi_sites_take(s, w, from->sites, &why) == BIOINFER_NOMEM)
         return bi_fail(err, BIOINFER_NOMEM, "sites of a window");
+    if (!why.status && bi_lists_take(s, w, from, &why) == BIOINFER_NOMEM)
+        return bi_fail(err, BIOINFER_NOMEM, "lists of a window");
     if (why.status) {
         bi_unit_fail(s->task.env, &w->unit, why.status, why.text);
         return 0;
@@ -593,9 +621,12 @@ static int tracks_read(struct bioinfer_task *t, struct bi_unit *u, struct bioinf
     n = w->n_changes / (size_t)s->most_changed;
     u->items[0].size.n_seqs += u->is_over ? 0 : (int32_t)n;
     n = w->n_changes < (size_t)s->piece ? w->n_changes : (size_t)s->piece;
-    u->result_size = (n + 1) * s->values.size + (size_t)s->t->window +
-                     (w->kept ? (size_t)s->n_views * bi_tracks_features_size(s, s->t->n_tokens)
-                              : 0);
+    u->result_size =
+        (w->lists ? ((uint64_t)bi_n_values(s, w, false) + n * (uint64_t)bi_n_values(s, w, true)) *
+                        sizeof(float)
+                  : (n + 1) * s->values.size) +
+        (size_t)s->t->window +
+        (w->kept ? (size_t)s->n_views * bi_tracks_features_size(s, s->t->n_tokens) : 0);
     for (size_t i = 0; i < w->n_changes; i++)
         u->result_size += sizeof *w->changes + (uint64_t)(w->changes[i].end - w->changes[i].first);
     return 1;
@@ -604,7 +635,7 @@ static int tracks_read(struct bioinfer_task *t, struct bi_unit *u, struct bioinf
 /* Gives back what the piece at hand holds. */
 static void drop_piece(struct bi_tracks_task *s, struct bi_window_unit *w)
 {
-    if (w->n == 1)
+    if (w->n == 1 && !w->lists)
         pool_give(&s->values, w->changed);
     else
         bi_free(s->task.env, w->changed);
@@ -623,13 +654,15 @@ static int list_arrays(const struct bi_tracks_task *s, const struct bi_window_un
     int n = 0;
     for (; n < s->n_outputs; n++) {
         const struct bi_tracks_output *o = &s->of[n];
-        const bool paired = o->h->kind != BIOINFER_BINS && !s->sums;
+        const struct bi_tracks_extent extent = bi_extent(s, w, false, n);
+        const bool listed = s->lists[0] && s->lists[0][n].any;
+        const bool paired = o->h->kind != BIOINFER_BINS && !s->sums && !listed;
         const int64_t side = paired ? bi_tracks_side(o) : 0;
-        arrays[n] = (struct bioinfer_array){.kind = o->array,
-                                            .n_dims = paired ? 3 : 2,
-                                            .shape = {paired ? side : bi_tracks_rows(s, o),
-                                                      paired ? side : o->n_tracks, o->n_tracks},
-                                            .data = w->values ? w->values + o->at : NULL};
+        arrays[n] = (struct bioinfer_array){
+            .kind = o->array,
+            .n_dims = paired ? 3 : 2,
+            .shape = {paired ? side : extent.rows, paired ? side : o->n_tracks, o->n_tracks},
+            .data = w->values ? w->values + extent.at : NULL};
     }
     if (w->sites)
         arrays[n++] = (struct bioinfer_array){
@@ -645,11 +678,14 @@ static int tracks_result(struct bioinfer_task *t, struct bi_unit *u, struct bioi
     struct bi_tracks_task *s = (struct bi_tracks_task *)t;
     struct bi_window_unit *w = (struct bi_window_unit *)u;
     struct bioinfer_array arrays[BI_TRACKS_HEADS + 1];
+    int64_t values_at[BI_TRACKS_HEADS];
     const int n = list_arrays(s, w, arrays);
     const struct bioinfer_changed changed = {.first = w->first,
                                              .n = u->status ? 0 : w->n,
                                              .values = w->changed,
-                                             .statuses = w->n ? w->added + w->n : NULL};
+                                             .statuses = w->n ? w->added + w->n : NULL,
+                                             .n_values = bi_n_values(s, w, true),
+                                             .values_at = values_at};
     const struct bioinfer_result r = {.ordinal = w->ordinal,
                                       .id = u->id,
                                       .length = s->t->window,
@@ -664,6 +700,8 @@ static int tracks_result(struct bioinfer_task *t, struct bi_unit *u, struct bioi
                                       .changed = &changed};
     uint64_t n_done = w->first ? 0 : 1;
     int st;
+    for (int i = 0; i < s->n_outputs; i++)
+        values_at[i] = bi_extent(s, w, true, i).at;
     if (!u->status) {
         if (!w->first)
             bi_tracks_mean(s, 1, w->values);
@@ -683,7 +721,11 @@ static void tracks_drop(struct bioinfer_task *t, struct bi_unit *u)
     struct bi_tracks_task *s = (struct bi_tracks_task *)t;
     struct bi_window_unit *w = (struct bi_window_unit *)u;
     drop_piece(s, w);
-    pool_give(&s->values, w->values);
+    if (w->lists)
+        bi_free(t->env, w->values);
+    else
+        pool_give(&s->values, w->values);
+    bi_lists_drop(s, w);
     for (int v = 0; w->kept && v < s->n_views; v++)
         bi_kept_free(t->exec, &w->kept[v].kept);
     for (size_t i = 0; i < w->n_work; i++)
@@ -704,8 +746,11 @@ static int64_t tracks_load(const struct bi_counts *counts)
 }
 
 /* Inputs of all programs. */
-static const char *const made[] = {"bases", "from",      "kept",  "cut",       "at",
-                                   "sites", "site_rows", "spans", "site_spans"};
+static const char *const made[] = {"bases",   "from",      "kept",    "cut",        "at",
+                                   "sites",   "site_rows", "spans",   "site_spans", "lists0",
+                                   "lists1",  "lists2",    "lists3",  "lists4",     "lists5",
+                                   "lists6",  "lists7",    "lists8",  "lists9",     "lists10",
+                                   "lists11", "lists12",   "lists13", "lists14",    "lists15"};
 
 static const struct bi_task_def tracks_def = {
     .name = "tracks",
@@ -745,7 +790,7 @@ int bioinfer_tracks_get_output(const bioinfer_task *task, int index,
     i.bin_size = o->h->bin_size;
     i.first_bin = o->h->first_bin;
     i.n_bins = o->h->n_bins;
-    i.n_rows = bi_tracks_rows(s, o);
+    i.n_rows = s->lists[0] && s->lists[0][index].any ? 0 : bi_tracks_rows(s, o);
     i.kind = (int)o->h->kind;
     i.n_tracks = o->n_tracks;
     i.n_head_tracks = o->h->n_tracks;

@@ -62,8 +62,27 @@ struct bi_tracks_early {
 
 enum bi_tracks_stage {
     BI_STAGE_FIRST,  /* the window itself up to its features, or all there is */
+    BI_STAGE_ALONE,  /* the rest of the window, which its changes are compared with */
     BI_STAGE_PIECE,  /* changes [first, first + n), and before them the rest of the window */
     BI_STAGE_PATCHED /* the rest of changes whose convolutions were a program of their own */
+};
+
+/* Where the values of an output are among those of a window. */
+struct bi_tracks_extent {
+    int64_t at, rows;
+};
+
+/* Lists of rows of a window and its changes (tracks_lists.c). Index 0 is for the window itself, 1
+ * for all of its changes. */
+struct bi_window_lists {
+    struct bioinfer_row_lists *of;      /* [1 + n_changes, n_outputs] */
+    int32_t *ints;                      /* their numbers */
+    struct bi_tracks_lists *shape[2];   /* [n_outputs] as programs take them */
+    struct bi_tracks_extent *extent[2]; /* [n_outputs] */
+    int64_t n_values[2];
+    uint64_t generation;  /* many windows have the shapes of one */
+    bool compares;        /* changes are compared with the window ... */
+    struct bi_kept *kept; /* ... whose rows these are, of all such outputs; NULL: not yet */
 };
 
 struct bi_window_unit {
@@ -81,6 +100,7 @@ struct bi_window_unit {
     float *sites;   /* [BI_TRACKS_SITES, side] of junctions; NULL = there are none */
     int32_t *given; /* the same as they are given; NULL = they are to be found */
     int64_t joint, inserted, n_span; /* as struct bioinfer_sites and bi_tracks_shape have them */
+    struct bi_window_lists *lists;   /* NULL: the task has none */
     int n_added;
     /* The piece at hand. */
     size_t first, n;
@@ -113,10 +133,11 @@ struct bi_tracks_output {
 /* The shape of a recipe. */
 struct bi_tracks_graph {
     int64_t n_tokens; /* counted as the batch's */
+    uint64_t lists;   /* tells lists of other sizes apart; 0: there are none */
     struct bi_tracks_program program;
-    struct bi_tracks_shape shape;
+    struct bi_tracks_shape shape; /* without lists, which lie elsewhere for each window */
 };
-_Static_assert(sizeof(struct bi_tracks_graph) == 11 * sizeof(int64_t), "no padding");
+_Static_assert(sizeof(struct bi_tracks_graph) == 13 * sizeof(int64_t), "no padding");
 
 /* A slot's input block holds what is the same for all batches of a plan. */
 struct bi_tracks_held {
@@ -133,6 +154,10 @@ struct bi_tracks_task {
     const struct bi_tracks_output *junctions; /* the one of this kind; NULL = there is none */
     int64_t n_values;                         /* a window has so many, in all outputs */
     int sums;                                 /* enum bioinfer_tracks_sums */
+    /* [n_outputs] what lists make of each, as large as any record's so far; NULL = no lists. */
+    struct bi_tracks_lists *lists[2];
+    uint64_t lists_generation;              /* they have grown so many times */
+    const struct bi_tracks_lists *building; /* the recipe at hand has these; NULL: none */
     int shifts[BI_TRACKS_SHIFTS];
     int32_t codes[2][256]; /* all letters, and their complements */
     char *no_rules;
@@ -196,6 +221,44 @@ int bi_sites_take(const struct bi_tracks_task *s, struct bi_window_unit *w,
 /* Fills the inputs of a program that reads them; w->given is not NULL. */
 void bi_sites_fill(const struct bi_tracks_task *s, const struct bi_window_unit *w,
                    const struct bi_batch_place *place);
+
+/* ---- tracks_lists.c: rows that the device sums up ---- */
+
+enum { BI_LISTED_OUTPUTS = 16 }; /* number 0 ... 15 may have lists */
+
+/* Takes what is asked for of each output. */
+int bi_lists_open(struct bi_tracks_task *s, const struct bioinfer_tracks_params *p,
+                  struct bioinfer_error *err);
+/* Copies the lists of a record; INVALID: they are none. */
+int bi_lists_take(struct bi_tracks_task *s, struct bi_window_unit *w,
+                  const struct bioinfer_record *from, struct bioinfer_error *err);
+/* Takes room for the rows that the window of an item keeps. */
+int bi_lists_take_room(struct bi_tracks_task *s, struct bi_window_unit *w,
+                       struct bioinfer_error *err);
+/* Fills the inputs of a program for the window itself (change -1) or a change. */
+void bi_lists_fill(const struct bi_tracks_task *s, const struct bi_window_unit *w, int32_t change,
+                   const struct bi_batch_place *place);
+void bi_lists_drop(struct bi_tracks_task *s, struct bi_window_unit *w);
+
+/* Where values of output i are among those of the window, or of one of its changes. */
+static inline struct bi_tracks_extent bi_extent(const struct bi_tracks_task *s,
+                                                const struct bi_window_unit *w, bool changed, int i)
+{
+    return w->lists ? w->lists->extent[changed][i]
+                    : (struct bi_tracks_extent){s->of[i].at, bi_tracks_rows(s, &s->of[i])};
+}
+
+/* Rows of these that the window, or the change, has; those of sums, which are added apart, are not
+ * told. */
+int64_t bi_lists_rows(const struct bi_tracks_task *s, const struct bi_window_unit *w,
+                      int32_t change, int i);
+
+/* Counts the values of a window, or of one of its changes, in all outputs. */
+static inline int64_t bi_n_values(const struct bi_tracks_task *s, const struct bi_window_unit *w,
+                                  bool changed)
+{
+    return w->lists ? w->lists->n_values[changed] : s->n_values;
+}
 
 /* ---- tracks_batch.c: items, programs, inputs, values ---- */
 

@@ -153,11 +153,14 @@ size_t bi_tracks_too_large(struct bioinfer_task *t, const struct bi_item *item, 
 static int build_graph(const void *user, const void *shape, struct bi_graph *g,
                        struct bioinfer_error *err)
 {
+    const struct bi_tracks_task *s = user;
     const struct bi_tracks_graph *of = shape;
+    struct bi_tracks_shape written = of->shape;
     (void)err;
+    written.lists = s->building;
     g->n_tokens = g->longest = of->n_tokens;
     g->n_seqs = 1;
-    bi_tracks_write(user, g, &of->program, &of->shape);
+    bi_tracks_write(&s->task.model->base, g, &of->program, &written);
     return 0;
 }
 
@@ -198,17 +201,28 @@ int bi_tracks_recipe(struct bioinfer_task *t, const struct bi_batch *b, struct b
     const int64_t n = filled_up((int64_t)b->n_items);
     const int64_t n_tokens = item ? tokens_of(s, part, &work_of(item)->cut) : s->t->n_tokens;
     const int64_t n_span = item ? unit_of(item)->n_span : 0;
+    const bool changed = item && work_of(item)->change >= 0;
+    const struct bi_tracks_lists *lists = item && unit_of(item)->lists
+                                              ? unit_of(item)->lists->shape[changed]
+                                              : s->lists[changed];
+    const uint64_t generation = item && unit_of(item)->lists ? unit_of(item)->lists->generation
+                                                             : s->lists_generation;
     int st;
     if (item && strategy_of(item)->to == BI_AT_FEATURES && (st = take_room(s, item, err)))
         return st;
+    if (item && strategy_of(item)->to == BI_AT_TRACKS && !changed &&
+        (st = bi_lists_take_room(s, (struct bi_window_unit *)item->unit, err)))
+        return st;
+    s->building = lists;
     s->graph = (struct bi_tracks_graph){
         .n_tokens = n * n_tokens,
+        .lists = lists ? 1 + 2 * generation + changed : 0,
         .program = program_of(s, item, n),
         .shape = {
             .asked = s->asked[other], .n_asked = s->n_outputs, .sums = s->sums, .n_span = n_span}};
     /* the outputs are those of the task */
     *recipe = (struct bi_recipe){.build = build_graph,
-                                 .user = &t->model->base,
+                                 .user = s,
                                  .shape = &s->graph,
                                  .shape_size = sizeof s->graph,
                                  .wide = b->wide,
@@ -366,6 +380,8 @@ void bi_tracks_fill(const struct bioinfer_task *t, const struct bi_item *item,
         give_features(s, item, place);
     else if (unit_of(item)->given)
         bi_sites_fill(s, unit_of(item), place);
+    else if (unit_of(item)->lists)
+        bi_lists_fill(s, unit_of(item), work_of(item)->change, place);
 }
 
 /* ---- values ---- */
@@ -403,7 +419,7 @@ struct rows {
     const struct bi_tracks_task *s;
     const struct bi_tracks_output *of;
     const float *from;
-    int64_t ld;
+    int64_t ld, n;
     const int32_t *which; /* NULL = in order */
     bool reversed, alone; /* alone: nothing is there yet, and nothing follows */
     float *values;
@@ -435,11 +451,11 @@ static void take_bins(void *user, int thread, int64_t first, int64_t end)
     const int n = r->of->n_tracks;
     (void)thread;
     for (int64_t b = first; b < end; b++) {
-        const int64_t from = r->reversed ? h->n_bins - 1 - b + h->reverse_shift : b;
+        const int64_t from = r->reversed ? r->n - 1 - b + h->reverse_shift : b;
         float *to = r->values + b * n;
-        if (from < h->n_bins && !take_bin(to, r->from + from * r->ld, r->which, n, r->alone))
+        if (from < r->n && !take_bin(to, r->from + from * r->ld, r->which, n, r->alone))
             r->infinite = true;
-        if (from >= h->n_bins && r->alone)
+        if (from >= r->n && r->alone)
             memset(to, 0, (size_t)n * sizeof *to);
     }
 }
@@ -448,10 +464,12 @@ static void take_bins(void *user, int thread, int64_t first, int64_t end)
 static bool add_rows(struct rows *r)
 {
     const struct bi_tracks_task *s = r->s;
-    const int64_t n = r->of->h->n_bins;
+    const int64_t n = r->n;
     const int n_threads = n * r->of->n_tracks < MANY_VALUES ? 1 : s->task.model->ctx->n_threads;
     if (s->sums)
         return add_sums(r);
+    if (!n)
+        return true;
     bi_team_for(s->task.env, n_threads, n, (n + n_threads - 1) / n_threads, take_bins, r);
     return !r->infinite;
 }
@@ -471,12 +489,13 @@ static void clear_values(const struct bi_tracks_task *s, int64_t n, float *value
 static int find_target(struct bi_tracks_task *s, struct bi_window_unit *w, int32_t change,
                        struct target *to, struct bioinfer_error *err)
 {
-    const int64_t size = s->n_values, at = change - (int64_t)w->first;
+    const int64_t size = bi_n_values(s, w, change >= 0), at = change - (int64_t)w->first;
     float **values = change < 0 ? &w->values : &w->changed;
     const size_t n = change < 0 ? 1 : w->n;
     if (!*values) {
-        *values = n == 1 ? bi_pool_take(s->task.env, &s->values)
-                         : bi_calloc(s->task.env, n, (size_t)size * sizeof **values);
+        *values = n == 1 && !w->lists
+                      ? bi_pool_take(s->task.env, &s->values)
+                      : bi_calloc(s->task.env, n, ((size_t)size + 1) * sizeof **values);
         if (!*values)
             return bi_fail(err, BIOINFER_NOMEM, "values of %zu windows", n);
         clear_values(s, (int64_t)n, *values);
@@ -499,12 +518,14 @@ static int failed(const struct bi_tracks_task *s, struct bi_window_unit *w, int3
 
 /* Adds the values of all outputs of an item's view, those of window `index` of the batch, to
  * `values`. alone: nothing is there yet. False: one is not finite. */
-static bool add_outputs(const struct bi_tracks_task *s, const struct bi_batch_place *place,
-                        int64_t index, bool reversed, bool alone, float *values)
+static bool add_outputs(const struct bi_tracks_task *s, const struct bi_window_unit *w,
+                        int32_t change, const struct bi_batch_place *place, int64_t index,
+                        bool reversed, bool alone, float *values)
 {
     bool finite = true;
     for (int i = 0; i < s->n_outputs; i++) {
         const struct bi_tracks_output *o = &s->of[i];
+        const struct bi_tracks_extent extent = bi_extent(s, w, change >= 0, i);
         struct rows r = {.s = s,
                          .of = o,
                          .which = !o->all_tracks || o->in_order[reversed] ? NULL
@@ -512,9 +533,10 @@ static bool add_outputs(const struct bi_tracks_task *s, const struct bi_batch_pl
                                                                           : o->tracks,
                          .reversed = reversed,
                          .alone = alone,
-                         .values = values + o->at};
+                         .values = values + extent.at};
+        r.n = bi_lists_rows(s, w, change, i);
         r.from = bi_batch_output(place, &place->slot->plan->graph->outputs[i], &r.ld);
-        r.from += index * bi_tracks_rows(s, o) * r.ld;
+        r.from += index * extent.rows * r.ld;
         finite &= add_rows(&r);
     }
     return finite;
@@ -538,7 +560,7 @@ static int keep_early(struct bi_tracks_task *s, const struct bi_item *item, int3
     e->next = w->early;
     w->early = e;
     /* a value that is not finite stays so when it is added */
-    add_outputs(s, place, index, bi_view_reversed(s, view), true, e->values);
+    add_outputs(s, w, change, place, index, bi_view_reversed(s, view), true, e->values);
     return 0;
 }
 
@@ -559,6 +581,7 @@ static bool add_early(struct bi_tracks_task *s, struct bi_window_unit *w, int32_
                              .of = o,
                              .from = e->values + o->at,
                              .ld = o->n_tracks,
+                             .n = o->h->n_bins,
                              .values = to->values + o->at};
             finite &= add_rows(&r);
         }
@@ -586,7 +609,8 @@ static int add_view(struct bi_tracks_task *s, const struct bi_item *item, int32_
         return 0;
     if (view > *to.n_added)
         return keep_early(s, item, change, place, index, err);
-    finite = add_outputs(s, place, index, bi_view_reversed(s, view), s->n_views == 1, to.values);
+    finite = add_outputs(s, w, change, place, index, bi_view_reversed(s, view), s->n_views == 1,
+                         to.values);
     ++*to.n_added;
     finite &= add_early(s, w, change, &to);
     return finite ? 0 : failed(s, w, change, &to);

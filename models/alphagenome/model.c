@@ -361,9 +361,7 @@ static void give(const struct bi_model *m, struct bi_graph *g, bi_value_id x,
         else if (h->kind == AG_USAGE)
             x = bi_sigmoid(g, x);
     }
-    if (shape->sums)
-        x = bi_bin_sums(g, x, out->n_bins, shape->sums > 1);
-    bi_output(g, x, 0, -1, "tracks");
+    bi_tracks_give(g, x, out->n_bins, shape, index);
 }
 
 /* The rows that heads read; BI_NONE: no head does. */

@@ -38,8 +38,9 @@ ARROWS = {
 }
 # A folder may include these files of a folder that its line above allows, and no others.
 ONLY = {
+    # sizes, kinds of sums, activations
     ('graph', 'kernels'): {'kernels/axes.inc', 'kernels/counts.h', 'kernels/linear.h',
-                         'kernels/norm_act.h'},  # sizes, activations
+                         'kernels/list_sums.h', 'kernels/norm_act.h'},
     ('models', 'kernels'): {'kernels/edges.h', 'kernels/decode.h'},  # sizes of what a loop decides
     ('graph', 'ops'): {'ops/op.h', 'ops/ops.inc'},  # the table of ops
     ('jobs', 'loaders'): {'loaders/json.h', 'loaders/fasta_index.h'},

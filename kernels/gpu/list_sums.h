@@ -1,0 +1,25 @@
+/* list_sums.h - GPU entries of kernels/list_sums.h, and their grids.
+ *
+ * All arrays but the lists are f32. */
+#ifndef BI_GPU_LIST_SUMS_ENTRIES_H
+#define BI_GPU_LIST_SUMS_ENTRIES_H
+
+#include "../list_sums.h"
+#include "grid.h"
+
+/* Blocks of 32 columns, one row of blocks for each list. */
+static inline void bi_gpu_grid_list_sums(const void *params, const struct bi_counts *bucket,
+                                         int32_t grid[2])
+{
+    const struct bi_list_sums_params *p = (const struct bi_list_sums_params *)params;
+    (void)bucket;
+    grid[0] = bi_gpu_blocks(p->width, 32);
+    grid[1] = p->n;
+}
+
+/* clang-format off */
+#define BI_GPU_ENTRIES_list_sums(E) \
+    E(list_sums_f32, list_sums, list_sums, 256, 2048, list_sums, f32)
+/* clang-format on */
+
+#endif

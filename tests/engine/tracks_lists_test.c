@@ -1,0 +1,416 @@
+/* tracks_lists_test.c - lists of rows that the device sums up, against sums over all rows of the
+ * same windows: of a window, of one with another base, of one that goes on shifted, and of one in
+ * which nothing differs. Lists that are none are refused.
+ *
+ *     tracks_lists_test WEIGHTS WINDOW.fasta OUTPUT:LISTS ...    LISTS: enum bioinfer_tracks_lists
+ *
+ * With EMULATED on emulated GPUs, where all bytes that come to the host are counted, too: where
+ * every output has lists, they are those of the lists. */
+#include <math.h>
+
+#include "../../engine/engine.h"
+#include "../test.h"
+#include "../windows.h"
+
+#if EMULATED
+#include "../gpu/emu_backend.h"
+
+static const struct bi_backend_ops *const backends[] = {&emu_nvidia, &emu_cdna, &emu_rdna};
+#else
+static const struct bi_backend_ops *const backends[] = {&bi_backend_cpu};
+#endif
+
+enum { MOST = 8, CHANGES = 3, SAME = 2, LISTS = 3, ROOM = 4 };
+
+struct asked {
+    struct bioinfer_tracks_output of[MOST];
+    int lists[MOST], n;
+    struct bioinfer_tracks_info info[MOST];
+    int64_t n_values; /* all rows have so many */
+};
+
+static struct asked asked;
+static char *window, *changed;
+static size_t length;
+static struct bioinfer_change changes[CHANGES];
+/* The lists of all windows, [1 + CHANGES, outputs]: the same rows, but for the second change. */
+static struct bioinfer_row_lists lists[(1 + CHANGES) * MOST];
+static int32_t *rows[MOST], *others[MOST], *places[MOST], ends[MOST][LISTS];
+
+static const float *values_of(const struct bioinfer_result *r, int index, int output)
+{
+    return index ? r->changed->values + (index - 1) * r->changed->n_values +
+                       r->changed->values_at[output]
+                 : r->arrays[output].data;
+}
+
+/* ---- the plain statement ---- */
+
+static double row_of(const float *all, const struct bioinfer_row_lists *l, int32_t at, int track,
+                     int n_tracks)
+{
+    const int32_t row = l->rows[at];
+    float largest;
+    if (row >= 0)
+        return (double)all[(int64_t)row * n_tracks + track];
+    if (row == -1)
+        return 0;
+    largest = all[(int64_t)l->first * n_tracks + track];
+    for (int64_t r = l->first + 1; r < l->end; r++)
+        largest = fmaxf(largest, all[r * n_tracks + track]);
+    return (double)largest;
+}
+
+static double sum_of(const float *own, const float *all, int index, int output, int list, int track)
+{
+    const struct bioinfer_row_lists *l = &lists[index * asked.n + output];
+    const struct bioinfer_row_lists *of_own = &lists[output];
+    const int n_tracks = asked.info[output].n_tracks;
+    double sum = 0;
+    for (int32_t at = list ? l->ends[list - 1] : 0; at < l->ends[list]; at++) {
+        const double v = row_of(all, l, at, track, n_tracks);
+        if (asked.lists[output] == BIOINFER_LIST_SUMS) {
+            sum += v;
+            continue;
+        }
+        const double gap = fabs(v - row_of(own, of_own, l->against[at], track, n_tracks));
+        sum = asked.lists[output] == BIOINFER_LIST_GAP ? fmax(sum, (double)(float)gap) : sum + gap;
+    }
+    return sum;
+}
+
+/* ---- runs ---- */
+
+/* Values of all rows: [1 + CHANGES] windows. */
+static int keep_all(void *user, const struct bioinfer_result *r, struct bioinfer_error *err)
+{
+    float *to = user;
+    (void)err;
+    CHECK_EQ(r->status, 0);
+    for (int i = 0; i <= CHANGES && !r->status; i++)
+        for (int o = 0; o < asked.n; o++) {
+            const struct bioinfer_tracks_info *info = &asked.info[o];
+            memcpy(to + i * asked.n_values + info->values_at, values_of(r, i, o),
+                   (size_t)(info->n_bins * info->n_tracks) * sizeof *to);
+        }
+    return 0;
+}
+
+static int compare(void *user, const struct bioinfer_result *r, struct bioinfer_error *err)
+{
+    const float *all = user;
+    (void)err;
+    CHECK_EQ(r->status, 0);
+    CHECK_EQ(r->changed->n, CHANGES);
+    for (int i = 0; i <= CHANGES && !r->status; i++)
+        for (int o = 0; o < asked.n; o++) {
+            const struct bioinfer_tracks_info *info = &asked.info[o];
+            const float *of = all + i * asked.n_values + info->values_at, *got = values_of(r, i, o);
+            const int n = lists[i * asked.n + o].n;
+            double worst = 0;
+            if (asked.lists[o] == BIOINFER_ALL_ROWS) {
+                CHECK(!memcmp(got, of, (size_t)(info->n_bins * info->n_tracks) * sizeof *got));
+                continue;
+            }
+            if (!i)
+                CHECK_EQ(r->arrays[o].shape[0], 2 * n);
+            for (int l = 0; l < n; l++)
+                for (int t = 0; t < info->n_tracks; t++) {
+                    const double want = sum_of(all + info->values_at, of, i, o, l, t);
+                    const float *at = got + (int64_t)2 * l * info->n_tracks + t;
+                    const double sum = (double)at[0] + (double)at[info->n_tracks];
+                    worst = fmax(worst, fabs(sum - want) / fmax(fabs(want), 1e-30));
+                    if (i == 1 + SAME && asked.lists[o] != BIOINFER_LIST_SUMS)
+                        CHECK(sum == 0);
+                    if (i == 1 + SAME && asked.lists[o] == BIOINFER_LIST_SUMS)
+                        CHECK(!memcmp(at, values_of(r, 0, o) + (int64_t)2 * l * info->n_tracks + t,
+                                      sizeof *at));
+                }
+            if (!CHECK(worst <= 1e-13))
+                fprintf(stderr, "    window %d of output %s: %g off\n", i, info->head, worst);
+        }
+    return 0;
+}
+
+static bioinfer_task *open_task(const struct bioinfer_model *model, bool listed, int n)
+{
+    struct bioinfer_error err = {0};
+    bioinfer_task *t = NULL;
+    struct bioinfer_tracks_params p = {.struct_size = sizeof p,
+                                       .outputs = asked.of,
+                                       .n_outputs = n,
+                                       .lists = listed ? asked.lists : NULL};
+    if (!CHECK_EQ(bioinfer_tracks_open(&t, model, &p, &err), 0))
+        fprintf(stderr, "    %s\n", err.text);
+    return t;
+}
+
+static void run(bioinfer_task *t, bool listed, bioinfer_sink sink, float *all)
+{
+    const struct bioinfer_record record = {.id = "window",
+                                           .sequence = window,
+                                           .length = length,
+                                           .changes = changes,
+                                           .n_changes = CHANGES,
+                                           .lists = listed ? lists : NULL};
+    struct bioinfer_error err = {0};
+    if (!CHECK_EQ(bioinfer_task_compute(t, &record, 1, sink, all, &err), 0))
+        fprintf(stderr, "    %s\n", err.text);
+}
+
+/* ---- lists ---- */
+
+static void make_lists(void)
+{
+    for (int o = 0; o < asked.n; o++) {
+        const int32_t n_bins = (int32_t)asked.info[o].n_bins, n = n_bins / 2;
+        const bool compared = asked.lists[o] > BIOINFER_LIST_SUMS;
+        rows[o] = calloc((size_t)n, sizeof **rows);
+        others[o] = calloc((size_t)n, sizeof **others);
+        places[o] = calloc((size_t)n, sizeof **places);
+        ends[o][0] = 3;
+        ends[o][1] = 5;
+        ends[o][2] = n;
+        for (int32_t i = 0; i < n; i++) { /* backwards, so that nothing is where it stands */
+            rows[o][i] = others[o][i] = n_bins - 1 - i;
+            places[o][i] = i;
+        }
+        others[o][3] = -1;
+        others[o][4] = -2;
+        for (int i = 0; i <= CHANGES && asked.lists[o]; i++) {
+            const bool own = !i && compared;
+            const int32_t *of = i == 2 ? others[o] : rows[o];
+            lists[i * asked.n + o] = (struct bioinfer_row_lists){.rows = of,
+                                                                 .against = places[o],
+                                                                 .ends = own ? NULL : ends[o],
+                                                                 .n = own ? 0 : LISTS,
+                                                                 .n_rows = n,
+                                                                 .first = 7,
+                                                                 .end = 11};
+        }
+    }
+}
+
+#if EMULATED
+static uint64_t rounded(int64_t n_words)
+{
+    return ((uint64_t)n_words * 4 + BI_ALIGN - 1) / BI_ALIGN * BI_ALIGN;
+}
+
+static int ignore(void *user, const struct bioinfer_result *r, struct bioinfer_error *err)
+{
+    (void)user, (void)err;
+    CHECK_EQ(r->status, 0);
+    return 0;
+}
+
+/* Counts the bytes of a run of the outputs that have lists, which stand first. */
+static void check_bytes(const struct bioinfer_model *model)
+{
+    static struct bioinfer_row_lists fewer[(1 + CHANGES) * MOST];
+    const struct bioinfer_record record = {.id = "window",
+                                           .sequence = window,
+                                           .length = length,
+                                           .changes = changes,
+                                           .n_changes = CHANGES,
+                                           .lists = fewer};
+    bioinfer_task *t;
+    uint64_t expected = 0;
+    int n = 0;
+    while (n < asked.n && asked.lists[n])
+        n++;
+    for (int i = 0; i <= CHANGES; i++)
+        for (int o = 0; o < n; o++) {
+            fewer[i * n + o] = lists[i * asked.n + o];
+            if (fewer[i * n + o].n)
+                expected += rounded(2 * ROOM * asked.info[o].n_tracks);
+        }
+    t = open_task(model, true, n);
+    for (int twice = 0; twice < 2; twice++) {
+        emu_counts = (struct emu_counts){0};
+        CHECK_EQ(bioinfer_task_compute(t, &record, 1, ignore, NULL, NULL), 0);
+    }
+    CHECK_EQ(emu_counts.bytes_out, expected);
+    CHECK_EQ(emu_counts.allocations, 0);
+    CHECK(100 * expected < (uint64_t)asked.n_values * sizeof(float) * (1 + CHANGES));
+    bioinfer_task_close(&t);
+}
+#endif
+
+/* ---- what is refused ---- */
+
+static int status_and_words(void *user, const struct bioinfer_result *r, struct bioinfer_error *err)
+{
+    (void)err;
+    CHECK_EQ(r->status, BIOINFER_INVALID);
+    if (r->status)
+        CHECK_HAS(r->message, (const char *)user);
+    return 0;
+}
+
+static void refuse(bioinfer_task *t, const struct bioinfer_row_lists *of, const char *words)
+{
+    const struct bioinfer_record record = {.id = "window",
+                                           .sequence = window,
+                                           .length = length,
+                                           .changes = changes,
+                                           .n_changes = 1,
+                                           .lists = of};
+    CHECK_EQ(bioinfer_task_compute(t, &record, 1, status_and_words, (void *)(uintptr_t)words, NULL),
+             0);
+}
+
+static void check_refusals(const struct bioinfer_model *model)
+{
+    static const int32_t row[] = {3, -2}, far[] = {3, 1 << 30}, low[] = {-3, 0}, end[] = {2},
+                         late[] = {3}, down[] = {2, 1}, beside[] = {0, 5};
+    static const struct {
+        struct bioinfer_row_lists own, changed;
+        int kind;
+        const char *words;
+    } odd[] = {
+        {{row, NULL, end, 1, 2, 0, 0}, {0}, BIOINFER_LIST_SUMS, "the largest of rows 0 to 0, of"},
+        {{far, NULL, end, 1, 2, 0, 1}, {0}, BIOINFER_LIST_SUMS, "row 1073741824, expected less"},
+        {{low, NULL, end, 1, 2, 0, 1}, {0}, BIOINFER_LIST_SUMS, "row -3, expected less"},
+        {{row, NULL, late, 1, 2, 0, 1}, {0}, BIOINFER_LIST_SUMS, "list 0 ends at row 3 of 2"},
+        {{row, NULL, down, 2, 2, 0, 1}, {0}, BIOINFER_LIST_SUMS, "list 1 ends at row 1 of 2"},
+        {{NULL, NULL, end, 1, 2, 0, 1}, {0}, BIOINFER_LIST_SUMS, "1 lists of 2 rows, which"},
+        {{row, NULL, end, 1, 2, 0, 1}, {0}, BIOINFER_LIST_GAP, "1 lists of 2 rows, which are not"},
+        {{row, NULL, NULL, 0, 2, 0, 1}, {0}, BIOINFER_LIST_GAP, "row -2, expected less"},
+        {{row, NULL, NULL, 0, 1, 0, 0},
+         {row, beside, end, 1, 2, 0, 1},
+         BIOINFER_LIST_GAP,
+         "row 1 is compared with row 5 of 1"},
+        {{row, NULL, NULL, 0, 1, 0, 0},
+         {row, NULL, end, 1, 2, 0, 1},
+         BIOINFER_LIST_GAP,
+         "lists of window 1: 1 lists of 2 rows, which are not given"},
+        {{row, NULL, end, 1, 2, 0, 1}, {0}, BIOINFER_ALL_ROWS, "the output has none"}};
+    struct bioinfer_error err = {0};
+    struct bioinfer_tracks_params p = {
+        .struct_size = sizeof p, .outputs = asked.of, .n_outputs = 1};
+    const int shift = 1;
+    bioinfer_task *t = NULL;
+    int kind;
+    p.lists = &kind;
+    for (size_t i = 0; i < BI_COUNT(odd); i++) {
+        const struct bioinfer_row_lists of[2] = {odd[i].own, odd[i].changed};
+        kind = odd[i].kind;
+        CHECK_EQ(bioinfer_tracks_open(&t, model, &p, NULL), 0);
+        refuse(t, of, odd[i].words);
+        bioinfer_task_close(&t);
+    }
+    kind = BIOINFER_LIST_SUMS;
+    CHECK_EQ(bioinfer_tracks_open(&t, model, &p, NULL), 0);
+    refuse(t, NULL, "a window without lists of rows, the task has some");
+    bioinfer_task_close(&t);
+    kind = BIOINFER_LIST_GAP_SUMS + 1;
+    CHECK_EQ(bioinfer_tracks_open(&t, model, &p, &err), BIOINFER_INVALID);
+    CHECK_HAS(err.text, "lists 4, expected up to 3");
+    kind = BIOINFER_LIST_SUMS;
+    p.shifts = &shift;
+    p.n_shifts = 1;
+    CHECK_EQ(bioinfer_tracks_open(&t, model, &p, &err), BIOINFER_INVALID);
+    CHECK_HAS(err.text, "lists of rows have no shifts");
+    p.n_shifts = 0;
+    p.lists = NULL;
+    CHECK_EQ(bioinfer_tracks_open(&t, model, &p, NULL), 0);
+    refuse(t, lists, "a window with lists of rows, the task has none");
+    bioinfer_task_close(&t);
+}
+
+/* ---- the model ---- */
+
+static void check_model(const struct bioinfer_model *model)
+{
+    bioinfer_task *all = open_task(model, false, asked.n), *t = open_task(model, true, asked.n);
+    float *values;
+    asked.n_values = 0;
+    for (int o = 0; o < asked.n; o++) {
+        asked.info[o].struct_size = sizeof asked.info[o];
+        CHECK_EQ(bioinfer_tracks_get_output(t, o, &asked.info[o]), 0);
+        CHECK_EQ(asked.info[o].n_rows, asked.lists[o] ? 0 : asked.info[o].n_bins);
+        CHECK_EQ(bioinfer_tracks_get_output(all, o, &asked.info[o]), 0);
+    }
+    asked.n_values = asked.info[0].n_values;
+    values = calloc((size_t)asked.n_values * (1 + CHANGES), sizeof *values);
+    make_lists();
+    run(all, false, keep_all, values);
+    for (int twice = 0; twice < 2; twice++)
+        run(t, true, compare, values);
+    bioinfer_task_close(&all);
+    bioinfer_task_close(&t);
+    free(values);
+#if EMULATED
+    check_bytes(model);
+#else
+    check_refusals(model);
+#endif
+    for (int o = 0; o < asked.n; o++) {
+        free(rows[o]);
+        free(others[o]);
+        free(places[o]);
+    }
+}
+
+/* Reads the window, and makes the changed ones: another base in the middle; all bases from there on
+ * one place further; the base in the middle in lower case, which is the same. */
+static int read_window(bioinfer_context *ctx, const char *path, struct bioinfer_error *err)
+{
+    bioinfer_reader *reader = NULL;
+    struct bioinfer_record record;
+    size_t at;
+    if (bioinfer_reader_open(&reader, ctx, path, NULL, err) ||
+        bioinfer_reader_next(reader, &record, err) != 1)
+        return 1;
+    length = record.length;
+    at = length / 2;
+    window = malloc(length);
+    changed = malloc(length + 2);
+    memcpy(window, record.sequence, length);
+    bioinfer_reader_close(&reader);
+    changed[0] = window[at] == 'G' ? 'T' : 'G';
+    changed[1] = (char)(window[at] | 0x20);
+    memcpy(changed + 2, window + at, length - at);
+    changed[2] = changed[0];
+    memmove(changed + 3, window + at, length - at - 1);
+    changes[0] = (struct bioinfer_change){(int64_t)at, 1, changed};
+    changes[1] = (struct bioinfer_change){(int64_t)at, (int64_t)(length - at), changed + 2};
+    changes[SAME] = (struct bioinfer_change){(int64_t)at, 1, changed + 1};
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    struct bioinfer_error err = {0};
+    struct bioinfer_model_params p = {.struct_size = sizeof p};
+    bioinfer_context *ctx = NULL;
+    if (argc < 4 || argc > 3 + MOST)
+        return 2;
+    for (; asked.n < argc - 3; asked.n++) {
+        char *colon = strchr(argv[3 + asked.n], ':');
+        if (!colon)
+            return 2;
+        *colon = 0;
+        asked.of[asked.n].name = argv[3 + asked.n];
+        asked.lists[asked.n] = atoi(colon + 1);
+    }
+    if (bioinfer_context_new(&ctx, NULL, &err) || read_window(ctx, argv[2], &err)) {
+        fprintf(stderr, "%s\n", err.text);
+        return 1;
+    }
+    p.positions = strstr(argv[1], "enformer") ? "formula-pt" : NULL;
+    for (size_t b = 0; b < BI_COUNT(backends); b++) {
+        struct bioinfer_model *model = NULL;
+        if (!CHECK_EQ(bi_model_open_on(&model, ctx, argv[1], &p, backends[b], &err), 0)) {
+            fprintf(stderr, "%s\n", err.text);
+            return 1;
+        }
+        check_model(model);
+        bioinfer_model_close(&model);
+    }
+    free(window);
+    free(changed);
+    bioinfer_context_free(&ctx);
+    return test_report();
+}
