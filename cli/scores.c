@@ -322,43 +322,6 @@ static int lists_for(enum scorer_kind kind)
                                     : BIOINFER_LIST_SUMS;
 }
 
-/* Opens the task of all outputs. */
-static int open_outputs(struct tracker *t, struct bioinfer_tracks_params *params)
-{
-    struct scores *s = t->scores;
-    struct bioinfer_tracks_output of[MOST_OUTPUTS];
-    struct bioinfer_error err = {0};
-    int lists[MOST_OUTPUTS], st;
-
-    for (int i = 0; i < s->n_scorers; i++)
-        if (s->scorers[i]->kind != SCORE_JUNCTIONS)
-            s->outputs[s->output_of[i]].lists = lists_for(s->scorers[i]->kind);
-    if (s->junctions.n_chosen)
-        s->outputs[s->classes].lists = BIOINFER_ALL_ROWS;
-    for (int i = 0; i < s->n_outputs; i++)
-        lists[i] = s->outputs[i].lists;
-    for (int i = 0; i < s->n_outputs; i++)
-        of[i] = (struct bioinfer_tracks_output){.name = s->outputs[i].head,
-                                                .tracks = s->outputs[i].chosen,
-                                                .n_tracks = s->outputs[i].n_chosen};
-    params->outputs = of;
-    params->n_outputs = s->n_outputs;
-    params->sums = BIOINFER_NO_SUMS;
-    params->lists = lists;
-    st = bioinfer_tracks_open(&t->tracks, t->cli->model, params, &err);
-    params->outputs = NULL;
-    params->lists = NULL;
-    if (st)
-        return cli_fail(t->cli, CLI_AT_CONFIG, st, &err);
-    for (int i = 0; i < s->n_outputs; i++) {
-        s->outputs[i].info.struct_size = sizeof s->outputs[i].info;
-        bioinfer_tracks_get_output(t->tracks, i, &s->outputs[i].info);
-    }
-    t->n_values = s->outputs[0].info.n_values;
-    t->most_changes = (size_t)(MOST_ROWS / s->outputs[0].info.window);
-    return CLI_EXIT_OK;
-}
-
 /* Leaves out the scorer of junctions, which the model cannot count for a reason, which the command
  * says: here it may be a worker that opens the task. */
 static void leave_junctions(struct tracker *t, const char *why)
@@ -376,29 +339,58 @@ static void leave_junctions(struct tracker *t, const char *why)
     snprintf(t->without, sizeof t->without, "%.251s", why);
 }
 
-/* Opens the task that counts junctions. */
-static int open_counts(struct tracker *t, struct bioinfer_tracks_params *params)
+/* Opens the task of all outputs, that of junctions last. */
+static int try_outputs(struct tracker *t, struct bioinfer_tracks_params *params,
+                       struct bioinfer_error *err)
 {
-    struct score_output *x = &t->scores->junctions;
-    const struct bioinfer_tracks_output of = {
-        .name = x->head, .tracks = x->chosen, .n_tracks = x->n_chosen};
-    struct bioinfer_error err = {0};
-    int st;
+    struct scores *s = t->scores;
+    struct bioinfer_tracks_output of[MOST_OUTPUTS + 1];
+    const bool counts = s->junctions.n_chosen > 0;
+    int lists[MOST_OUTPUTS + 1], st;
 
-    if (!x->n_chosen)
-        return CLI_EXIT_OK;
-    params->outputs = &of;
-    params->n_outputs = 1;
-    st = bioinfer_tracks_open(&t->scores->counts, t->cli->model, params, &err);
+    for (int i = 0; i < s->n_scorers; i++)
+        if (s->scorers[i]->kind != SCORE_JUNCTIONS)
+            s->outputs[s->output_of[i]].lists = lists_for(s->scorers[i]->kind);
+    if (counts)
+        s->outputs[s->classes].lists = BIOINFER_ALL_ROWS;
+    s->junctions.lists = BIOINFER_LIST_COUNTS;
+    for (int i = 0; i < s->n_outputs + counts; i++) {
+        const struct score_output *x = i < s->n_outputs ? &s->outputs[i] : &s->junctions;
+        of[i] = (struct bioinfer_tracks_output){
+            .name = x->head, .tracks = x->chosen, .n_tracks = x->n_chosen};
+        lists[i] = x->lists;
+    }
+    params->outputs = of;
+    params->n_outputs = s->n_outputs + counts;
+    params->sums = BIOINFER_NO_SUMS;
+    params->lists = lists;
+    st = bioinfer_tracks_open(&t->tracks, t->cli->model, params, err);
     params->outputs = NULL;
-    if (st == BIOINFER_UNSUPPORTED && t->scores->n_scorers > 1 &&
+    params->lists = NULL;
+    return st;
+}
+
+static int open_outputs(struct tracker *t, struct bioinfer_tracks_params *params)
+{
+    struct scores *s = t->scores;
+    struct bioinfer_error err = {0};
+    int st = try_outputs(t, params, &err);
+
+    if (st == BIOINFER_UNSUPPORTED && s->junctions.n_chosen && s->n_scorers > 1 &&
         !has_word(t->cli->options->scorers, "junction")) {
         leave_junctions(t, err.text);
-        return CLI_EXIT_OK;
+        st = try_outputs(t, params, &err);
     }
-    x->info.struct_size = sizeof x->info;
-    return st ? cli_fail(t->cli, CLI_AT_CONFIG, st, &err)
-              : bioinfer_tracks_get_output(t->scores->counts, 0, &x->info);
+    if (st)
+        return cli_fail(t->cli, CLI_AT_CONFIG, st, &err);
+    for (int i = 0; i < s->n_outputs + (s->junctions.n_chosen > 0); i++) {
+        struct score_output *x = i < s->n_outputs ? &s->outputs[i] : &s->junctions;
+        x->info.struct_size = sizeof x->info;
+        bioinfer_tracks_get_output(t->tracks, i, &x->info);
+    }
+    t->n_values = s->outputs[0].info.n_values;
+    t->most_changes = (size_t)(MOST_ROWS / s->outputs[0].info.window);
+    return CLI_EXIT_OK;
 }
 
 /* Names the table of tracks: that of --targets, or the one that comes with bioinfer. */
@@ -449,8 +441,7 @@ int scores_open(struct tracker *t, struct bioinfer_tracks_params *params)
     bioinfer_model_output(cli->model, 0, &first);
     organism = o->organism ? o->organism : first.organism ? first.organism : "";
     if ((code = find_table(t, organism)) || (code = find_outputs(t, organism)) ||
-        (code = open_outputs(t, params)) || (code = open_counts(t, params)) ||
-        (code = tracker_open_genome(t)))
+        (code = open_outputs(t, params)) || (code = tracker_open_genome(t)))
         return code;
     for (int i = 0; i < t->scores->n_scorers; i++)
         genes |= needs_genes(t->scores->scorers[i]);
@@ -471,7 +462,6 @@ void scores_end(struct tracker *t)
         free_output(&s->outputs[i]);
     if (s) {
         free_output(&s->junctions);
-        bioinfer_task_close(&s->counts);
         bi_gtf_close(&s->genes);
         score_sites_free(&s->sites);
         score_quantiles_free(&s->quantiles);

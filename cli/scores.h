@@ -11,7 +11,8 @@
  * A unit's window and its variants are computed with all outputs that scorers ask for. First each
  * scorer says which rows of its output are to be summed up, and what rows of the table are made of
  * these; the device makes the sums, of which scores are made as they come. Where junctions are to
- * be counted, all classes of splice sites come instead, and both windows take a second run. */
+ * be counted, all classes of splice sites come to the host, which chooses the sites; rows of genes
+ * wait on the device to be counted between these. */
 #ifndef BI_CLI_SCORES_H
 #define BI_CLI_SCORES_H
 
@@ -110,10 +111,10 @@ struct scores {
     int output_of[MOST_SCORERS]; /* index into outputs */
     int n_scorers, n_outputs;
     struct score_output outputs[MOST_OUTPUTS];
-    /* The scorer of junctions has an output that is no other scorer's and a task that counts it,
-     * between sites that the output number `classes` gives. counts NULL: it is not asked for. */
+    /* The scorer of junctions has an output that is no other scorer's, behind all others of the
+     * task: it is counted between sites that the output number `classes` gives. n_chosen 0: it is
+     * not asked for. */
     struct score_output junctions;
-    bioinfer_task *counts;
     int classes;
     struct bi_env env;
     struct bi_gtf *genes;
@@ -185,6 +186,8 @@ int lists_add(struct list_maker *own, struct list_maker *changed, const struct a
  * variants' are compared with are rows alone. */
 void lists_give(const struct list_maker *l, int kind, bool own, struct bioinfer_row_lists *to);
 void lists_free(struct list_maker *of, size_t n);
+/* Makes rows of those that are marked, of n. */
+int lists_mark(struct list_maker *l, const unsigned char *marked, int64_t n);
 
 /* The sums of an output's lists. */
 struct score_sums {
@@ -201,11 +204,16 @@ double list_sum(const struct score_sums *s, int32_t list, int track);
  * *sites NULL: no gene of a protein has a base of the variant. Alleles are the classes of sites. */
 int junctions_find(const struct tracker *t, const struct unit *u, const struct place *p,
                    const struct alleles *alleles, int32_t **sites, struct bioinfer_error *err);
-/* Counts junctions of a window and of that with a change, and adds their scores to the block. A
- * status of the run; *status is the variant's, its words are in err, too. */
+/* Marks the bases of the window where such sites may be; none are marked where there are none.
+ * wanted [window]. */
+int junctions_mark(const struct tracker *t, const struct unit *u, const struct place *p,
+                   unsigned char *wanted, struct bioinfer_error *err);
+/* Sites of a class in the array of junctions. */
+int64_t junctions_side(const struct tracker *t);
+/* Adds the scores of a variant to the block, of counts between its sites, of both alleles one
+ * behind the other. */
 int junctions_score(struct tracker *t, const struct unit *u, const struct place *p,
-                    const struct window *w, const struct bioinfer_change *change,
-                    const int32_t *sites, struct score_block *block, int *status,
+                    const int32_t *sites, const float *counts, struct score_block *block,
                     struct bioinfer_error *err);
 
 /* ---- scores_run.c ---- */

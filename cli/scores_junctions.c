@@ -1,13 +1,13 @@
 /* scores_junctions.c - junctions of both alleles of a variant, counted between the same sites.
  *
- * The first run of a window and its variants gives probabilities of splice sites. The sites are the
- * most likely ones of either allele, and those that the genes have, in genes with a base of the
- * variant. A second run counts junctions between them, in the window and in that with the variant.
+ * A window and its variants give probabilities of splice sites. The sites are the most likely ones
+ * of either allele, and those that the genes have, in genes with a base of the variant. Junctions
+ * are counted between them, in the window and in that with the variant.
  *
  * Source: google-deepmind/alphagenome_research (commit 3f79219): model/dna_model.py,
  * model/variant_scoring/splice_junction.py.
  *
- * Sections: sites, counts, scores. */
+ * Sections: sites, scores. */
 #include "scores.h"
 
 #include <math.h>
@@ -63,10 +63,9 @@ static int find_genes(const struct tracker *t, const struct place *p, bi_gene_ta
                        p->end - p->start > new ? p->end : p->start + new, take, user, err);
 }
 
-/* Sites of a class in the array of junctions. */
-static int64_t side_of(const struct score_output *x)
+int64_t junctions_side(const struct tracker *t)
 {
-    return (int64_t)(sqrt((double)x->info.n_rows) + 0.5);
+    return (int64_t)(sqrt((double)t->scores->junctions.info.n_bins) + 0.5);
 }
 
 int junctions_find(const struct tracker *t, const struct unit *u, const struct place *p,
@@ -74,7 +73,7 @@ int junctions_find(const struct tracker *t, const struct unit *u, const struct p
 {
     struct ground g = {
         .known = calloc((size_t)alleles->n_rows, 1), .start = u->start, .window = alleles->n_rows};
-    const int64_t side = side_of(&t->scores->junctions);
+    const int64_t side = junctions_side(t);
     int st = g.known ? find_genes(t, p, take_body, &g, err) : no_memory(err, p->name);
 
     if (!st && g.codes)
@@ -91,80 +90,31 @@ int junctions_find(const struct tracker *t, const struct unit *u, const struct p
     return st;
 }
 
-/* ---- counts ---- */
-
-/* Counts of the two windows: the reference's are kept until the other ones come. */
-struct counting {
-    const struct tracker *tracker;
-    const struct unit *unit;
-    const struct place *place;
-    struct score_block *block;
-    float *reference;
-    int status;
-    char strand; /* the genes of this one have their rows added */
-    struct bioinfer_error *why;
-    const struct bioinfer_result *r; /* at hand */
-    const struct bi_gene *gene;      /* the same */
-};
-
-static int score_genes(struct counting *c);
-
-/* A bioinfer_sink: the reference first. */
-static int take_counts(void *user, const struct bioinfer_result *r, struct bioinfer_error *err)
+int junctions_mark(const struct tracker *t, const struct unit *u, const struct place *p,
+                   unsigned char *wanted, struct bioinfer_error *err)
 {
-    struct counting *c = user;
-    const size_t size = (size_t)c->tracker->scores->junctions.info.n_values * sizeof(float);
+    const int64_t window = t->info.window;
+    struct ground g = {.known = calloc((size_t)window, 1), .start = u->start, .window = window};
+    const int st = g.known ? find_genes(t, p, take_body, &g, err) : no_memory(err, p->name);
 
-    (void)err;
-    if (r->status && !c->status)
-        snprintf(c->why->text, sizeof c->why->text, "%s", r->message);
-    if (c->status || (c->status = r->status))
-        return 0;
-    c->r = r;
-    if (c->reference)
-        c->status = score_genes(c);
-    else if ((c->reference = malloc(size)))
-        memcpy(c->reference, r->arrays[0].data, size);
-    else
-        c->status = no_memory(c->why, c->place->name);
-    return 0;
-}
-
-int junctions_score(struct tracker *t, const struct unit *u, const struct place *p,
-                    const struct window *w, const struct bioinfer_change *change,
-                    const int32_t *sites, struct score_block *block, int *status,
-                    struct bioinfer_error *err)
-{
-    const size_t window = (size_t)t->info.window;
-    struct counting c = {
-        .tracker = t, .unit = u, .place = p, .block = block, .why = err, .status = 0};
-    struct alleles alleles = {.n_rows = 0};
-    struct bioinfer_sites of[2] = {{.at = sites, .n = side_of(&t->scores->junctions)}};
-    struct bioinfer_record records[2] = {
-        {.id = p->name, .sequence = w->sequence, .length = window, .sites = &of[0]}};
-    char *changed = malloc(window);
-    int st;
-
-    if (!changed)
-        return no_memory(err, p->name);
-    memcpy(changed, w->sequence, window);
-    memcpy(changed + change->first, change->bases, (size_t)change->length);
-    score_align(u, p, &alleles);
-    of[1] = of[0];
-    of[1].joint = alleles.joint;
-    of[1].inserted = alleles.inserted;
-    records[1] = records[0];
-    records[1].sequence = changed;
-    records[1].ordinal = 1;
-    records[1].sites = &of[1];
-    st = bioinfer_task_compute(t->scores->counts, records, 2, take_counts, &c, err);
-    *status = c.status;
-    free(c.reference);
-    free(changed);
+    for (int64_t i = 0; !st && g.codes && i < window; i++)
+        wanted[i] |= g.known[i];
+    free(g.known);
     return st;
 }
 
 /* ---- scores ---- */
+
+/* Counts of the two windows. */
+struct counting {
+    const struct tracker *tracker;
+    const struct unit *unit;
+    struct score_block *block;
+    struct alleles alleles;
+    const float *sites;
+    char strand;                /* the genes of this one have their rows added */
+    const struct bi_gene *gene; /* at hand */
+};
 
 /* Adds a row of the block for a junction of the gene at hand. */
 static int take_junction(void *user, const struct junction *junction)
@@ -187,29 +137,39 @@ static int take_junction(void *user, const struct junction *junction)
 static int score_gene(void *user, const struct bi_gene *gene, struct bioinfer_error *err)
 {
     struct counting *c = user;
-    const struct bioinfer_array *counts = &c->r->arrays[0], *sites = &c->r->arrays[1];
-    const struct alleles alleles = {.reference = c->reference,
-                                    .alternative = counts->data,
-                                    .n_rows = counts->shape[0],
-                                    .n_tracks = (int)counts->shape[2]};
     int st;
 
     if (gene->strand != c->strand || strcmp(gene->type, "protein_coding") != 0)
         return 0;
     c->gene = gene;
-    st = alleles_junctions(&alleles, sites->data, gene->strand, gene->start - c->unit->start,
+    st = alleles_junctions(&c->alleles, c->sites, gene->strand, gene->start - c->unit->start,
                            gene->end - c->unit->start, take_junction, c);
     return st == BIOINFER_NOMEM ? no_memory(err, gene->id) : st;
 }
 
 /* Adds the rows of all genes of proteins, first of the strand +, as the released tool does. */
-static int score_genes(struct counting *c)
+int junctions_score(struct tracker *t, const struct unit *u, const struct place *p,
+                    const int32_t *sites, const float *counts, struct score_block *block,
+                    struct bioinfer_error *err)
 {
-    int st;
+    const int n_tracks = t->scores->junctions.info.n_tracks;
+    const int64_t side = junctions_side(t);
+    float *places = malloc((size_t)(SITE_CLASSES * side) * sizeof *places);
+    struct counting c = {.tracker = t, .unit = u, .block = block, .sites = places};
+    int st = 0;
 
-    c->strand = '+';
-    if ((st = find_genes(c->tracker, c->place, score_gene, c, c->why)))
-        return st;
-    c->strand = '-';
-    return find_genes(c->tracker, c->place, score_gene, c, c->why);
+    if (!places)
+        return no_memory(err, p->name);
+    for (int64_t i = 0; i < SITE_CLASSES * side; i++)
+        places[i] = (float)sites[i];
+    c.alleles = (struct alleles){.reference = counts,
+                                 .alternative = counts + side * side * n_tracks,
+                                 .n_rows = side,
+                                 .n_tracks = n_tracks};
+    for (int reversed = 0; !st && reversed < 2; reversed++) {
+        c.strand = reversed ? '-' : '+';
+        st = find_genes(t, p, score_gene, &c, err);
+    }
+    free(places);
+    return st;
 }

@@ -107,6 +107,20 @@ int lists_add(struct list_maker *own, struct list_maker *changed, const struct a
     return 0;
 }
 
+int lists_mark(struct list_maker *l, const unsigned char *marked, int64_t n)
+{
+    size_t n_marked = 0;
+
+    for (int64_t i = 0; i < n; i++)
+        n_marked += marked[i] != 0;
+    if (make_room(l, n_marked))
+        return BIOINFER_NOMEM;
+    for (int64_t i = 0; i < n; i++)
+        if (marked[i])
+            l->rows[l->n_rows++] = (int32_t)i;
+    return 0;
+}
+
 void lists_give(const struct list_maker *l, int kind, bool own, struct bioinfer_row_lists *to)
 {
     const bool compared = kind == BIOINFER_LIST_GAP || kind == BIOINFER_LIST_GAP_SUMS;

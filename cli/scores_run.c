@@ -25,6 +25,8 @@ struct scoring {
     const struct place **places;
     size_t n;
     struct list_maker *lists;        /* [1 + n, n_outputs] those of the window first */
+    unsigned char *marked;           /* [3, window] bases where junctions of the window may be, and
+                                      * room for two more; NULL = none are counted */
     const struct bioinfer_result *r; /* at hand */
 };
 
@@ -265,25 +267,69 @@ void score_align(const struct unit *u, const struct place *p, struct alleles *al
     alleles->inserted = new - old;
 }
 
+/* Outputs of the task, that of junctions too. */
+static size_t count_outputs(const struct scores *all)
+{
+    return (size_t)all->n_outputs + (all->junctions.n_chosen > 0);
+}
+
+/* The number of the scorer of junctions; n_scorers: there is none. */
+static int junctions_scorer(const struct scores *all)
+{
+    int i = 0;
+
+    while (i < all->n_scorers && all->scorers[i]->kind != SCORE_JUNCTIONS)
+        i++;
+    return i;
+}
+
 static struct task task_of(const struct scoring *s, size_t i, int scorer)
 {
     const struct scores *all = s->tracker->scores;
     const bool junctions = all->scorers[scorer]->kind == SCORE_JUNCTIONS;
     const int output = junctions ? all->classes : all->output_of[scorer];
     const struct score_output *x = &all->outputs[output];
-    struct task task = {s->tracker,
-                        s->unit,
-                        s->places[i],
-                        all->scorers[scorer],
-                        x,
-                        &s->variants[i].blocks[scorer],
-                        &s->lists[output],
-                        &s->lists[(i + 1) * (size_t)all->n_outputs + (size_t)output],
-                        {0}};
+    struct task task = {.tracker = s->tracker,
+                        .unit = s->unit,
+                        .place = s->places[i],
+                        .scorer = all->scorers[scorer],
+                        .output = x,
+                        .block = &s->variants[i].blocks[scorer]};
 
     task.alleles = (struct alleles){.n_rows = x->info.n_bins, .n_tracks = x->info.n_tracks};
     score_align(s->unit, s->places[i], &task.alleles);
+    if (s->lists) {
+        task.own = &s->lists[output];
+        task.changed = &s->lists[(i + 1) * count_outputs(all) + (size_t)output];
+    }
     return task;
+}
+
+/* Asks for the rows that junctions of variant i are counted from: those of genes, and those that
+ * lie beside them in its own window. */
+static int ask_junctions(const struct scoring *s, const struct task *task, size_t i,
+                         struct bioinfer_error *err)
+{
+    const struct alleles *a = &task->alleles;
+    const size_t n = count_outputs(s->tracker->scores);
+    const int64_t window = s->tracker->info.window;
+    unsigned char *own = s->marked, *here = s->marked + window, *beside = here + window;
+    int st;
+
+    memset(here, 0, 2 * (size_t)window);
+    if (alleles_check(a))
+        return BIOINFER_INVALID;
+    if ((st = junctions_mark(s->tracker, s->unit, s->places[i], here, err)))
+        return st;
+    for (int64_t r = 0; r < window; r++) {
+        const int64_t at = here[r] ? aligned_row(a, r) : ROW_ZEROS;
+        own[r] |= here[r];
+        if (at >= 0)
+            beside[at] = 1;
+        for (int64_t k = r; at == ROW_SPAN && k <= r + a->inserted && k < window; k++)
+            beside[k] = 1;
+    }
+    return lists_mark(&s->lists[(i + 2) * n - 1], beside, window);
 }
 
 /* Asks for what the scores of variant i by one scorer are made of, and adds their rows. */
@@ -293,7 +339,7 @@ static int ask_by(const struct scoring *s, size_t i, int scorer, struct bioinfer
 
     switch (task.scorer->kind) {
     case SCORE_JUNCTIONS:
-        return 0; /* they are counted in a run of their own */
+        return ask_junctions(s, &task, i, err);
     case SCORE_CENTER:
     case SCORE_CONTACTS:
         return ask_around(&task, err);
@@ -331,8 +377,7 @@ static float score_row(const struct task *task, const struct score_list *lists, 
     }
 }
 
-/* Makes the scores of change k of the result at hand by one scorer; of junctions, the sites that
- * they are to be counted between. */
+/* Makes the scores of change k of the result at hand by one scorer. */
 static int score_by(const struct scoring *s, size_t k, int scorer, struct bioinfer_error *err)
 {
     const struct bioinfer_changed *changed = s->r->changed;
@@ -350,8 +395,12 @@ static int score_by(const struct scoring *s, size_t k, int scorer, struct bioinf
     task.alleles.reference = reference;
     task.alleles.alternative = alternative;
     if (task.scorer->kind == SCORE_JUNCTIONS)
-        return junctions_find(s->tracker, s->unit, task.place, &task.alleles, &s->variants[i].sites,
-                              err);
+        return !s->variants[i].sites
+                   ? 0
+                   : junctions_score(s->tracker, s->unit, task.place, s->variants[i].sites,
+                                     changed->values + (int64_t)k * changed->n_values +
+                                         changed->values_at[s->tracker->scores->n_outputs],
+                                     task.block, err);
     for (int r = 0; !st && r < task.block->n; r++) {
         const struct score_row *row = &task.block->rows[r];
         float *scores = task.block->scores + (size_t)r * (size_t)task.output->n_columns;
@@ -429,58 +478,78 @@ static int take_values(void *user, const struct bioinfer_result *r, struct bioin
     return 0;
 }
 
+/* A bioinfer_choose_sites: of one variant, whose probabilities are there. */
+static int choose_sites(void *user, const struct bioinfer_result *r, size_t change,
+                        struct bioinfer_sites *sites, struct bioinfer_error *err)
+{
+    const struct scoring *s = user;
+    const struct scores *all = s->tracker->scores;
+    struct scored *x = &s->variants[change];
+    struct task task = task_of(s, change, junctions_scorer(all));
+    struct bioinfer_error why = {0};
+    int st;
+
+    (void)err;
+    if (x->status)
+        return 0;
+    task.alleles.reference = r->arrays[all->classes].data;
+    task.alleles.alternative = r->changed->values +
+                               (int64_t)(change - r->changed->first) * r->changed->n_values +
+                               r->changed->values_at[all->classes];
+    st = junctions_find(s->tracker, s->unit, task.place, &task.alleles, &x->sites, &why);
+    if (st)
+        fail(x, st, task.scorer, &why);
+    else if (x->sites)
+        *sites = (struct bioinfer_sites){.at = x->sites,
+                                         .n = junctions_side(s->tracker),
+                                         .joint = task.alleles.joint,
+                                         .inserted = task.alleles.inserted};
+    return 0;
+}
+
 /* ---- windows ---- */
 
 static int compute_window(struct scoring *s, const struct window *w, struct bioinfer_error *err)
 {
     struct tracker *t = s->tracker;
     const struct scores *all = t->scores;
-    const size_t n_outputs = (size_t)all->n_outputs, n = (1 + s->n) * n_outputs;
+    const size_t n_outputs = count_outputs(all), n = (1 + s->n) * n_outputs;
+    const bool counts = all->junctions.n_chosen > 0;
+    const size_t window = (size_t)t->info.window;
     struct bioinfer_row_lists *lists;
     struct bioinfer_record record = {.id = s->unit->of[0].name,
                                      .ordinal = s->unit->ordinal,
                                      .sequence = w->sequence,
                                      .length = (size_t)t->info.window,
                                      .changes = w->changes,
-                                     .n_changes = w->n_changes};
+                                     .n_changes = w->n_changes,
+                                     .choose = choose_sites,
+                                     .choose_user = s};
     int st;
 
     if (!w->sequence)
         return 0;
     s->lists = calloc(n, sizeof *s->lists);
     record.lists = lists = calloc(n, sizeof *lists);
-    st = s->lists && lists ? 0 : no_memory(err, record.id);
+    s->marked = counts ? calloc(3, window) : NULL;
+    st = s->lists && lists && counts == (s->marked != NULL) ? 0 : no_memory(err, record.id);
     if (!st)
         ask_all(s);
-    for (size_t i = 0; !st && i < n; i++)
-        lists_give(&s->lists[i], all->outputs[i % n_outputs].lists, i < n_outputs, &lists[i]);
+    if (!st && counts && lists_mark(&s->lists[n_outputs - 1], s->marked, (int64_t)window))
+        st = no_memory(err, record.id);
+    for (size_t i = 0; !st && i < n; i++) {
+        const bool junctions = counts && i % n_outputs + 1 == n_outputs;
+        lists_give(&s->lists[i],
+                   junctions ? BIOINFER_LIST_COUNTS : all->outputs[i % n_outputs].lists,
+                   i < n_outputs, &lists[i]);
+    }
     if (!st)
         st = bioinfer_task_compute(t->tracks, &record, 1, take_values, s, err);
     lists_free(s->lists, n);
+    free(s->marked);
+    s->marked = NULL;
     s->lists = NULL;
     free(lists);
-    return st;
-}
-
-/* Scores the junctions of those variants of a window that have sites. */
-static int count_junctions(struct scoring *s, const struct window *w, struct bioinfer_error *err)
-{
-    const struct scores *all = s->tracker->scores;
-    int scorer = 0, st = 0;
-
-    while (scorer < all->n_scorers && all->scorers[scorer]->kind != SCORE_JUNCTIONS)
-        scorer++;
-    for (size_t i = 0; !st && i < s->n; i++) {
-        struct scored *x = &s->variants[i];
-        struct bioinfer_error why = {0};
-        if (x->status || !x->sites)
-            continue;
-        st = junctions_score(s->tracker, s->unit, s->places[i], w, &w->changes[i], x->sites,
-                             &x->blocks[scorer], &x->status, &why);
-        snprintf(x->why, sizeof x->why, "%s: %.900s", all->scorers[scorer]->name, why.text);
-        if (st)
-            *err = why;
-    }
     return st;
 }
 
@@ -521,7 +590,7 @@ static int run_window(struct tracker *t, struct unit *u, bool *last, struct bioi
     for (int64_t i = w.first; !st && i < w.first + w.n; i++)
         if (!u->of[i].status)
             s.places[s.n++] = &u->of[i];
-    if (!st && !(st = compute_window(&s, &w, err)) && !(st = count_junctions(&s, &w, err)))
+    if (!st && !(st = compute_window(&s, &w, err)))
         st = put_results(&s, &w, err);
     for (size_t i = 0; i < s.n; i++)
         free_scored(&s.variants[i]);

@@ -314,6 +314,14 @@ struct bioinfer_row_lists {
     int32_t n, n_rows, first, end;
 };
 
+struct bioinfer_result; /* section 5 */
+/* Chooses the sites that junctions of a change are counted between: the result has the values of
+ * the window and of changes around this one, but counts. n of *sites stays 0: none. `at` is copied.
+ * A status ends the run. */
+typedef int (*bioinfer_choose_sites)(void *user, const struct bioinfer_result *result,
+                                     size_t change, struct bioinfer_sites *sites,
+                                     struct bioinfer_error *err);
+
 /* Fill what the task takes and leave the rest zero. */
 struct bioinfer_record {
     const char *id;          /* for results and messages; never NULL */
@@ -346,6 +354,8 @@ struct bioinfer_record {
     const struct bioinfer_sites *sites; /* for tracks of junctions; NULL = the most likely ones */
     /* For tracks with lists: [1 + n_changes, outputs], those of the window first. */
     const struct bioinfer_row_lists *lists;
+    bioinfer_choose_sites choose; /* where one is BIOINFER_LIST_COUNTS */
+    void *choose_user;
 };
 
 /* Atoms in their places. */
@@ -864,9 +874,13 @@ enum bioinfer_tracks_sums {
 /* An output is given whole, or each list of its rows gives 2 rows, which are a sum as above. */
 enum bioinfer_tracks_lists {
     BIOINFER_ALL_ROWS,
-    BIOINFER_LIST_SUMS,    /* the sum of its rows */
-    BIOINFER_LIST_GAP,     /* the largest absolute difference from rows of the record's window */
-    BIOINFER_LIST_GAP_SUMS /* the sum of these */
+    BIOINFER_LIST_SUMS,     /* the sum of its rows */
+    BIOINFER_LIST_GAP,      /* the largest absolute difference from rows of the record's window */
+    BIOINFER_LIST_GAP_SUMS, /* the sum of these */
+    /* Junctions: counts between sites that are chosen once all other values are there, of the
+     * record's window and then of the change: [2 n n, n_tracks]. A list names the rows of single
+     * bases, ascending, that have such sites, and is no sum. */
+    BIOINFER_LIST_COUNTS
 };
 enum bioinfer_tracks_kind { BIOINFER_BINS, BIOINFER_GRID, BIOINFER_JUNCTIONS };
 

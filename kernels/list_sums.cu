@@ -29,9 +29,7 @@ template <int KIND> DEV double entry_of(const struct bi_list_sums_params &p, int
 {
     const int32_t *rows = p.lists + 2 + p.n;
     const int32_t row = rows[at];
-    const float v = row >= 0              ? p.x[row * p.ldx + c]
-                    : row == BI_LIST_NONE ? 0
-                                          : largest_of(p, c);
+    const float v = row >= 0 ? p.x[row * p.ldx + c] : row == BI_LIST_NONE ? 0 : largest_of(p, c);
     if (KIND == BI_LIST_SUM)
         return (double)v;
     const float other = p.other[rows[p.size + at] * p.ldo + c];

@@ -137,6 +137,7 @@ struct bi_tracks_head {
     int reverse_shift;
     int64_t bin_size;
     int64_t n_bins, first_bin; /* bins given, and cut off in front of them */
+    int64_t row_width;         /* junctions: of the rows, one a base, that they are counted from */
     int n_features;            /* the first of the model's, which the graph behind them reads */
 };
 
@@ -278,6 +279,10 @@ struct bi_model_def {
      * that are given. */
     void (*build_tracks)(const struct bi_model *model, struct bi_graph *g,
                          const bi_value_id *features, const struct bi_tracks_shape *shape);
+    /* Counts the one output that is asked for, of junctions, between sites that are given, from
+     * some of the rows of bases that the graph of tracks counts from: output "tracks". */
+    void (*build_counts)(const struct bi_model *model, struct bi_graph *g, bi_value_id rows,
+                         const struct bi_tracks_shape *shape);
     /* Families that rate complexes have this instead of all that; NULL = it is none. */
     const struct bi_affinity_def *affinity;
     /* The same of families that give energies of atoms. */

@@ -64,8 +64,15 @@ void bi_tracks_write(const struct bi_model *m, struct bi_graph *g,
 {
     const int n_features = bi_tracks_features(&m->tracks, shape);
     struct bi_tracks_shape given = *shape;
-    struct features f = p->from == BI_AT_FEATURES ? kept(m, g, p, n_features)
-                                                  : of_windows(m, g, p, n_features);
+    if (p->from == BI_AT_ROWS) {
+        m->def->build_counts(m, g,
+                             bi_input_kept(g, "rows", BI_AXIS_FIXED, shape->lists->size,
+                                           m->tracks.heads[shape->asked->head].row_width),
+                             shape);
+        return;
+    }
+    struct features f;
+    f = p->from == BI_AT_FEATURES ? kept(m, g, p, n_features) : of_windows(m, g, p, n_features);
     given.n_windows = p->n_windows;
     if (p->n_changed) {
         given.n_windows = p->n_changed + (p->beside ? p->n_windows : 0);

@@ -9,7 +9,12 @@
 #include "model.h"
 
 /* Where a network can be entered and left. */
-enum bi_tracks_at { BI_AT_BASES, BI_AT_FEATURES, BI_AT_TRACKS };
+enum bi_tracks_at {
+    BI_AT_BASES,
+    BI_AT_FEATURES,
+    BI_AT_TRACKS,
+    BI_AT_ROWS /* to enter: kept value "rows", some of the rows that junctions are counted from */
+};
 
 struct bi_tracks_program {
     enum bi_tracks_at from, to;

@@ -67,8 +67,9 @@ static void list_sums_reference(const void *params)
             double sum = 0;
             for (int64_t at = i ? ends[i - 1] : 0; at < ends[i]; at++) {
                 const double v = (double)value_of(p, at, c);
-                const double other =
-                    p->kind == BI_LIST_SUM ? 0 : (double)p->other[against[at] * p->ldo + c];
+                const double other = p->kind == BI_LIST_SUM
+                                         ? 0
+                                         : (double)p->other[against[at] * p->ldo + c];
                 sum = p->kind == BI_LIST_SUM   ? sum + v
                       : p->kind == BI_LIST_GAP ? fmax(sum, (double)fabsf((float)(v - other)))
                                                : sum + fabs(v - other);
@@ -92,9 +93,8 @@ static void list_sums_cost(const struct bi_graph *g, const struct bi_node *node,
 bi_value_id bi_list_sums(struct bi_graph *g, bi_value_id x, bi_value_id lists, bi_value_id other,
                          int kind, int64_t n, int64_t size)
 {
-    return bi_node_add(
-        g, BI_OP_LIST_SUMS, BI_IN(x, lists, other),
-        BI_ATTRS(list_sums, .kind = kind, .n = (int32_t)n, .size = (int32_t)size));
+    return bi_node_add(g, BI_OP_LIST_SUMS, BI_IN(x, lists, other),
+                       BI_ATTRS(list_sums, .kind = kind, .n = (int32_t)n, .size = (int32_t)size));
 }
 
 const struct bi_op bi_op_list_sums = {

@@ -257,6 +257,8 @@ static void take_sizes(struct bi_tracks_task *s)
         s->most_changed *= 2;
     s->piece = most < LEAST_PIECE ? LEAST_PIECE : most > MOST_PIECE ? MOST_PIECE : most;
     s->piece -= s->piece % s->most_changed;
+    if (s->lists[0] && s->junctions) /* whose changes keep rows until junctions are counted */
+        s->piece = LEAST_PIECE;
     pool_size(&s->values, s->n_values);
 }
 
@@ -391,10 +393,10 @@ static void add_changes(const struct bi_tracks_task *s, struct bi_window_unit *w
 }
 
 /* Says that after these items nothing follows, or that a piece is complete, unless there are
- * convolutions. */
+ * convolutions, or junctions to be counted. */
 static void end_piece(struct bi_window_unit *w)
 {
-    bool more = false;
+    bool more = w->lists && w->lists->counted && w->n && w->stage != BI_STAGE_COUNTS;
     for (size_t i = 0; i < w->unit.n_items; i++)
         more |= bi_item_part(&w->unit.items[i]) == BI_TRACKS_CONVOLUTIONS;
     w->unit.has_piece = !more && w->first + w->n < w->n_changes;
@@ -512,6 +514,87 @@ static int make_patched(struct bi_tracks_task *s, struct bi_window_unit *w,
     return st ? st : 1;
 }
 
+/* The arrays of a window: one of each output, and the sites of junctions. */
+static int list_arrays(const struct bi_tracks_task *s, const struct bi_window_unit *w,
+                       struct bioinfer_array *arrays)
+{
+    int n = 0;
+    for (; n < s->n_outputs; n++) {
+        const struct bi_tracks_output *o = &s->of[n];
+        const struct bi_tracks_extent extent = bi_extent(s, w, false, n);
+        const bool listed = s->lists[0] && s->lists[0][n].any;
+        const bool paired = o->h->kind != BIOINFER_BINS && !s->sums && !listed;
+        const int64_t side = paired ? bi_tracks_side(o) : 0;
+        arrays[n] = (struct bioinfer_array){
+            .kind = o->array,
+            .n_dims = paired ? 3 : 2,
+            .shape = {paired ? side : extent.rows, paired ? side : o->n_tracks, o->n_tracks},
+            .data = w->values ? w->values + extent.at : NULL};
+    }
+    if (w->sites)
+        arrays[n++] = (struct bioinfer_array){
+            .kind = "sites",
+            .n_dims = 2,
+            .shape = {BI_TRACKS_SITES, bi_tracks_side(s->junctions)},
+            .data = w->sites};
+    return n;
+}
+
+/* A result, and what it points to. */
+struct result {
+    struct bioinfer_array arrays[BI_TRACKS_HEADS + 1];
+    int64_t values_at[BI_TRACKS_HEADS];
+    struct bioinfer_changed changed;
+    struct bioinfer_result is;
+};
+
+/* Tells of the piece at hand. */
+static void make_result(const struct bi_tracks_task *s, const struct bi_window_unit *w,
+                        struct result *r)
+{
+    const struct bi_unit *u = &w->unit;
+    const int n = list_arrays(s, w, r->arrays);
+    for (int i = 0; i < s->n_outputs; i++)
+        r->values_at[i] = bi_extent(s, w, true, i).at;
+    r->changed = (struct bioinfer_changed){.first = w->first,
+                                           .n = u->status ? 0 : w->n,
+                                           .values = w->changed,
+                                           .statuses = w->n ? w->added + w->n : NULL,
+                                           .n_values = bi_n_values(s, w, true),
+                                           .values_at = r->values_at};
+    r->is = (struct bioinfer_result){.ordinal = w->ordinal,
+                                     .id = u->id,
+                                     .length = s->t->window,
+                                     .status = u->status,
+                                     .message = bi_unit_message(u),
+                                     .n_arrays = u->status ? 0 : n,
+                                     .arrays = r->arrays,
+                                     .n_layers_kept = 1,
+                                     .n_kinds = n,
+                                     .piece = w->n_pieces,
+                                     .more = !u->is_over,
+                                     .changed = &r->changed};
+}
+
+/* Makes the items that count junctions of the piece at hand, whose other values are there. */
+static int make_counts(struct bi_tracks_task *s, struct bi_window_unit *w,
+                       struct bioinfer_error *err)
+{
+    struct result r;
+    size_t n;
+    int st;
+    make_result(s, w, &r);
+    if ((st = bi_lists_choose(s, w, &r.is, &n, err)) || (st = make_room(s, w, 2 * n, err)))
+        return st;
+    for (size_t i = w->first; i < w->first + w->n; i++)
+        for (int of_window = 0; w->lists->sites[i].at && of_window < 2; of_window++)
+            bi_tracks_item(
+                s, w, (int32_t)w->unit.n_items++, BI_TRACKS_COUNTS,
+                (struct bi_tracks_work){.change = (int32_t)i, .of_window = of_window != 0});
+    end_piece(w);
+    return 1;
+}
+
 static int tracks_next(struct bioinfer_task *t, struct bi_unit *u, struct bioinfer_error *err)
 {
     struct bi_tracks_task *s = (struct bi_tracks_task *)t;
@@ -526,6 +609,10 @@ static int tracks_next(struct bioinfer_task *t, struct bi_unit *u, struct bioinf
         st = make_alone(s, w, err);
         return st ? st : 1;
     }
+    if (w->lists && w->lists->counted && w->stage > BI_STAGE_ALONE && w->stage != BI_STAGE_COUNTS) {
+        w->stage = BI_STAGE_COUNTS;
+        return make_counts(s, w, err);
+    }
     if (w->stage > BI_STAGE_ALONE)
         w->first += w->n;
     if (w->first == w->n_changes)
@@ -536,6 +623,22 @@ static int tracks_next(struct bioinfer_task *t, struct bi_unit *u, struct bioinf
 }
 
 /* ---- one window ---- */
+
+/* Takes the sites that a record gives, which are an array of its result as well. */
+static int take_sites(const struct bi_tracks_task *s, struct bi_window_unit *w,
+                      const struct bioinfer_sites *sites, struct bioinfer_error *err)
+{
+    const int st = s->lists[0] ? bi_fail(err, BIOINFER_INVALID, "sites of a window with lists")
+                               : bi_sites_take(s, &w->given, sites, err);
+    const int64_t n = st ? 0 : BI_TRACKS_SITES * bi_tracks_side(s->junctions);
+    if (st)
+        return st;
+    if (!(w->sites = bi_calloc(s->task.env, (size_t)n, sizeof *w->sites)))
+        return bi_fail(err, BIOINFER_NOMEM, "sites of a window");
+    for (int64_t i = 0; i < n; i++)
+        w->sites[i] = (float)w->given.at[i];
+    return 0;
+}
 
 /* Copies what the source gives. A failure of the window is its own status; the return value is for
  * what ends the run. */
@@ -552,7 +655,7 @@ static int copy_window(struct bi_tracks_task *s, struct bi_window_unit *w,
     else if (from->n_changes > MOST_CHANGES || (from->n_changes && !from->changes))
         bi_fail(&why, BIOINFER_INVALID, "%zu changes of a window, expected up to %d",
                 from->n_changes, MOST_CHANGES);
-    if (!why.status && from->n_changes && s->junctions)
+    if (!why.status && from->n_changes && s->junctions && !s->lists[0])
         bi_fail(&why, BIOINFER_UNSUPPORTED, "changes of a window, whose junctions are asked for");
     for (size_t i = 0; !why.status && i < from->n_changes; i++) {
         const struct bioinfer_change *c = &from->changes[i];
@@ -561,7 +664,7 @@ static int copy_window(struct bi_tracks_task *s, struct bi_window_unit *w,
             bi_fail(&why, BIOINFER_INVALID, "change %zu: %lld bases from %lld on, of %lld", i,
                     (long long)c->length, (long long)c->first, (long long)window);
     }
-    if (!why.status && from->sites && bi_sites_take(s, w, from->sites, &why) == BIOINFER_NOMEM)
+    if (!why.status && from->sites && take_sites(s, w, from->sites, &why) == BIOINFER_NOMEM)
         return bi_fail(err, BIOINFER_NOMEM, "sites of a window");
     if (!why.status && bi_lists_take(s, w, from, &why) == BIOINFER_NOMEM)
         return bi_fail(err, BIOINFER_NOMEM, "lists of a window");
@@ -640,6 +743,7 @@ static void drop_piece(struct bi_tracks_task *s, struct bi_window_unit *w)
     else
         bi_free(s->task.env, w->changed);
     w->changed = NULL;
+    bi_lists_drop_piece(s, w);
     for (struct bi_tracks_early *e = w->early, *next; e; e = next) {
         next = e->next;
         bi_free(s->task.env, e);
@@ -647,71 +751,25 @@ static void drop_piece(struct bi_tracks_task *s, struct bi_window_unit *w)
     w->early = NULL;
 }
 
-/* The arrays of a window: one of each output, and the sites of junctions. */
-static int list_arrays(const struct bi_tracks_task *s, const struct bi_window_unit *w,
-                       struct bioinfer_array *arrays)
-{
-    int n = 0;
-    for (; n < s->n_outputs; n++) {
-        const struct bi_tracks_output *o = &s->of[n];
-        const struct bi_tracks_extent extent = bi_extent(s, w, false, n);
-        const bool listed = s->lists[0] && s->lists[0][n].any;
-        const bool paired = o->h->kind != BIOINFER_BINS && !s->sums && !listed;
-        const int64_t side = paired ? bi_tracks_side(o) : 0;
-        arrays[n] = (struct bioinfer_array){
-            .kind = o->array,
-            .n_dims = paired ? 3 : 2,
-            .shape = {paired ? side : extent.rows, paired ? side : o->n_tracks, o->n_tracks},
-            .data = w->values ? w->values + extent.at : NULL};
-    }
-    if (w->sites)
-        arrays[n++] = (struct bioinfer_array){
-            .kind = "sites",
-            .n_dims = 2,
-            .shape = {BI_TRACKS_SITES, bi_tracks_side(s->junctions)},
-            .data = w->sites};
-    return n;
-}
-
 static int tracks_result(struct bioinfer_task *t, struct bi_unit *u, struct bioinfer_error *err)
 {
     struct bi_tracks_task *s = (struct bi_tracks_task *)t;
     struct bi_window_unit *w = (struct bi_window_unit *)u;
-    struct bioinfer_array arrays[BI_TRACKS_HEADS + 1];
-    int64_t values_at[BI_TRACKS_HEADS];
-    const int n = list_arrays(s, w, arrays);
-    const struct bioinfer_changed changed = {.first = w->first,
-                                             .n = u->status ? 0 : w->n,
-                                             .values = w->changed,
-                                             .statuses = w->n ? w->added + w->n : NULL,
-                                             .n_values = bi_n_values(s, w, true),
-                                             .values_at = values_at};
-    const struct bioinfer_result r = {.ordinal = w->ordinal,
-                                      .id = u->id,
-                                      .length = s->t->window,
-                                      .status = u->status,
-                                      .message = bi_unit_message(u),
-                                      .n_arrays = u->status ? 0 : n,
-                                      .arrays = arrays,
-                                      .n_layers_kept = 1,
-                                      .n_kinds = n,
-                                      .piece = w->n_pieces++,
-                                      .more = !u->is_over,
-                                      .changed = &changed};
+    struct result r;
     uint64_t n_done = w->first ? 0 : 1;
     int st;
-    for (int i = 0; i < s->n_outputs; i++)
-        values_at[i] = bi_extent(s, w, true, i).at;
+    make_result(s, w, &r);
+    w->n_pieces++;
     if (!u->status) {
         if (!w->first)
             bi_tracks_mean(s, 1, w->values);
         bi_tracks_mean(s, (int64_t)w->n, w->changed);
         for (size_t i = 0; i < w->n; i++)
-            n_done += !changed.statuses[i];
+            n_done += !r.changed.statuses[i];
         t->exec->profile.records += n_done;
         t->exec->profile.residues += n_done * (uint64_t)s->t->window;
     }
-    st = t->sink(t->sink_user, &r, err);
+    st = t->sink(t->sink_user, &r.is, err);
     drop_piece(s, w);
     return st;
 }
@@ -737,7 +795,7 @@ static void tracks_drop(struct bioinfer_task *t, struct bi_unit *u)
     bi_free(t->env, w->changes);
     bi_free(t->env, w->sequence);
     bi_free(t->env, w->sites);
-    bi_free(t->env, w->given);
+    bi_free(t->env, w->given.at);
 }
 
 static int64_t tracks_load(const struct bi_counts *counts)

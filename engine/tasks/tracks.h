@@ -22,7 +22,8 @@ enum bi_tracks_part {
     BI_TRACKS_CONVOLUTIONS, /* features of a window, or of a changed one's cut, which are kept */
     BI_TRACKS_REST,         /* the tracks of kept features */
     BI_TRACKS_CHANGED,      /* windows that differ from one whose features are kept by a cut each */
-    BI_TRACKS_PAIRS         /* a window, and beside it one that differs from it by a cut */
+    BI_TRACKS_PAIRS,        /* a window, and beside it one that differs from it by a cut */
+    BI_TRACKS_COUNTS        /* junctions between the sites of a change, of kept rows */
 };
 
 /* The tokens that see a base that differs, and the tokens to compute so that the edges of the cut,
@@ -51,6 +52,7 @@ struct bi_tracks_work {
     int32_t view;
     struct bi_cut cut;        /* for CONVOLUTIONS, CHANGED, PAIRS; for REST, the place of `patch` */
     struct bi_features patch; /* the features of the cut.n_tokens tokens that change */
+    bool of_window;           /* COUNTS: of the window, else of the change */
 };
 
 /* A view that came before one in front of it. */
@@ -61,10 +63,17 @@ struct bi_tracks_early {
 };
 
 enum bi_tracks_stage {
-    BI_STAGE_FIRST,  /* the window itself up to its features, or all there is */
-    BI_STAGE_ALONE,  /* the rest of the window, which its changes are compared with */
-    BI_STAGE_PIECE,  /* changes [first, first + n), and before them the rest of the window */
-    BI_STAGE_PATCHED /* the rest of changes whose convolutions were a program of their own */
+    BI_STAGE_FIRST,   /* the window itself up to its features, or all there is */
+    BI_STAGE_ALONE,   /* the rest of the window, which its changes are compared with */
+    BI_STAGE_PIECE,   /* changes [first, first + n), and before them the rest of the window */
+    BI_STAGE_PATCHED, /* the rest of changes whose convolutions were a program of their own */
+    BI_STAGE_COUNTS   /* junctions of changes, whose sites are chosen */
+};
+
+/* Sites of junctions that are given. */
+struct bi_sites {
+    int32_t *at;                     /* [BI_TRACKS_SITES, side]; NULL = there are none */
+    int64_t joint, inserted, n_span; /* as struct bioinfer_sites and bi_tracks_shape have them */
 };
 
 /* Where the values of an output are among those of a window. */
@@ -83,6 +92,12 @@ struct bi_window_lists {
     uint64_t generation;  /* many windows have the shapes of one */
     bool compares;        /* changes are compared with the window ... */
     struct bi_kept *kept; /* ... whose rows these are, of all such outputs; NULL: not yet */
+    /* Where junctions are counted, of each change the rows that they are counted from, and the
+     * sites; NULL. */
+    struct bi_kept **counted;
+    struct bi_sites *sites;
+    bioinfer_choose_sites choose;
+    void *choose_user;
 };
 
 struct bi_window_unit {
@@ -96,11 +111,10 @@ struct bi_window_unit {
     size_t n_work; /* items, and two more: `instead` */
     struct bi_item *instead[2];
     enum bi_tracks_stage stage;
-    float *values;  /* [n_values] of the window; NULL before the first view is there */
-    float *sites;   /* [BI_TRACKS_SITES, side] of junctions; NULL = there are none */
-    int32_t *given; /* the same as they are given; NULL = they are to be found */
-    int64_t joint, inserted, n_span; /* as struct bioinfer_sites and bi_tracks_shape have them */
-    struct bi_window_lists *lists;   /* NULL: the task has none */
+    float *values;         /* [n_values] of the window; NULL before the first view is there */
+    float *sites;          /* [BI_TRACKS_SITES, side] of junctions; NULL = there are none */
+    struct bi_sites given; /* the same as they are given */
+    struct bi_window_lists *lists; /* NULL: the task has none */
     int n_added;
     /* The piece at hand. */
     size_t first, n;
@@ -213,14 +227,14 @@ bool bi_cut_is_usual(const struct bi_tracks_task *s, const struct bi_cut *cut);
 
 /* ---- tracks_sites.c: sites of junctions that are given ---- */
 
-/* Copies the sites of a record that has some into w->given and w->sites, which go with the unit,
- * also after a failure. INVALID: they are not in order, not of the window, or nothing asks for
- * them. */
-int bi_sites_take(const struct bi_tracks_task *s, struct bi_window_unit *w,
+/* Copies the sites of a record that has some into *to, which goes with the unit, also after a
+ * failure. INVALID: they are not in order, not of the window, or nothing asks for them. */
+int bi_sites_take(const struct bi_tracks_task *s, struct bi_sites *to,
                   const struct bioinfer_sites *sites, struct bioinfer_error *err);
-/* Fills the inputs of a program that reads them; w->given is not NULL. */
-void bi_sites_fill(const struct bi_tracks_task *s, const struct bi_window_unit *w,
-                   const struct bi_batch_place *place);
+/* Fills the inputs of a program that reads them. rows: those that it has, ascending; NULL = all
+ * of a window. first: the sites are those of the first allele in its own window. */
+void bi_sites_fill(const struct bi_tracks_task *s, const struct bi_sites *sites, bool first,
+                   const struct bioinfer_row_lists *rows, const struct bi_batch_place *place);
 
 /* ---- tracks_lists.c: rows that the device sums up ---- */
 
@@ -232,9 +246,18 @@ int bi_lists_open(struct bi_tracks_task *s, const struct bioinfer_tracks_params 
 /* Copies the lists of a record; INVALID: they are none. */
 int bi_lists_take(struct bi_tracks_task *s, struct bi_window_unit *w,
                   const struct bioinfer_record *from, struct bioinfer_error *err);
-/* Takes room for the rows that the window of an item keeps. */
-int bi_lists_take_room(struct bi_tracks_task *s, struct bi_window_unit *w,
+/* Takes room for the rows that the window (change -1) or a change keeps. */
+int bi_lists_take_room(struct bi_tracks_task *s, struct bi_window_unit *w, int32_t change,
                        struct bioinfer_error *err);
+/* Has the sites of the piece at hand chosen, and checks them. What is wrong with the sites of a
+ * change is its status. *n: changes that have some. */
+int bi_lists_choose(struct bi_tracks_task *s, struct bi_window_unit *w,
+                    const struct bioinfer_result *r, size_t *n, struct bioinfer_error *err);
+/* Gives back the rows that junctions of the piece at hand were counted from. */
+void bi_lists_drop_piece(struct bi_tracks_task *s, struct bi_window_unit *w);
+/* Fills the inputs of a program of COUNTS. */
+void bi_counts_fill(const struct bi_tracks_task *s, const struct bi_window_unit *w, int32_t change,
+                    bool of_window, const struct bi_batch_place *place);
 /* Fills the inputs of a program for the window itself (change -1) or a change. */
 void bi_lists_fill(const struct bi_tracks_task *s, const struct bi_window_unit *w, int32_t change,
                    const struct bi_batch_place *place);

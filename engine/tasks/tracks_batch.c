@@ -26,6 +26,7 @@ static const struct strategy {
     [BI_TRACKS_REST] = {BI_AT_FEATURES, BI_AT_TRACKS, true, false},
     [BI_TRACKS_CHANGED] = {BI_AT_FEATURES, BI_AT_TRACKS, false, true},
     [BI_TRACKS_PAIRS] = {BI_AT_BASES, BI_AT_TRACKS, true, true},
+    [BI_TRACKS_COUNTS] = {BI_AT_ROWS, BI_AT_TRACKS, false, false},
 };
 
 /* ---- items ---- */
@@ -79,7 +80,9 @@ static const struct strategy *strategy_of(const struct bi_item *item)
 static int64_t tokens_of(const struct bi_tracks_task *s, enum bi_tracks_part part,
                          const struct bi_cut *cut)
 {
-    return part == BI_TRACKS_WHOLE || part == BI_TRACKS_REST ? s->t->n_tokens : cut->n;
+    return part == BI_TRACKS_COUNTS                            ? 1
+           : part == BI_TRACKS_WHOLE || part == BI_TRACKS_REST ? s->t->n_tokens
+                                                               : cut->n;
 }
 
 void bi_tracks_item(const struct bi_tracks_task *s, struct bi_window_unit *w, int32_t number,
@@ -108,10 +111,10 @@ size_t bi_tracks_take(const struct bioinfer_task *t, struct bi_item *const *item
                      : part == BI_TRACKS_CHANGED ? s->most_changed
                                                  : 1;
     size_t k = 1;
-    if (unit_of(items[0])->given)
+    if (unit_of(items[0])->given.at)
         return 1;
     while (k < n && k < (size_t)most && items[k]->part == items[0]->part &&
-           !unit_of(items[k])->given)
+           !unit_of(items[k])->given.at)
         k++;
     if (part != BI_TRACKS_CHANGED && 3 * (filled_up((int64_t)k) - (int64_t)k) > (int64_t)k)
         k = (size_t)filled_up((int64_t)k) / 2; /* too much to fill up */
@@ -134,7 +137,7 @@ size_t bi_tracks_too_large(struct bioinfer_task *t, const struct bi_item *item, 
         s->most_changed = fewer;
     if (part == BI_TRACKS_PAIRS && fewer < s->most_pairs)
         s->most_pairs = fewer;
-    if (part == BI_TRACKS_WHOLE || n > 1)
+    if (part == BI_TRACKS_WHOLE || part == BI_TRACKS_COUNTS || n > 1)
         return 0;
     if (part == BI_TRACKS_CONVOLUTIONS) /* nobody will read them */
         bi_kept_free(s->task.exec, &features_of(item)->kept);
@@ -200,7 +203,12 @@ int bi_tracks_recipe(struct bioinfer_task *t, const struct bi_batch *b, struct b
     const bool other = item && (item->program & 1);
     const int64_t n = filled_up((int64_t)b->n_items);
     const int64_t n_tokens = item ? tokens_of(s, part, &work_of(item)->cut) : s->t->n_tokens;
-    const int64_t n_span = item ? unit_of(item)->n_span : 0;
+    const bool counts = part == BI_TRACKS_COUNTS;
+    const bool of_window = counts && work_of(item)->of_window;
+    const int64_t n_span = of_window ? 1
+                           : counts  ? unit_of(item)->lists->sites[work_of(item)->change].n_span
+                           : item    ? unit_of(item)->given.n_span
+                                     : 0;
     const bool changed = item && work_of(item)->change >= 0;
     const struct bi_tracks_lists *lists = item && unit_of(item)->lists
                                               ? unit_of(item)->lists->shape[changed]
@@ -210,16 +218,23 @@ int bi_tracks_recipe(struct bioinfer_task *t, const struct bi_batch *b, struct b
     int st;
     if (item && strategy_of(item)->to == BI_AT_FEATURES && (st = take_room(s, item, err)))
         return st;
-    if (item && strategy_of(item)->to == BI_AT_TRACKS && !changed &&
-        (st = bi_lists_take_room(s, (struct bi_window_unit *)item->unit, err)))
+    if (item && strategy_of(item)->to == BI_AT_TRACKS && !counts &&
+        (st = bi_lists_take_room(s, (struct bi_window_unit *)item->unit, work_of(item)->change,
+                                 err)))
         return st;
     s->building = lists;
     s->graph = (struct bi_tracks_graph){
         .n_tokens = n * n_tokens,
-        .lists = lists ? 1 + 2 * generation + changed : 0,
+        .lists = lists ? 1 + 2 * generation + (changed && !of_window) : 0,
         .program = program_of(s, item, n),
         .shape = {
             .asked = s->asked[other], .n_asked = s->n_outputs, .sums = s->sums, .n_span = n_span}};
+    if (counts) {
+        const int64_t output = s->junctions - s->of;
+        s->graph.shape.asked += output;
+        s->graph.shape.n_asked = 1;
+        s->building = unit_of(item)->lists->shape[!of_window] + output;
+    }
     /* the outputs are those of the task */
     *recipe = (struct bi_recipe){.build = build_graph,
                                  .user = s,
@@ -368,6 +383,11 @@ void bi_tracks_fill(const struct bioinfer_task *t, const struct bi_item *item,
 {
     struct bi_tracks_task *s = (struct bi_tracks_task *)(uintptr_t)t;
     const struct strategy *how = strategy_of(item);
+    const struct bi_window_unit *w = unit_of(item);
+    if (how->from == BI_AT_ROWS) {
+        bi_counts_fill(s, w, work_of(item)->change, work_of(item)->of_window, place);
+        return;
+    }
     if (!place->index)
         fill_held(s, item, place);
     if (how->from == BI_AT_BASES)
@@ -378,10 +398,10 @@ void bi_tracks_fill(const struct bioinfer_task *t, const struct bi_item *item,
         fill_cuts(s, item, place);
     if (how->to == BI_AT_FEATURES)
         give_features(s, item, place);
-    else if (unit_of(item)->given)
-        bi_sites_fill(s, unit_of(item), place);
-    else if (unit_of(item)->lists)
-        bi_lists_fill(s, unit_of(item), work_of(item)->change, place);
+    else if (w->given.at)
+        bi_sites_fill(s, &w->given, false, NULL, place);
+    else if (w->lists)
+        bi_lists_fill(s, w, work_of(item)->change, place);
 }
 
 /* ---- values ---- */
@@ -632,6 +652,24 @@ static int collect_sites(struct bi_tracks_task *s, const struct bi_item *item,
     return 0;
 }
 
+/* Takes the counts of a change, or of its window between the same sites. */
+static int collect_counts(struct bi_tracks_task *s, const struct bi_item *item,
+                          const struct bi_batch_place *place, struct bioinfer_error *err)
+{
+    struct bi_window_unit *w = (struct bi_window_unit *)item->unit;
+    const struct bi_tracks_work *work = work_of(item);
+    const int64_t n = s->junctions->h->n_bins;
+    struct rows r = {.s = s, .of = s->junctions, .n = n, .alone = true};
+    struct target to;
+    const int st = find_target(s, w, work->change, &to, err);
+    if (st)
+        return st;
+    r.values = to.values + bi_extent(s, w, true, (int)(s->junctions - s->of)).at +
+               (work->of_window ? 0 : n * s->junctions->n_tracks);
+    r.from = bi_batch_output(place, &place->slot->plan->graph->outputs[0], &r.ld);
+    return add_rows(&r) ? 0 : failed(s, w, work->change, &to);
+}
+
 int bi_tracks_collect(struct bioinfer_task *t, struct bi_item *item,
                       const struct bi_batch_place *place, struct bioinfer_error *err)
 {
@@ -644,11 +682,13 @@ int bi_tracks_collect(struct bioinfer_task *t, struct bi_item *item,
     int st = 0;
     if (item->state == BI_ITEM_DONE)
         return 0; /* it is counted; then memory did not do for another item of the batch */
+    if (how->from == BI_AT_ROWS)
+        return collect_counts(s, item, place, err);
     if (tracks)
         st = add_view(s, item, pair ? -1 : work->change, place, place->index, err);
     else
         features_of(item)->there = true;
-    if (!st && s->junctions && !unit_of(item)->given && tracks)
+    if (!st && s->junctions && !s->lists[0] && !unit_of(item)->given.at && tracks)
         st = collect_sites(s, item, place, err);
     if (!st && pair)
         st = add_view(s, item, work->change, place, filled_up(place->n_items) + place->index, err);

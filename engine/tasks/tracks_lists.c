@@ -5,7 +5,7 @@
  * record has asked for, so that many windows share a program. Rows that changes are compared with
  * are kept on the device while the changes are computed.
  *
- * Sections: the task's, a record's, a program's. */
+ * Sections: the task's, a record's, a program's, counts of junctions. */
 #include <stdio.h>
 #include <string.h>
 
@@ -18,7 +18,8 @@ int bi_lists_open(struct bi_tracks_task *s, const struct bioinfer_tracks_params 
 {
     static const int kinds[] = {[BIOINFER_LIST_SUMS] = BI_LIST_SUM,
                                 [BIOINFER_LIST_GAP] = BI_LIST_GAP,
-                                [BIOINFER_LIST_GAP_SUMS] = BI_LIST_GAPS};
+                                [BIOINFER_LIST_GAP_SUMS] = BI_LIST_GAPS,
+                                [BIOINFER_LIST_COUNTS] = BI_LIST_SUM};
     if (!p->lists)
         return 0;
     if (s->n_views > 1 || s->shifts[0] || s->sums)
@@ -30,20 +31,24 @@ int bi_lists_open(struct bi_tracks_task *s, const struct bioinfer_tracks_params 
     for (int i = 0; i < s->n_outputs; i++) {
         const int kind = p->lists[i];
         const struct bi_tracks_head *h = s->of[i].h;
+        const bool junctions = h->kind == BIOINFER_JUNCTIONS;
         bool compared;
-        if (kind < BIOINFER_ALL_ROWS || kind > BIOINFER_LIST_GAP_SUMS)
+        if (kind < BIOINFER_ALL_ROWS || kind > BIOINFER_LIST_COUNTS)
             return bi_fail(err, BIOINFER_INVALID, "%s: lists %d, expected up to %d", h->name, kind,
-                           BIOINFER_LIST_GAP_SUMS);
+                           BIOINFER_LIST_COUNTS);
+        if (junctions != (kind == BIOINFER_LIST_COUNTS))
+            return bi_fail(err, BIOINFER_INVALID, "%s: lists %d: %s", h->name, kind,
+                           junctions ? "junctions are counted" : "only junctions are counted");
         if (kind == BIOINFER_ALL_ROWS)
             continue;
-        if (i >= BI_LISTED_OUTPUTS || h->kind == BIOINFER_JUNCTIONS)
-            return bi_fail(err, BIOINFER_INVALID,
-                           "%s: lists are of bins or pairs of them, and of the first %d outputs",
-                           h->name, BI_LISTED_OUTPUTS);
+        if (i >= BI_LISTED_OUTPUTS)
+            return bi_fail(err, BIOINFER_INVALID, "%s: lists are of the first %d outputs", h->name,
+                           BI_LISTED_OUTPUTS);
         compared = kind != BIOINFER_LIST_SUMS;
         for (int changed = 0; changed < 2; changed++)
             s->lists[changed][i] = (struct bi_tracks_lists){.any = true,
-                                                            .kept = compared && !changed,
+                                                            .kept = junctions ||
+                                                                    (compared && !changed),
                                                             .kind = kinds[kind],
                                                             .n = 1,
                                                             .size = 1,
@@ -57,7 +62,13 @@ int bi_lists_open(struct bi_tracks_task *s, const struct bioinfer_tracks_params 
 /* Are the rows of an output compared with those of the record's own window? */
 static bool is_compared(const struct bi_tracks_task *s, int output)
 {
-    return s->lists[0][output].kept;
+    return s->lists[0][output].kept && !s->lists[1][output].kept;
+}
+
+/* Are junctions counted from its rows? */
+static bool is_counted(const struct bi_tracks_task *s, int output)
+{
+    return s->lists[1][output].kept;
 }
 
 static int check_rows(const struct bi_tracks_task *s, int output, size_t window,
@@ -65,8 +76,14 @@ static int check_rows(const struct bi_tracks_task *s, int output, size_t window,
                       struct bioinfer_error *err)
 {
     const struct bi_tracks_head *h = s->of[output].h;
-    const bool compared = is_compared(s, output);
-    for (int32_t i = 0; i < l->n_rows; i++) {
+    const bool compared = is_compared(s, output), counted = is_counted(s, output);
+    for (int32_t i = 0; counted && i < l->n_rows; i++)
+        if (l->rows[i] < 0 || l->rows[i] >= s->t->window || (i && l->rows[i] <= l->rows[i - 1]))
+            return bi_fail(err, BIOINFER_INVALID,
+                           "%s: lists of window %zu: row %d is %d: expected bases of %lld, "
+                           "ascending",
+                           h->name, window, i, l->rows[i], (long long)s->t->window);
+    for (int32_t i = 0; !counted && i < l->n_rows; i++) {
         const int32_t row = l->rows[i];
         if (row < (compared && !window ? BI_LIST_NONE : BI_LIST_SPAN) || row >= h->n_bins)
             return bi_fail(err, BIOINFER_INVALID,
@@ -78,8 +95,8 @@ static int check_rows(const struct bi_tracks_task *s, int output, size_t window,
                            h->name, window, l->first, l->end, (long long)h->n_bins);
         if (compared && window && (l->against[i] < 0 || l->against[i] >= own->n_rows))
             return bi_fail(err, BIOINFER_INVALID,
-                           "%s: lists of window %zu: row %d is compared with row %d of %d",
-                           h->name, window, i, l->against[i], own->n_rows);
+                           "%s: lists of window %zu: row %d is compared with row %d of %d", h->name,
+                           window, i, l->against[i], own->n_rows);
     }
     return 0;
 }
@@ -95,7 +112,8 @@ static int check_lists(const struct bi_tracks_task *s, int output, size_t window
         return bi_fail(err, BIOINFER_INVALID, "%s: lists of window %zu: the output has none", name,
                        window);
     if (l->n < 0 || l->n_rows < 0 || (l->n_rows && !l->rows) || (l->n && !l->ends) ||
-        (compared && (window ? l->n_rows && !l->against : l->n > 0)))
+        (compared && (window ? l->n_rows && !l->against : l->n > 0)) ||
+        (is_counted(s, output) && l->n))
         return bi_fail(err, BIOINFER_INVALID,
                        "%s: lists of window %zu: %d lists of %d rows, which are not given", name,
                        window, l->n, l->n_rows);
@@ -172,6 +190,8 @@ static void size_lists(struct bi_tracks_task *s, struct bi_window_lists *lists, 
             const struct bi_tracks_output *o = &s->of[i];
             struct bi_tracks_extent *extent = &lists->extent[changed][i];
             extent->at = lists->n_values[changed];
+            if (is_counted(s, i))
+                extent->rows = changed ? 2 * o->h->n_bins : 0;
             extent->rows = s->lists[0][i].any ? extent->rows : bi_tracks_rows(s, o);
             lists->n_values[changed] += extent->rows * o->n_tracks;
             lists->shape[changed][i] = s->lists[changed][i];
@@ -191,12 +211,19 @@ int bi_lists_take(struct bi_tracks_task *s, struct bi_window_unit *w,
         return 0;
     for (size_t i = 0; !st && i < n_windows * n; i++)
         st = check_lists(s, (int)(i % n), i / n, &from->lists[i], &from->lists[i % n], err);
+    if (!st && s->junctions && from->n_changes && !from->choose)
+        st = bi_fail(err, BIOINFER_INVALID, "lists of junctions, whose sites nothing chooses");
     if (st)
         return st;
     if (!(w->lists = l = bi_zalloc(s->task.env, sizeof *l)) ||
         !(l->shape[0] = bi_calloc(s->task.env, 2 * n, sizeof **l->shape)) ||
         !(l->extent[0] = bi_calloc(s->task.env, 2 * n, sizeof **l->extent)))
         return bi_fail(err, BIOINFER_NOMEM, "lists of %zu windows", n_windows);
+    if (s->junctions && (!(l->counted = bi_calloc(s->task.env, n_windows, sizeof *l->counted)) ||
+                         !(l->sites = bi_calloc(s->task.env, n_windows, sizeof *l->sites))))
+        return bi_fail(err, BIOINFER_NOMEM, "sites of %zu windows", n_windows);
+    l->choose = from->choose;
+    l->choose_user = from->choose_user;
     l->shape[1] = l->shape[0] + n;
     l->extent[1] = l->extent[0] + n;
     if ((st = copy_lists(s, l, from->lists, n_windows, err)))
@@ -219,6 +246,9 @@ void bi_lists_drop(struct bi_tracks_task *s, struct bi_window_unit *w)
     if (!l)
         return;
     bi_kept_free(s->task.exec, &l->kept);
+    bi_lists_drop_piece(s, w);
+    bi_free(s->task.env, l->counted);
+    bi_free(s->task.env, l->sites);
     bi_free(s->task.env, l->of);
     bi_free(s->task.env, l->ints);
     bi_free(s->task.env, l->shape[0]);
@@ -229,25 +259,39 @@ void bi_lists_drop(struct bi_tracks_task *s, struct bi_window_unit *w)
 
 /* ---- a program's ---- */
 
-/* Bytes of the rows that are kept of an output. */
-static uint64_t kept_size(const struct bi_tracks_task *s, const struct bi_window_unit *w,
-                          int output)
+void bi_lists_drop_piece(struct bi_tracks_task *s, struct bi_window_unit *w)
 {
-    const struct bi_tracks_lists *l = &w->lists->shape[0][output];
+    struct bi_window_lists *l = w->lists;
+    for (size_t i = w->first; l && l->counted && l->sites && i < w->first + w->n; i++) {
+        bi_kept_free(s->task.exec, &l->counted[i]);
+        bi_free(s->task.env, l->sites[i].at);
+        l->sites[i].at = NULL;
+    }
+}
+
+/* Bytes of the rows that the window, or a change, keeps of an output. */
+static uint64_t kept_size(const struct bi_tracks_task *s, const struct bi_window_unit *w,
+                          bool changed, int output)
+{
+    const struct bi_tracks_lists *l = &w->lists->shape[changed][output];
     const struct bi_tracks_output *o = &s->of[output];
-    const int width = o->all_tracks ? o->h->n_tracks : o->n_tracks; /* as the program has them */
+    const int64_t width = is_counted(s, output) ? o->h->row_width
+                          : o->all_tracks       ? o->h->n_tracks /* as the program has them */
+                                                : o->n_tracks;
     return l->kept ? (uint64_t)l->size * (uint64_t)width * sizeof(float) : 0;
 }
 
-int bi_lists_take_room(struct bi_tracks_task *s, struct bi_window_unit *w,
+int bi_lists_take_room(struct bi_tracks_task *s, struct bi_window_unit *w, int32_t change,
                        struct bioinfer_error *err)
 {
+    struct bi_kept **kept;
     uint64_t size = 0;
-    if (!w->lists || !w->lists->compares || w->lists->kept)
+    if (!w->lists || !w->lists->compares || (change >= 0 && !w->lists->counted))
         return 0;
+    kept = change < 0 ? &w->lists->kept : &w->lists->counted[change];
     for (int i = 0; i < s->n_outputs; i++)
-        size += kept_size(s, w, i);
-    return bi_kept_new(&w->lists->kept, s->task.exec, size, err);
+        size += kept_size(s, w, change >= 0, i);
+    return *kept ? 0 : bi_kept_new(kept, s->task.exec, size, err);
 }
 
 /* Fills "lists<i>" as the op list_sums takes it, or the rows that are kept. */
@@ -275,17 +319,68 @@ void bi_lists_fill(const struct bi_tracks_task *s, const struct bi_window_unit *
     uint64_t at = 0;
     char name[24];
     for (int i = 0; i < s->n_outputs; i++) {
-        const uint64_t size = kept_size(s, w, i);
+        const uint64_t size = kept_size(s, w, false, i);
+        const struct bi_output *output = &place->slot->plan->graph->outputs[i];
         if (!w->lists->shape[changed][i].any)
             continue;
         snprintf(name, sizeof name, "lists%d", i);
         fill_lists(&of[i], &w->lists->shape[changed][i], bi_batch_input(place, name));
         snprintf(name, sizeof name, "reference%d", i);
-        if (size && changed)
+        if (changed && is_counted(s, i))
+            bi_kept_give(place->slot, output, 0, w->lists->counted[change], 0,
+                         kept_size(s, w, true, i));
+        else if (size && changed)
             bi_kept_take(place->slot, name, 0, w->lists->kept, at, size);
         else if (size && w->lists->kept)
-            bi_kept_give(place->slot, &place->slot->plan->graph->outputs[i], 0, w->lists->kept, at,
-                         size);
+            bi_kept_give(place->slot, output, 0, w->lists->kept, at, size);
         at += size;
     }
+}
+
+/* ---- counts of junctions ---- */
+
+/* Has the sites of one change chosen. */
+static int choose_sites(struct bi_tracks_task *s, struct bi_window_unit *w, size_t change,
+                        const struct bioinfer_result *r, struct bioinfer_error *err)
+{
+    struct bioinfer_sites sites = {.n = 0};
+    struct bioinfer_error why = {0};
+    int *status = &w->added[w->n + change - w->first];
+    int st;
+    if (*status)
+        return 0;
+    if ((st = w->lists->choose(w->lists->choose_user, r, change, &sites, err)) || !sites.n)
+        return st;
+    st = bi_sites_take(s, &w->lists->sites[change], &sites, &why);
+    if (st == BIOINFER_NOMEM)
+        return bi_fail(err, st, "%s", why.text);
+    *status = st;
+    return 0;
+}
+
+int bi_lists_choose(struct bi_tracks_task *s, struct bi_window_unit *w,
+                    const struct bioinfer_result *r, size_t *n, struct bioinfer_error *err)
+{
+    int st = 0;
+    *n = 0;
+    for (size_t i = w->first; !st && i < w->first + w->n; i++) {
+        st = choose_sites(s, w, i, r, err);
+        *n += w->lists->sites[i].at != NULL;
+    }
+    return st;
+}
+
+void bi_counts_fill(const struct bi_tracks_task *s, const struct bi_window_unit *w, int32_t change,
+                    bool of_window, const struct bi_batch_place *place)
+{
+    const int output = (int)(s->junctions - s->of);
+    const struct bi_window_lists *l = w->lists;
+    const struct bioinfer_row_lists *of =
+        &l->of[(of_window ? 0 : change + 1) * (int64_t)s->n_outputs + output];
+    uint64_t at = 0;
+    for (int i = 0; of_window && i < output; i++)
+        at += kept_size(s, w, false, i);
+    bi_kept_take(place->slot, "rows", 0, of_window ? l->kept : l->counted[change], at,
+                 kept_size(s, w, !of_window, output));
+    bi_sites_fill(s, &l->sites[change], of_window, of, place);
 }

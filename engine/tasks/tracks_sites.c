@@ -35,54 +35,66 @@ static int check_sites(const struct bi_tracks_task *s, const struct bioinfer_sit
     return 0;
 }
 
-int bi_sites_take(const struct bi_tracks_task *s, struct bi_window_unit *w,
+int bi_sites_take(const struct bi_tracks_task *s, struct bi_sites *to,
                   const struct bioinfer_sites *sites, struct bioinfer_error *err)
 {
     const int st = check_sites(s, sites, err);
     const int64_t side = st ? 0 : bi_tracks_side(s->junctions);
     if (st)
         return st;
-    w->given = bi_calloc(s->task.env, (size_t)(BI_TRACKS_SITES * side), sizeof *w->given);
-    w->sites = bi_calloc(s->task.env, (size_t)(BI_TRACKS_SITES * side), sizeof *w->sites);
-    if (!w->given || !w->sites)
+    if (!(to->at = bi_calloc(s->task.env, (size_t)(BI_TRACKS_SITES * side), sizeof *to->at)))
         return bi_fail(err, BIOINFER_NOMEM, "sites of a window");
-    for (int64_t i = 0; i < BI_TRACKS_SITES * side; i++) {
-        w->given[i] = i % side < sites->n ? sites->at[i / side * sites->n + i % side] : NO_ROW;
-        w->sites[i] = (float)w->given[i];
-    }
-    w->joint = sites->joint;
-    w->inserted = sites->inserted;
-    for (w->n_span = 1; w->n_span <= w->inserted; w->n_span *= 2)
+    for (int64_t i = 0; i < BI_TRACKS_SITES * side; i++)
+        to->at[i] = i % side < sites->n ? sites->at[i / side * sites->n + i % side] : NO_ROW;
+    to->joint = sites->joint;
+    to->inserted = sites->inserted;
+    for (to->n_span = 1; to->n_span <= to->inserted; to->n_span *= 2)
         ;
     return 0;
 }
 
 /* Finds the row of the window that stands for a place of the first allele. */
-static int64_t row_of(const struct bi_window_unit *w, int64_t window, int64_t at)
+static int64_t row_of(const struct bi_sites *sites, int64_t more, int64_t window, int64_t at)
 {
-    const int64_t more = w->inserted;
     if (at < 0 || (more > 0 && at >= window - more))
         return NO_ROW;
-    if (!more || at <= w->joint)
+    if (!more || at <= sites->joint)
         return more < 0 && at >= window + more ? NO_ROW : at;
-    return more < 0 && at <= w->joint - more ? NO_ROW : at + more;
+    return more < 0 && at <= sites->joint - more ? NO_ROW : at + more;
 }
 
-void bi_sites_fill(const struct bi_tracks_task *s, const struct bi_window_unit *w,
-                   const struct bi_batch_place *place)
+/* Finds where a row of the window is among those that the program has; NO_ROW: nowhere. */
+static int64_t place_of(const struct bioinfer_row_lists *rows, int64_t row)
+{
+    int64_t first = 0, end = rows ? rows->n_rows : 0;
+    if (!rows || row < 0)
+        return row;
+    while (first < end) {
+        const int64_t middle = (first + end) / 2;
+        if (rows->rows[middle] < row)
+            first = middle + 1;
+        else
+            end = middle;
+    }
+    return first < rows->n_rows && rows->rows[first] == row ? first : NO_ROW;
+}
+
+void bi_sites_fill(const struct bi_tracks_task *s, const struct bi_sites *sites, bool first,
+                   const struct bioinfer_row_lists *of, const struct bi_batch_place *place)
 {
     const int64_t n = BI_TRACKS_SITES * bi_tracks_side(s->junctions), window = s->t->window;
+    const int64_t more = first ? 0 : sites->inserted, n_span = first ? 1 : sites->n_span;
     int32_t *rows = bi_batch_input(place, "site_rows"), *spans = bi_batch_input(place, "spans");
     int32_t *in_span = bi_batch_input(place, "site_spans");
-    memcpy(bi_batch_input(place, "sites"), w->given, (size_t)n * sizeof *w->given);
-    for (int64_t i = 0; i < w->n_span; i++) { /* the last row again and again */
-        const int64_t row = w->joint + (i < w->inserted ? i : w->inserted);
-        spans[i] = (int32_t)(w->inserted <= 0 ? 0 : row < window ? row : window - 1);
+    memcpy(bi_batch_input(place, "sites"), sites->at, (size_t)n * sizeof *sites->at);
+    for (int64_t i = 0; i < n_span; i++) { /* the last row again and again */
+        const int64_t row = sites->joint + (i < more ? i : more);
+        spans[i] = (int32_t)(more <= 0 ? 0 : place_of(of, row < window ? row : window - 1));
     }
     for (int64_t i = 0; i < n; i++) {
-        const int64_t row = row_of(w, window, w->given[i]);
-        const bool spans_all = w->inserted > 0 && row >= 0 && w->given[i] == w->joint;
-        rows[i] = spans_all ? NO_ROW : (int32_t)row;
+        const int64_t row = row_of(sites, more, window, sites->at[i]);
+        const bool spans_all = more > 0 && row >= 0 && sites->at[i] == sites->joint;
+        rows[i] = spans_all ? NO_ROW : (int32_t)place_of(of, row);
         in_span[i] = spans_all ? 0 : NO_ROW;
     }
 }

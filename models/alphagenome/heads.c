@@ -275,6 +275,7 @@ static int open_head(const struct bi_tracks_source *s, struct alphagenome *a,
         .n_bins = o->kind == AG_CONTACTS    ? side * side
                   : o->kind == AG_JUNCTIONS ? a->n_sites * a->n_sites
                                             : t->window / resolution,
+        .row_width = o->kind == AG_JUNCTIONS ? in : 0,
         .n_features = resolution == 1 ? t->n_features : 1};
     if (!out->name)
         return bi_fail(err, BIOINFER_NOMEM, "%s: heads", m->cp->path);

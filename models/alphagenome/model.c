@@ -344,6 +344,10 @@ static void give(const struct bi_model *m, struct bi_graph *g, bi_value_id x,
     const struct alphagenome *a = m->config;
     const struct ag_head *h = &a->head[asked->head];
     const struct bi_tracks_head *out = &m->tracks.heads[asked->head];
+    if (h->kind == AG_JUNCTIONS && shape->lists) {
+        bi_tracks_give(g, x, out->n_bins, shape, index);
+        return;
+    }
     if (h->kind == AG_JUNCTIONS) {
         count_junctions(m, g, x, asked, shape->n_span, sites);
         return;
@@ -414,6 +418,12 @@ static void alphagenome_tracks(const struct bi_model *m, struct bi_graph *g,
         bi_output(g, sites, 0, -1, "sites");
 }
 
+static void alphagenome_counts(const struct bi_model *m, struct bi_graph *g, bi_value_id rows,
+                               const struct bi_tracks_shape *shape)
+{
+    count_junctions(m, g, rows, shape->asked, shape->n_span, NULL);
+}
+
 static const struct bi_release releases[] = {
     {"gtca/alphagenome_pytorch",
      "AlphaGenome model terms: weights and outputs for non-commercial use only "
@@ -433,4 +443,5 @@ const struct bi_model_def bi_model_alphagenome = {
     .open = alphagenome_open,
     .build_features = alphagenome_features,
     .build_tracks = alphagenome_tracks,
+    .build_counts = alphagenome_counts,
 };

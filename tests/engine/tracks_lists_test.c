@@ -74,6 +74,7 @@ static double sum_of(const float *own, const float *all, int index, int output, 
             continue;
         }
         const double gap = fabs(v - row_of(own, of_own, l->against[at], track, n_tracks));
+        CHECK(asked.lists[output] <= BIOINFER_LIST_GAP_SUMS);
         sum = asked.lists[output] == BIOINFER_LIST_GAP ? fmax(sum, (double)(float)gap) : sum + gap;
     }
     return sum;
@@ -304,9 +305,12 @@ static void check_refusals(const struct bioinfer_model *model)
     CHECK_EQ(bioinfer_tracks_open(&t, model, &p, NULL), 0);
     refuse(t, NULL, "a window without lists of rows, the task has some");
     bioinfer_task_close(&t);
-    kind = BIOINFER_LIST_GAP_SUMS + 1;
+    kind = BIOINFER_LIST_COUNTS + 1;
     CHECK_EQ(bioinfer_tracks_open(&t, model, &p, &err), BIOINFER_INVALID);
-    CHECK_HAS(err.text, "lists 4, expected up to 3");
+    CHECK_HAS(err.text, "lists 5, expected up to 4");
+    kind = BIOINFER_LIST_COUNTS;
+    CHECK_EQ(bioinfer_tracks_open(&t, model, &p, &err), BIOINFER_INVALID);
+    CHECK_HAS(err.text, "lists 4: only junctions are counted");
     kind = BIOINFER_LIST_SUMS;
     p.shifts = &shift;
     p.n_shifts = 1;

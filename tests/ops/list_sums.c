@@ -30,16 +30,16 @@ static void check(struct ck *ck, int kind, int32_t n, int32_t size, int32_t rows
     p.x = ck_graph_floats(&g, rows * p.ldx, 1);
     p.other = ck_graph_floats(&g, n_others * p.ldo, 1);
     p.y = ck_graph_zeros(&g, 2 * n * p.ldy);
-    ck_check_fixed(ck, &(struct ck_fixed){
-                           .entry = "list_sums",
-                           .reference = bi_op_list_sums.reference,
-                           .params = &p,
-                           .params_size = sizeof p,
-                           .absolute = 1e-6,
-                           .relative = 1e-6,
-                           .note = note,
-                           .arrays = {{offsetof(T, y), 4 * 2 * (size_t)n * (size_t)p.ldy,
-                                       CK_FIXED_F32}}});
+    ck_check_fixed(
+        ck, &(struct ck_fixed){
+                .entry = "list_sums",
+                .reference = bi_op_list_sums.reference,
+                .params = &p,
+                .params_size = sizeof p,
+                .absolute = 1e-6,
+                .relative = 1e-6,
+                .note = note,
+                .arrays = {{offsetof(T, y), 4 * 2 * (size_t)n * (size_t)p.ldy, CK_FIXED_F32}}});
     ck_graph_free(&g);
 }
 
