@@ -4,6 +4,9 @@
  *
  *     tracks_lists_test WEIGHTS WINDOW.fasta OUTPUT:LISTS ...    LISTS: enum bioinfer_tracks_lists
  *
+ * The last output may be of junctions: counts of both alleles between chosen sites, against those
+ * between the same sites that are given.
+ *
  * With EMULATED on emulated GPUs, where all bytes that come to the host are counted, too: where
  * every output has lists, they are those of the lists. */
 #include <math.h>
@@ -238,6 +241,120 @@ static void check_bytes(const struct bioinfer_model *model)
 }
 #endif
 
+/* ---- counts of junctions ---- */
+
+enum { AROUND = 600, SITES = 5 };
+
+static const char *junctions; /* an output; NULL = none is counted */
+static int32_t around[2 * AROUND + 1], chosen[4 * SITES];
+
+/* Change 1 has one base more than the window, in front of the one in the middle. */
+static struct bioinfer_sites sites_of(size_t change)
+{
+    return (struct bioinfer_sites){.at = chosen,
+                                   .n = SITES,
+                                   .joint = (int64_t)length / 2 - 1,
+                                   .inserted = change == 1 ? 1 : 0};
+}
+
+static int choose(void *user, const struct bioinfer_result *r, size_t change,
+                  struct bioinfer_sites *sites, struct bioinfer_error *err)
+{
+    (void)user, (void)err;
+    CHECK(change >= r->changed->first && change < r->changed->first + r->changed->n);
+    if (change != SAME) /* this one is not counted */
+        *sites = sites_of(change);
+    return 0;
+}
+
+/* The counts of one window, given its sites. */
+static int keep_counts(void *user, const struct bioinfer_result *r, struct bioinfer_error *err)
+{
+    const int64_t *shape = r->arrays[0].shape;
+    (void)err;
+    CHECK_EQ(r->status, 0);
+    if (!r->status)
+        memcpy(user, r->arrays[0].data, (size_t)(shape[0] * shape[1] * shape[2]) * sizeof(float));
+    return 0;
+}
+
+static int take_counts(void *user, const struct bioinfer_result *r, struct bioinfer_error *err)
+{
+    float *to = user;
+    (void)err;
+    CHECK_EQ(r->status, 0);
+    CHECK_EQ(r->changed->n, CHANGES);
+    if (!r->status)
+        memcpy(to, r->changed->values, CHANGES * (size_t)r->changed->n_values * sizeof *to);
+    return 0;
+}
+
+/* Counts of a window, or of that with a change, by a program of its own. */
+static void count_alone(bioinfer_task *t, size_t change, bool changes_it, float *to)
+{
+    struct bioinfer_sites sites = sites_of(changes_it ? change : 0);
+    char *bases = malloc(length);
+    const struct bioinfer_record record = {
+        .id = "window", .sequence = bases, .length = length, .sites = &sites};
+    memcpy(bases, window, length);
+    if (changes_it)
+        memcpy(bases + changes[change].first, changes[change].bases,
+               (size_t)changes[change].length);
+    CHECK_EQ(bioinfer_task_compute(t, &record, 1, keep_counts, to, NULL), 0);
+    free(bases);
+}
+
+static void check_counts(const struct bioinfer_model *model)
+{
+    const struct bioinfer_tracks_output of = {.name = junctions};
+    const int kind = BIOINFER_LIST_COUNTS;
+    struct bioinfer_tracks_params p = {.struct_size = sizeof p, .outputs = &of, .n_outputs = 1};
+    struct bioinfer_tracks_info info = {.struct_size = sizeof info};
+    struct bioinfer_row_lists rows_of[1 + CHANGES];
+    bioinfer_task *alone = NULL, *t = NULL;
+    float *want, *got;
+    size_t n;
+    for (int32_t i = 0; i <= 2 * AROUND; i++)
+        around[i] = (int32_t)length / 2 - AROUND + i;
+    for (int i = 0; i < 4 * SITES; i++) /* one is the base that inserted ones are put to */
+        chosen[i] = (int32_t)length / 2 - 301 + i % SITES * 100 + i / SITES * 100 % 200;
+    for (int i = 0; i <= CHANGES; i++) /* change 1 has its rows one further on */
+        rows_of[i] = (struct bioinfer_row_lists){.rows = around, .n_rows = 2 * AROUND + (i == 2)};
+    CHECK_EQ(bioinfer_tracks_open(&alone, model, &p, NULL), 0);
+    p.lists = &kind;
+    CHECK_EQ(bioinfer_tracks_open(&t, model, &p, NULL), 0);
+    bioinfer_tracks_get_output(t, 0, &info);
+    n = (size_t)(info.n_bins * info.n_tracks);
+    want = calloc(2 * CHANGES * n, sizeof *want);
+    got = calloc(2 * CHANGES * n, sizeof *got);
+    for (size_t i = 0; i < CHANGES; i++)
+        for (int changes_it = 0; i != SAME && changes_it < 2; changes_it++)
+            count_alone(alone, i, changes_it, want + (2 * i + (size_t)changes_it) * n);
+    CHECK(memcmp(want, want + n, n * sizeof *want) && memcmp(want, want + 3 * n, n * sizeof *want));
+    for (int twice = 0; twice < 2; twice++) {
+        const struct bioinfer_record record = {.id = "window",
+                                               .sequence = window,
+                                               .length = length,
+                                               .changes = changes,
+                                               .n_changes = CHANGES,
+                                               .lists = rows_of,
+                                               .choose = choose};
+#if EMULATED
+        emu_counts = (struct emu_counts){0};
+#endif
+        CHECK_EQ(bioinfer_task_compute(t, &record, 1, take_counts, got, NULL), 0);
+    }
+#if EMULATED
+    CHECK_EQ(emu_counts.bytes_out, 2 * (CHANGES - 1) * rounded((int64_t)n));
+    CHECK_EQ(emu_counts.allocations, 0);
+#endif
+    CHECK(!memcmp(want, got, 2 * CHANGES * n * sizeof *want));
+    bioinfer_task_close(&alone);
+    bioinfer_task_close(&t);
+    free(want);
+    free(got);
+}
+
 /* ---- what is refused ---- */
 
 static int status_and_words(void *user, const struct bioinfer_result *r, struct bioinfer_error *err)
@@ -396,6 +513,10 @@ int main(int argc, char **argv)
         if (!colon)
             return 2;
         *colon = 0;
+        if (atoi(colon + 1) == BIOINFER_LIST_COUNTS) { /* the last one */
+            junctions = argv[3 + asked.n];
+            break;
+        }
         asked.of[asked.n].name = argv[3 + asked.n];
         asked.lists[asked.n] = atoi(colon + 1);
     }
@@ -411,6 +532,8 @@ int main(int argc, char **argv)
             return 1;
         }
         check_model(model);
+        if (junctions)
+            check_counts(model);
         bioinfer_model_close(&model);
     }
     free(window);
