@@ -169,6 +169,7 @@ static int cuda_open(bi_gpu_handle *gpu, const struct bi_env *env, int ordinal,
     }
     c->hopper = major == 9 && minor == 0 && c->cuTensorMapEncodeTiled && c->cuLaunchKernelEx;
     facts->hopper = c->hopper;
+    facts->near_f32 = true;
     if (c->hopper)
         facts->arch[n++] = "sm_90a";
     facts->arch[n++] = "sm_80"; /* PTX: newer devices compile it too */

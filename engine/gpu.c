@@ -531,7 +531,7 @@ const struct bi_gpu_entry *bi_gpu_entry_of(const struct bi_gpu_facts *facts,
                                            const struct bi_launch *l)
 {
     const struct bi_call call = bi_launch_call(l, facts->n_units);
-    return bi_gpu_choose(l->entry, &call, facts->hopper);
+    return bi_gpu_choose(l->entry, &call, facts->hopper, facts->near_f32);
 }
 
 bool bi_gpu_takes(const struct bi_device *d, const struct bi_launch *l)

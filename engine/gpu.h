@@ -16,6 +16,7 @@ struct bi_gpu_facts {
     int n_devices;       /* the driver has, also when open() fails then; 0 = there is no driver */
     int n_units;         /* streaming multiprocessors, compute units */
     const char *arch[4]; /* blobs it can load, best first; NULL ends */
+    bool near_f32;       /* matrix units take float32, or terms of it */
     bool hopper;         /* sm_90a is the first: tensor maps, and launches that begin early */
 };
 

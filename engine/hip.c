@@ -188,6 +188,7 @@ static int hip_open(bi_gpu_handle *gpu, const struct bi_env *env, int ordinal,
         goto fail;
     if ((st = find_arch(h, ordinal, name, facts, err)))
         goto out;
+    facts->near_f32 = !strncmp(h->arch, "gfx9", 4); /* CDNA; RDNA takes no float32 */
     facts->memory_size = total;
     facts->memory_free = available;
     snprintf(facts->description, sizeof facts->description, "%s, %.40s", name, h->arch);

@@ -817,4 +817,153 @@ DEV void multiply(acc &d, const frag &x, const frag &w)
 }
 #endif
 
+/* ---- fragments of float32: D[m][n] += sum over k of X[m][k] W[n][k], all 16 wide ----
+ *
+ * Both inputs are "row, then k", rows of shared memory, 16-byte aligned, ld elements apart; acc is
+ * that of above. Element i of a lane (g, t, r and q as above):
+ *
+ *   NVIDIA  row g + 8 (i/4), k = 4t + i%4    terms of 11 bits (TF32): x = x1 + x2, w = w1 + w2, and
+ *                                            x2 w1 + x1 w2 + x1 w1 in float32, eight k at a time
+ *   CDNA    row r, k = 4q + i                float32 products, four k at a time
+ *   RDNA    row r, k = i                     no matrix unit takes float32: fused multiply-adds
+ *
+ * The 16 k are summed from 0 and then added to D, but on CDNA and RDNA, which begin with D. */
+#if defined MAP_NVIDIA
+enum { NEAR = 8 };
+struct near_frag {
+    float large[NEAR], small[NEAR];
+};
+#else
+#if defined MAP_CDNA
+enum { NEAR = 4 };
+#else
+enum { NEAR = 16 };
+#endif
+struct near_frag {
+    float of[NEAR];
+};
+#endif
+
+#if defined MAP_NVIDIA
+/* The row, and the k, of element i of a lane. */
+DEV int near_row(int lane, int i)
+{
+    return lane / 4 + 8 * (i / 4);
+}
+
+/* See near_row(). */
+DEV int near_k(int lane, int i)
+{
+    return lane % 4 * 4 + i % 4;
+}
+#else
+/* The row, and the k, of element i of a lane. */
+DEV int near_row(int lane, int)
+{
+    return lane % 16;
+}
+
+/* See near_row(). */
+DEV int near_k(int lane, int i)
+{
+    return x_k(lane, i);
+}
+#endif
+
+/* Reads a lane's elements of 16 rows. */
+DEV near_frag near_frag_of(const float *rows, int ld)
+{
+    near_frag f;
+#pragma GCC unroll 4
+    for (int i = 0; i < NEAR; i += 4) {
+        const f32x4 v = *(const f32x4 *)(rows + near_row(lane_id(), i) * ld + near_k(lane_id(), i));
+#pragma GCC unroll 4
+        for (int j = 0; j < 4; j++) {
+#if defined MAP_NVIDIA /* the first rounded to 11 bits, the second cut */
+            f.large[i + j] = bits<float>((bits<u32>(v[j]) + 0x1000u) & 0xffffe000u);
+            f.small[i + j] = bits<float>(bits<u32>(v[j] - f.large[i + j]) & 0xffffe000u);
+#else
+            f.of[i + j] = v[j];
+#endif
+        }
+    }
+    return f;
+}
+
+#if defined ON_NVIDIA
+/* Elements 2 s and 2 s + 1 of each row: eight k. */
+DEV void multiply_terms(acc &d, const float x[NEAR], const float w[NEAR], int s)
+{
+#pragma unroll
+    for (int h = 0; h < 2; h++)
+        asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 "
+            "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+            : "+f"(d.of[4 * h]), "+f"(d.of[4 * h + 1]), "+f"(d.of[4 * h + 2]), "+f"(d.of[4 * h + 3])
+            : "r"(bits<u32>(x[2 * s])), "r"(bits<u32>(x[4 + 2 * s])), "r"(bits<u32>(x[2 * s + 1])),
+              "r"(bits<u32>(x[4 + 2 * s + 1])), "r"(bits<u32>(w[4 * h + 2 * s])),
+              "r"(bits<u32>(w[4 * h + 2 * s + 1])));
+}
+#endif
+
+/* The small products first. */
+DEV void multiply(acc &d, const near_frag &x, const near_frag &w)
+{
+#if defined ON_NVIDIA
+    acc sum = {};
+#pragma unroll
+    for (int s = 0; s < 2; s++) {
+        multiply_terms(sum, x.small, w.large, s);
+        multiply_terms(sum, x.large, w.small, s);
+    }
+#pragma unroll
+    for (int s = 0; s < 2; s++)
+        multiply_terms(sum, x.large, w.large, s);
+#pragma unroll
+    for (int i = 0; i < ACC; i++)
+        d.of[i] += sum.of[i];
+#elif defined ON_AMD && defined MAP_CDNA
+    f32x4 r = bits<f32x4>(d);
+#pragma unroll
+    for (int i = 0; i < NEAR; i++)
+        r = __builtin_amdgcn_mfma_f32_16x16x4f32(w.of[i], x.of[i], r, 0, 0, 0);
+    d = bits<acc>(r);
+#elif defined MAP_RDNA
+#pragma GCC unroll 8
+    for (int i = 0; i < ACC; i++)
+#pragma GCC unroll 16
+        for (int k = 0; k < NEAR; k++)
+            d.of[i] = fma_(x.of[k], bits<float>(shuffle(bits<int>(w.of[k]), acc_n(i))), d.of[i]);
+#else /* sums in double, rounded once: the order inside the units is not specified */
+    struct {
+        near_frag x, w;
+    } mine = {x, w};
+    const auto *all = (const decltype(mine) *)bi_emu_meet(BI_EMU_MULTIPLY, &mine, sizeof mine, 0);
+    for (int e = 0; e < ACC; e++) {
+        const int m = acc_m(e), n = acc_n(e);
+#if defined MAP_NVIDIA
+        float of_all = 0;
+        for (int step = 0; step < 6; step++) {
+            const int s = step < 4 ? step / 2 : step - 4;
+            double sum = (double)of_all;
+            for (int i = 0; i < 8; i++) { /* k = 4 (i / 2) + 2 s + i % 2 */
+                const near_frag &fx = all[m % 8 * 4 + i / 2].x, &fw = all[n % 8 * 4 + i / 2].w;
+                const int at = 2 * s + i % 2;
+                sum += (double)(step == 0 || step == 2 ? fx.small : fx.large)[m / 8 * 4 + at] *
+                       (double)(step == 1 || step == 3 ? fw.small : fw.large)[n / 8 * 4 + at];
+            }
+            of_all = (float)sum;
+        }
+        d.of[e] += of_all;
+#else
+        for (int i = 0; i < NEAR; i++) {
+            double sum = (double)d.of[e];
+            for (int q = 0; q < 4; q++)
+                sum += (double)all[q * 16 + m].x.of[i] * (double)all[q * 16 + n].w.of[i];
+            d.of[e] = (float)sum;
+        }
+#endif
+    }
+#endif
+}
+
 #endif

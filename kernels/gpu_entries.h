@@ -82,9 +82,10 @@ struct bi_gpu_entry {
 extern const struct bi_gpu_entry bi_gpu_entries[];
 
 /* Finds the entry that a launch becomes; NULL = none takes it. kernel: the name of the launch, or
- * of an entry. */
+ * of an entry. near_f32: matrix units of the chip take float32, or terms of it, as entries want
+ * that have _near_ in their names. */
 const struct bi_gpu_entry *bi_gpu_choose(const char *kernel, const struct bi_call *call,
-                                         bool hopper);
+                                         bool hopper, bool near_f32);
 /* The name of launches that can become the entry. */
 const char *bi_gpu_kernel(const struct bi_gpu_entry *e);
 /* The grid of an entry for the sizes of a bucket, on a chip of so many multiprocessors. */

@@ -8,6 +8,7 @@
  * linear_small_f32 makes 16 x 16, an element to a thread, from k-slices of 128: for few rows,
  * where a launch takes as long as its longest chain. */
 #include "gpu_act.h"
+#include "gpu_mix.h"
 #include "gpu_rows.h"
 
 enum { F32_SIZE = 128, F32_SLICE = 16, F32_LD = F32_SIZE + 4, F32_THREADS = 256 };
@@ -44,13 +45,12 @@ DEV void write_f32(float *to, const f32_chunks &v)
             to[(thread_id() % 4 * 4 + j) * F32_LD + thread_id() / 4 + 64 * i] = v.of[i][j];
 }
 
-KERNEL(linear_f32, struct bi_linear_params, F32_THREADS, 2)
+/* Tile `block` of y, in rows of which `rows` are there. */
+DEV void linear_tile(const struct bi_linear_params &p, f32_tiles &s, int64_t rows, int block)
 {
-    SHARED(f32_tiles, s, sizeof(f32_tiles));
-    const int64_t rows = bi_live_rows(p.counts, p.axis, p.rows);
     const int tiles_n = (p.n + F32_SIZE - 1) / F32_SIZE;
-    const int64_t m0 = (int64_t)(block_x() / tiles_n) * F32_SIZE;
-    const int n0 = block_x() % tiles_n * F32_SIZE;
+    const int64_t m0 = (int64_t)(block / tiles_n) * F32_SIZE;
+    const int n0 = block % tiles_n * F32_SIZE;
     if (m0 >= rows)
         return;
     const float *weights = (const float *)p.w;
@@ -109,6 +109,19 @@ KERNEL(linear_f32, struct bi_linear_params, F32_THREADS, 2)
         }
 }
 
+KERNEL(linear_f32, struct bi_linear_params, F32_THREADS, 2)
+{
+    SHARED(f32_tiles, s, sizeof(f32_tiles));
+    linear_tile(p, s, bi_live_rows(p.counts, p.axis, p.rows), block_x());
+}
+
+KERNEL(tensor_mix_f32, struct bi_tensor_mix_params, F32_THREADS, 2)
+{
+    SHARED(f32_tiles, s, sizeof(f32_tiles));
+    const mix_tile t = mix_tile_of(p, F32_SIZE);
+    linear_tile(t.layer, s, t.rows, t.block);
+}
+
 enum { SMALL_SIZE = 16, SMALL_SLICE = 128, SMALL_LD = SMALL_SLICE + 4 };
 
 struct small_tiles {
@@ -138,13 +151,11 @@ DEV void write_small(float *to, const f32_chunks &v)
         *(f32x4 *)&to[thread_id() / 16 * SMALL_LD + thread_id() % 16 * 4 + 64 * i] = v.of[i];
 }
 
-KERNEL(linear_small_f32, struct bi_linear_params, F32_THREADS, 4)
+DEV void linear_small(const struct bi_linear_params &p, small_tiles &s, int64_t rows, int block)
 {
-    SHARED(small_tiles, s, sizeof(small_tiles));
-    const int64_t rows = bi_live_rows(p.counts, p.axis, p.rows);
     const int tiles_n = (p.n + SMALL_SIZE - 1) / SMALL_SIZE;
-    const int64_t m0 = (int64_t)(block_x() / tiles_n) * SMALL_SIZE;
-    const int n0 = block_x() % tiles_n * SMALL_SIZE;
+    const int64_t m0 = (int64_t)(block / tiles_n) * SMALL_SIZE;
+    const int n0 = block % tiles_n * SMALL_SIZE;
     if (m0 >= rows)
         return;
     const float *weights = (const float *)p.w;
@@ -183,4 +194,17 @@ KERNEL(linear_small_f32, struct bi_linear_params, F32_THREADS, 4)
     if (p.residual)
         v += p.residual[m * p.ldr + n];
     p.y[m * p.ldy + n] = v;
+}
+
+KERNEL(linear_small_f32, struct bi_linear_params, F32_THREADS, 4)
+{
+    SHARED(small_tiles, s, sizeof(small_tiles));
+    linear_small(p, s, bi_live_rows(p.counts, p.axis, p.rows), block_x());
+}
+
+KERNEL(tensor_mix_small_f32, struct bi_tensor_mix_params, F32_THREADS, 4)
+{
+    SHARED(small_tiles, s, sizeof(small_tiles));
+    const mix_tile t = mix_tile_of(p, SMALL_SIZE);
+    linear_small(t.layer, s, t.rows, t.block);
 }

@@ -3,7 +3,11 @@
  * linear_a_b: x and w a, y and residual b; bias f32. linear_f32: all f32, one chain of fused
  * multiply-adds per element. w is [n, k] row-major, not packed. linear_gated_*: w is gates and
  * values in blocks of 16 rows (linear.h); n % 32 == 0. linear_small_*: 64 x 64 tiles (f32: 16 x 16,
- * not gated), for few rows: the same bits as the others. */
+ * not gated), for few rows: the same bits as the others.
+ *
+ * linear_near_f32: all f32 on matrix units; errors are those of float32 sums (linear_near.cu);
+ * _64 and _32 (not gated) are of smaller tiles, with the same bits. Whether a product is one of
+ * them depends on n and k alone, so a row has the same bits among any others. */
 #ifndef BI_GPU_LINEAR_ENTRIES_H
 #define BI_GPU_LINEAR_ENTRIES_H
 
@@ -22,6 +26,7 @@
     }
 BI_GPU_LINEAR_GRID(linear, 128, 128)
 BI_GPU_LINEAR_GRID(linear_small, 64, 64)
+BI_GPU_LINEAR_GRID(linear_near_32, 32, 32)
 BI_GPU_LINEAR_GRID(linear_small_f32, 16, 16)
 
 /* A result beside y, or in another place than y, a rotation, rows in twos and a residual that is
@@ -48,12 +53,32 @@ static inline bool bi_gpu_is_few_f32(const struct bi_call *call)
     return !p->gated && (tiles <= 1 || 4 * tiles < call->units);
 }
 
+/* Products that are worth a tile of the matrix unit, which begins with 64 columns of each. */
+static inline bool bi_gpu_is_near(const struct bi_call *call)
+{
+    const struct bi_linear_params *p = (const struct bi_linear_params *)call->params;
+    return p->k >= 64 && p->n >= 64 &&
+           (bi_gpu_is_product(call, false, false) || bi_gpu_is_product(call, false, true));
+}
+
+/* Are there fewer tiles of y than so many for each multiprocessor? */
+static inline bool bi_gpu_is_below(const struct bi_call *call, int32_t tile, int32_t times)
+{
+    const struct bi_linear_params *p = (const struct bi_linear_params *)call->params;
+    return bi_gpu_blocks(p->rows, tile) * (int64_t)bi_gpu_blocks(p->n, tile) <
+           (int64_t)times * call->units;
+}
+
 BI_GPU_TAKES(product_f16_f16, bi_gpu_is_product(call, true, false) && (call->half_out & 1))
 BI_GPU_TAKES(product_f16_f32, bi_gpu_is_product(call, true, false) && !(call->half_out & 1))
 BI_GPU_TAKES(few_f16_f16, bi_gpu_takes_product_f16_f16(call) && bi_gpu_is_few(call))
 BI_GPU_TAKES(few_f16_f32, bi_gpu_takes_product_f16_f32(call) && bi_gpu_is_few(call))
 BI_GPU_TAKES(gates, bi_gpu_is_product(call, true, true) && (call->half_out & 1))
 BI_GPU_TAKES(few_gates, bi_gpu_takes_gates(call) && bi_gpu_is_few(call))
+BI_GPU_TAKES(near_32_f32, bi_gpu_is_near(call) && bi_gpu_is_product(call, false, false) &&
+                              bi_gpu_is_below(call, 64, 1))
+BI_GPU_TAKES(near_64_f32, bi_gpu_is_near(call) && bi_gpu_is_below(call, 128, 4))
+BI_GPU_TAKES(near_f32, bi_gpu_is_near(call))
 BI_GPU_TAKES(product_f32,
              bi_gpu_is_product(call, false, false) || bi_gpu_is_product(call, false, true))
 BI_GPU_TAKES(few_f32, bi_gpu_takes_product_f32(call) && bi_gpu_is_few_f32(call))
@@ -66,6 +91,9 @@ BI_GPU_TAKES(few_f32, bi_gpu_takes_product_f32(call) && bi_gpu_is_few_f32(call))
     E(linear_f16_f32, linear, linear, 256, 81920, linear, product_f16_f32)             \
     E(linear_gated_small_f16_f16, linear, linear, 128, 40960, linear_small, few_gates) \
     E(linear_gated_f16_f16, linear, linear, 256, 81920, linear, gates)                 \
+    E(linear_near_32_f32, linear_near, linear, 128, 32768, linear_near_32, near_32_f32) \
+    E(linear_near_64_f32, linear_near, linear, 128, 32768, linear_small, near_64_f32)   \
+    E(linear_near_f32, linear_near, linear, 256, 65536, linear, near_f32)               \
     E(linear_small_f32, linear_f32, linear, 256, 16896, linear_small_f32, few_f32)     \
     E(linear_f32, linear_f32, linear, 256, 16896, linear, product_f32)
 /* clang-format on */

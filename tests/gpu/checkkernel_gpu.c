@@ -123,6 +123,7 @@ static bool serves(const struct ck *ck, size_t entry, const struct ck_case *c)
     if (is_followed(c))
         return false;
     if (!strcmp(c->entry, "linear") && strcmp(name, "linear_f32") &&
+        strcmp(name, "linear_near_f32") && strcmp(name, "linear_near_64_f32") &&
         (c->gated != CK_NONE) != (strstr(name, "gated") != NULL))
         return false;
     if (!strcmp(name, "layernorm_f16_f16") && has(c, CK_AT(layernorm, add)))
@@ -761,23 +762,30 @@ static const char *run_fixed(struct ck *ck, size_t entry, int target, void *para
 }
 
 /* Entries are <entry>_f32: all numbers of graphs are. */
+/* Is it an entry for the case, in float32? */
+static bool takes_fixed(size_t e, const struct ck_fixed *c)
+{
+    return !strcmp(bi_gpu_kernel(&bi_gpu_entries[e]), c->entry) &&
+           strstr(bi_gpu_entries[e].name, "_f32") && !strstr(bi_gpu_entries[e].name, "f16") &&
+           !bi_gpu_is_later_part(&bi_gpu_entries[e]);
+}
+
 void ck_check_fixed(struct ck *ck, const struct ck_fixed *c)
 {
     const struct ck_case named = {.note = c->note};
     _Alignas(16) unsigned char params[BI_PARAMS_SIZE];
     void *want[CK_FIXED_ARRAYS], *have[CK_FIXED_ARRAYS];
-    char name[64], text[200];
+    char text[200];
     const struct bi_counts *counts;
     if (ck->at++ % ck->every ||
         ck->device) /* also of --bench: their arrays are not where a device reads */
         return;
     ck->cases++;
-    snprintf(name, sizeof name, "%s_f32", c->entry);
     memcpy(&counts, c->params, sizeof counts);
     ck_fixed_copies(c, want, params);
     c->reference(params);
     for (size_t e = 0; e < BI_GPU_N_ENTRIES; e++)
-        for (int t = 0; t < N_TARGETS && !strcmp(bi_gpu_entries[e].name, name); t++) {
+        for (int t = 0; t < N_TARGETS && takes_fixed(e, c); t++) {
             if (targets[t]->flushes || (ck->target && strcmp(targets[t]->name, ck->target)))
                 continue;
             const int parts = bi_gpu_parts(&bi_gpu_entries[e]);

@@ -18,6 +18,7 @@ static int open_target(bi_gpu_handle *gpu, const struct bi_emu_target *target,
     *gpu = (void *)(uintptr_t)target;
     facts->arch[0] = target->name;
     facts->n_units = 2;
+    facts->near_f32 = target != &bi_emu_rdna;
     snprintf(facts->description, sizeof facts->description, "emulated %s", target->name);
     return 0;
 }

@@ -109,6 +109,7 @@ struct ck_fixed {
     size_t params_size;
     struct ck_fixed_array arrays[CK_FIXED_ARRAYS]; /* up to size 0 */
     double absolute, relative;
+    int gpu_only; /* no kernel of the CPU has it */
     const char *note;
 };
 

@@ -106,6 +106,7 @@ static void cases(struct ck *ck)
         check(ck, &n, 320, 1280, BI_ACT_NONE, 1, 1, "950 x 320 x 1280 residual");
         check_gated(ck, &n, 1536, 960, BI_ACT_SILU, "950 x 2 1536 x 960 silu gate");
         check(ck, &n, 1280, 1280, BI_ACT_NONE, 1, 1, "950 x 1280 x 1280 residual");
+        check(ck, &n, 128, 128, BI_ACT_NONE, 0, 1, "950 x 128 x 128 residual");
         return;
     }
     for (int i = 0; i < 80; i++) {
@@ -116,6 +117,11 @@ static void cases(struct ck *ck)
               : i % 3 ? BI_ACT_NONE
                       : BI_ACT_RELU,
               i / 2 % 2, i / 4 % 2, "random");
+    }
+    for (int i = 0; i < 12; i++) { /* GPUs multiply these in terms (linear_near.cu) */
+        struct ck_lengths n = ck_lengths(ck, 6, 50);
+        check(ck, &n, (int)ck_random(ck, 64, 200), (int)ck_random(ck, 64, i % 4 ? 200 : 1500),
+              BI_ACT_NONE, i % 2, i / 2 % 2, "both wide");
     }
     for (int i = 0; i < 36; i++) {
         struct ck_lengths n = ck_lengths(ck, 6, 50);
@@ -193,6 +199,8 @@ static const struct ck_entry entries[] = {
     LINEAR_FULL("linear_sm90_32x32_f32", "linear_sm90_small_f32"),
     LINEAR_FULL("linear_sm90_192x96_f32", "linear_sm90_small_f32"),
     {"linear_small_f32", {CK_END}, 0, 0, 0, "linear_f32"},
+    {"linear_near_64_f32", {CK_END}, 0, 0, 0, "linear_near_f32"},
+    {"linear_near_32_f32", {CK_END}, 0, 0, 0, "linear_near_f32"},
     {0},
 };
 /* clang-format on */

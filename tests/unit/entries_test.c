@@ -11,8 +11,8 @@
 #include "kernels/gpu_entries_sm90.h"
 #include "../test.h"
 
-/* An H200, and what is no Hopper. */
-static const struct bi_gpu_facts hopper = {.n_units = 132, .hopper = true},
+/* An H200, and what is no Hopper and has no matrix unit that takes float32. */
+static const struct bi_gpu_facts hopper = {.n_units = 132, .hopper = true, .near_f32 = true},
                                  other = {.n_units = 108};
 
 /* The entries that a name may belong to. */
@@ -269,6 +269,13 @@ static void mark_launches(bool *reached)
             struct bi_multiquery_params *q = (struct bi_multiquery_params *)l.params;
             q->cap = variant % 2 ? 5 : 0;
             q->d = variant & 2 ? BI_MULTIQUERY_KEY : BI_MULTIQUERY_KEY_GPU;
+        } else if (!strcmp(op, "tensor_mix")) {
+            const struct bi_tensor_mix_params p = {.n = 64,
+                                                   .k = 64,
+                                                   .rows = variant % 3 == 0   ? 8
+                                                           : variant % 3 == 1 ? 4000
+                                                                              : 1 << 20};
+            memcpy(l.params, &p, sizeof p);
         } else if (!strcmp(op, "atom_cells")) {
             ((struct bi_atom_edges_params *)l.params)->rows = variant % 2 ? 64 : 1 << 20;
         } else if (!strncmp(op, "align", 5)) {

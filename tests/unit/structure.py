@@ -195,7 +195,7 @@ def op_files():
             '.name = "%s"' % stem not in text):
             problems.append('%s does not end in bi_op_%s named "%s"' % (path, stem, stem))
         entry, params = entry_of(stem)
-        if kernel != (entry or 'none'):
+        if kernel != (entry or 'none') and (kernel != 'gpu' or entry != stem):
             problems.append('%s launches %s, ops.inc says %s' % (path, entry, kernel))
         elif kernel == 'none':
             if '.view = BI_VIEW_' not in text:
@@ -233,7 +233,7 @@ def ops_table_text():
         meaning = comment.replace('|', 'or').replace('->', '→').strip()
         lines.append('| `%s` | %s | %s | %s | %s | %s |' % (
             stem, kind, n_in, n_out, meaning or 'element by element',
-            'a view' if kernel == 'none' else '`%s`' % kernel))
+            {'none': 'a view', 'gpu': '`%s`, on GPUs' % stem}.get(kernel, '`%s`' % kernel)))
     return '\n'.join(lines) + '\n'
 
 

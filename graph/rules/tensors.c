@@ -1,0 +1,116 @@
+/* tensors.c - tensor_mix: products of the three parts of matrices, by weights of their own, in one
+ * launch.
+ *
+ * A node's depth is the longest way to it from what it follows from. Nodes of one depth do not
+ * follow from each other, so three of them may become one: no circle comes of it. */
+#include "../../ops/op.h"
+#include "rule.h"
+
+static const enum bi_axis axes[3] = {BI_AXIS_TOKENS, BI_AXIS_VECTORS, BI_AXIS_TENSORS};
+
+/* Depths of the nodes, which are in order; NULL = memory ran out, which the graph knows. */
+static int32_t *depths_of(struct bi_graph *g)
+{
+    int32_t *depth = bi_calloc(g->arena.env, g->n_nodes + 1, sizeof *depth);
+    if (!depth)
+        bi_graph_fail(g, BIOINFER_NOMEM, "rule tensor_mix");
+    for (size_t i = 0; depth && i < g->n_nodes; i++)
+        for (int k = 0; k < BI_NODE_IN; k++) {
+            const struct bi_node *from = bi_rule_producer(g, g->nodes[i].in[k]);
+            const int32_t d = from ? depth[from - g->nodes] + 1 : 0;
+            if (d > depth[i])
+                depth[i] = d;
+        }
+    return depth;
+}
+
+/* Is it a bare product, or one with a residual, of part `part` of matrices? */
+static bool is_part(const struct bi_graph *g, const struct bi_node *n, int part)
+{
+    const struct bi_value *x;
+    if (n->dead || (n->op != BI_OP_MATMUL && n->op != BI_OP_LINEAR))
+        return false;
+    if (n->op == BI_OP_MATMUL && BI_ATTR(n, matmul)->terms)
+        return false;
+    if (n->op == BI_OP_LINEAR &&
+        (BI_ATTR(n, linear)->act || BI_ATTR(n, linear)->gated || BI_ATTR(n, linear)->terms ||
+         n->in[2] != BI_NONE || n->in[4] != BI_NONE))
+        return false;
+    x = &g->values[n->in[0]];
+    return x->axis == axes[part] && x->dtype == BI_F32 &&
+           g->values[n->in[1]].kind == BI_VALUE_WEIGHT;
+}
+
+static bi_value_id residual_of(const struct bi_node *n)
+{
+    return n->op == BI_OP_LINEAR ? n->in[3] : BI_NONE;
+}
+
+/* Do these products, of one depth, have the sizes of the parts of one matrix? */
+static bool belong(const struct bi_graph *g, const struct bi_node *vectors,
+                   const struct bi_node *other, int part)
+{
+    const struct bi_value *x = &g->values[vectors->in[0]], *w = &g->values[vectors->in[1]];
+    const struct bi_value *y = &g->values[other->in[0]], *v = &g->values[other->in[1]];
+    return x->shape[0] == 3 * (y->shape[0] / (2 * part + 1)) && y->shape[0] % (2 * part + 1) == 0 &&
+           w->shape[0] == v->shape[0] && w->shape[1] == v->shape[1] &&
+           vectors->phase == other->phase &&
+           (residual_of(vectors) == BI_NONE) == (residual_of(other) == BI_NONE);
+}
+
+/* The other product of `part` that goes with that of vectors at node i: one whose operand is made
+ * beside, or any; n_nodes = there is none. */
+static size_t partner(const struct bi_graph *g, const int32_t *depth, size_t n_nodes, size_t i,
+                      int part)
+{
+    const struct bi_node *from = bi_rule_producer(g, g->nodes[i].in[0]);
+    size_t any = n_nodes;
+    for (size_t j = 0; j < n_nodes; j++) {
+        const struct bi_node *n = &g->nodes[j];
+        if (depth[j] != depth[i] || !is_part(g, n, part) || !belong(g, &g->nodes[i], n, part))
+            continue;
+        if (bi_rule_producer(g, n->in[0]) == from)
+            return j;
+        any = j;
+    }
+    return any;
+}
+
+static void tensor_mix(struct bi_graph *g, const struct bi_target *target, int *fired)
+{
+    const size_t n_nodes = g->n_nodes;
+    int32_t *depth = depths_of(g);
+    for (size_t i = 0; depth && i < n_nodes && !g->status; i++) {
+        bi_value_id in[9];
+        size_t of[3];
+        if (!is_part(g, &g->nodes[i], 1))
+            continue;
+        of[0] = partner(g, depth, n_nodes, i, 0);
+        of[1] = i;
+        of[2] = partner(g, depth, n_nodes, i, 2);
+        if (of[0] == n_nodes || of[2] == n_nodes)
+            continue;
+        for (int k = 0; k < 3; k++) {
+            in[k] = g->nodes[of[k]].in[0];
+            in[3 + k] = g->nodes[of[k]].in[1];
+            in[6 + k] = residual_of(&g->nodes[of[k]]);
+        }
+        g->phase = g->nodes[i].phase;
+        if (bi_node_add(g, BI_OP_TENSOR_MIX, in, 9, NULL) == BI_NONE ||
+            !bi_target_takes_new(target, g, g->n_nodes - 1))
+            continue;
+        for (int k = 0; k < 3; k++) {
+            const bi_value_id y = g->nodes[g->n_nodes - 1].out[k];
+            bi_graph_replace(g, g->nodes[of[k]].out[0], y);
+            g->nodes[of[k]].dead = true;
+        }
+        ++*fired;
+    }
+    bi_free(g->arena.env, depth);
+}
+
+const struct bi_rule bi_rule_tensor_mix = {
+    .name = "tensor_mix",
+    .needs = BI_TARGET_GPU,
+    .pass = tensor_mix,
+};
