@@ -844,33 +844,28 @@ struct near_frag {
 };
 #endif
 
-#if defined MAP_NVIDIA
-/* The row, and the k, of element i of a lane. */
+/* The row of element i of a lane. */
 DEV int near_row(int lane, int i)
 {
+#if defined MAP_NVIDIA
     return lane / 4 + 8 * (i / 4);
-}
-
-/* See near_row(). */
-DEV int near_k(int lane, int i)
-{
-    return lane % 4 * 4 + i % 4;
-}
 #else
-/* The row, and the k, of element i of a lane. */
-DEV int near_row(int lane, int)
-{
+    (void)i;
     return lane % 16;
+#endif
 }
 
-/* See near_row(). */
+/* The k of element i of a lane. */
 DEV int near_k(int lane, int i)
 {
+#if defined MAP_NVIDIA
+    return lane % 4 * 4 + i % 4;
+#else
     return x_k(lane, i);
-}
 #endif
+}
 
-/* Reads a lane's elements of 16 rows. */
+/* Loads the fragment of 16 rows from row 0, k 0 of it in shared memory. */
 DEV near_frag near_frag_of(const float *rows, int ld)
 {
     near_frag f;
@@ -879,9 +874,12 @@ DEV near_frag near_frag_of(const float *rows, int ld)
         const f32x4 v = *(const f32x4 *)(rows + near_row(lane_id(), i) * ld + near_k(lane_id(), i));
 #pragma GCC unroll 4
         for (int j = 0; j < 4; j++) {
-#if defined MAP_NVIDIA /* the first rounded to 11 bits, the second cut */
+#if defined MAP_NVIDIA /* the first rounded to 11 bits, the second cut by the unit itself */
             f.large[i + j] = bits<float>((bits<u32>(v[j]) + 0x1000u) & 0xffffe000u);
-            f.small[i + j] = bits<float>(bits<u32>(v[j] - f.large[i + j]) & 0xffffe000u);
+            f.small[i + j] = v[j] - f.large[i + j];
+#if defined ON_HOST
+            f.small[i + j] = bits<float>(bits<u32>(f.small[i + j]) & 0xffffe000u);
+#endif
 #else
             f.of[i + j] = v[j];
 #endif
@@ -891,17 +889,20 @@ DEV near_frag near_frag_of(const float *rows, int ld)
 }
 
 #if defined ON_NVIDIA
-/* Elements 2 s and 2 s + 1 of each row: eight k. */
-DEV void multiply_terms(acc &d, const float x[NEAR], const float w[NEAR], int s)
+/* D = C + the products of elements 2 s and 2 s + 1 of each row: eight k. */
+DEV acc multiply_terms(const acc &c, const float x[NEAR], const float w[NEAR], int s)
 {
+    acc d;
 #pragma unroll
     for (int h = 0; h < 2; h++)
         asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 "
-            "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-            : "+f"(d.of[4 * h]), "+f"(d.of[4 * h + 1]), "+f"(d.of[4 * h + 2]), "+f"(d.of[4 * h + 3])
+            "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %11, %12, %13};"
+            : "=f"(d.of[4 * h]), "=f"(d.of[4 * h + 1]), "=f"(d.of[4 * h + 2]), "=f"(d.of[4 * h + 3])
             : "r"(bits<u32>(x[2 * s])), "r"(bits<u32>(x[4 + 2 * s])), "r"(bits<u32>(x[2 * s + 1])),
               "r"(bits<u32>(x[4 + 2 * s + 1])), "r"(bits<u32>(w[4 * h + 2 * s])),
-              "r"(bits<u32>(w[4 * h + 2 * s + 1])));
+              "r"(bits<u32>(w[4 * h + 2 * s + 1])), "f"(c.of[4 * h]), "f"(c.of[4 * h + 1]),
+              "f"(c.of[4 * h + 2]), "f"(c.of[4 * h + 3]));
+    return d;
 }
 #endif
 
@@ -912,12 +913,12 @@ DEV void multiply(acc &d, const near_frag &x, const near_frag &w)
     acc sum = {};
 #pragma unroll
     for (int s = 0; s < 2; s++) {
-        multiply_terms(sum, x.small, w.large, s);
-        multiply_terms(sum, x.large, w.small, s);
+        sum = multiply_terms(sum, x.small, w.large, s);
+        sum = multiply_terms(sum, x.large, w.small, s);
     }
 #pragma unroll
     for (int s = 0; s < 2; s++)
-        multiply_terms(sum, x.large, w.large, s);
+        sum = multiply_terms(sum, x.large, w.large, s);
 #pragma unroll
     for (int i = 0; i < ACC; i++)
         d.of[i] += sum.of[i];

@@ -15,7 +15,7 @@ struct mix_tile {
     int block;
 };
 
-/* Finds the tile of this block, in tiles of `size` rows and columns. */
+/* The tile of this block, where tiles have `size` rows and columns. */
 DEV mix_tile mix_tile_of(const struct bi_tensor_mix_params &p, int size)
 {
     const int64_t atoms = bi_live_rows(p.counts, BI_AXIS_TOKENS, p.rows);
