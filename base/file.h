@@ -110,7 +110,7 @@ int bi_out_open(struct bi_out *out, const struct bi_env *env, const char *path,
                 struct bioinfer_error *err);
 /* Gathers up to 256 KiB before anything is handed to the system. A failure is final. */
 int bi_out_write(struct bi_out *out, const void *bytes, size_t n, struct bioinfer_error *err);
-/* Hands gathered bytes to the system. */
+/* Hands gathered bytes to the system; 0 also where there are none. A failure is final. */
 int bi_out_flush(struct bi_out *out, struct bioinfer_error *err);
 /* Overwrites bytes already written (files only), after a flush; `size` stays. A failure is
  * final. */

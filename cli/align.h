@@ -181,7 +181,7 @@ const char *cli_align_tail(const struct cli_align_out *w);
 /* Whether the pair is to be written. */
 bool cli_align_keeps(const struct cli_align_out *w, const struct bioinfer_record *query,
                      const struct bioinfer_record *target, const struct bioinfer_alignment *a);
-/* All columns, and those that free ends leave out. */
+/* The number of columns of an alignment, those included that free ends leave out. */
 int64_t cli_align_columns(const struct cli_align_out *w, const struct bioinfer_record *query,
                           const struct bioinfer_record *target, const struct bioinfer_alignment *a);
 /* Writes a score in points, with the decimals that it has; a whole alignment in the format. */

@@ -361,15 +361,16 @@ int cli_license(struct cli *cli);
 /* ---- progress.c ---- */
 
 double cli_now(void); /* seconds, monotonic */
-/* Begins the line of progress, where the options or a terminal ask for it; tick() draws it, clear()
- * takes it off the terminal for other words, end() takes it off for good, or draws a last one to a
- * file. */
+/* Begins the line of progress, where the options or a terminal ask for it, else none is drawn. */
 void cli_progress_start(struct cli *cli);
-/* A bioinfer_embed_params.progress; user = struct cli. CANCELLED once a signal came, else 0. */
+/* Draws the line when it is time. A bioinfer_embed_params.progress; user = struct cli. CANCELLED
+ * once a signal came, else 0. */
 int cli_progress_tick(void *user, uint64_t records, uint64_t residues);
+/* Takes the line off the terminal; end() also draws a last one where it goes to a file. */
 void cli_progress_clear(struct cli *cli);
 void cli_progress_end(struct cli *cli);
-void cli_print_profile(struct cli *cli); /* prints that of cli->sequences */
+/* Print the table of --profile on standard error; the first one that of cli->sequences. */
+void cli_print_profile(struct cli *cli);
 void cli_show_profile(struct cli *cli, const struct bioinfer_profile *profile);
 
 /* ---- output.c: text, to standard output or to a file that appears when complete */

@@ -262,7 +262,8 @@ void serve_answer_fail(struct serve_request *r, int http, int status, const char
 int serve_http_status(int status);
 /* The type of content of a format; "application/octet-stream" where it has none of its own. */
 const char *serve_content_type(const char *format);
-/* Hands arrays to the writer of the answer. */
+/* Hands arrays to the writer of the answer, which it opens with the first ones; a failure, such as
+ * more than max_answer bytes, becomes the answer. */
 void serve_answer_arrays(struct serve *s, struct serve_request *r,
                          const struct bioinfer_result *result);
 

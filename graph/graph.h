@@ -198,7 +198,8 @@ bi_value_id bi_input_kept(struct bi_graph *g, const char *name, enum bi_axis axi
  * BI_NONE where the graph has failed, of all functions here that give a value. */
 bi_value_id bi_weight(struct bi_graph *g, int32_t index, const char *name, int rank,
                       const int64_t *shape);
-/* Columns [first, first + n) of a weight that is no stack. */
+/* Columns [first, first + n) of a weight of rank 2 that is no stack; that they are there is not
+ * checked. */
 bi_value_id bi_weight_columns(struct bi_graph *g, bi_value_id w, int64_t first, int64_t n);
 /* Rows (rank 1: elements) of a weight that is no stack, in the order given; the list is copied. A
  * row that the weight does not have fails the graph with INTERNAL. */
@@ -316,7 +317,7 @@ void bi_graph_exact(struct bi_graph *g, bi_value_id x);
 /* The weight that stacks n weights, two or three, along dimension 0. They have one width, which is
  * not checked here. */
 bi_value_id bi_weight_stack(struct bi_graph *g, const bi_value_id *part, int n);
-/* Part i of a weight that stacks several of one height. */
+/* Part i, from 0, of a weight that stacks several of one height: rows and columns of that part. */
 bi_value_id bi_weight_part(struct bi_graph *g, bi_value_id w, int i);
 /* Makes float16 of every value that only matrix products and attention read: operands in half
  * precision, residual stream, norms' inputs and outputs of the graph in float32. A node for which

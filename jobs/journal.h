@@ -97,7 +97,8 @@ int bi_journal_fail(struct bi_journal *j, int status, const struct bioinfer_erro
  * often that syncing takes more than a fiftieth of the time; sooner after many records or bytes.
  * False where nothing was added. *begun: seconds, for the next. */
 bool bi_journal_due(const struct bi_journal *j, double *begun);
-/* After a commit that was due: when the next one is. */
+/* After a commit that was due: sets when the next one is, by what this one took; 30 seconds on at
+ * most. */
 void bi_journal_space(struct bi_journal *j, double begun);
 /* Keeps n > 0 blocks of records that were read, of 4 KiB each; it is 1 before. NOMEM: as before. */
 int bi_journal_keep(struct bi_journal *j, size_t n, struct bioinfer_error *err);
@@ -108,7 +109,8 @@ int bi_journal_get(const struct bi_journal *j, uint64_t i, struct bi_journal_rec
 int bi_journal_read(const struct bi_journal *j, const struct bi_journal_record *r, void *dst,
                     struct bioinfer_error *err);
 /* One that is only read can be parked, which takes no open file, and be read again once awake.
- * True: both files, data and journal, are open. */
+ * True: both files, data and journal, are open. Each does nothing where that is done; after a
+ * failed wake, such as NOT_FOUND, it may be tried again. */
 bool bi_journal_is_awake(const struct bi_journal *j);
 void bi_journal_park(struct bi_journal *j);
 int bi_journal_wake(struct bi_journal *j, struct bioinfer_error *err);

@@ -270,7 +270,8 @@ static inline enum bi_nearness bi_look(const struct bi_atom_edges_params *p,
     return r2 < closest * closest ? BI_NEAR_TOUCHES : BI_NEAR;
 }
 
-/* Keys are in the order of edges. */
+/* The key of an edge to the image of atom j: sorted by keys, edges of an atom are in their
+ * order. */
 static inline uint64_t bi_edge_key(int32_t j, const int32_t image[3])
 {
     uint64_t key = (uint64_t)j;

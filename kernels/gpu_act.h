@@ -6,7 +6,7 @@
 
 #include "linear.h"
 
-/* act of linear.h */
+/* v after the activation of enum bi_act (linear.h); v itself for any other. */
 DEV float linear_act(float v, int act)
 {
     return act == BI_ACT_GELU        ? gelu(v)

@@ -86,7 +86,7 @@ extern const struct bi_gpu_entry bi_gpu_entries[];
  * that have _near_ in their names. */
 const struct bi_gpu_entry *bi_gpu_choose(const char *kernel, const struct bi_call *call,
                                          bool hopper, bool near_f32);
-/* The name of launches that can become the entry. */
+/* The name of launches (bi_launch.entry) that can become the entry. */
 const char *bi_gpu_kernel(const struct bi_gpu_entry *e);
 /* The grid of an entry for the sizes of a bucket, on a chip of so many multiprocessors. */
 void bi_gpu_entry_grid(const struct bi_gpu_entry *e, const void *params,

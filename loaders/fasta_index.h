@@ -30,7 +30,8 @@ struct bioinfer_index {
 
 /* A hash of what a record is: its status, id, description (where it is not NULL) and sequence. */
 uint64_t bi_record_hash(const struct bioinfer_record *record);
-/* A hash of all records up to one with this hash. */
+/* A hash of all records up to one with this hash; before: that of those in front of it, 0 =
+ * none. */
 uint64_t bi_record_chain(uint64_t before, uint64_t hash);
 
 /* Reads the whole file. MISMATCH: it changed meanwhile. UNSUPPORTED where no reader can begin in

@@ -40,7 +40,7 @@ struct bi_t5 {
 /* The table of position buckets; NULL when the file is none of this architecture. It belongs to the
  * checkpoint. */
 const struct bi_tensor *bi_t5_buckets(const struct bi_checkpoint *cp);
-/* Does the vocabulary beside the weights have this piece? */
+/* Does the vocabulary beside the weights have this piece? False where there is none, too. */
 bool bi_t5_has_piece(const struct bi_checkpoint *cp, const char *piece);
 /* Reads the configuration, binds every weight and reads the vocabulary. Sets model->config and all
  * facts of the model; the tokens in front, none so far, and its name are the family's. MISMATCH: a

@@ -101,7 +101,8 @@ bi_value_id bi_rotary_attend(const struct bi_model *m, struct bi_graph *g, bi_va
 /* "transformer.L.0.fn.*" and "transformer.L.1.fn.*", layers counted as found. */
 int bi_tracks_layers(const struct bi_tracks_source *s, struct bi_tracks_layers *layers,
                      int64_t width, float eps, struct bioinfer_error *err);
-/* The table of bases: ACGT, none, a quarter of each. */
+/* The weight [BI_BASES, BI_TRACKS_BASE_WIDTH] of bases: A, C, G, T, none, a quarter of each; *index
+ * is its place. */
 int bi_tracks_bases(const struct bi_tracks_source *s, int *index, struct bioinfer_error *err);
 /* Sets window, token_size and n_tokens of model->tracks: the asked window, else `usual`. INVALID
  * when it is not a multiple of token_size, or above 2^24 bases. */

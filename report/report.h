@@ -16,7 +16,7 @@ struct bi_report_options {
  * UNSUPPORTED: it is damaged, or no output. *out may hold a part after a failure. */
 int bi_report_page(struct bi_buf *out, const char *path, const struct bi_report_options *options,
                    struct bioinfer_error *err);
-/* Appends one figure as SVG: of several the first. */
+/* Appends one figure as SVG: the first that is no table; NOT_FOUND where there is none. */
 int bi_report_plot(struct bi_buf *out, const char *path, const struct bi_report_options *options,
                    struct bioinfer_error *err);
 /* Appends as text what a report says above its figures: kind, facts, and columns of its tables. */

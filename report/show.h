@@ -95,7 +95,8 @@ int bi_show_designs(struct bi_show *s, bool is_fasta, struct bioinfer_error *err
 int bi_show_alignments(struct bi_show *s, char kind, struct bioinfer_error *err);
 int bi_show_bedgraph(struct bi_show *s,
                      struct bioinfer_error *err); /* a file or a folder of them */
-/* Adds the genes of a region to a figure of tracks. */
+/* Adds the genes of a region to a figure of tracks: at most BI_VIEW_GENES; statuses of reading
+ * s->genes. */
 int bi_show_genes(struct bi_show *s, struct bi_tracks *t, struct bioinfer_error *err);
 
 /* Two principal components of n > 0 vectors [n, width]: directions [2, width] fitted to centred

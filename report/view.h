@@ -169,7 +169,8 @@ bool bi_view_histogram(struct bi_view *v, const char *group, const char *title,
 /* Sets low and high of the scale from the finite values, 0 and 0 where there are none; values
  * beyond 0 to 1 make a UNIT scale a RANGE. */
 void bi_heat_range(struct bi_heat *heat);
-/* Index of the i-th of `shown` evenly chosen among n. */
+/* Index, below n, of the i-th of `shown` evenly chosen among n, i < shown; i itself where all
+ * are. */
 static inline uint64_t bi_view_pick(uint64_t i, uint64_t shown, uint64_t n)
 {
     return shown >= n ? i : (uint64_t)((double)i * (double)n / (double)shown);

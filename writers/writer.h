@@ -125,7 +125,7 @@ const char *bi_writer_format(int index);
 
 /* ---- pieces that several formats share ---- */
 
-/* bi_out_open for a file of this writer. */
+/* bi_out_open for a file of this writer, with what its finish makes sure of. */
 int bi_writer_create(const struct bioinfer_writer *w, struct bi_out *out, const char *path,
                      struct bioinfer_error *err);
 
@@ -154,7 +154,7 @@ int bi_writer_vectors_only(const struct bioinfer_writer *w, const struct bioinfe
 /* Appends the NPY 1.0 header, byte for byte as NumPy >= 1.24 writes it; its length does not depend
  * on shape[0]. type: "<f4", "<f2". */
 void bi_npy_header(struct bi_buf *out, const char *type, int n_dims, const int64_t *shape);
-/* NumPy's name of the type of the arrays that w writes. */
+/* NumPy's name of the type of the arrays that w writes: "<f4", or "<f2" for float16. */
 const char *bi_npy_type(const struct bioinfer_writer *w);
 
 #endif

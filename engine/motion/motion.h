@@ -108,7 +108,7 @@ struct bi_run {
  * case. */
 int bi_trajectory_run(struct bi_trajectory *t, const char *path, bool resume,
                       const struct bi_run *run, struct bi_motion *m, struct bioinfer_error *err);
-void bi_trajectory_close(struct bi_trajectory *t); /* safe after a failed open */
+void bi_trajectory_close(struct bi_trajectory *t); /* safe after a failed run */
 
 /* ---- fire.c ---- */
 

@@ -61,7 +61,8 @@ int64_t bi_sequences_residues(const struct bi_model *m, int64_t n_tokens);
  * call. Returns 0. */
 int bi_sequences_recipe(struct bi_sequences *s, const struct bi_batch *b, struct bi_wants wants,
                         struct bi_recipe *recipe);
-/* The counts of one sequence of so many residues. */
+/* The counts of a batch of one sequence of so many residues, with the tokens in front and
+ * behind. */
 struct bi_counts bi_sequences_one(const struct bioinfer_task *t, int64_t n_residues);
 /* The inputs that bi_sequences_fill() fills, where a graph has them. */
 extern const char *const bi_sequences_made[3];

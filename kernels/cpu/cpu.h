@@ -77,8 +77,8 @@ static inline const struct bi_cpu_entry *bi_cpu_find_entry(const struct bi_cpu_k
     return *e || !kernels->base ? *e : bi_cpu_find_entry(kernels->base(), name, call);
 }
 
-/* Tables compiled in. Whether this machine has the instructions, and its system saves the
- * registers, only bi_cpu_kernels_usable() says. */
+/* Tables compiled in, never NULL. Whether this machine has the instructions, and its system saves
+ * the registers, only bi_cpu_kernels_usable() says. */
 const struct bi_cpu_kernels *bi_cpu_kernels_generic(void);
 #if defined __x86_64__
 const struct bi_cpu_kernels *bi_cpu_kernels_avx2(void);

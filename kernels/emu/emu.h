@@ -60,14 +60,20 @@ enum bi_emu_op { BI_EMU_SHUFFLE = 1, BI_EMU_MULTIPLY };
 /* Waits until all lanes of the wave have brought their `size` bytes (at most 128), and returns
  * where those of lane `lane` are; lane l + 1 follows behind lane l. */
 const void *bi_emu_meet(enum bi_emu_op op, const void *mine, size_t size, int lane);
+/* Waits for all threads of the block; the launch fails where one of them ends without it. */
 void bi_emu_barrier(void);
+/* The block's shared memory, the same for all its threads; where that has fewer bytes than `size`,
+ * the launch fails. */
 void *bi_emu_shared(size_t size);
 /* Notes an asynchronous copy of up to 16 bytes, padded with zeros. Both addresses must be multiples
  * of 16, or the launch fails. The bytes are there after the bi_emu_wait() for their group, not
  * before. */
 void bi_emu_copy(void *to, const void *from, int bytes);
+/* Closes the group of copies that this thread has noted. */
 void bi_emu_commit(void);
+/* Makes the copies of all but the last `groups` groups of this thread. */
 void bi_emu_wait(int groups);
+/* Not 0: the matrix unit that is emulated takes float16 below 2^-14 for 0. */
 int bi_emu_flushes(void);
 
 #ifdef __cplusplus

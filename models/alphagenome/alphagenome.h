@@ -98,10 +98,10 @@ int ag_open_encoder(const struct bi_tracks_source *s, struct alphagenome *a,
                     struct bioinfer_error *err);
 int ag_open_decoder(const struct bi_tracks_source *s, struct alphagenome *a,
                     struct bioinfer_error *err);
-/* Also the embedding of organisms. */
+/* Binds the tower's layers, of rows of `width`, and the embedding of organisms. */
 int ag_open_tower(const struct bi_tracks_source *s, struct alphagenome *a, int64_t width,
                   struct bioinfer_error *err);
-/* Output embedders; width: of rows of 1 base and of 128. */
+/* Binds the output embedders; sets width: of the rows of 1 base and of 128 that they give. */
 int ag_open_embedders(const struct bi_tracks_source *s, struct alphagenome *a, int64_t width[2],
                       struct bioinfer_error *err);
 
