@@ -38,6 +38,7 @@ enum bi_fault {
     BI_FAULT_COUNT
 };
 
+/* A context gives this to all below it; its functions may be called from several threads. */
 struct bi_env {
     void *(*alloc)(void *user, size_t size);
     void (*free)(void *user, void *ptr);

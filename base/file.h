@@ -13,6 +13,7 @@
 
 /* ---- reading ---- */
 
+/* An open file that is read by position. */
 struct bi_file {
     const struct bi_env *env;
     int fd;        /* -1 = closed; or bytes in memory when `memory` is set */
@@ -54,6 +55,7 @@ int bi_path_real(char **out, const struct bi_env *env, const char *path,
 
 /* ---- streams: standard input, FIFOs and files read once from front to back ---- */
 
+/* An input that is read once, from front to back. */
 struct bi_stream {
     const struct bi_env *env;
     int fd;
@@ -91,6 +93,7 @@ void bi_stream_close(struct bi_stream *stream); /* leaves BI_STREAM_NONE, which 
  * file is renamed again; nothing, where the caller does. */
 enum bi_sync { BI_SYNC_ALL, BI_SYNC_CONTENTS, BI_SYNC_NONE };
 
+/* A file that is being written, and appears when it is finished. */
 struct bi_out {
     const struct bi_env *env;
     int fd;
@@ -132,6 +135,7 @@ int bi_out_rename(const struct bi_env *env, const char *from, const char *to,
 
 /* ---- files that grow at their end and outlive the process: journals ---- */
 
+/* A file that grows at its end. */
 struct bi_append {
     const struct bi_env *env;
     int fd;

@@ -13,6 +13,7 @@
 
 enum bi_rng { BI_RNG_NATIVE, BI_RNG_TORCH, BI_RNG_TORCH_MKL, BI_RNG_TORCH_CUDA };
 
+/* A stream of random numbers; bi_random_start() fills it. */
 struct bi_random {
     enum bi_rng kind;
     uint64_t seed;

@@ -259,6 +259,7 @@ void cli_paths_free(struct cli_paths *p);
 
 /* ---- one run of the command ---- */
 
+/* The line of progress. */
 struct cli_progress {
     bool on, terminal, drawn;
     double start, shown;                  /* seconds */
@@ -375,6 +376,7 @@ void cli_show_profile(struct cli *cli, const struct bioinfer_profile *profile);
 
 /* ---- output.c: text, to standard output or to a file that appears when complete */
 
+/* Text that is written to a file, to standard output or to memory. */
 struct cli_output {
     FILE *file;        /* NULL: text is gathered in memory; zero-initialise for that */
     char *path, *part; /* NULL for standard output */

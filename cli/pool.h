@@ -35,6 +35,7 @@ struct cli_held {
     uint64_t packed_size, packed_cap;
 };
 
+/* Records that go to a worker together. */
 struct cli_chunk {
     struct cli_chunk *next;  /* by number: all that are not delivered */
     struct cli_chunk *again; /* the next one that is to be done again */
@@ -46,6 +47,7 @@ struct cli_chunk {
     double begun;
 };
 
+/* A worker process, as the command sees it. */
 struct cli_pool_worker {
     char device[32];
     int threads;
@@ -70,6 +72,7 @@ struct cli_pool_worker {
     char why[sizeof((struct cli_fault *)0)->text];
 };
 
+/* All workers, and the records on their way. */
 struct cli_pool {
     struct cli *cli;
     const struct cli_task *task;

@@ -78,6 +78,7 @@ struct serve_mutations {
     size_t n;
 };
 
+/* A request, from its head to its answer. */
 struct serve_request {
     struct serve_request *next;
     void *exchange; /* serve_http.c's own */
@@ -106,6 +107,7 @@ struct serve_request {
     int http;           /* status of HTTP; 0 = the answer is not there yet */
 };
 
+/* Requests with one key, and the task that answers them. */
 struct serve_lane {
     bool keyed;
     struct serve_key key;
@@ -128,6 +130,7 @@ struct serve_lane {
 
 enum { SERVE_LANES = 8, SERVE_BUCKETS = 12, SERVE_CODES = 16 };
 
+/* Counters since the start. */
 struct serve_metrics {
     struct {
         int code;
@@ -139,6 +142,7 @@ struct serve_metrics {
     uint64_t n_seconds;
 };
 
+/* The server. */
 struct serve {
     struct cli *cli;
     struct bi_env env;

@@ -21,6 +21,7 @@ struct cli_weight {
 enum { CLI_FACTS = 8192 };        /* bytes */
 enum { CLI_FIRST_CHUNK = 16384 }; /* work that a worker gets at first */
 
+/* A task, as the command, a pool and a worker call it. */
 struct cli_task {
     /* Reads and checks what needs no model. Returns an exit code, like `open`. */
     int (*begin)(struct cli *cli);

@@ -47,6 +47,7 @@ bool table_belongs(const char *line, int column, const char *head);
 
 /* ---- targets.c ---- */
 
+/* A row of the table of tracks. */
 struct target {
     char *identifier, *description, *ontology; /* ontology: "" = it has no term */
 };
@@ -65,6 +66,7 @@ int targets_read(struct targets *t, const char *path, const char *head, int n_tr
 int targets_count(const char *path, const char *head);
 void targets_free(struct targets *t);
 
+/* Numbers of tracks that are wanted, in their order. */
 struct selection {
     int *of, n, cap;
 };

@@ -53,6 +53,7 @@ enum cli_frame_type {
  * that goes there. */
 enum { CLI_SHARED = 2, CLI_SHARED_FD = 3, CLI_SHARED_FROM = (1 << 20) + 1 };
 
+/* The head of a frame. */
 struct cli_frame {
     uint32_t type, number;
     uint64_t size; /* bytes that follow */

@@ -21,6 +21,7 @@ enum bi_copy_way { BI_COPY_WITHIN, BI_COPY_IN, BI_COPY_OUT };
 struct bi_device; /* the backend's own */
 struct bi_queue;
 
+/* How a device is to be opened; zeros are defaults. */
 struct bi_device_params {
     int ordinal;           /* which GPU */
     int n_threads;         /* CPU threads of one queue */
@@ -29,6 +30,7 @@ struct bi_device_params {
     int *n_devices;        /* NULL, or where open() tells how many there are, also when it fails */
 };
 
+/* Facts of a device, the same as long as it is open but for memory_free. */
 struct bi_caps {
     const char *kernels;   /* "avx512" */
     const char *precision; /* how float32 operands are multiplied: "bf16x2"; NULL = "fp32" */
@@ -42,6 +44,7 @@ struct bi_caps {
     bool async;           /* submit() returns before the work is done */
 };
 
+/* Memory of a device; zeros = none. */
 struct bi_buffer {
     void *ptr;
     uint64_t size;

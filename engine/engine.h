@@ -46,6 +46,7 @@ int bi_params_copy(void *dst, size_t size, const void *src, const char *what,
 
 /* ---- store.c: weights on the device, each once per layout ---- */
 
+/* A weight on the device, in one layout. */
 struct bi_store_entry {
     int32_t n_parts, parts[BI_WEIGHT_PARTS], columns[BI_WEIGHT_PARTS];
     int64_t width; /* columns taken */
@@ -66,6 +67,7 @@ struct bi_weight_sum {
     _Atomic uint64_t sum[2];
 };
 
+/* A model's weights on the device. */
 struct bi_store {
     pthread_mutex_t lock;
     bool ready; /* the lock exists */

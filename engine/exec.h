@@ -67,12 +67,14 @@ int bi_plan_dump(const struct bioinfer_model *model, struct bi_recipe *recipe, b
                  bool trace, int (*write)(void *user, const char *text, size_t len), void *user,
                  struct bioinfer_error *err);
 
+/* An input of a plan, by its name. */
 struct bi_plan_input {
     const char *name;
     uint64_t offset; /* in the input block */
     uint64_t step;   /* bytes between those of two trips; 0: all trips read the same */
 };
 
+/* A compiled graph: its memory and, for each slot, its launches. */
 struct bi_plan {
     struct bi_plan_key key;
     struct bi_graph *graph;
@@ -157,6 +159,7 @@ static inline uint64_t bi_slot_size(const struct bi_exec_slot *s)
     return s->device_input.size + s->device_output.size + s->input_size + s->output_size;
 }
 
+/* The executor of one task. */
 struct bi_exec {
     struct bioinfer_model *model;
     const struct bi_env *env;
@@ -179,6 +182,7 @@ int bi_exec_new(struct bi_exec **out, struct bioinfer_model *model, int64_t memo
                 struct bioinfer_error *err);
 void bi_exec_free(struct bi_exec **exec); /* NULL-safe; waits for what is on its way */
 
+/* A batch that is to be computed. */
 struct bi_exec_batch {
     const struct bi_recipe *recipe;
     struct bi_counts counts; /* true sizes */

@@ -10,6 +10,7 @@
 
 typedef void *bi_gpu_handle;
 
+/* Facts of a GPU, as its driver tells them. */
 struct bi_gpu_facts {
     char description[96];
     uint64_t memory_size, memory_free;

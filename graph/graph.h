@@ -35,6 +35,7 @@ typedef int32_t bi_value_id;
 
 enum bi_value_kind { BI_VALUE_INPUT, BI_VALUE_WEIGHT, BI_VALUE_NODE };
 
+/* An array that an op makes or reads; a value id is its index in bi_graph.values. */
 struct bi_value {
     enum bi_value_kind kind;
     enum bi_dtype dtype;
@@ -75,6 +76,7 @@ struct bi_value {
 
 enum { BI_ATTR_SIZE = 24 }; /* the largest of them has so many bytes */
 
+/* One use of an op. */
 struct bi_node {
     enum bi_op_kind op;
     bool dead;
@@ -121,6 +123,7 @@ struct bi_attrs {
 #define BI_ATTRS_OF(node) (&(const struct bi_attrs){(int)(node)->op, (node)->attr})
 /* clang-format on */
 
+/* A value that a graph gives. */
 struct bi_output {
     bi_value_id value;
     int kind; /* the model's: enum bi_output_kind of models/model.h */
@@ -140,6 +143,7 @@ struct bi_axis_follows {
     int32_t times;
 };
 
+/* A graph, with all that it owns. Its builders alone add to it. */
 struct bi_graph {
     struct bi_arena arena;
     struct bi_value *values;

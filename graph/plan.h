@@ -16,6 +16,7 @@ enum bi_place {
     BI_PLACE_OUTPUT
 };
 
+/* Where a value lies. */
 struct bi_slot {
     enum bi_place place;
     uint64_t offset; /* bytes in its block */
@@ -26,6 +27,7 @@ struct bi_slot {
     int32_t born, dies; /* nodes between which it is alive */
 };
 
+/* Where all values of a graph lie, and how large the blocks are. */
 struct bi_memory_plan {
     const struct bi_env *env;
     struct bi_slot *slots; /* by value id */

@@ -41,6 +41,7 @@ bool bi_target_takes_new(const struct bi_target *target, struct bi_graph *g, siz
 
 enum { BI_RULE_MAX = 64 };
 
+/* How often rules fired; the caller zeroes it. */
 struct bi_rule_trace {
     int fired[BI_RULE_MAX]; /* by index in the table */
     struct bi_buf *text;    /* one line per firing of a pattern; may be NULL */

@@ -95,6 +95,7 @@ enum bioinfer_status {
 #undef BIOINFER_X
 };
 
+/* The words of a failure; the caller's own, which a call that fails fills. */
 struct bioinfer_error {
     int status;
     char text[1020]; /* a longer text loses its middle */

@@ -95,6 +95,7 @@ struct bi_input_fact {
     struct bi_file_facts facts; /* zeros = not a file */
 };
 
+/* The contents of job.json: all that makes a job the job that it is. */
 struct bi_identity {
     struct bi_arena arena; /* texts live here */
     const char *version, *task, *model, *fingerprint, *options;
@@ -149,6 +150,7 @@ int bi_part_add(struct bi_part *part, const struct bi_env *env, uint64_t index, 
 /* Place `index` has no record any more; it may have had none. */
 void bi_part_forget(struct bi_part *part, uint64_t index);
 
+/* An output that is built of journals: what is asked, and then what came of it. */
 struct bi_build {
     const struct bi_env *env;
     const char *path;   /* the output's */

@@ -32,6 +32,7 @@ enum {
     BI_JOURNAL_VOID = 16   /* earlier records of this ordinal are damaged and count for nothing */
 };
 
+/* A record of a journal, as the top of this file lays it out. */
 struct bi_journal_record {
     uint64_t ordinal, offset, size;
     uint32_t crc;
@@ -51,6 +52,7 @@ struct bi_journal_block {
     uint8_t bytes[64 * BI_JOURNAL_RECORD];
 };
 
+/* A journal that is open. */
 struct bi_journal {
     const struct bi_env *env;
     struct bi_append data, log;

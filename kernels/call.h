@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 
+/* A launch, as far as rows of kernels look at it. */
 struct bi_call {
     const void *params;         /* struct bi_<params>_params; pointers are device addresses */
     uint32_t half_in, half_out; /* bit k is set where input k, output k is float16 */

@@ -554,6 +554,7 @@ enum { FRAG = 16, ACC = 8, ACC_RUN = 1, ACC_ROWS = 1 };
 typedef f16x16 frag;
 #endif
 
+/* A lane's part of D, float32. */
 struct acc {
     float of[ACC];
 };

@@ -66,6 +66,7 @@ struct bi_gpu_sm90 {
     struct bi_gpu_tile tile;
 };
 
+/* A row of a kernel of GPUs: an entry, and which launches it takes. */
 struct bi_gpu_entry {
     const char *name, *module, *kernel;
     int32_t threads, shared;

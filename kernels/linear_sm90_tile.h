@@ -13,6 +13,7 @@
 
 enum { RUN = 4, GATES = 16, STAGED = 64 /* columns of y a warp stages at once */ };
 
+/* Four neighbours along n as floats. */
 struct quad {
     float of[RUN];
 };

@@ -16,6 +16,7 @@
 
 enum { BI_MAX_RANK = 8 };
 
+/* A tensor of a weight file, whose place was checked; no value is read. */
 struct bi_tensor {
     const char *name;
     enum bi_dtype dtype;
@@ -41,6 +42,7 @@ struct bi_meta {
     const char *text; /* string; for OPAQUE the class name */
 };
 
+/* An open set of weight files. It does not change but for crc_checked, so threads may share it. */
 struct bi_checkpoint {
     const struct bi_env *env;
     struct bi_arena arena;

@@ -18,6 +18,7 @@ enum bi_json_type {
     BI_JSON_OBJECT
 };
 
+/* A value of a document; a member or an item points to the next one. */
 struct bi_json {
     enum bi_json_type type;
     const char *key; /* member of an object: its name (NUL-terminated) */

@@ -6,6 +6,7 @@
 
 enum { BI_NPY_RANK = 32, BI_NPY_DTYPE = 40 };
 
+/* The facts that the header tells. */
 struct bi_npy {
     char dtype[BI_NPY_DTYPE]; /* "<f4"; "structured" for a type with fields */
     int rank;

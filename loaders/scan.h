@@ -25,6 +25,7 @@ enum bi_token {
 /* Name of a token for messages: "a string". */
 const char *bi_token_name(enum bi_token token);
 
+/* A document that is being scanned. */
 struct bi_scan {
     const char *name; /* the document's, for messages */
     char *text;       /* [-1, size] may be written: a byte more on either side */

@@ -13,6 +13,7 @@
 
 enum { BI_MAX_ATOMS = 10000000, BI_MAX_STRUCTURE_SIZE = 1 << 30, BI_MAX_RESIDUES = 1000000 };
 
+/* A record of an atom, as its columns say. */
 struct bi_atom {
     char name[8], residue[8], chain[8], element[4];
     char icode, altloc; /* ' ' = none */
@@ -22,6 +23,7 @@ struct bi_atom {
     float x[3]; /* angstrom */
 };
 
+/* All atoms of a file. */
 struct bi_structure {
     const struct bi_env *env;
     char *name; /* file name without folder and suffix */
@@ -55,6 +57,7 @@ int bi_structure_add(struct bi_structure *s, const struct bi_atom *atom,
 
 enum bi_backbone_atom { BI_N, BI_CA, BI_C, BI_O, BI_BACKBONE };
 
+/* A residue of a backbone. */
 struct bi_residue {
     char letter; /* one of the 20, or '-': gap or a name that is none of them */
     char icode;
@@ -63,6 +66,7 @@ struct bi_residue {
     float x[BI_BACKBONE][3]; /* NaN where missing */
 };
 
+/* A chain of a backbone. */
 struct bi_chain {
     char id[8];
     struct bi_residue *residues;

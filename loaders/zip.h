@@ -7,6 +7,7 @@
 #include "../base/file.h"
 #include "../base/map.h"
 
+/* A record of an archive. */
 struct bi_zip_entry {
     const char *name; /* NUL-terminated, arena */
     size_t name_len;

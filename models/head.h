@@ -16,6 +16,7 @@ enum bi_head_input { BI_HEAD_RESIDUES, BI_HEAD_MEAN, BI_HEAD_FIRST };
  * that are above 0; none at all. */
 enum bi_head_problem { BI_HEAD_ONE_CLASS, BI_HEAD_ANY_CLASSES, BI_HEAD_REGRESSION };
 
+/* A head's layers, by weights of the model. */
 struct bi_head {
     enum bi_head_input input;
     enum bi_head_problem problem;

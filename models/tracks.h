@@ -61,6 +61,7 @@ int bi_tracks_vector(const struct bi_tracks_source *s, int *index, const char *n
 int bi_tracks_values(const struct bi_tracks_source *s, int *index, const char *name, int rank,
                      int64_t rows, int64_t cols, const float *values, struct bioinfer_error *err);
 
+/* A transformer layer with relative positions: indices into the table of weights, -1 = none. */
 struct bi_tracks_layer {
     int norm1_w, norm1_b, q, k, v, u, w, out_w, out_b;
     int norm2_w, norm2_b, fc1_w, fc1_b, fc2_w, fc2_b;
@@ -76,12 +77,14 @@ struct bi_rotary_layer {
     int out_b;
 };
 
+/* The rotary attention of all layers. */
 struct bi_rotary {
     struct bi_rotary_layer *layer; /* NULL: attention has relative positions */
     int64_t n_heads, width;
     int table;
 };
 
+/* All transformer layers of a model. */
 struct bi_tracks_layers {
     struct bi_tracks_layer *layer;
     struct bi_rotary rotary;

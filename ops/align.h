@@ -26,6 +26,7 @@
 #include "../base/base.h"
 #include "../kernels/align.h"
 
+/* Scores and costs, in whole numbers. */
 struct bi_align_scoring {
     int32_t score[BI_ALIGN_LETTERS][BI_ALIGN_LETTERS]; /* [query][target] */
     int32_t n_letters;

@@ -69,6 +69,7 @@ struct bi_weight_form {
     bool gated; /* in blocks of gates and values, as the backend has them (bi_bind.gate_block) */
 };
 
+/* An op: one constant of this type for each, bi_op_<stem>. */
 struct bi_op {
     const char *name;
     /* Sets rank, shape, dtype and axis of node->out from its inputs, or says why not. */

@@ -8,6 +8,7 @@
 
 enum { BI_ARRAY_RANK = 4 };
 
+/* An array of an output. */
 struct bi_array_entry {
     const char *name;    /* NUL-terminated; bytes of the file */
     enum bi_dtype dtype; /* BI_DTYPE_COUNT: texts, or a type that is not read */

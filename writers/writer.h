@@ -28,6 +28,7 @@
 #define BI_HDF5 0 /* the build says whether the headers of libhdf5 are there */
 #endif
 
+/* An output that is being written. */
 struct bioinfer_writer {
     const struct bi_env *env;
     const struct bi_writer_ops *ops;
@@ -50,6 +51,7 @@ struct bioinfer_writer {
     bool moved_later;          /* the caller renames the output once more */
 };
 
+/* A format. */
 struct bi_writer_ops {
     const char *name;    /* "npz" */
     const char *suffix;  /* ".npz" */

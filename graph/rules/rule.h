@@ -18,6 +18,7 @@ enum bi_pattern_flags {
     BI_PATTERN_OPTIONAL = 2 /* a value that may be left out */
 };
 
+/* A pattern of one node, or of any value. */
 struct bi_pattern {
     int op; /* enum bi_op_kind, PATTERN_VALUE, or PATTERN_ANY: whatever is there, or nothing */
     const char *as; /* the name that captures the value, or the node; NULL = no name */
@@ -39,6 +40,7 @@ struct bi_pattern {
 
 enum { BI_MATCH_VALUES = 16, BI_MATCH_NODES = 8, BI_MATCH_REPLACED = 4 };
 
+/* A place of a graph that a pattern matches, with what its names captured. */
 struct bi_match {
     struct bi_graph *g;
     const struct bi_node *root;
@@ -66,6 +68,7 @@ const struct bi_node *bi_match_node(const struct bi_match *m, const char *as);
  * output; it does when the rule fires. */
 void bi_match_replace(struct bi_match *m, bi_value_id from, bi_value_id to);
 
+/* A row of rules.inc. */
 struct bi_rule {
     const char *name;
     enum bi_rule_phase phase;

@@ -112,6 +112,7 @@ struct bi_align_coder {
     uint32_t used;       /* a bit for each code */
 };
 
+/* The alignment kernels of one set of instructions. */
 struct bi_align_kernels {
     int32_t bits, lanes;
     int32_t rows[3]; /* sizes of strips, ascending; 0 = none */

@@ -33,6 +33,7 @@ struct bi_cpu_entry {
     size_t (*scratch_size)(const void *params, int64_t rows, int64_t longest);
 };
 
+/* The kernels of one set of instructions. */
 struct bi_cpu_kernels {
     const char *name;                           /* "avx512" */
     const char *precision;                      /* that linear layers have: "fp32", "bf16x2" */

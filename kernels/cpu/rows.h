@@ -21,6 +21,7 @@ BI_INLINE int64_t row_tasks(int64_t rows, int64_t width)
     return (rows + n - 1) / n;
 }
 
+/* Rows [first, end). */
 struct rows {
     int64_t first, end;
 };

@@ -24,6 +24,7 @@ enum { MR = 4, NV = 2 };
 
 enum { NR = NV * VW };
 
+/* All that micro() reads and writes. */
 struct micro {
     const float *a, *b; /* packed tile and panel, at the block of k */
     int64_t k;

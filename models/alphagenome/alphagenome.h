@@ -17,6 +17,7 @@ enum {
     AG_NAME = 120 /* bytes of a tensor's name */
 };
 
+/* A product with w and b added, or a norm of these two: indices into the table of weights. */
 struct ag_affine {
     int w, b;
 };
@@ -45,6 +46,7 @@ struct ag_block {
 
 enum ag_head_kind { AG_TRACKS, AG_CONTACTS, AG_SITE_CLASSES, AG_USAGE, AG_JUNCTIONS };
 
+/* A head of one organism, at one resolution. */
 struct ag_head {
     enum ag_head_kind kind;
     int organism, resolution;
@@ -54,6 +56,7 @@ struct ag_head {
     int sites[4]; /* junctions: as the op takes them */
 };
 
+/* The configuration, and indices of all weights. */
 struct alphagenome {
     struct bi_conv dna, dna_block;
     struct ag_down down[AG_DOWN];
