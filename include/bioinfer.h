@@ -122,7 +122,7 @@ template <typename T> inline T bioinfer_params_(T params)
 #define BIOINFER_PARAMS_(type, ...) ((type){.struct_size = sizeof(type), __VA_ARGS__})
 #endif
 
-/* Takes text, in one call or several; non-zero ends the call that writes, with that status. */
+/* Takes text, in one call or several; non-zero ends the call that writes, which returns IO. */
 typedef int (*bioinfer_write)(void *user, const char *text, size_t length);
 
 /* A named text: an input beside the records, whose name messages use, or a part of a result. */
@@ -188,7 +188,10 @@ struct bioinfer_model_params {
 /* Opens weights: a file, a folder in Hugging Face layout, or a hub name ("org/name") looked up in
  * the user's Hugging Face cache; never the network. path NULL = the family's usual default (then
  * `family` is needed). A folder that holds an adapter alone stands for the model that it names and
- * the adapter. The error text of NOT_FOUND names the command that fetches the weights. */
+ * the adapter. The error text of NOT_FOUND names the command that fetches the weights. UNSUPPORTED:
+ * no family knows them, or they have what is not computed; MISMATCH: they do not fit the family or
+ * their configuration; FORMAT: damaged; DEVICE: no such device; NONFINITE: check_weights found
+ * it. */
 BIOINFER_API int bioinfer_model_open(bioinfer_model **out, bioinfer_context *ctx, const char *path,
                                      const struct bioinfer_model_params *params,
                                      struct bioinfer_error *err);
@@ -514,7 +517,7 @@ typedef int (*bioinfer_sink)(void *user, const struct bioinfer_result *result,
  * whatever the records' own statuses. After a failure the task is as before the run. */
 BIOINFER_API int bioinfer_task_run(bioinfer_task *task, bioinfer_source source, void *source_user,
                                    bioinfer_sink sink, void *sink_user, struct bioinfer_error *err);
-/* The same over an array of records: call and response. */
+/* The same over an array of records, which may be empty: call and response. */
 BIOINFER_API int bioinfer_task_compute(bioinfer_task *task, const struct bioinfer_record *records,
                                        size_t n_records, bioinfer_sink sink, void *sink_user,
                                        struct bioinfer_error *err);
