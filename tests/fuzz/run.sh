@@ -14,7 +14,8 @@ here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 out=${FUZZ_DIR:-/tmp/fuzz}
 clang=${CLANG:-$(command -v clang-19 || command -v clang || echo clang-19)}
-flags="-std=c11 -O1 -g -D_POSIX_C_SOURCE=200809L -I$root/include -fno-sanitize-recover=all
+flags="-std=c11 -O1 -gline-tables-only -D_POSIX_C_SOURCE=200809L -I$root/include
+       -fno-sanitize-recover=all
        -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION"
 export clang flags out root
 mkdir -p "$out/objects"

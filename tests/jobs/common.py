@@ -158,6 +158,13 @@ def kill(pid, number):
         return 0
 
 
+def has_bytes(path):
+    try:
+        return os.path.getsize(path) > 0
+    except OSError:
+        return False
+
+
 def contents(path):
     """Everything that belongs to an output, by name behind its stem: bytes."""
     folder, base = os.path.split(path)

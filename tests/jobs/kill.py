@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """kill.py BIOINFER SOURCE_ROOT N [SEED] [option of bioinfer ...]
 
-Kills jobs with SIGKILL at random moments, N times in all, and resumes each until it is
-complete: its output and manifest must have the bytes of an undisturbed run, in every format
-by turns, and with annotation heads for residues and for proteins. Behind every other kill the tails
-of the journal's files are damaged as a power loss would: garbage behind the last record, half a
-record, or the last records gone.
+Kills jobs with SIGKILL at random moments, N times in all, every other time when the journal holds
+something, and resumes each until it is complete: its output and manifest must have the bytes of an
+undisturbed run, in every format by turns, and with annotation heads for residues and for proteins.
+Behind every other kill the tails of the journal's files are damaged as by a loss of power: garbage
+behind the last record, half a record, or the last records gone.
 """
 import os
 import random
@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 
-from common import Command, contents, lasting_fasta, write_head
+from common import Command, contents, has_bytes, lasting_fasta, write_head
 
 
 def damage(folder, rng):
@@ -43,7 +43,7 @@ def main(exe, root, count, seed, options):
     kills = jobs = damaged = midway = 0
     with tempfile.TemporaryDirectory(prefix="bioinfer-kill-") as folder:
         options = ["--threads", "1", "--batch-tokens", "64", *options]
-        fasta = lasting_fasta(command, os.path.join(folder, "in.fasta"), 1.5, *options)
+        fasta = lasting_fasta(command, os.path.join(folder, "in.fasta"), 0.8, *options)
         residues = write_head(os.path.join(folder, "residues"), 48, mean=False)
         proteins = write_head(os.path.join(folder, "proteins"), 48, mean=True)
         plans = [*command.formats.items(), ("tsv", ["--head", residues]),
@@ -65,16 +65,20 @@ def main(exe, root, count, seed, options):
             last = min(count, kills + max(3, count // 20))  # then this job may end: others follow
             while True:
                 p = command.start(fasta, "-o", path, *args, "--resume")
+                journal, delay = path + ".part/journal", rng.uniform(0, seconds)
+                if kills < last and kills % 2 and not has_bytes(journal):
+                    while p.poll() is None and not has_bytes(journal):
+                        time.sleep(.0005)
+                    delay /= 3
                 try:
-                    p.wait(rng.uniform(0, seconds) if kills < last else 600)
+                    p.wait(delay if kills < last else 600)
                 except Exception:
                     p.send_signal(signal.SIGKILL)
                 words = p.communicate()[1].decode(errors="replace")
                 if p.returncode != -signal.SIGKILL:
                     break
                 kills += 1
-                journal = path + ".part/journal"
-                midway += os.path.exists(journal) and os.path.getsize(journal) > 0
+                midway += has_bytes(journal)
                 if rng.random() < 0.5:
                     damage(path + ".part", rng)
                     damaged += 1

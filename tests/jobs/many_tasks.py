@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """many_tasks.py BIOINFER SOURCE_ROOT N [TASK ...] - memory of tasks over N records and over N / 4.
 
-Scores, designs and alignments as jobs (many.py has embeddings, many_variants.py variants). What may
-grow is 4 bytes a record of the journal, and what GROWTH says; every record must be in the output
-and in the manifest, in order. Records of scores take milliseconds: they are N / 5; those of designs
-N / 1.25, as their memory is flat only from some thousands on; pairs are 20 N. A database has 140 N
-records that few queries meet, for the best of each; it is read in passes. The full run, 10^6
-records each: `many_tasks.py BIOINFER ROOT 5000000 score`, 1250000 design, and 50000 align.
+Scores, designs, alignments, tracks, energies of atoms and affinities as jobs (many.py has
+embeddings, many_variants.py variants). What may grow is 4 bytes a record of the journal, and what
+GROWTH says; every record must be in the output and in the manifest, in order. Records of scores
+take milliseconds: they are N / 5; designs are N / 1.25, as their memory is flat only from some
+thousands on; pairs are 20 N. One window of tracks in 100 is computed, all others are off their
+contig. A database has 140 N records that few queries meet, for the best of each; it is read in
+passes. The full run, 10^6 records each: `many_tasks.py BIOINFER ROOT 1000000 tracks
+energy affinity`, 5000000 score, 1250000 design, and 50000 align.
 """
 import os
 import random
@@ -20,10 +22,14 @@ from common import ACIDS
 
 # MiB: buffers, batches and plans that few records do not fill; designs are flat from 8,000 on, and
 # alignments read 16 MiB of each file ahead, flat from 200,000 pairs on (78 MiB, also of 4 million)
-SLACK = {"score": 8, "align": 56, "design": 48, "database": 56}
+SLACK = {"score": 8, "align": 56, "design": 48, "database": 56, "tracks": 8, "energy": 8,
+         "affinity": 8}
 # bytes a record; a design has a path of a file
-GROWTH = {"score": 8, "align": 8, "design": 400, "database": 0}
-FEWER = {"score": 5, "align": 0.05, "design": 1.25, "database": 0.007}
+GROWTH = {"score": 8, "align": 8, "design": 400, "database": 0, "tracks": 8, "energy": 8,
+          "affinity": 8}
+FEWER = {"score": 5, "align": 0.05, "design": 1.25, "database": 0.007, "tracks": 1, "energy": 1,
+         "affinity": 1}
+ENDS = {"tracks": ".jsonl", "design": ".fa"}
 
 
 def write_fasta(path, n, seed):
@@ -65,11 +71,63 @@ def design(folder, n):
             "--batch-tokens", "512"]
 
 
+def tracks(folder, n):
+    """Windows that all read the same bases, but for those that lie off their contig."""
+    genome, bed = os.path.join(folder, "genome.fa"), os.path.join(folder, f"{n}.bed")
+    with open(genome, "w", encoding="ascii") as f:
+        f.write(f">chrA\n{tasks.random_bases(random.Random(1), 8000)}\n")
+    with open(genome + ".fai", "w", encoding="ascii") as f:
+        f.write("chrA\t8000\t6\t8000\t8001\n")
+    with open(bed, "w", encoding="ascii") as f:
+        for i in range(n):
+            at = 9000 if is_off_contig(i) else 4000
+            f.write(f"chrA\t{at}\t{at + 2}\tr{i}\n")
+    return ["enformer", bed, "--genome", genome, "--weights",
+            os.path.join(tasks.ROOT, "tests", "golden", "enformer", "half"), "--positions",
+            "formula-pt", "--tracks", "1"]
+
+
+def is_off_contig(i):
+    return i % 100 != 0
+
+
+def energy(folder, n):
+    """Frames of two and three atoms."""
+    maker = tasks.Energies(folder, False)
+    path = os.path.join(folder, f"{n}.xyz")
+    with open(path, "w", encoding="ascii") as f:
+        f.writelines(maker.frame(6 * i, 2 + i % 2) for i in range(n))
+    return ["tensornet", path, "--weights", maker.weights]
+
+
+def affinity(folder, n):
+    """Two atoms beside a protein of few residues, again and again: more take milliseconds."""
+    maker = tasks.Screen(folder, False)
+    protein, path = (os.path.join(folder, name) for name in ("few.pdb", f"{n}.sdf"))
+    with open(maker.receptor, encoding="ascii") as f:
+        lines = f.readlines()[:30]
+    with open(protein, "w", encoding="ascii") as f:
+        f.writelines(lines)
+    x, y, z = (float(lines[1][k:k + 8]) for k in (30, 38, 46))
+    atoms = [f"{x + 3 + 1.5 * k:10.4f}{y:10.4f}{z:10.4f} C   0  0" for k in (0, 1)]
+    text = "\n".join(["", "", "  2  1  0  0  0  0  0  0  0  0999 V2000", *atoms, "  1  2  1  0",
+                      "M  END", "$$$$\n"])
+    with open(path, "w", encoding="ascii") as f:
+        f.writelines(f"r{i}\n{text}" for i in range(n))
+    return ["dualbind", protein, path, "--weights", maker.weights]
+
+
+MAKERS = {"score": score, "align": align, "design": design, "database": database,
+          "tracks": tracks, "energy": energy, "affinity": affinity}
+
+
 def ids_of(task, n):
     if task == "database":
         return ("0-1", "2-3", "4-5")
     if task == "align":
         return (f"{i}-{min(n, i + 4096) - 1}" for i in range(0, n, 4096))
+    if task == "energy":
+        return (f"{n}:{i + 1}" for i in range(n))
     return (f"r{i:07}" if task == "design" else f"r{i}" for i in range(n))
 
 
@@ -79,21 +137,23 @@ def check(task, out, n):
     rows = 19 if task == "database" else n
     with open(out + ".manifest.tsv", encoding="ascii") as f:
         next(f)
-        for line in f:
+        for i, line in enumerate(f):
             row = line.split("\t")[:4]
-            assert row[1] == next(ids) and row[3] == "ok", (task, row)
+            off = task == "tracks" and is_off_contig(i)
+            assert row[1] == next(ids), (task, row)
+            assert row[3] == ("invalid_argument" if off else "ok"), (task, row)
     assert next(ids, None) is None, task
     with open(out, encoding="ascii") as f:
         lines = sum(1 for _ in f)
     assert lines >= rows, (task, lines, n)  # a header line, or two lines of FASTA
 
 
-def peak(exe, args):
+def peak(exe, args, code):
     with subprocess.Popen([exe, *args, "--threads", "1", "--quiet"], stderr=subprocess.PIPE) as p:
         words = p.stderr.read().decode(errors="replace")
         _, status, usage = os.wait4(p.pid, 0)
         p.returncode = os.waitstatus_to_exitcode(status)
-    assert p.returncode == 0, (args, p.returncode, words[-1000:])
+    assert p.returncode == code, (args, p.returncode, words[-1000:])
     return usage.ru_maxrss / 1024
 
 
@@ -104,14 +164,15 @@ def main(exe, root, count, *names):
         with tempfile.TemporaryDirectory(prefix="bioinfer-many-") as folder:
             peaks = []
             for k in (n // 4, n):
-                out = os.path.join(folder, "out.fa" if task == "design" else "out.tsv")
+                out = os.path.join(folder, "out" + ENDS.get(task, ".tsv"))
+                args = MAKERS[task](folder, k)
                 begun = time.monotonic()
-                args = {"score": score, "align": align, "design": design,
-                        "database": database}[task](folder, k)
-                peaks.append(peak(os.path.abspath(exe), [*args, "-o", out, "--resume"]))
+                peaks.append(peak(os.path.abspath(exe), [*args, "-o", out, "--resume"],
+                                  task == "tracks"))
+                seconds = time.monotonic() - begun
                 check(task, out, k)
             print(f"{task}: {peaks[0]:.1f} MiB over {n // 4} records, {peaks[1]:.1f} MiB over {n}, "
-                  f"{time.monotonic() - begun:.1f} s", flush=True)
+                  f"{seconds:.1f} s", flush=True)
             if not os.environ.get("BIOINFER_SANITIZED"):  # which keeps what was freed
                 most = SLACK[task] + GROWTH[task] * (n - n // 4) / 2**20
                 assert peaks[1] - peaks[0] < most, peaks

@@ -23,7 +23,7 @@ import sys
 import tempfile
 import time
 
-from common import ACIDS, children, contents, kill, make_fasta
+from common import ACIDS, children, contents, has_bytes, kill, make_fasta
 
 ROOT = EXE = ""
 MODEL = os.path.join("tests", "golden", "esm2", "hf-d16")
@@ -668,13 +668,6 @@ def points(task, step):
                 (shutil.rmtree if os.path.isdir(left) else os.remove)(left)
     assert n > 20, n
     print(f"points up to {n} of a merge")
-
-
-def has_bytes(path):
-    try:
-        return os.path.getsize(path) > 0
-    except OSError:
-        return False
 
 
 def count_points(task):
