@@ -85,7 +85,7 @@ BI_INLINE struct work lay_out(void *scratch, int d)
     return w;
 }
 
-/* y = out / by, rows of queries again. */
+/* Writes out [d, BLOCK], times `by` of each query, to the n rows y [d]; out is changed. */
 BI_INLINE void unpack_rows(float *y, int64_t ldy, float *out, int n, int d, const vf *by)
 {
     for (int c = 0; c < d; c++)
