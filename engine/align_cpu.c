@@ -3,6 +3,10 @@
  * Pairs of similar size go through many(), in the lanes of one vector, with flags for tracebacks
  * where these are not too many; what has no company of its size, and long pairs, go through strips.
  *
+ * Most paths stay near the diagonals between their ends, so that flags are made for a band of these
+ * alone. Where many paths of a group leave it, the group goes once more with all flags, and so do
+ * more and more of those behind it. Which flags there are shows in nothing but the time.
+ *
  * Sections: groups, results, all pairs. */
 #define _GNU_SOURCE
 #include "aligner.h"
@@ -13,7 +17,11 @@
 enum {
     LONG_PAIR = 1 << 27, /* cells from which a pair gets all threads to itself */
     SCRATCH = 64 << 20,  /* bytes of many() that a group may ask for, */
-    FLAGS = 12 << 20     /* flags of it, which should stay in a cache */
+    FLAGS = 12 << 20,    /* flags of it, which should stay in a cache */
+    BAND = 12,           /* diagonals on either side of a group's band, */
+    BAND_PART = 16,      /* one more on each for so many residues */
+    FEW_LEFT = 4,        /* paths that leave it and go one by one */
+    MOST_WIDE = 256      /* groups that go without one before it is tried again */
 };
 
 /* ---- groups: pairs of similar size for many() ---- */
@@ -93,6 +101,37 @@ static bool is_full(const struct bi_aligner *a, const uint32_t *order, size_t n,
     return size->scratch <= SCRATCH;
 }
 
+/* The band of flags: diagonals between those of the ends of all pairs, and some beside them. */
+static void choose_band(const struct bi_aligner *a, struct bi_align_worker *w,
+                        const uint32_t *order, size_t n, struct bi_align_many *many)
+{
+    int64_t shortest = INT64_MAX;
+
+    many->low = many->high = 0;
+    for (size_t l = 0; l < n; l++) {
+        const struct bi_align_input *in = &a->inputs[order[l]];
+        const int64_t begin = in->n - in->m, shorter = begin < 0 ? in->n : in->m;
+        many->low = begin < many->low ? begin : many->low;
+        many->high = begin > many->high ? begin : many->high;
+        shortest = shorter < shortest ? shorter : shortest;
+    }
+    many->low -= BAND + shortest / BAND_PART;
+    many->high += BAND + shortest / BAND_PART;
+    many->band = !w->wide;
+    w->wide -= w->wide > 0;
+}
+
+/* Notes how many of n paths left the band. */
+static void note_left(struct bi_align_worker *w, size_t n_left)
+{
+    if (n_left <= FEW_LEFT) {
+        w->more_wide = 0;
+        return;
+    }
+    w->wide = w->more_wide + 1;
+    w->more_wide = 4 * w->wide < MOST_WIDE ? 4 * w->wide - 1 : MOST_WIDE - 1;
+}
+
 static int score_group(struct bi_aligner *a, struct bi_align_worker *w, const uint32_t *order,
                        size_t n, const struct many_size *size, struct bi_align_many *many,
                        struct bioinfer_error *err)
@@ -128,6 +167,8 @@ static int score_group(struct bi_aligner *a, struct bi_align_worker *w, const ui
         return st;
     many->scratch = w->work.scratch.ptr;
     many->flags = flags ? w->work.flags.ptr : NULL;
+    if (flags)
+        choose_band(a, w, order, n, many);
     for (size_t l = 0; l < n; l++) {
         const struct bi_align_input *in = &a->inputs[order[l]];
         many->query[l] = in->query;
@@ -169,8 +210,8 @@ static void align_pair(struct bi_aligner *a, struct bi_align_worker *w, size_t i
         bi_aligner_fail(a, results, a->pair[i], st, "%s", err.text);
 }
 
-/* Makes what many() found for lane l the result of place i. */
-static void put_one(struct bi_aligner *a, struct bi_align_worker *w, size_t i,
+/* Makes what many() found for lane l the result of place i; false: its path leaves the band. */
+static bool put_one(struct bi_aligner *a, struct bi_align_worker *w, size_t i,
                     const struct bi_align_many *many, int l, const struct many_size *size,
                     struct bioinfer_alignment *results)
 {
@@ -190,18 +231,48 @@ static void put_one(struct bi_aligner *a, struct bi_align_worker *w, size_t i,
     if (size->counts)
         bi_aligner_put_counts(a, i, many->matches[l], many->aligned[l], r);
     if (!a->traceback || size->counts)
-        return;
+        return true;
     corner = (size->rows - in->n - 1) * row + (size->columns - in->m - 1) * lanes + l;
     w->path.n = 0;
     w->path.failed = false;
-    while (walk.i && walk.j)
+    const int64_t low = many->low + in->m - in->n; /* j - i */
+    const uint64_t width = many->band ? (uint64_t)(many->high - many->low) : UINT64_MAX;
+    while (walk.i && walk.j) {
+        if ((uint64_t)(walk.j - walk.i - low) > width)
+            return false;
         bi_align_step(s, in, many->flags[corner + walk.i * row + walk.j * lanes], &walk, &w->path);
+    }
     bi_align_border(s, &walk, &w->path);
     bi_align_path_finish(&w->path);
     st = w->path.failed ? bi_fail(&err, BIOINFER_NOMEM, "path of an alignment")
                         : bi_aligner_put_path(a, i, w, &walk, &end, false, r, &err);
     if (st)
         bi_aligner_fail(a, results, a->pair[i], st, "%s", err.text);
+    return true;
+}
+
+/* Makes what many() found the results of n places. */
+static void put_group(struct bi_aligner *a, struct bi_align_worker *w, const uint32_t *order,
+                      size_t n, const struct many_size *size, struct bi_align_many *many,
+                      struct bioinfer_alignment *results)
+{
+    int left[BI_ALIGN_MANY];
+    size_t n_left = 0;
+
+    for (size_t l = 0; l < n; l++)
+        if (!put_one(a, w, order[l], many, (int)l, size, results))
+            left[n_left++] = (int)l;
+    if (many->band)
+        note_left(w, n_left);
+    if (n_left > FEW_LEFT) {
+        many->band = false;
+        a->plan.kernels->many(many);
+    }
+    for (size_t k = 0; k < n_left; k++)
+        if (many->band)
+            align_pair(a, w, order[left[k]], 1, results);
+        else
+            put_one(a, w, order[left[k]], many, left[k], size, results);
 }
 
 /* ---- all pairs ---- */
@@ -241,11 +312,10 @@ static void run_claims(void *user, const struct bi_share *share)
         /* without memory for the lanes the pairs go one by one, to the same results */
         const bool together = a->plan.kernels && is_full(a, order, n, &size) &&
                               !score_group(a, w, order, n, &size, &many, &err);
-        for (size_t l = 0; l < n; l++)
-            if (together)
-                put_one(a, w, order[l], &many, (int)l, &size, job->results);
-            else
-                align_pair(a, w, order[l], 1, job->results);
+        if (together)
+            put_group(a, w, order, n, &size, &many, job->results);
+        for (size_t l = 0; l < n && !together; l++)
+            align_pair(a, w, order[l], 1, job->results);
     }
 }
 

@@ -28,6 +28,8 @@ struct bi_align_worker {
     double share;         /* part of a pair's matrix that the next one may take */
     double sampling;      /* nanoseconds that a sample of a pair may take */
     bool near;            /* whether the last pair that was tried differed little */
+    int wide, more_wide;  /* groups to go without a band of flags; one less than after the next
+                           * that fails */
 };
 
 /* Codes of a sequence; bad when a letter is not in the alphabet. */
@@ -58,8 +60,8 @@ struct bi_aligner {
     uint32_t used;                         /* a bit for each code of the pairs encoded last */
     struct bi_wave_costs waves;            /* costs for them */
     int32_t scale, unit; /* unit: what scores are multiplied by after all, their common divisor */
-    bool traceback;      /* paths are found, */
-    bool identity;       /* paths are not given: only what they count */
+    bool traceback;      /* paths are found */
+    bool identity;       /* paths are not given, only what they count */
     struct bi_align_worker *workers; /* n_threads */
     uint8_t *codes;
     size_t codes_cap;

@@ -32,6 +32,8 @@ struct bi_align_many {
     void *scratch;                    /* many_scratch() bytes, 64-byte aligned */
     uint8_t *flags;               /* NULL or [N][M][lanes]: enum bi_align_flag of every cell; pair l
                               * has its first cell at row N - n[l] and column M - m[l] */
+    bool band;                    /* flags are there for diagonals low to high alone: */
+    int64_t low, high;            /* (M - m + j) - (N - n + i) - (M - N), 0 at the end of all */
     bool counts;                  /* gives these as well, where they fit a lane; */
     int ties;                     /* enum bi_align_ties, for them */
     int64_t score[BI_ALIGN_MANY]; /* H without the borders' own value: see below */

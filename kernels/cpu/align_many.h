@@ -31,7 +31,7 @@ struct L(many) {        /* the parts of one call share it */
     int64_t N, M, R;
     int64_t skip_rows[W], skip_columns[W]; /* pad cells in front of each lane */
     int64_t most_rows, most_columns;       /* the most of these */
-    lane_t *column_counts, *row_counts;    /* [M], [R][COUNTS][W]: of F or E, then of H */
+    lane_t *column_counts, *row_counts;    /* [M], [R][COUNTS][W]: those of F or E, then H's */
 #if defined LANES_LOOKUP
     uint8_t *query, *query2; /* [R][W], of a strip: numbers of letters, as below */
     uint8_t *target;         /* [M][W] codes */
@@ -101,7 +101,7 @@ static void L(many_table)(const struct bi_align_many *a, struct L(many) *w, cons
         w->query_number[code[t]] = (uint8_t)t;
         w->target_number2[code[t]] = (uint8_t)(t * (t + 1) / 2);
         w->target_number[code[t]] = (uint8_t)(square ? n * t : t);
-        /* nobody else asks for these of a square, and equal letters have equal numbers then */
+        /* a square does not need these otherwise; the same letters have the same number so */
         w->query_number2[code[t]] = square ? w->target_number[code[t]] : w->target_number2[code[t]];
         for (int q = 0; q < (square ? n : t + 1); q++)
             w->table[q + (square ? n * t : t * (t + 1) / 2)] =
@@ -317,7 +317,7 @@ struct L(columns) {
     VEC pad[MANY_COLUMNS];
     VEC rows_left;
     struct L(order) order;
-    struct L(counts) corner; /* counts of H in the row above, left of the first column */
+    struct L(counts) corner; /* H's in the row above, left of the first column */
     struct L(counts) f[MANY_COLUMNS], h[MANY_COLUMNS];
 #if defined LANES_LOOKUP
     VEC target[MANY_COLUMNS], target2[MANY_COLUMNS], table[4];
@@ -369,14 +369,14 @@ BI_INLINE void L(many_count)(struct L(columns) *k, int j, struct L(counts) *e,
  * kind, square, edges and flags are constants. */
 BI_INLINE void L(many_block)(const struct bi_align_many *a, struct L(many) *w, int64_t row,
                              int64_t strip, int64_t column, struct L(cell) *c, VEC *score,
-                             struct L(columns) *k, const int kind, const bool square,
-                             const bool edges, const bool flags, const bool counts)
+                             struct L(columns) *k, lane_t (*scores)[BI_ALIGN_BLOCK * W],
+                             const int kind, const bool square, const bool edges, const bool flags,
+                             const bool counts)
 {
     const struct L(gaps) gap = {V(set1)((lane_t)(a->open - a->extend)),
                                 V(set1)((lane_t)(a->open - a->extend2)),
                                 V(set1)((lane_t)(a->open2 - a->open))};
 #if !defined LANES_LOOKUP
-    lane_t scores[MANY_COLUMNS][BI_ALIGN_BLOCK * W];
     (void)square, (void)score;
     for (int j = 0; j < MANY_COLUMNS; j++)
         V(turn16)(scores[j], w->from[j], row);
@@ -451,12 +451,26 @@ BI_INLINE void L(many_block)(const struct bi_align_many *a, struct L(many) *w, i
 
 /* ---- strips ---- */
 
+/* Whether the flags of a block are wanted: some of its cells lie in the band, or there is none. */
+BI_INLINE bool L(many_in_band)(const struct bi_align_many *a, const struct L(many) *w, int64_t row,
+                               int64_t column)
+{
+    const int64_t diagonal = column - row - (w->M - w->N);
+
+    return !a->band || (diagonal + MANY_COLUMNS > a->low && diagonal - BI_ALIGN_BLOCK < a->high);
+}
+
 /* Runs all columns of the strip of rows that begins at row `strip`. */
 BI_INLINE void L(many_strip)(const struct bi_align_many *a, struct L(many) *w, int64_t strip,
                              const int kind, const bool square, const bool flags, const bool counts)
 {
     struct L(columns) k = {.rows_left = L(many_left)(w->skip_rows, strip)};
     struct L(counts) corner = {V(set1)(0), V(set1)(0)};
+#if defined LANES_LOOKUP
+    lane_t(*scores)[BI_ALIGN_BLOCK * W] = NULL;
+#else
+    lane_t scores[MANY_COLUMNS][BI_ALIGN_BLOCK * W]; /* for a block */
+#endif
 
     k.order.left_first = M(all)(a->ties == BI_ALIGN_TIES_EMBOSS);
     k.order.match_last = M(all)(a->ties == BI_ALIGN_TIES_WFA);
@@ -492,13 +506,22 @@ BI_INLINE void L(many_strip)(const struct bi_align_many *a, struct L(many) *w, i
         }
         k.corner = corner;
         corner = k.h[MANY_COLUMNS - 1];
-        for (int64_t row = 0; row < w->R; row += BI_ALIGN_BLOCK)
-            if (column < w->most_columns || strip + row < w->most_rows)
-                L(many_block)(a, w, row, strip, column, c, score, &k, kind, square, true, flags,
-                              counts);
+        for (int64_t row = 0; row < w->R; row += BI_ALIGN_BLOCK) {
+            const bool edges = column < w->most_columns || strip + row < w->most_rows;
+            const bool wanted = flags && L(many_in_band)(a, w, strip + row, column);
+            if (edges && wanted)
+                L(many_block)(a, w, row, strip, column, c, score, &k, scores, kind, square, true,
+                              flags, counts);
+            else if (wanted)
+                L(many_block)(a, w, row, strip, column, c, score, &k, scores, kind, square, false,
+                              flags, counts);
+            else if (edges)
+                L(many_block)(a, w, row, strip, column, c, score, &k, scores, kind, square, true,
+                              false, counts);
             else
-                L(many_block)(a, w, row, strip, column, c, score, &k, kind, square, false, flags,
-                              counts);
+                L(many_block)(a, w, row, strip, column, c, score, &k, scores, kind, square, false,
+                              false, counts);
+        }
         for (int j = 0; j < MANY_COLUMNS; j++) {
             V(store)(w->v + (column + j) * W, c[j].v);
             V(store)(w->x + (column + j) * W, c[j].x);
