@@ -929,12 +929,17 @@ DEV void multiply(acc &d, const near_frag &x, const near_frag &w)
     for (int i = 0; i < NEAR; i++)
         r = __builtin_amdgcn_mfma_f32_16x16x4f32(w.of[i], x.of[i], r, 0, 0, 0);
     d = bits<acc>(r);
-#elif defined MAP_RDNA
-#pragma GCC unroll 8
+#elif defined ON_AMD
+#pragma unroll
     for (int i = 0; i < ACC; i++)
-#pragma GCC unroll 16
+#pragma unroll
         for (int k = 0; k < NEAR; k++)
             d.of[i] = fma_(x.of[k], bits<float>(shuffle(bits<int>(w.of[k]), acc_n(i))), d.of[i]);
+#elif defined MAP_RDNA /* all shuffles at once */
+    const auto *all = (const near_frag *)bi_emu_meet(BI_EMU_SHUFFLE, &w, sizeof w, 0);
+    for (int i = 0; i < ACC; i++)
+        for (int k = 0; k < NEAR; k++)
+            d.of[i] = fma_(x.of[k], all[acc_n(i)].of[k], d.of[i]);
 #else /* sums in double, rounded once: the order inside the units is not specified */
     struct {
         near_frag x, w;
