@@ -200,6 +200,85 @@ template <int rows> struct alignas(rows == 8 ? 8 : rows == 16 ? 16 : 4) flag_byt
     u32 of[(rows + 3) / 4];
 };
 
+/* The flags of a lane's rows in step s to memory. */
+template <int lanes, int rows>
+DEV void put_flags(const struct bi_align_params &p, const struct bi_align_job &job,
+                   const u32 (&flags)[rows], int strip, int s, int lane)
+{
+    enum { height = lanes * rows };
+    flag_bytes<rows> x, y;
+#pragma GCC unroll 4
+    for (int k = 0; k < rows / 4; k++) {
+        const u32 c = flags[4 * k] | flags[4 * k + 1] << 8,
+                  d = flags[4 * k + 2] | flags[4 * k + 3] << 8;
+        x.of[k] = permute<0x5410>(c, d);
+        y.of[k] = permute<0x7632>(c, d);
+    }
+    const int64_t place = ((int64_t)strip * (job.m + lanes - 1) + s - 1) * height + lane * rows;
+    *(flag_bytes<rows> *)(p.flags + job.flags[0] + place) = x;
+    *(flag_bytes<rows> *)(p.flags + job.flags[1] + place) = y;
+}
+
+/* Ends in a query's last row, where that is free, of column j. */
+template <int rows>
+DEV void take_row(const struct bi_align_rules &rules, const struct bi_align_job &job,
+                  const s16x2 (&h)[rows], const u32 (&at_end)[rows], int j, int top,
+                  struct bi_align_found (&row)[2])
+{
+    u32 last = 0;
+#pragma GCC unroll 16
+    for (int r = 0; r < rows; r++)
+        last |= bits<u32>(h[r]) & at_end[r];
+#pragma GCC unroll 2
+    for (int k = 0; k < 2; k++) {
+        const int i = job.n[k];
+        const int score = (int16_t)(last >> 16 * k) - rules.extend * (i + j);
+        if (i > top && i <= top + rows && score > row[k].score)
+            row[k] = bi_align_found{score, i, j};
+    }
+}
+
+/* The last column of a strip: ends where the query's is free, and the corner. */
+template <bool ends, int rows>
+DEV void take_column(const struct bi_align_rules &rules, const struct bi_align_job &job,
+                     const s16x2 (&h)[rows], int top, struct bi_align_found (&column)[2],
+                     struct bi_align_found (&corner)[2])
+{
+    const int above_rows = anew(top); /* comparisons with it are not kept from the first rows on */
+#pragma GCC unroll 16
+    for (int r = 0; r < rows; r++)
+#pragma GCC unroll 2
+        for (int k = 0; k < 2; k++) {
+            const int i = above_rows + r + 1, score = h[r][k] - rules.extend * (i + job.m);
+            if (ends && rules.free_column && i <= job.n[k])
+                offer(column[k], score, i, job.m);
+            if (i == job.n[k])
+                corner[k] = bi_align_found{score, i, job.m};
+        }
+}
+
+/* The best ends of a job's pairs. first: the lane that writes them. */
+template <int lanes, bool ends>
+DEV void put_found(const struct bi_align_params &p, const struct bi_align_job &job, bool first,
+                   bool live, struct bi_align_found (&corner)[2], struct bi_align_found (&row)[2],
+                   struct bi_align_found (&column)[2])
+{
+    const struct bi_align_rules &rules = p.rules;
+#pragma GCC unroll 2
+    for (int k = 0; k < 2; k++) {
+        if (ends) {
+            corner[k] = lanes_best<lanes>(corner[k]);
+            row[k] = lanes_best<lanes>(row[k]);
+            column[k] = lanes_best<lanes>(column[k]);
+            if (first)
+                p.found[job.out[k]] = without(best_end(rules, corner[k], row[k], column[k]),
+                                              rules.corner);
+        } else if (live && corner[k].i == job.n[k]) {
+            p.found[job.out[k]] = without(corner[k], rules.corner);
+        }
+    }
+}
+
 /* Aligns the pairs of a group of lanes of this block, and writes where each ends (p.found); with
  * `trace` their flags, too. All threads of the block must call it. */
 template <int lanes, int rows, int letters, bool ends, bool trace>
@@ -233,7 +312,6 @@ DEV void align_job(const struct bi_align_params &p, align_shared<lanes, rows, le
         T h_in = all_of<T>(0), f_in = all_of<T>(0);
         u32 at_end[rows]; /* halves that are a query's last row */
         u32 letter = 0, letter_in = 0;
-
         barrier();
         for (int k = 0; k < 2; k++)
             make_profile<lanes, rows, letters>(p, shared.of[group][k],
@@ -273,7 +351,6 @@ DEV void align_job(const struct bi_align_params &p, align_shared<lanes, rows, le
             T diagonal = up;
             up = lane ? h_up : h_new;
             f = lane ? f_up : f_new;
-
             if (s > lane && s - lane <= job.m) {
                 const char *const of = (const char *)shared.of[group][0][0] +
                                        lane * row_bytes<rows>;
@@ -291,31 +368,10 @@ DEV void align_job(const struct bi_align_params &p, align_shared<lanes, rows, le
                     flags[r] = align_cell<trace>(diagonal, h[r], e[r], f, score, minus_gap);
                 }
                 if (trace && strip < own) {
-                    flag_bytes<rows> x, y;
-#pragma GCC unroll 4
-                    for (int k = 0; k < rows / 4; k++) {
-                        const u32 c = flags[4 * k] | flags[4 * k + 1] << 8,
-                                  d = flags[4 * k + 2] | flags[4 * k + 3] << 8;
-                        x.of[k] = permute<0x5410>(c, d);
-                        y.of[k] = permute<0x7632>(c, d);
-                    }
-                    const int64_t place = ((int64_t)strip * (job.m + lanes - 1) + s - 1) * height +
-                                          lane * rows;
-                    *(flag_bytes<rows> *)(p.flags + job.flags[0] + place) = x;
-                    *(flag_bytes<rows> *)(p.flags + job.flags[1] + place) = y;
+                    put_flags<lanes, rows>(p, job, flags, strip, s, lane);
                 }
                 if (ends && rules.free_row) {
-                    u32 last = 0;
-#pragma GCC unroll 16
-                    for (int r = 0; r < rows; r++)
-                        last |= bits<u32>(h[r]) & at_end[r];
-#pragma GCC unroll 2
-                    for (int k = 0; k < 2; k++) {
-                        const int i = job.n[k], j = s - lane;
-                        const int score = (int16_t)(last >> 16 * k) - rules.extend * (i + j);
-                        if (i > top && i <= top + rows && score > row[k].score)
-                            row[k] = bi_align_found{score, i, j};
-                    }
+                    take_row(rules, job, h, at_end, s - lane, top, row);
                 }
                 if (strip + 1 < own && lane == lanes - 1) {
                     border[2 * (s - lanes)] = h[rows - 1];
@@ -323,32 +379,9 @@ DEV void align_job(const struct bi_align_params &p, align_shared<lanes, rows, le
                 }
             }
         }
-        const int above_rows = anew(
-            top); /* comparisons with it are not kept from the first rows on */
-#pragma GCC unroll 16
-        for (int r = 0; r < rows; r++)
-#pragma GCC unroll 2
-            for (int k = 0; k < 2; k++) {
-                const int i = above_rows + r + 1, score = h[r][k] - rules.extend * (i + job.m);
-                if (ends && rules.free_column && i <= job.n[k])
-                    offer(column[k], score, i, job.m);
-                if (i == job.n[k])
-                    corner[k] = bi_align_found{score, i, job.m};
-            }
+        take_column<ends>(rules, job, h, top, column, corner);
     }
-#pragma GCC unroll 2
-    for (int k = 0; k < 2; k++) {
-        if (ends) {
-            corner[k] = lanes_best<lanes>(corner[k]);
-            row[k] = lanes_best<lanes>(row[k]);
-            column[k] = lanes_best<lanes>(column[k]);
-            if (live && lane == 0)
-                p.found[job.out[k]] = without(best_end(rules, corner[k], row[k], column[k]),
-                                              rules.corner);
-        } else if (live && corner[k].i == job.n[k]) {
-            p.found[job.out[k]] = without(corner[k], rules.corner);
-        }
-    }
+    put_found<lanes, ends>(p, job, live && lane == 0, live, corner, row, column);
 }
 
 /* align_<lanes>x<rows>_l<letters><suffix> */
