@@ -86,6 +86,105 @@ template <int D> struct attention_tiles {
     };
 };
 
+/* Scores of keys that are not there do not count. */
+template <int MT, int NT> DEV void mask_keys(acc (&x)[MT][NT], int keys)
+{
+#pragma GCC unroll 4
+    for (int n = 0; n < NT; n++)
+#pragma GCC unroll 8
+        for (int e = 0; e < ACC; e++)
+            if (n * 16 + acc_n(e) >= keys) {
+#pragma GCC unroll 4
+                for (int m = 0; m < MT; m++)
+                    x[m][n].of[e] = -INF;
+            }
+}
+
+/* 16 rows of scores to weights, and what of sums and results still counts beside them. ahead: how
+ * far the first key is in front of the first query. */
+template <bool biased, int NT, int KT>
+DEV void weigh(acc (&x)[NT], float (&max)[ACC_ROWS], float (&sum)[ACC_ROWS], acc (&o)[KT],
+               const struct bi_attention_params &p, const float *bias, int ahead)
+{
+    const float to_log2 = p.scale * LOG2E;
+    float high[ACC_ROWS], shrink[ACC_ROWS];
+#pragma GCC unroll 2
+    for (int r = 0; r < ACC_ROWS; r++)
+        high[r] = max[r];
+#pragma GCC unroll 4
+    for (int n = 0; n < NT; n++)
+#pragma GCC unroll 8
+        for (int e = 0; e < ACC; e++) {
+            if (biased) {
+                const int gap = ahead + n * 16 + acc_n(e) - acc_m(e);
+                const int near = gap < -p.reach ? -p.reach : gap > p.reach ? p.reach : gap;
+                x[n].of[e] = fma_(x[n].of[e], to_log2, bias[near] * LOG2E);
+            } else {
+                x[n].of[e] *= to_log2;
+            }
+            high[acc_row(e)] = max_(high[acc_row(e)], x[n].of[e]);
+        }
+#pragma GCC unroll 2
+    for (int r = 0; r < ACC_ROWS; r++) {
+        high[r] = row_max(high[r]);
+        shrink[r] = max[r] == high[r] ? 1 : exp2_(max[r] - high[r]);
+        max[r] = high[r];
+        high[r] = high[r] == -INF ? 0 : high[r] - WEIGHT_SHIFT;
+        sum[r] *= shrink[r];
+    }
+#pragma GCC unroll 4
+    for (int n = 0; n < NT; n++)
+#pragma GCC unroll 8
+        for (int e = 0; e < ACC; e++) {
+            float *v = &x[n].of[e];
+            *v = exp2_(*v - high[acc_row(e)]);
+            sum[acc_row(e)] += *v;
+        }
+#pragma GCC unroll 8
+    for (int k = 0; k < KT; k++)
+#pragma GCC unroll 8
+        for (int e = 0; e < ACC; e++)
+            o[k].of[e] *= shrink[acc_row(e)];
+}
+
+template <int MT, int KT>
+DEV void write_rows(const struct bi_attention_params &p, const acc (&o)[MT][KT],
+                    const float (&sum)[MT][ACC_ROWS], const tile &q, int row0)
+{
+    const int64_t column = (int64_t)block_y() * p.head_dim;
+    const int d = p.head_dim;
+    const bool whole = ((u64)p.y | (u64)p.ldy * 2 | (u64)d * 2) % (ACC_RUN * 2) == 0;
+#pragma GCC unroll 4
+    for (int m = 0; m < MT; m++) {
+        float rest[ACC_ROWS];
+#pragma GCC unroll 2
+        for (int r = 0; r < ACC_ROWS; r++)
+            rest[r] = 1.0f / row_sum(sum[m][r]);
+#pragma GCC unroll 8
+        for (int k = 0; k < KT; k++)
+#pragma GCC unroll 8
+            for (int e = 0; e < ACC; e += ACC_RUN) {
+                typedef f16 run __attribute__((vector_size(ACC_RUN * 2)));
+                const int row = q.first + row0 + m * 16 + acc_m(e), i = k * 16 + acc_n(e);
+                f16 *y = (f16 *)p.y + (q.start + row) * p.ldy + column + i;
+                run v;
+#pragma GCC unroll 4
+                for (int u = 0; u < ACC_RUN; u++)
+                    v[u] = (f16)(o[m][k].of[e + u] * rest[acc_row(e)]);
+                if (row >= q.length || i >= d)
+                    continue;
+                if (whole && i + ACC_RUN <= d) {
+                    *(run *)y = v;
+                } else {
+#pragma GCC unroll 4
+                    for (int u = 0; u < ACC_RUN; u++)
+                        if (i + u < d)
+                            y[u] = v[u];
+                }
+            }
+    }
+}
+
 template <int D, bool biased = false> DEV void attention(const struct bi_attention_params &p)
 {
     enum {
@@ -103,7 +202,6 @@ template <int D, bool biased = false> DEV void attention(const struct bi_attenti
         return;
     const int64_t column = (int64_t)block_y() * p.head_dim;
     const int row0 = wave_id() * MT * 16, d = p.head_dim;
-    const float to_log2 = p.scale * LOG2E;
     const float *bias = biased ? p.bias + block_y() * (2 * p.reach + 1) + p.reach : nullptr;
     frag xq[MT][KT];
     acc o[MT][KT] = {};
@@ -152,59 +250,11 @@ template <int D, bool biased = false> DEV void attention(const struct bi_attenti
         }
         in_order();
 
-        if (keys < KEYS) {
+        if (keys < KEYS)
+            mask_keys(x, keys);
 #pragma GCC unroll 4
-            for (int n = 0; n < NT; n++)
-#pragma GCC unroll 8
-                for (int e = 0; e < ACC; e++)
-                    if (n * 16 + acc_n(e) >= keys) {
-#pragma GCC unroll 4
-                        for (int m = 0; m < MT; m++)
-                            x[m][n].of[e] = -INF;
-                    }
-        }
-#pragma GCC unroll 4
-        for (int m = 0; m < MT; m++) {
-            float high[ACC_ROWS], shrink[ACC_ROWS];
-#pragma GCC unroll 2
-            for (int r = 0; r < ACC_ROWS; r++)
-                high[r] = max[m][r];
-#pragma GCC unroll 4
-            for (int n = 0; n < NT; n++)
-#pragma GCC unroll 8
-                for (int e = 0; e < ACC; e++) {
-                    if (biased) {
-                        const int gap = j0 + n * 16 + acc_n(e) -
-                                        (q.first + row0 + m * 16 + acc_m(e));
-                        const int near = gap < -p.reach ? -p.reach : gap > p.reach ? p.reach : gap;
-                        x[m][n].of[e] = fma_(x[m][n].of[e], to_log2, bias[near] * LOG2E);
-                    } else {
-                        x[m][n].of[e] *= to_log2;
-                    }
-                    high[acc_row(e)] = max_(high[acc_row(e)], x[m][n].of[e]);
-                }
-#pragma GCC unroll 2
-            for (int r = 0; r < ACC_ROWS; r++) {
-                high[r] = row_max(high[r]);
-                shrink[r] = max[m][r] == high[r] ? 1 : exp2_(max[m][r] - high[r]);
-                max[m][r] = high[r];
-                high[r] = high[r] == -INF ? 0 : high[r] - WEIGHT_SHIFT;
-                sum[m][r] *= shrink[r];
-            }
-#pragma GCC unroll 4
-            for (int n = 0; n < NT; n++)
-#pragma GCC unroll 8
-                for (int e = 0; e < ACC; e++) {
-                    float *v = &x[m][n].of[e];
-                    *v = exp2_(*v - high[acc_row(e)]);
-                    sum[m][acc_row(e)] += *v;
-                }
-#pragma GCC unroll 8
-            for (int k = 0; k < KT; k++)
-#pragma GCC unroll 8
-                for (int e = 0; e < ACC; e++)
-                    o[m][k].of[e] *= shrink[acc_row(e)];
-        }
+        for (int m = 0; m < MT; m++)
+            weigh<biased>(x[m], max[m], sum[m], o[m], p, bias, j0 - (q.first + row0 + m * 16));
 
 #pragma GCC unroll 4
         for (int n = 0; n < NT; n++) {
@@ -223,36 +273,7 @@ template <int D, bool biased = false> DEV void attention(const struct bi_attenti
         }
     }
 
-    const bool whole = ((u64)p.y | (u64)p.ldy * 2 | (u64)d * 2) % (ACC_RUN * 2) == 0;
-#pragma GCC unroll 4
-    for (int m = 0; m < MT; m++) {
-        float rest[ACC_ROWS];
-#pragma GCC unroll 2
-        for (int r = 0; r < ACC_ROWS; r++)
-            rest[r] = 1.0f / row_sum(sum[m][r]);
-#pragma GCC unroll 8
-        for (int k = 0; k < KT; k++)
-#pragma GCC unroll 8
-            for (int e = 0; e < ACC; e += ACC_RUN) {
-                typedef f16 run __attribute__((vector_size(ACC_RUN * 2)));
-                const int row = q.first + row0 + m * 16 + acc_m(e), i = k * 16 + acc_n(e);
-                f16 *y = (f16 *)p.y + (q.start + row) * p.ldy + column + i;
-                run v;
-#pragma GCC unroll 4
-                for (int u = 0; u < ACC_RUN; u++)
-                    v[u] = (f16)(o[m][k].of[e + u] * rest[acc_row(e)]);
-                if (row >= q.length || i >= d)
-                    continue;
-                if (whole && i + ACC_RUN <= d) {
-                    *(run *)y = v;
-                } else {
-#pragma GCC unroll 4
-                    for (int u = 0; u < ACC_RUN; u++)
-                        if (i + u < d)
-                            y[u] = v[u];
-                }
-            }
-    }
+    write_rows(p, o, sum, q, row0);
 }
 
 KERNEL(attention_d16_f16, struct bi_attention_params, 128, 4)

@@ -101,6 +101,67 @@ DEV void fill(const struct bi_attention_params &p, const tensor_map *maps,
     barrier_arrive(&s.q_full);
 }
 
+/* Takes part in the rounds of a ring without rows of its own: all keys of a tile go by. */
+DEV void pass_keys(struct signals &s, int length, int &step, bool tells)
+{
+    for (int keys = length; keys > 0; keys -= KEYS, step++) {
+        const int at = step % STAGES;
+        const u32 full = step / STAGES & 1;
+        barrier_wait(&s.k_full[at], full);
+        if (tells)
+            barrier_arrive(&s.k_empty[at]);
+        barrier_wait(&s.v_full[at], full);
+        if (tells)
+            barrier_arrive(&s.v_empty[at]);
+    }
+}
+
+/* The largest score of a row so far, and what of sums and results still counts beside it. low: what
+ * is taken from scores of base 2. */
+template <int PARTS, int WIDE>
+DEV void add_largest(const float (&x)[KEYS / 2], float (&max)[2], float (&sum)[2], float (&low)[2],
+                     float (&o)[PARTS][WIDE / 2], float to_log2)
+{
+    float shrink[2];
+#pragma GCC unroll 2
+    for (int r = 0; r < 2; r++) {
+        float high = max[r];
+#pragma GCC unroll 64
+        for (int i = 0; i < KEYS / 4; i++)
+            high = max_(high, x[i / 2 * 4 + 2 * r + i % 2]);
+        high = row_max(high);
+        low[r] = high == -INF ? 0 : high * to_log2;
+        shrink[r] = max[r] == high ? 1 : exp2_((max[r] - high) * to_log2);
+        max[r] = high;
+        sum[r] *= shrink[r];
+    }
+#pragma GCC unroll 2
+    for (int c = 0; c < PARTS; c++)
+#pragma GCC unroll 64
+        for (int i = 0; i < WIDE / 2; i++)
+            o[c][i] *= shrink[i / 2 % 2];
+}
+
+template <int PARTS, int WIDE>
+DEV void write_rows(const struct bi_attention_params &p, const float (&o)[PARTS][WIDE / 2],
+                    const float (&sum)[2], int start, int first, int length, int column, int thread)
+{
+    const int n0 = thread % 4 * 2;
+#pragma GCC unroll 2
+    for (int r = 0; r < 2; r++) {
+        const int row = first + thread / 32 * 16 + thread % 32 / 4 + 8 * r;
+        const float rest = 1.0f / row_sum(sum[r]);
+        u32 *y = (u32 *)((f16 *)p.y + (int64_t)(start + row) * p.ldy + column + n0);
+        if (row < length)
+#pragma GCC unroll 2
+            for (int c = 0; c < PARTS; c++)
+#pragma GCC unroll 16
+                for (int j = 0; j < WIDE / 8; j++)
+                    y[c * WIDE / 2 + j * 4] = two_f16(o[c][4 * j + 2 * r] * rest,
+                                                      o[c][4 * j + 2 * r + 1] * rest);
+    }
+}
+
 /* Warpgroup `me` of those that multiply. */
 template <int D, int GROUPS, int RINGS>
 DEV void multiply(const struct bi_attention_params &p, rings<D, GROUPS, RINGS> &shared, int me)
@@ -121,16 +182,7 @@ DEV void multiply(const struct bi_attention_params &p, rings<D, GROUPS, RINGS> &
         if (length < 0)
             return;
         if (GROUPS > 1 && first >= length) { /* company of one that has rows */
-            for (int keys = length; keys > 0; keys -= KEYS, step++) {
-                const int at = step % STAGES;
-                const u32 full = step / STAGES & 1;
-                barrier_wait(&s.k_full[at], full);
-                if (tells)
-                    barrier_arrive(&s.k_empty[at]);
-                barrier_wait(&s.v_full[at], full);
-                if (tells)
-                    barrier_arrive(&s.v_empty[at]);
-            }
+            pass_keys(s, length, step, tells);
             if (tells)
                 barrier_arrive(&s.q_empty);
             continue;
@@ -175,24 +227,8 @@ DEV void multiply(const struct bi_attention_params &p, rings<D, GROUPS, RINGS> &
                 group_barrier<128>(me + 1);
             }
 
-            float shrink[2], low[2];
-#pragma GCC unroll 2
-            for (int r = 0; r < 2; r++) {
-                float high = max[r];
-#pragma GCC unroll 64
-                for (int i = 0; i < KEYS / 4; i++)
-                    high = max_(high, x[i / 2 * 4 + 2 * r + i % 2]);
-                high = row_max(high);
-                low[r] = high == -INF ? 0 : high * to_log2;
-                shrink[r] = max[r] == high ? 1 : exp2_((max[r] - high) * to_log2);
-                max[r] = high;
-                sum[r] *= shrink[r];
-            }
-#pragma GCC unroll 2
-            for (int c = 0; c < PARTS; c++)
-#pragma GCC unroll 64
-                for (int i = 0; i < WIDE / 2; i++)
-                    o[c][i] *= shrink[i / 2 % 2];
+            float low[2];
+            add_largest<PARTS, WIDE>(x, max, sum, low, o, to_log2);
 
             /* the products of some keys run while the next ones' exponentials are made */
             u32x4 weights[KEYS / 16];
@@ -222,20 +258,7 @@ DEV void multiply(const struct bi_attention_params &p, rings<D, GROUPS, RINGS> &
                 barrier_arrive(&s.v_empty[at]);
         }
 
-        const int n0 = thread % 4 * 2;
-#pragma GCC unroll 2
-        for (int r = 0; r < 2; r++) {
-            const int row = first + thread / 32 * 16 + thread % 32 / 4 + 8 * r;
-            const float rest = 1.0f / row_sum(sum[r]);
-            u32 *y = (u32 *)((f16 *)p.y + (int64_t)(start + row) * p.ldy + column + n0);
-            if (row < length)
-#pragma GCC unroll 2
-                for (int c = 0; c < PARTS; c++)
-#pragma GCC unroll 16
-                    for (int j = 0; j < WIDE / 8; j++)
-                        y[c * WIDE / 2 + j * 4] = two_f16(o[c][4 * j + 2 * r] * rest,
-                                                          o[c][4 * j + 2 * r + 1] * rest);
-        }
+        write_rows<PARTS, WIDE>(p, o, sum, start, first, length, column, thread);
     }
 }
 

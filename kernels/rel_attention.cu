@@ -88,6 +88,82 @@ DEV struct bi_rel_attention_params rel_window(const struct bi_rel_attention_para
     return p;
 }
 
+/* The products of 16 queries from `row` on with their rows of r, to memory of the wave. */
+DEV void rel_multiply_band(rel_tiles &s, float *along, const f16 *band, int row)
+{
+    enum { KT = REL_D / 16, BT = REL_PART / 16 };
+    acc y[BT] = {};
+#pragma GCC unroll 4
+    for (int k = 0; k < KT; k++) {
+        const frag w = frag_x(s.w + (row)*REL_LD + k * 16, REL_LD);
+#pragma GCC unroll 3
+        for (int b = 0; b < BT; b++) {
+            in_order();
+            multiply(y[b], w, frag_w(band + b * 16 * REL_LD + k * 16, REL_LD));
+        }
+    }
+#pragma GCC unroll 3
+    for (int b = 0; b < BT; b++)
+#pragma GCC unroll 8
+        for (int e = 0; e < ACC; e++)
+            along[acc_m(e) * (REL_PART + 1) + b * 16 + acc_n(e)] = y[b].of[e];
+}
+
+template <int ET, int NT> DEV void rel_add_values(acc (&o)[ET], const acc (&x)[NT], const f16 *v)
+{
+#pragma GCC unroll 2
+    for (int n = 0; n < NT; n++) {
+        const frag weights = frag_of(x[n]);
+#pragma GCC unroll 12
+        for (int k = 0; k < ET; k++) {
+            in_order();
+            multiply(o[k], weights, frag_w_t(v + n * 16 * REL_LE + k * 16, REL_LE));
+        }
+    }
+}
+
+/* Results to y, through shared memory, so that whole rows are written. */
+template <int MT, int ET>
+DEV void rel_write(const struct bi_rel_attention_params &p, rel_tiles &s, const acc (&o)[MT][ET],
+                   const float (&sum)[MT][ACC_ROWS], int first, int64_t ec)
+{
+    const int row0 = wave_id() * MT * 16;
+    f16 *const out = s.u;
+    static_assert(__builtin_offsetof(rel_tiles, along) >= REL_ROWS * REL_LE * sizeof(f16),
+                  "room for y");
+    barrier(); /* the last tile is used up */
+#pragma GCC unroll 4
+    for (int m = 0; m < MT; m++) {
+        float rest[ACC_ROWS];
+#pragma GCC unroll 2
+        for (int r = 0; r < ACC_ROWS; r++)
+            rest[r] = 1.0f / row_sum(sum[m][r]);
+#pragma GCC unroll 12
+        for (int k = 0; k < ET; k++)
+#pragma GCC unroll 8
+            for (int e = 0; e < ACC; e++)
+                out[(row0 + m * 16 + acc_m(e)) * REL_LE + k * 16 + acc_n(e)] =
+                    (f16)(o[m][k].of[e] * rest[acc_row(e)]);
+    }
+    barrier();
+    f16 *const y = (f16 *)p.y + first * p.ldy + ec;
+    const bool whole = ((u64)y | (u64)p.ldy * 2 | (u64)p.value_dim * 2) % 16 == 0;
+#pragma GCC unroll 1
+    for (int at = thread_id(); at < REL_ROWS * REL_E / 8; at += REL_THREADS) {
+        const int row = at / (REL_E / 8), i = at % (REL_E / 8) * 8;
+        const f16x8 v = *(const f16x8 *)(out + row * REL_LE + i);
+        if (first + row >= p.n_queries || i >= p.value_dim)
+            continue;
+        if (whole)
+            *(f16x8 *)(y + row * p.ldy + i) = v;
+        else
+#pragma GCC unroll 8
+            for (int e = 0; e < 8; e++)
+                if (i + e < p.value_dim)
+                    y[row * p.ldy + i + e] = v[e];
+    }
+}
+
 DEV void rel_attend_f16(const struct bi_rel_attention_params &p)
 {
     enum {
@@ -131,21 +207,7 @@ DEV void rel_attend_f16(const struct bi_rel_attention_params &p)
             acc x[NT] = {};
             float *along = s.along[wave_id()];
             const f16 *band = s.r + (REL_ROWS - 16 - row0 - m * 16) * REL_LD;
-            acc y[BT] = {};
-#pragma GCC unroll 4
-            for (int k = 0; k < KT; k++) {
-                const frag w = frag_x(s.w + (row0 + m * 16) * REL_LD + k * 16, REL_LD);
-#pragma GCC unroll 3
-                for (int b = 0; b < BT; b++) {
-                    in_order();
-                    multiply(y[b], w, frag_w(band + b * 16 * REL_LD + k * 16, REL_LD));
-                }
-            }
-#pragma GCC unroll 3
-            for (int b = 0; b < BT; b++)
-#pragma GCC unroll 8
-                for (int e = 0; e < ACC; e++)
-                    along[acc_m(e) * (REL_PART + 1) + b * 16 + acc_n(e)] = y[b].of[e];
+            rel_multiply_band(s, along, band, row0 + m * 16);
             in_order();
 #pragma GCC unroll 4
             for (int k = 0; k < KT; k++) {
@@ -194,53 +256,11 @@ DEV void rel_attend_f16(const struct bi_rel_attention_params &p)
 #pragma GCC unroll 8
                 for (int e = 0; e < ACC; e++)
                     o[m][k].of[e] *= shrink[acc_row(e)];
-#pragma GCC unroll 2
-            for (int n = 0; n < NT; n++) {
-                const frag weights = frag_of(x[n]);
-#pragma GCC unroll 12
-                for (int k = 0; k < ET; k++) {
-                    in_order();
-                    multiply(o[m][k], weights, frag_w_t(s.v + n * 16 * REL_LE + k * 16, REL_LE));
-                }
-            }
+            rel_add_values(o[m], x, s.v);
         }
     }
 
-    /* through shared memory, so that whole rows are written */
-    f16 *const out = s.u;
-    static_assert(__builtin_offsetof(rel_tiles, along) >= REL_ROWS * REL_LE * sizeof(f16),
-                  "room for y");
-    barrier(); /* the last tile is used up */
-#pragma GCC unroll 4
-    for (int m = 0; m < MT; m++) {
-        float rest[ACC_ROWS];
-#pragma GCC unroll 2
-        for (int r = 0; r < ACC_ROWS; r++)
-            rest[r] = 1.0f / row_sum(sum[m][r]);
-#pragma GCC unroll 12
-        for (int k = 0; k < ET; k++)
-#pragma GCC unroll 8
-            for (int e = 0; e < ACC; e++)
-                out[(row0 + m * 16 + acc_m(e)) * REL_LE + k * 16 + acc_n(e)] =
-                    (f16)(o[m][k].of[e] * rest[acc_row(e)]);
-    }
-    barrier();
-    f16 *const y = (f16 *)p.y + first * p.ldy + ec;
-    const bool whole = ((u64)y | (u64)p.ldy * 2 | (u64)p.value_dim * 2) % 16 == 0;
-#pragma GCC unroll 1
-    for (int at = thread_id(); at < REL_ROWS * REL_E / 8; at += REL_THREADS) {
-        const int row = at / (REL_E / 8), i = at % (REL_E / 8) * 8;
-        const f16x8 v = *(const f16x8 *)(out + row * REL_LE + i);
-        if (first + row >= p.n_queries || i >= p.value_dim)
-            continue;
-        if (whole)
-            *(f16x8 *)(y + row * p.ldy + i) = v;
-        else
-#pragma GCC unroll 8
-            for (int e = 0; e < 8; e++)
-                if (i + e < p.value_dim)
-                    y[row * p.ldy + i + e] = v[e];
-    }
+    rel_write(p, s, o, sum, first, ec);
 }
 
 KERNEL(rel_attention_f16, struct bi_rel_attention_params, REL_THREADS, 1)
