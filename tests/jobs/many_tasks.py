@@ -92,7 +92,7 @@ def is_off_contig(i):
 
 
 def energy(folder, n):
-    """Frames of two and three atoms."""
+    """Frames of two and five atoms."""
     maker = tasks.Energies(folder, False)
     path = os.path.join(folder, f"{n}.xyz")
     with open(path, "w", encoding="ascii") as f:

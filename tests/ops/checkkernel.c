@@ -11,7 +11,8 @@
  *   company    each sequence alone and in a random other batch: bit-equal
  *   isolation  NaN or infinities in one sequence: the others bit-equal, NaN not lost
  * Under sanitizers (BIOINFER_SANITIZED) these look at memory, as numbers have been checked without
- * them: all cases run, each with one number of threads, one company and one spoilt array, in turns.
+ * them: all cases run, each with numbers and canaries and in turns with one of the other checks, by
+ * one number of threads, one company or one spoilt array.
  *
  * Sections: options and random numbers, batches, running, comparing, checks, bench, main. */
 #define _POSIX_C_SOURCE 200809L
@@ -39,7 +40,7 @@ struct result {
 struct ck {
     struct ck_dice dice; /* first */
     int bench, json, printed;
-    bool sparse; /* one check of each kind for a case */
+    bool sparse; /* one check for a case beside its numbers and canaries */
     const char *isa;
     const struct ck_op *op;
     const struct bi_cpu_kernels *kernels[MAX_ISAS];
@@ -443,10 +444,13 @@ struct attempt {
     float *base[CK_ARRAYS], *out[CK_ARRAYS];
 };
 
-/* Whether check i of n is made of the case at hand: each one, or one after the other by cases. */
-static bool has_turn(const struct ck *ck, int isa, long i, long n)
+enum check { THREADS, COMPANY, ISOLATION, CHECKS };
+
+/* Whether check i of n of a kind is made of the case at hand: each, or one by one over cases. */
+static bool has_turn(const struct ck *ck, int isa, enum check kind, long i, long n)
 {
-    return !ck->sparse || ck->of[isa].cases % n == i;
+    const long turn = ck->of[isa].cases;
+    return !ck->sparse || (turn % CHECKS == kind && turn / CHECKS % n == i);
 }
 
 static struct attempt run_once(struct ck *ck, const struct ck_case *c, int isa,
@@ -473,7 +477,7 @@ static void check_threads(struct ck *ck, const struct ck_case *c, int isa, const
 {
     static const int threads[] = {2, 3, 7, 16, 64};
     for (size_t n = 0; n < BI_COUNT(threads); n++) {
-        if (!has_turn(ck, isa, (long)n, BI_COUNT(threads)))
+        if (!has_turn(ck, isa, THREADS, (long)n, BI_COUNT(threads)))
             continue;
         struct attempt t = run_once(ck, c, isa, b, threads[n]);
         for (int i = 0; i < b->n_arrays; i++)
@@ -491,7 +495,7 @@ static void check_company(struct ck *ck, const struct ck_case *c, int isa, const
     const int n = b->counts.n_seqs, tries = n < 6 ? n : 6;
     for (int k = 0; k <= tries; k++) {
         int m = 0;
-        if (!has_turn(ck, isa, k, tries + 1))
+        if (!has_turn(ck, isa, COMPANY, k, tries + 1))
             continue;
         if (k < tries) { /* one alone */
             order[m++] = (int)(tries == n ? k : ck_random(ck, 0, n - 1));
@@ -539,7 +543,7 @@ static void check_isolation(struct ck *ck, const struct ck_case *c, int isa, con
     for (int i = 0; i < b->n_arrays; i++) {
         const struct ck_array *a = &c->arrays[i];
         if (a->role != CK_IN || ck_is_shared(a->axis) || a->fill == CK_IDS || a->absent ||
-            !has_turn(ck, isa, i, b->n_arrays))
+            !has_turn(ck, isa, ISOLATION, i, b->n_arrays))
             continue;
         struct batch spoilt = sub_batch(ck, c, b, everyone, n);
         const int s = (int)ck_random(ck, 0, n - 1), what = (int)ck_random(ck, 0, 3);
