@@ -203,7 +203,8 @@ static int bind_node(struct binding *b, const struct bi_node *node, int32_t trip
                          .gate_block = b->model->caps.gate_block};
     if (op->view)
         return 0;
-    *l = (struct bi_launch){.op = op, .phase = node->phase};
+    *l = (struct bi_launch){
+        .op = op, .phase = node->phase, .trips = bi_graph_counter(g, node->phase)};
     for (int k = 0; k < BI_NODE_IN; k++) {
         const bi_value_id id = node->in[k];
         l->in_dtype[k] = id == BI_NONE ? BI_F32 : g->values[id].dtype;

@@ -318,7 +318,7 @@ static int cpu_copy_kept(struct bi_queue *queue, enum bi_copy_way way, void *dst
 struct submit {
     struct bi_queue *queue;
     const struct bi_program *program;
-    int32_t n_steps;
+    const struct bi_counts *counts; /* the host's: launches may change the device's own */
 };
 
 static void run_thread(void *user, const struct bi_share *share)
@@ -328,10 +328,12 @@ static void run_thread(void *user, const struct bi_share *share)
     const bool timed = program->seconds && !share->thread;
     double before = timed ? now() : 0;
     for (int first = 0, end; first < program->n_launches; first = end) {
-        int32_t phase = program->launches[first].phase;
-        for (end = first + 1; end < program->n_launches && program->launches[end].phase == phase;)
+        const struct bi_launch *l = &program->launches[first];
+        const int32_t trips = l->phase & 1 ? bi_counter_value(s->counts, l->trips) : 1;
+        for (end = first + 1;
+             end < program->n_launches && program->launches[end].phase == l->phase;)
             end++;
-        for (int32_t trip = 0; trip < (phase & 1 ? s->n_steps : 1); trip++)
+        for (int32_t trip = 0; trip < trips; trip++)
             run_launches(s->queue, program, first, end, share, timed ? &before : NULL);
     }
 }
@@ -339,7 +341,7 @@ static void run_thread(void *user, const struct bi_share *share)
 static int cpu_submit(struct bi_queue *q, int slot, const struct bi_program *program,
                       const struct bi_counts *counts, struct bioinfer_error *err)
 {
-    struct submit s = {q, program, counts->n_steps};
+    struct submit s = {q, program, counts};
     (void)slot;
     (void)err;
     for (int i = 0; i < program->n_launches; i++)

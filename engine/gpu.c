@@ -839,16 +839,23 @@ static bool is_loop(const struct bi_program *program, int at)
     return program->launches[at].phase & 1;
 }
 
-/* Every launch, those of a loop n_steps times: its trips are queued one behind the other and all
- * alike, for what differs between them lies on the device. Of a loop the times are those of its
- * last trip. */
-static int launch_all(struct bi_queue *q, const struct bi_program *program, int32_t n_steps,
-                      const bi_gpu_handle *events, int *at)
+/* How often the run of launches from `first` is queued. */
+static int32_t trips_of(const struct bi_program *program, int first, const struct bi_counts *counts)
+{
+    return is_loop(program, first) ? bi_counter_value(counts, program->launches[first].trips) : 1;
+}
+
+/* Queues every launch, those of a loop as often as its count says: its trips come one behind the
+ * other and are all alike, as what differs between them lies on the device. The times of a loop are
+ * those of its last trip. */
+static int launch_all(struct bi_queue *q, const struct bi_program *program,
+                      const struct bi_counts *counts, const bi_gpu_handle *events, int *at)
 {
     int code = 0, n = program->n_launches;
     for (int first = 0, end; !code && first < n; first = end) {
+        const int32_t trips = trips_of(program, first, counts);
         end = phase_end(program, first);
-        for (int32_t trip = 0; !code && trip < (is_loop(program, first) ? n_steps : 1); trip++)
+        for (int32_t trip = 0; !code && trip < trips; trip++)
             code = launch_some(q, program, first, end, events, at);
     }
     if (!code && events)
@@ -903,13 +910,14 @@ static int record_all(struct bi_queue *q, const struct bi_program *program, stru
     return code;
 }
 
-static int replay_all(struct bi_queue *q, const struct prepared *p, int32_t n_steps)
+static int replay_all(struct bi_queue *q, const struct bi_program *program,
+                      const struct prepared *p, const struct bi_counts *counts)
 {
     const struct bi_gpu_driver *v = q->device->driver;
     int code = 0;
     for (int i = 0; !code && i < p->n_recorded; i++) {
         const struct recorded *r = &p->recorded[i];
-        int32_t left = r->trips ? n_steps : 1;
+        int32_t left = trips_of(program, r->first, counts);
         for (; !code && left >= LOOP_TRIPS; left -= LOOP_TRIPS)
             code = v->graph_launch(q->device->gpu, q->compute, r->trips);
         for (; !code && left > 0; left--)
@@ -976,8 +984,8 @@ int bi_gpu_submit(struct bi_queue *q, int slot, const struct bi_program *program
         return 0;
     if ((st = enter(q->device, &was, "submit", err)))
         return st;
-    code = p && p->recorded ? replay_all(q, p, counts->n_steps)
-                            : launch_all(q, program, counts->n_steps, p ? p->events : NULL, &at);
+    code = p && p->recorded ? replay_all(q, program, p, counts)
+                            : launch_all(q, program, counts, p ? p->events : NULL, &at);
     q->slots[slot].timed = !code && p && p->events ? program : NULL;
     return leave(q->device, was, code, launch_name(program, at), err);
 }

@@ -165,7 +165,8 @@ static int host_submit(struct bi_queue *queue, int slot, const struct bi_program
     for (int first = 0, end; first < n; first = end) {
         for (end = first + 1; end < n && l[end].phase == l[first].phase;)
             end++;
-        for (int32_t trip = 0; trip < (l[first].phase & 1 ? counts->n_steps : 1); trip++)
+        const int32_t trips = l[first].phase & 1 ? bi_counter_value(counts, l[first].trips) : 1;
+        for (int32_t trip = 0; trip < trips; trip++)
             for (int i = first; i < end; i++)
                 l[i].op->reference(l[i].params);
     }

@@ -160,11 +160,15 @@ bi_value_id bi_input_kept(struct bi_graph *g, const char *name, enum bi_axis axi
     return id;
 }
 
-void bi_loop_begin(struct bi_graph *g)
+void bi_loop_begin(struct bi_graph *g, enum bi_counter trips)
 {
     if (bi_graph_repeats(g, g->phase))
         bi_graph_fail(g, BIOINFER_INTERNAL, "graph: a loop within a loop");
+    if (g->n_stages == BI_GRAPH_STAGES)
+        bi_graph_fail(g, BIOINFER_LIMIT, "graph: more than %d loops and stages", g->n_stages);
     g->phase++;
+    if (!g->status)
+        g->stages[g->n_stages++] = (struct bi_stage){.phase = g->phase, .counter = trips};
 }
 
 void bi_loop_end(struct bi_graph *g)
@@ -184,9 +188,17 @@ void bi_phase_next(struct bi_graph *g)
 int32_t bi_graph_trips(const struct bi_graph *g, int32_t phase)
 {
     for (int i = 0; i < g->n_stages; i++)
-        if (g->stages[i].phase == phase)
+        if (g->stages[i].phase == phase && g->stages[i].trips)
             return g->stages[i].trips;
     return 1;
+}
+
+enum bi_counter bi_graph_counter(const struct bi_graph *g, int32_t phase)
+{
+    int i = 0;
+    while (i < g->n_stages && g->stages[i].phase != phase)
+        i++;
+    return i < g->n_stages ? g->stages[i].counter : BI_COUNTER_n_steps;
 }
 
 bool bi_graph_repeats(const struct bi_graph *g, int32_t phase)
@@ -204,7 +216,7 @@ void bi_trips_begin(struct bi_graph *g, int64_t n)
     if (g->status || n == 1)
         return;
     g->phase += 2;
-    g->stages[g->n_stages++] = (struct bi_stage){g->phase, (int32_t)n};
+    g->stages[g->n_stages++] = (struct bi_stage){.phase = g->phase, .trips = (int32_t)n};
 }
 
 void bi_trips_end(struct bi_graph *g)

@@ -14,6 +14,7 @@
 #define BI_GRAPH_H
 
 #include <assert.h>
+#include <string.h>
 
 #include "../base/arena.h"
 #include "../base/buf.h"
@@ -132,9 +133,27 @@ struct bi_output {
     bool kept;        /* it stays on the device, for other programs */
 };
 
-/* A phase whose nodes run `trips` times, see bi_trips_begin. */
+/* Names a count of a batch. */
+enum bi_counter {
+#define COUNT(field, joins) BI_COUNTER_##field,
+#include "../kernels/axes.inc"
+    BI_COUNTERS
+};
+
+/* Reads that count. */
+static inline int32_t bi_counter_value(const struct bi_counts *counts, enum bi_counter counter)
+{
+    int32_t value;
+    _Static_assert(sizeof *counts == BI_COUNTERS * sizeof value, "counts are all that there is");
+    memcpy(&value, (const char *)counts + counter * sizeof value, sizeof value);
+    return value;
+}
+
+/* A phase whose nodes run again: `trips` times (bi_trips_begin), or, where that is 0, as often as a
+ * count of the batch says (bi_loop_begin). */
 struct bi_stage {
     int32_t phase, trips;
+    enum bi_counter counter;
 };
 
 /* An axis with `times` rows for each one of axis `of`. */
@@ -219,10 +238,10 @@ void bi_output(struct bi_graph *g, bi_value_id value, int kind, int layer, const
 /* An output that stays on the device, as a kept value for other programs. */
 void bi_output_kept(struct bi_graph *g, bi_value_id value, const char *name);
 
-/* Nodes added between these two run bi_counts.n_steps times, in order. Values made before the loop
- * and changed in it by ops that write in place (PUT_ROWS) are carried from one trip to the next and
- * to what follows; all others live for one trip. Loops do not nest. */
-void bi_loop_begin(struct bi_graph *g);
+/* Nodes added between these two run as often as that count of the batch says, in order. Values made
+ * before the loop and changed in it by ops that write in place (PUT_ROWS) are carried from one trip
+ * to the next and to the nodes behind the loop; all others live for one trip. Loops do not nest. */
+void bi_loop_begin(struct bi_graph *g, enum bi_counter trips);
 void bi_loop_end(struct bi_graph *g);
 /* Nodes added between these two are a stage of n trips: they are written, fused and planned once,
  * and their launches run n times. A trip has its own of each bi_input_trips(), and gives its own
@@ -236,6 +255,8 @@ bi_value_id bi_input_trips(struct bi_graph *g, const char *name, enum bi_dtype d
                            enum bi_axis axis, int64_t n);
 /* How often the nodes of a phase run: 1 but for stages. Loops run as a count says. */
 int32_t bi_graph_trips(const struct bi_graph *g, int32_t phase);
+/* Gives the count that says how often a loop runs; of other phases it is any. */
+enum bi_counter bi_graph_counter(const struct bi_graph *g, int32_t phase);
 /* Do nodes of a phase run again, in a loop or in a stage of several trips? */
 bool bi_graph_repeats(const struct bi_graph *g, int32_t phase);
 /* Nodes added from here on run behind all before them, however they are fused: what those leave

@@ -24,9 +24,10 @@ enum bi_layout {
 struct bi_launch {
     const char *entry; /* "linear": resolved by the backend's module() */
     const struct bi_op *op;
-    const void *function; /* as module() found it */
-    double flops, bytes;  /* at the bucket's sizes */
-    int32_t phase;        /* odd: of a loop with its neighbours of this phase */
+    const void *function;  /* as module() found it */
+    double flops, bytes;   /* at the bucket's sizes */
+    int32_t phase;         /* odd: of a loop with its neighbours of this phase ... */
+    enum bi_counter trips; /* ... which runs as often as this count says */
     enum bi_dtype in_dtype[BI_NODE_IN], out_dtype[BI_NODE_OUT];
     _Alignas(16) unsigned char params[BI_PARAMS_SIZE];
 };

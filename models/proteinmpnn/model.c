@@ -733,7 +733,7 @@ static void sample(const struct builder *b, const struct bi_design_shape *shape,
     struct bi_step_values now;
     for (int l = 0; l < LAYERS; l++)
         known[l] = bi_select_rows(g, s->late[l], token);
-    bi_loop_begin(g);
+    bi_loop_begin(g, BI_COUNTER_n_steps);
     step = bi_next_step(g, step, start, first, plan, &now);
     x = bi_select_rows(g, h, now.token);
     for (int l = 0; l < LAYERS; l++) {

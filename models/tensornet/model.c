@@ -659,7 +659,7 @@ static void tensornet_build(const struct bi_model *model, struct bi_graph *g,
         b.by_charge = bi_input(g, "by_charge", BI_F32, BI_AXIS_TOKENS, shape->n_atoms);
     bi_tensornet_inputs(g, shape, &places);
     if (shape->moves) {
-        bi_loop_begin(g);
+        bi_loop_begin(g, BI_COUNTER_n_steps);
         places.atoms = bi_motion_move(g, places.atoms, places.motion, &places.position);
     }
     bi_tensornet_edges(g, &places, shape->n_edges, &b.edges);

@@ -1,5 +1,6 @@
 /* trips_test.c - stages: their nodes are written and planned once, run as often as they have trips,
- * each on its own input, and give what plain nodes give, with no more memory for more trips.
+ * each on its own input, and give what plain nodes give, with no more memory for more trips. Loops:
+ * each runs as often as the count says that it names.
  *
  *   trips_test MODEL DEVICE... */
 #include "../../engine/engine.h"
@@ -102,6 +103,61 @@ static uint64_t run(struct bi_exec *x, struct stage stage)
     return size;
 }
 
+/* Adds `one` to all rows in a loop of so many trips, beginning with 0. */
+static void build_loop(struct bi_graph *g, enum bi_counter trips, bi_value_id one, bi_value_id row)
+{
+    bi_value_id sum = bi_scale(g, one, 0);
+    bi_loop_begin(g, trips);
+    sum = bi_put_rows(g, sum, bi_add(g, sum, one), row);
+    bi_loop_end(g);
+    bi_output(g, bi_scale(g, sum, 1), 0, -1, "sum");
+}
+
+static int build_loops(const void *user, const void *shape, struct bi_graph *g,
+                       struct bioinfer_error *err)
+{
+    const bi_value_id one = bi_input_rows(g, "one", BI_AXIS_FIXED, ROWS, WIDTH);
+    const bi_value_id row = bi_input(g, "row", BI_I32, BI_AXIS_FIXED, ROWS);
+    (void)user, (void)shape, (void)err;
+    g->n_tokens = g->longest = ROWS;
+    g->n_seqs = 1;
+    build_loop(g, BI_COUNTER_n_steps, one, row);
+    build_loop(g, BI_COUNTER_n_samples, one, row);
+    return 0;
+}
+
+/* Runs two loops one behind the other, of other trips. */
+static void run_loops(struct bi_exec *x, int32_t n_steps, int32_t n_samples)
+{
+    const struct bi_recipe recipe = {.build = build_loops};
+    const struct bi_exec_batch batch = {.recipe = &recipe,
+                                        .counts = {.n_tokens = ROWS,
+                                                   .n_seqs = 1,
+                                                   .longest = ROWS,
+                                                   .n_steps = n_steps,
+                                                   .n_samples = n_samples}};
+    struct bioinfer_error err = {0};
+    struct bi_exec_slot *s = NULL;
+    if (!CHECK_EQ(bi_exec_begin(x, &batch, &s, &err), 0)) {
+        fprintf(stderr, "    %s\n", err.text);
+        return;
+    }
+    for (int i = 0; i < ROWS * WIDTH; i++) {
+        ((float *)bi_exec_input(s, "one"))[i] = 1;
+        ((int32_t *)bi_exec_input(s, "row"))[i / WIDTH] = i / WIDTH;
+    }
+    CHECK_EQ(bi_exec_submit(x, s, NULL), 0);
+    CHECK_EQ(bi_exec_wait(x, s, NULL), 0);
+    for (int k = 0; k < 2; k++) {
+        int64_t ld;
+        const float *sum = bi_exec_output(s, &s->plan->graph->outputs[k], &ld);
+        int wrong = 0;
+        for (int i = 0; i < ROWS * WIDTH; i++)
+            wrong += sum[i / WIDTH * ld + i % WIDTH] != (float)(k ? n_samples : n_steps);
+        CHECK_EQ(wrong, 0);
+    }
+}
+
 static void on_device(struct bioinfer_model *model)
 {
     const uint64_t rows = ROWS * WIDTH * sizeof(float);
@@ -114,6 +170,9 @@ static void on_device(struct bioinfer_model *model)
     CHECK(most <= one + MOST * rows); /* the rows of each trip; all else is one trip's */
     run(x, (struct stage){1, true});
     run(x, (struct stage){MOST, true});
+    run_loops(x, 5, 3);
+    run_loops(x, 0, 40);
+    run_loops(x, 40, 1);
     bi_exec_free(&x);
 }
 

@@ -235,7 +235,7 @@ static void keeps_phases(void)
     bi_memory_plan_free(&plan[0]);
     bi_memory_plan_free(&plan[1]);
     fix_open(&f);
-    bi_loop_begin(f.g);
+    bi_loop_begin(f.g, BI_COUNTER_n_steps);
     bi_phase_next(f.g);
     CHECK_EQ(bi_graph_status(f.g, NULL), BIOINFER_INTERNAL);
     bi_graph_free(&f.g);
