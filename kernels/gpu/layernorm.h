@@ -29,7 +29,8 @@ static inline bool bi_gpu_is_norm(const struct bi_call *call, bool half_x, bool 
 BI_GPU_TAKES_OF(norm_rotated, layernorm, p->table &&bi_gpu_is_norm(call, true, true))
 BI_GPU_TAKES_OF(norm_f32_f32, layernorm, !p->table && bi_gpu_is_norm(call, false, false))
 BI_GPU_TAKES_OF(norm_f32_f16, layernorm, !p->table && bi_gpu_is_norm(call, false, true))
-BI_GPU_TAKES_OF(norm_f16_f16, layernorm, !p->table && bi_gpu_is_norm(call, true, true))
+/* Sums are float32. */
+BI_GPU_TAKES_OF(norm_f16_f16, layernorm, !p->table && !p->add && bi_gpu_is_norm(call, true, true))
 BI_GPU_TAKES_OF(norm_wide, layernorm,
                 bi_gpu_takes_norm_f32_f16(call) && p->width > 1280 && p->width <= 1536)
 

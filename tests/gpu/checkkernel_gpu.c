@@ -37,7 +37,6 @@
 #include "kernels/gpu_entries_sm90.h"
 #include "kernels/linear_twin.h"
 #include "device_target.h"
-#include "tiles_sm90.h"
 
 /* ---- options and random numbers ---- */
 
@@ -60,7 +59,9 @@ struct ck {
     const char *target, *entry;
     const struct ck_op *op;
     struct result of[MAX_ENTRIES][N_TARGETS];
-    bool met[MAX_ENTRIES]; /* by a case of this op */
+    bool met[MAX_ENTRIES];    /* by a case of this op */
+    bool served[MAX_ENTRIES]; /* which entries serve this case */
+    bool hoppers_alone;       /* entries of Hopper alone take it, and this is none */
     long cases, checks, failures;
 };
 
@@ -104,56 +105,77 @@ static bool is_half(const struct ck_entry *p, const struct ck_array *a)
     return false;
 }
 
-/* Does the entry serve the case? attention_d64 takes head widths of 33 to 64. */
-static bool serves(const struct ck *ck, size_t entry, const struct ck_case *c)
+/* The true sizes of a batch of a case. */
+static struct bi_counts counts_of(const int32_t *lengths, int n_seqs)
 {
-    const char *name = bi_gpu_entries[entry].name, *d = strstr(name, "_d");
-    int width, least;
-    if (strcmp(bi_gpu_kernel(&bi_gpu_entries[entry]), c->entry) ||
-        bi_gpu_is_later_part(&bi_gpu_entries[entry]))
-        return false;
-    if (!strcmp(name, "attention_contacts_plain_f16"))
-        return !has(c, CK_AT(attention_contacts, table)) &&
-               ((const struct bi_attention_contacts_params *)c->params)->head_dim <= 128;
-    if (!strcmp(c->entry, "layernorm") &&
-        has(c, CK_AT(layernorm, table)) != (strstr(name, "_rotated") != NULL))
-        return false;
-    if (bi_gpu_entries[entry].sm90)
-        return ck->device && device_facts(ck->device)->hopper && serves_sm90(entry, c);
-    if (is_followed(c))
-        return false;
-    if (!strcmp(c->entry, "linear") && strcmp(name, "linear_f32") &&
-        strcmp(name, "linear_near_f32") && strcmp(name, "linear_near_64_f32") &&
-        (c->gated != CK_NONE) != (strstr(name, "gated") != NULL))
-        return false;
-    if (!strcmp(name, "layernorm_f16_f16") && has(c, CK_AT(layernorm, add)))
-        return false; /* sums are float32 */
-    if (!strcmp(c->entry, "attention") && strstr(name, "_f16")) {
-        bool bias = ((const struct bi_attention_params *)c->params)->reach > 0;
-        if (bias != (strstr(name, "bias") != NULL))
-            return false;
+    struct bi_counts counts = {.n_seqs = n_seqs};
+    for (int s = 0; s < n_seqs; s++) {
+        counts.n_tokens += lengths[s];
+        counts.longest = lengths[s] > counts.longest ? lengths[s] : counts.longest;
     }
-    if (!strcmp(c->entry, "rel_attention")) {
-        const struct bi_rel_attention_params *p = c->params;
-        return p->value_dim <= 192 && (p->key_dim <= 64 || !strstr(name, "_f16"));
+    counts.n_rows = counts.n_tokens;
+    return counts;
+}
+
+/* Writes the params of a launch of a case, with addresses that are made up, and they and all rows
+ * aligned as those of a plan are. */
+static void launch_params(const struct ck_case *c, unsigned char *params)
+{
+    const struct bi_counts counts = counts_of(c->lengths, c->n_seqs);
+    int64_t lds[CK_ARRAYS];
+    memcpy(params, c->params, c->params_size);
+    if (c->gated)
+        memcpy(params + c->gated, &(int32_t){GATE_BLOCK}, sizeof(int32_t));
+    for (int i = 0; i < CK_ARRAYS && c->arrays[i].pointer; i++) {
+        const struct ck_array *a = &c->arrays[i];
+        const uintptr_t address = a->absent ? 0 : (uintptr_t)(i + 1) << 32;
+        const int64_t rows = bi_live_rows(&counts, (int)a->axis, a->rows);
+        memcpy(params + a->pointer, &address, sizeof address);
+        lds[i] = a->packed ? a->width : (a->width + 7) / 8 * 8;
+        for (int j = 0; j < i; j++)
+            if (a->ld == c->arrays[j].ld)
+                lds[i] = lds[j];
+        if (a->ld != CK_NONE)
+            memcpy(params + a->ld, &lds[i], sizeof lds[i]);
+        if (c->rows != CK_NONE && a->role == CK_OUT)
+            memcpy(params + c->rows, &rows, sizeof rows);
     }
-    if (!strcmp(c->entry, "multiquery") && !strstr(name, "_f16"))
-        return !strstr(name, "wide") ==
-               (((const struct bi_multiquery_params *)c->params)->d <= BI_MULTIQUERY_KEY_GPU);
-    if (!strcmp(c->entry, "multiquery")) {
-        const struct bi_multiquery_params *p = c->params;
-        const bool capped = strstr(name, "capped") != NULL;
-        return p->d <= BI_MULTIQUERY_KEY_GPU && !has(c, CK_AT(multiquery, table)) &&
-               p->e <= (capped ? 192 : 128) && (p->cap > 0) == capped &&
-               (!has(c, CK_AT(multiquery, bias)) || p->pool % 16 == 0);
+}
+
+/* Finds the entries that serve a case, as their rows say (gpu_entries.h): the portable ones that a
+ * launch of it becomes, with operands and results of either type, on chips of every size, with
+ * matrix units that take float32 and with others. Hopper's own all give the same bits: on Hopper
+ * each one that takes the launch serves the case. */
+static void find_served(struct ck *ck, const struct ck_case *c)
+{
+    enum { TYPES = 4, LARGE = 1 << 16 };
+    _Alignas(16) unsigned char params[BI_PARAMS_SIZE];
+    const bool hopper = ck->device && device_facts(ck->device)->hopper;
+    const bool near_f32 = !ck->device || device_facts(ck->device)->near_f32;
+    launch_params(c, params);
+    memset(ck->served, 0, sizeof ck->served);
+    ck->hoppers_alone = false;
+    for (int32_t i = 0, units = 0; units <= LARGE; i++) {
+        const struct bi_call call = {.params = params,
+                                     .half_in = (uint32_t)i % TYPES,
+                                     .half_out = (uint32_t)i / TYPES % TYPES,
+                                     .units = units};
+        for (int near = 0; near < 2; near++) {
+            const struct bi_gpu_entry *chosen = bi_gpu_choose(c->entry, &call, false, near);
+            if (chosen && (!near || near_f32))
+                ck->served[chosen - bi_gpu_entries] = true;
+        }
+        for (size_t e = 0; e < BI_GPU_N_ENTRIES && bi_gpu_entries[e].sm90; e++)
+            if (!strcmp(bi_gpu_kernel(&bi_gpu_entries[e]), c->entry) &&
+                bi_gpu_entries[e].sm90->takes(&bi_gpu_entries[e], &call)) {
+                ck->served[e] = hopper;
+                ck->hoppers_alone = !hopper;
+            }
+        if (i % (TYPES * TYPES) == TYPES * TYPES - 1)
+            units = units ? 2 * units : 1;
     }
-    if (!d || sscanf(d, "_d%d", &width) != 1)
-        return true;
-    const int head = ((const struct bi_attention_params *)c->params)->head_dim;
-    least = width == 16 || (width == 64 && (strstr(name, "_f32") || strstr(name, "bias")))
-                ? 1
-                : width / 2 + 1;
-    return head >= least && head <= width;
+    for (size_t e = 0; e < BI_GPU_N_ENTRIES; e++)
+        ck->hoppers_alone = ck->hoppers_alone && !ck->served[e];
 }
 
 /* ---- batches: the numbers of every array for some sequences of a case ---- */
@@ -171,13 +193,9 @@ static struct batch new_batch(const struct ck_case *c, const int32_t *lengths, i
     struct batch b = {0};
     b.start = ck_take(sizeof *b.start * (size_t)(n_seqs + 1));
     b.start[0] = 0;
-    for (int s = 0; s < n_seqs; s++) {
+    for (int s = 0; s < n_seqs; s++)
         b.start[s + 1] = b.start[s] + lengths[s];
-        if (lengths[s] > b.counts.longest)
-            b.counts.longest = lengths[s];
-    }
-    b.counts.n_seqs = n_seqs;
-    b.counts.n_tokens = b.counts.n_rows = b.start[n_seqs];
+    b.counts = counts_of(lengths, n_seqs);
     for (int i = 0; i < CK_ARRAYS && c->arrays[i].pointer; i++, b.n_arrays++) {
         const struct ck_array *a = &c->arrays[i];
         b.live[i] = bi_live_rows(&b.counts, (int)a->axis, a->rows);
@@ -314,14 +332,15 @@ static void set_rows(const struct ck_case *c, const struct ck_array *a, struct i
     free(room);
 }
 
-/* Memory of all arrays, inputs filled, outputs patterned; and the params. half: what the entry
- * keeps in f16; device: really so, else the same numbers in f32 for the reference. */
-static struct run new_run(struct ck *ck, const struct ck_case *c, const struct batch *b,
-                          const struct ck_entry *half, bool device, struct bi_counts *bucket)
+/* Memory of all arrays, inputs filled, outputs patterned; and the params, for entry e. device: with
+ * what it keeps in f16 really so, else the same numbers in f32 for the reference. */
+static struct run new_run(struct ck *ck, const struct ck_case *c, const struct batch *b, size_t e,
+                          bool device, struct bi_counts *bucket)
 {
+    const struct ck_entry *half = precision_of(bi_gpu_entries[e].name);
     struct run run = {0};
     const bool chosen = ck_random(ck, 0, 1);
-    const bool aligned = chosen || ck->bench || strstr(half->name, "_sm90");
+    const bool aligned = chosen || ck->bench || bi_gpu_entries[e].sm90;
     const struct bi_counts *counts = &b->counts;
     int64_t extra = ck_random(ck, 0, 3), rows = 0;
     if (ck_random(ck, 0, 3) == 0)
@@ -552,7 +571,7 @@ static struct run run_once(struct ck *ck, const struct ck_case *c, size_t e, int
                            const struct batch *b)
 {
     struct bi_counts bucket;
-    struct run run = new_run(ck, c, b, precision_of(bi_gpu_entries[e].name), true, &bucket);
+    struct run run = new_run(ck, c, b, e, true, &bucket);
     const char *error = ck->device ? device_run(ck->device, &bi_gpu_entries[e], run.params, &bucket)
                                    : emulate(ck, e, t, run.params, &bucket);
     if (error)
@@ -669,7 +688,7 @@ static void check_entry(struct ck *ck, const struct ck_case *c, size_t e, const 
 {
     const struct ck_entry *p = precision_of(bi_gpu_entries[e].name);
     struct bi_counts bucket;
-    struct run expected = new_run(ck, c, b, p, false, &bucket);
+    struct run expected = new_run(ck, c, b, e, false, &bucket);
     c->reference(expected.params);
     for (int t = 0; t < N_TARGETS; t++) {
         if (ck->device ? t > 0
@@ -701,10 +720,10 @@ static void check_entry(struct ck *ck, const struct ck_case *c, size_t e, const 
 }
 
 /* Whether an entry serves the case that had none of this op so far. */
-static bool meets_new(const struct ck *ck, const struct ck_case *c)
+static bool meets_new(const struct ck *ck)
 {
     for (size_t e = 0; e < BI_GPU_N_ENTRIES; e++)
-        if (!ck->met[e] && serves(ck, e, c))
+        if (!ck->met[e] && ck->served[e])
             return true;
     return false;
 }
@@ -716,8 +735,9 @@ void ck_check(struct ck *ck, const struct ck_case *c)
     const uint64_t random = ck->dice.random; /* the next case does not depend on this one */
     bool any = false;
     const bool turn = ++ck->at % ck->every == ck->first % ck->every;
-    if (is_followed(c) && !(ck->device && device_facts(ck->device)->hopper))
-        return; /* Hopper's own */
+    find_served(ck, c);
+    if (ck->hoppers_alone && c->gpu_only)
+        return;
     if (ck->bench) {
         if (turn)
             time_case(ck, c);
@@ -725,13 +745,13 @@ void ck_check(struct ck *ck, const struct ck_case *c)
     }
     if (c->gated && ((const struct bi_linear_params *)c->params)->n % (2 * GATE_BLOCK))
         return; /* rules leave those alone: they are for the CPU's blocks */
-    if (!turn && !meets_new(ck, c))
+    if (!turn && !meets_new(ck))
         return;
     ck->dice.random = random ^ (uint64_t)ck->at;
     struct batch b = new_batch(c, c->lengths, c->n_seqs);
     fill_batch(ck, c, &b);
     for (size_t e = 0; e < BI_GPU_N_ENTRIES; e++)
-        if (serves(ck, e, c)) {
+        if (ck->served[e]) {
             any = true;
             if (strstr(bi_gpu_entries[e].name, ck->entry) && (turn || !ck->met[e]))
                 check_entry(ck, c, e, &b);
@@ -844,9 +864,8 @@ static const char *time_launch(struct ck *ck, size_t e, const void *params,
 static void time_entry(struct ck *ck, const struct ck_case *c, size_t e, const struct batch *b,
                        double flops)
 {
-    const struct ck_entry *p = precision_of(bi_gpu_entries[e].name);
     struct bi_counts bucket;
-    struct run run = new_run(ck, c, b, p, true, &bucket);
+    struct run run = new_run(ck, c, b, e, true, &bucket);
     double seconds = 0, bytes = 0;
     const char *error = time_launch(ck, e, run.params, &bucket, &seconds);
     if (error)
@@ -884,7 +903,7 @@ static void time_case(struct ck *ck, const struct ck_case *c)
                    once.values[i] + r % once.live[i] * c->arrays[i].width,
                    sizeof(float) * (size_t)c->arrays[i].width);
     for (size_t e = 0; e < BI_GPU_N_ENTRIES; e++)
-        if (serves(ck, e, c) && strstr(bi_gpu_entries[e].name, ck->entry))
+        if (ck->served[e] && strstr(bi_gpu_entries[e].name, ck->entry))
             time_entry(ck, c, e, &b, c->flops * n);
     free(lengths);
     free_batch(&once);
