@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Variants of a window that are computed together, as the window has the lists of each. */
+enum { MOST_VARIANTS = 4096 };
+
 /* Rows that lists of changed windows may name together, as each may name all bases of a window. */
 static const int64_t MOST_ROWS = (int64_t)1 << 25;
 
@@ -390,6 +393,7 @@ static int open_outputs(struct tracker *t, struct bioinfer_tracks_params *params
     }
     t->n_values = s->outputs[0].info.n_values;
     t->most_changes = (size_t)(MOST_ROWS / s->outputs[0].info.window);
+    t->most_changes = t->most_changes < MOST_VARIANTS ? t->most_changes : MOST_VARIANTS;
     return CLI_EXIT_OK;
 }
 

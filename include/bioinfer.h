@@ -314,7 +314,7 @@ struct bioinfer_row_lists {
     /* [n_rows] Where rows are compared: the place in `rows` of the record's own window that has the
      * row which each is compared with. That window is compared with nothing, and has no list. */
     const int32_t *against;
-    const int32_t *ends; /* [n] where each list ends in `rows`, ascending, the last at n_rows */
+    const int32_t *ends; /* [n], at most 32,768: where each list ends in `rows`, ascending */
     int32_t n, n_rows, first, end;
 };
 

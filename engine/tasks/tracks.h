@@ -238,7 +238,10 @@ void bi_sites_fill(const struct bi_tracks_task *s, const struct bi_sites *sites,
 
 /* ---- tracks_lists.c: rows that the device sums up ---- */
 
-enum { BI_LISTED_OUTPUTS = 16 }; /* number 0 ... 15 may have lists */
+enum {
+    BI_LISTED_OUTPUTS = 16, /* number 0 ... 15 may have lists ... */
+    BI_MOST_LISTS = 32768   /* ... so many each, as blocks of a grid of GPUs are counted */
+};
 
 /* Takes what is asked for of each output. */
 int bi_lists_open(struct bi_tracks_task *s, const struct bioinfer_tracks_params *p,

@@ -111,6 +111,10 @@ static int check_lists(const struct bi_tracks_task *s, int output, size_t window
     if (!s->lists[0][output].any && (l->n || l->n_rows))
         return bi_fail(err, BIOINFER_INVALID, "%s: lists of window %zu: the output has none", name,
                        window);
+    if (l->n > BI_MOST_LISTS)
+        return bi_fail(err, BIOINFER_INVALID,
+                       "%s: lists of window %zu: %d lists, expected up to %d", name, window, l->n,
+                       BI_MOST_LISTS);
     if (l->n < 0 || l->n_rows < 0 || (l->n_rows && !l->rows) || (l->n && !l->ends) ||
         (compared && (window ? l->n_rows && !l->against : l->n > 0)) ||
         (is_counted(s, output) && l->n))

@@ -392,6 +392,7 @@ static void check_refusals(const struct bioinfer_model *model)
         {{low, NULL, end, 1, 2, 0, 1}, {0}, BIOINFER_LIST_SUMS, "row -3, expected less"},
         {{row, NULL, late, 1, 2, 0, 1}, {0}, BIOINFER_LIST_SUMS, "list 0 ends at row 3 of 2"},
         {{row, NULL, down, 2, 2, 0, 1}, {0}, BIOINFER_LIST_SUMS, "list 1 ends at row 1 of 2"},
+        {{row, NULL, end, 32769, 2, 0, 1}, {0}, BIOINFER_LIST_SUMS, "32769 lists, expected up to"},
         {{NULL, NULL, end, 1, 2, 0, 1}, {0}, BIOINFER_LIST_SUMS, "1 lists of 2 rows, which"},
         {{row, NULL, end, 1, 2, 0, 1}, {0}, BIOINFER_LIST_GAP, "1 lists of 2 rows, which are not"},
         {{row, NULL, NULL, 0, 2, 0, 1}, {0}, BIOINFER_LIST_GAP, "row -2, expected less"},
