@@ -2,7 +2,7 @@
  *
  * As linear.cu, with slices of 16 columns: a block makes a tile of y, a wave holds a part of it.
  * Every element of y is one chain over k = 0, 16, 32, ..., whatever the tile: the same bits from
- * all three sizes and for any number of rows. Errors are those of float32 sums, and on NVIDIA
+ * both sizes and for any number of rows. Errors are those of float32 sums, and on NVIDIA
  * 2^-21 of the products beside (gpu.h). Rows and columns behind the end read zeros and write
  * nothing; k is zero-padded to 16. Any alignment works; 16 bytes is fast. */
 #include "gpu_act.h"
@@ -14,7 +14,7 @@ enum { NEAR_SLICE = 16, NEAR_LD = COPY_ASYNC ? NEAR_SLICE : NEAR_SLICE + 4, NEAR
 
 template <int size> struct near_shape {
     enum {
-        THREADS = size == 128 ? 256 : 128,
+        THREADS = 128,
         WAVES = THREADS / WAVE,
         WAVES_M = 2,
         WAVES_N = WAVES / WAVES_M,
@@ -275,13 +275,7 @@ DEV void linear_near(const struct bi_linear_params &p, typename near_shape<size>
         finish_near<size>(p, d, m0 + wm, n0 + wn, rows);
 }
 
-KERNEL(linear_near_f32, struct bi_linear_params, 256, 1)
-{
-    SHARED(near_shape<128>::stages, s, sizeof(near_shape<128>::stages));
-    linear_near<128>(p, s, bi_live_rows(p.counts, p.axis, p.rows), block_x());
-}
-
-KERNEL(linear_near_64_f32, struct bi_linear_params, 128, 3)
+KERNEL(linear_near_f32, struct bi_linear_params, 128, 4)
 {
     SHARED(near_shape<64>::stages, s, sizeof(near_shape<64>::stages));
     linear_near<64>(p, s, bi_live_rows(p.counts, p.axis, p.rows), block_x());
@@ -293,14 +287,7 @@ KERNEL(linear_near_32_f32, struct bi_linear_params, 128, 4)
     linear_near<32>(p, s, bi_live_rows(p.counts, p.axis, p.rows), block_x());
 }
 
-KERNEL(tensor_mix_near_f32, struct bi_tensor_mix_params, 256, 1)
-{
-    SHARED(near_shape<128>::stages, s, sizeof(near_shape<128>::stages));
-    const mix_tile t = mix_tile_of(p, 128);
-    linear_near<128>(t.layer, s, t.rows, t.block);
-}
-
-KERNEL(tensor_mix_near_64_f32, struct bi_tensor_mix_params, 128, 3)
+KERNEL(tensor_mix_near_f32, struct bi_tensor_mix_params, 128, 4)
 {
     SHARED(near_shape<64>::stages, s, sizeof(near_shape<64>::stages));
     const mix_tile t = mix_tile_of(p, 64);

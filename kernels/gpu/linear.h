@@ -6,7 +6,7 @@
  * not gated), for few rows: the same bits as the others.
  *
  * linear_near_f32: all f32 on matrix units; errors are those of float32 sums (linear_near.cu);
- * _64 and _32 (not gated) are of smaller tiles, with the same bits. Whether a product is one of
+ * _32 (not gated) is of smaller tiles, with the same bits. Whether a product is one of
  * them depends on n and k alone, so a row has the same bits among any others. */
 #ifndef BI_GPU_LINEAR_ENTRIES_H
 #define BI_GPU_LINEAR_ENTRIES_H
@@ -77,7 +77,6 @@ BI_GPU_TAKES(gates, bi_gpu_is_product(call, true, true) && (call->half_out & 1))
 BI_GPU_TAKES(few_gates, bi_gpu_takes_gates(call) && bi_gpu_is_few(call))
 BI_GPU_TAKES(near_32_f32, bi_gpu_is_near(call) && bi_gpu_is_product(call, false, false) &&
                               bi_gpu_is_below(call, 64, 1))
-BI_GPU_TAKES(near_64_f32, bi_gpu_is_near(call) && bi_gpu_is_below(call, 128, 4))
 BI_GPU_TAKES(near_f32, bi_gpu_is_near(call))
 BI_GPU_TAKES(product_f32,
              bi_gpu_is_product(call, false, false) || bi_gpu_is_product(call, false, true))
@@ -92,8 +91,7 @@ BI_GPU_TAKES(few_f32, bi_gpu_takes_product_f32(call) && bi_gpu_is_few_f32(call))
     E(linear_gated_small_f16_f16, linear, linear, 128, 40960, linear_small, few_gates) \
     E(linear_gated_f16_f16, linear, linear, 256, 81920, linear, gates)                 \
     E(linear_near_32_f32, linear_near, linear, 128, 32768, linear_near_32, near_32_f32) \
-    E(linear_near_64_f32, linear_near, linear, 128, 32768, linear_small, near_64_f32)   \
-    E(linear_near_f32, linear_near, linear, 256, 65536, linear, near_f32)               \
+    E(linear_near_f32, linear_near, linear, 128, 32768, linear_small, near_f32)         \
     E(linear_small_f32, linear_f32, linear, 256, 16896, linear_small_f32, few_f32)     \
     E(linear_f32, linear_f32, linear, 256, 16896, linear, product_f32)
 /* clang-format on */

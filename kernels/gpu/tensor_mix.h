@@ -28,8 +28,6 @@ BI_GPU_MIX_GRID(tensor_mix_32, 32)
 BI_GPU_MIX_GRID(tensor_mix_16, 16)
 
 BI_GPU_TAKES_OF(near_mix, tensor_mix, p->k >= 64 && p->n >= 64)
-BI_GPU_TAKES_OF(near_mix_64, tensor_mix,
-                bi_gpu_takes_near_mix(call) && bi_gpu_mix_tiles(p, 128) < 4 * (int64_t)call->units)
 BI_GPU_TAKES_OF(near_mix_32, tensor_mix,
                 bi_gpu_takes_near_mix(call) && bi_gpu_mix_tiles(p, 64) < (int64_t)call->units)
 BI_GPU_TAKES_OF(few_mix, tensor_mix, 4 * bi_gpu_mix_tiles(p, 128) < (int64_t)call->units)
@@ -37,8 +35,7 @@ BI_GPU_TAKES_OF(few_mix, tensor_mix, 4 * bi_gpu_mix_tiles(p, 128) < (int64_t)cal
 /* clang-format off */
 #define BI_GPU_ENTRIES_tensor_mix(E) \
     E(tensor_mix_near_32_f32, linear_near, tensor_mix, 128, 32768, tensor_mix_32, near_mix_32) \
-    E(tensor_mix_near_64_f32, linear_near, tensor_mix, 128, 32768, tensor_mix_64, near_mix_64) \
-    E(tensor_mix_near_f32, linear_near, tensor_mix, 256, 65536, tensor_mix, near_mix)          \
+    E(tensor_mix_near_f32, linear_near, tensor_mix, 128, 32768, tensor_mix_64, near_mix)       \
     E(tensor_mix_small_f32, linear_f32, tensor_mix, 256, 16896, tensor_mix_16, few_mix)        \
     E(tensor_mix_f32, linear_f32, tensor_mix, 256, 16896, tensor_mix, f32)
 /* clang-format on */
