@@ -152,7 +152,7 @@ static void add_counts(struct bi_counts *sum, const struct bi_counts *c)
 #define SUM(a, b) (a) + (b)
 #define MOST(a, b) larger(a, b)
 #define NONE(a, b) 0
-#define COUNT(field, joins) sum->field = joins(sum->field, c->field);
+#define BI_COUNT_ROW(field, joins) sum->field = joins(sum->field, c->field);
 #include "../kernels/axes.inc"
 #undef SUM
 #undef MOST
@@ -280,7 +280,7 @@ static int32_t bucket(int32_t n)
 static struct bi_counts capacity_of(const struct bi_counts *c)
 {
     struct bi_counts room;
-#define COUNT(field, joins) room.field = bucket(c->field);
+#define BI_COUNT_ROW(field, joins) room.field = bucket(c->field);
 #include "../kernels/axes.inc"
     return room;
 }

@@ -11,7 +11,7 @@ static const struct axis {
     int32_t times;
 } axes[BI_AXES] = {
     [BI_AXIS_FIXED] = {.name = "FIXED"},
-#define AXIS(NAME, field, times)                                                                   \
+#define BI_AXIS_ROW(NAME, field, times)                                                            \
     [BI_AXIS_##NAME] = {#NAME, offsetof(struct bi_counts, field), times},
 #include "../kernels/axes.inc"
 };

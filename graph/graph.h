@@ -135,7 +135,7 @@ struct bi_output {
 
 /* Names a count of a batch. */
 enum bi_counter {
-#define COUNT(field, joins) BI_COUNTER_##field,
+#define BI_COUNT_ROW(field, joins) BI_COUNTER_##field,
 #include "../kernels/axes.inc"
     BI_COUNTERS
 };

@@ -9,14 +9,14 @@
 #include <stdint.h>
 
 struct bi_counts {
-#define COUNT(field, joins) int32_t field;
+#define BI_COUNT_ROW(field, joins) int32_t field;
 #include "axes.inc"
 };
 
 /* Names the count that limits dimension 0 of a value. */
 enum bi_axis {
     BI_AXIS_FIXED,
-#define AXIS(NAME, field, times) BI_AXIS_##NAME,
+#define BI_AXIS_ROW(NAME, field, times) BI_AXIS_##NAME,
 #include "axes.inc"
     BI_AXES
 };
@@ -26,7 +26,7 @@ enum bi_axis {
 static inline int64_t bi_live_rows(const struct bi_counts *counts, int axis, int64_t rows)
 {
     switch (axis) {
-#define AXIS(NAME, field, times)                                                                   \
+#define BI_AXIS_ROW(NAME, field, times)                                                            \
     case BI_AXIS_##NAME:                                                                           \
         return times * (int64_t)counts->field;
 #include "axes.inc"

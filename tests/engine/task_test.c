@@ -4,6 +4,7 @@
  *
  * Sections: results, failing records, threads and processes, guest behaviour, planted NaN. */
 #define _GNU_SOURCE
+#include "../scores.h"
 #include "engine.h"
 
 #include <dirent.h>
