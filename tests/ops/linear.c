@@ -54,7 +54,8 @@ static void check(struct ck *ck, const struct ck_lengths *n, int out, int in, in
                                    },
                                .lengths = n->of,
                                .n_seqs = n->n,
-                               .absolute = 2e-5,
+                               /* long sums of a matrix unit, which cuts, are off by more */
+                               .absolute = 2e-5 + (in > 700 ? 3e-8 * (in - 700) : 0),
                                .relative = 1e-5,
                                .nmse = 1e-11,
                                .flops = 2.0 * n->tokens * out * in,

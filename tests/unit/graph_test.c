@@ -303,11 +303,13 @@ static void g_rel_qkv_stack(struct fix *f)
     output(f, rel_attention(f, fixed_rows(f, 7, 6), 7, 3)); /* queries of other rows: stays */
 }
 
-/* Rules whose graphs need neighbours: tests/golden/test_design.py compares whole models with and
- * without them and counts their firings. */
+/* Rules whose graphs need neighbours, of residues or of atoms: tests/golden/test_design.py compares
+ * whole models with and without the former and counts their firings; 'tensornet emulated' runs the
+ * latter. */
 static bool of_residue_graphs(const char *rule)
 {
-    return !strncmp(rule, "edge_", 5) || !strcmp(rule, "neighbor_sum_linear");
+    return !strncmp(rule, "edge_", 5) || !strcmp(rule, "neighbor_sum_linear") ||
+           !strcmp(rule, "tensor_mix");
 }
 
 static void each_rule(void)
