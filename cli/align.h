@@ -178,7 +178,9 @@ void cli_align_head(const struct cli_align_out *w, const struct bioinfer_record 
 bool cli_align_has_head(const struct cli_align_out *w);
 /* Returns the lines below the last alignment; "" = none. */
 const char *cli_align_tail(const struct cli_align_out *w);
-/* Whether the pair is to be written. */
+/* Whether the pair, which has a result (its status is not looked at), is to be written: not below
+ * the least score and identity, free ends' columns counted, and for blast with a score above 0 and
+ * an E-value of at most stats.most. */
 bool cli_align_keeps(const struct cli_align_out *w, const struct bioinfer_record *query,
                      const struct bioinfer_record *target, const struct bioinfer_alignment *a);
 /* The number of columns of an alignment, those included that free ends leave out. */
@@ -313,7 +315,9 @@ int cli_align_strands_open(struct cli_align_strands *s, size_t n_pairs);
 void cli_align_strands_close(struct cli_align_strands *s); /* accepts a zeroed one */
 /* Makes the pairs of both strands of a batch that is filled: 0, or NOMEM. */
 int cli_align_strands_give(struct cli_batch *b);
-/* Makes the better of each two results that of the pair, with the letters that it is of. */
+/* Makes the better of each two results that of the pair: the reverse strand's where both have one
+ * and its score is larger, else the forward one's with its status. b->results is strands.picked
+ * then, and b->sides[2 i] the turned query where it won. */
 void cli_align_strands_pick(struct cli_batch *b, const struct bioinfer_alignment *results);
 
 /* ---- align_batch.c: batches of pairs on their way through the task ---- */

@@ -902,9 +902,11 @@ struct bioinfer_output_info {
 BIOINFER_API int bioinfer_model_output(const bioinfer_model *model, int index,
                                        struct bioinfer_output_info *info);
 /* Finds the row that is meant by a name: "human.cage.128", "cage.128" or "cage". organism NULL =
- * that of the name, or of the first row, or the only one; resolution 0 = the finest. Outputs of one
- * resolution have it whichever is asked for. INVALID: there is none; the text names those there
- * are. */
+ * that of the name, or of the first row, or the only one; resolution 0 = the finest; name NULL =
+ * the first output. An output of one resolution is found by any that some output of the model has.
+ * UNSUPPORTED: the model gives no tracks. INVALID: model or index is NULL, resolution is below 0,
+ * or there is no such output, organism or resolution; the text names those there are. *index is as
+ * before after a failure. */
 BIOINFER_API int bioinfer_model_find_output(const bioinfer_model *model, const char *name,
                                             const char *organism, int64_t resolution, int *index,
                                             struct bioinfer_error *err);

@@ -89,7 +89,7 @@ void bi_journal_begin(struct bi_journal *j, struct bi_journal_record *r);
 int bi_journal_write(struct bi_journal *j, const void *bytes, size_t n, struct bioinfer_error *err);
 int bi_journal_end(struct bi_journal *j, struct bi_journal_record *r, struct bioinfer_error *err);
 /* Commits what was added; `sync` makes it outlast a power loss too. A failure is final:
- * both files are cut to the last commit, and whatever is asked later fails for the same reason. */
+ * both files are cut to the last commit, and write and commit fail for the same reason later. */
 int bi_journal_commit(struct bi_journal *j, bool sync, struct bioinfer_error *err);
 /* Ends it for a reason of the caller's. Returns the status of the first failure, and *err has its
  * words: this one, or an earlier one. */
@@ -107,7 +107,8 @@ int bi_journal_keep(struct bi_journal *j, size_t n, struct bioinfer_error *err);
 /* Record number i < n, from 0, as it was added. FORMAT: it is damaged. */
 int bi_journal_get(const struct bi_journal *j, uint64_t i, struct bi_journal_record *r,
                    struct bioinfer_error *err);
-/* The payload of a record, into `dst` of r->size bytes; FORMAT when its CRC is wrong. */
+/* Reads the payload of a record into `dst` of r->size bytes, also behind a failure of the journal.
+ * FORMAT: its CRC is wrong, or the file ends before its bytes. */
 int bi_journal_read(const struct bi_journal *j, const struct bi_journal_record *r, void *dst,
                     struct bioinfer_error *err);
 /* One that is only read can be parked, which takes no open file, and be read again once awake.

@@ -21,7 +21,9 @@ enum { BI_FASTA_MAX_LENGTH = 100000000 }; /* residues of a record unless told ot
 /* As bioinfer_reader_open(), params may be NULL. After a failure *out is NULL. */
 int bi_fasta_open(struct bioinfer_reader **out, const struct bi_env *env, const char *path,
                   const struct bioinfer_reader_params *params, struct bioinfer_error *err);
-/* The same of bytes in memory, which must outlive the reader; `name` is for messages. */
+/* The same of bytes in memory, which must outlive the reader; `name` is for messages. INVALID:
+ * params->residues or n_threads is out of range (struct_size is not looked at). Whatever is wrong
+ * with the bytes, none of them included, is said by bi_fasta_next(). */
 int bi_fasta_open_memory(struct bioinfer_reader **out, const struct bi_env *env, const char *name,
                          const void *bytes, size_t size,
                          const struct bioinfer_reader_params *params, struct bioinfer_error *err);

@@ -23,8 +23,10 @@ int bi_vocab_spiece(struct bi_vocab *out, struct bi_arena *arena, const char *na
 int bi_vocab_tokenizer(struct bi_vocab *out, struct bi_arena *arena, const char *name,
                        const struct bi_json *json, struct bioinfer_error *err);
 /* Puts what was added to a SentencePiece model behind its pieces: added_tokens.json (text -> id),
- * or added_tokens_decoder of tokenizer_config.json (id -> {"content": text}). FORMAT when an id has
- * another text already. */
+ * or added_tokens_decoder of tokenizer_config.json (id -> {"content": text}). json must not be
+ * NULL; without added_tokens_decoder it is read as text -> id. FORMAT: an id has another text
+ * already, or a member is not a token and its id; LIMIT: an id of BI_MAX_PIECES or more, or a text
+ * longer than BI_MAX_PIECE. */
 int bi_vocab_added(struct bi_vocab *v, struct bi_arena *arena, const char *name,
                    const struct bi_json *json, struct bioinfer_error *err);
 

@@ -118,9 +118,11 @@ int bi_writer_put(struct bioinfer_writer *w, const struct bioinfer_result *resul
 /* Instead of the one in the parameters; before finish(). The text is copied. */
 int bi_writer_set_fingerprint(struct bioinfer_writer *w, const char *text,
                               struct bioinfer_error *err);
-/* The file has its name then; MISUSE: a second one, or put() behind it. */
+/* Behind start(): the file has its name then. MISUSE: a second one, or put() behind it; LIMIT:
+ * windows of bedgraph or bigwig overlap and do not fit. After a failure there is no file, but a
+ * folder of these two keeps the tracks that were complete. */
 int bi_writer_finish(struct bioinfer_writer *w, struct bioinfer_error *err);
-/* Closes it; without finish() there is no file. NULL-safe. */
+/* Closes it; without finish() there is no file, and no track but complete ones. NULL-safe. */
 void bi_writer_close(struct bioinfer_writer **w);
 /* Names of formats by number, from 0; NULL past the end. */
 const char *bi_writer_format(int index);

@@ -66,8 +66,9 @@ void bi_emu_barrier(void);
  * the launch fails. */
 void *bi_emu_shared(size_t size);
 /* Notes an asynchronous copy of up to 16 bytes, padded with zeros. Both addresses must be multiples
- * of 16, or the launch fails. The bytes are there after the bi_emu_wait() for their group, not
- * before. */
+ * of 16, or the launch fails; so it does where a thread has more than 128 copies that it has not
+ * waited for, or ends before it has. The bytes are there after the bi_emu_wait() for their group,
+ * not before. */
 void bi_emu_copy(void *to, const void *from, int bytes);
 /* Closes the group of copies that this thread has noted. */
 void bi_emu_commit(void);

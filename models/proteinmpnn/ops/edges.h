@@ -15,7 +15,9 @@ bool bi_ref_edge(const struct bi_edge_terms *e, int64_t r, int n, double *z);
 double bi_ref_gelu(double x);
 /* atom_features.c: y [16], the Gaussians of the distance of two points. */
 void bi_ref_gaussians(const float *a, const float *b, float *y);
-/* neighbor_sum.c: the mask of edge n < k of a token, 0 when there is none; mask NULL: 1. */
+/* neighbor_sum.c: the mask of edge n < k of a token. With an index it is that of the token times
+ * that of its neighbour, and 0 where the neighbour is -1; without, mask[token k + n]. mask NULL: 1
+ * where there is a neighbour. */
 double bi_ref_edge_mask(const float *mask, const int32_t *index, int64_t token, int32_t k, int n);
 
 #endif

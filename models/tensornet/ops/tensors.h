@@ -10,9 +10,10 @@ int bi_infer_tensor_map(struct bi_graph *g, struct bi_node *node, struct bioinfe
 void bi_launch_tensor_map(const struct bi_graph *g, const struct bi_node *node,
                           const struct bi_bind *bind, struct bi_launch *launch);
 void bi_ref_tensor_map(const void *params);
-/* tensor_edges.c: checks the edges, which are inputs 0 to 3, and the table [knots, 12 width] at
- * input `table`; without a table, -1, the edges are inputs 1 to 4. INTERNAL: something does not
- * fit. */
+/* tensor_edges.c: checks the edges, inputs 0 to 3, and the table [knots, 12 width] at input
+ * `table`, which goes with a cutoff above 0; without a table, -1, the edges are inputs 1 to 4. They
+ * are, in this order, vectors [E, 3] and int32 start, columns [E] and reverse edges [E]. INTERNAL:
+ * something does not fit. */
 int bi_expect_edge_list(const struct bi_graph *g, const struct bi_node *node, int table,
                         int64_t width, float cutoff, struct bioinfer_error *err);
 /* The parameters of edges, the first of whose inputs is `first`; table -1: they have no table. */
