@@ -99,7 +99,8 @@
 #pragma clang force_cuda_host_device end
 #endif
 
-/* The next launch may begin; returns when the one before is over and its writes are seen. */
+/* The next launch may begin; returns when the one before is over and its writes are seen. Before
+ * Hopper, and elsewhere, that is so from the beginning, and it does nothing. */
 #if defined ON_NVIDIA && __CUDA_ARCH__ >= 900
 DEV void wait_for_inputs()
 {
@@ -199,7 +200,7 @@ DEV int lane_id()
 
 /* ---- numbers: what needs an instruction; the rest is in gpu_math.h ---- */
 
-/* Largest float, and what an empty maximum is. */
+/* Infinity; -INF is what an empty maximum is. */
 #define INF __builtin_inff()
 
 /* a b + c, rounded once. */
@@ -208,13 +209,13 @@ DEV float fma_(float a, float b, float c)
     return __builtin_fmaf(a, b, c);
 }
 
-/* The larger of two; of a number and NaN the number. */
+/* The larger of two; of a number and NaN the number, of two NaN a NaN. */
 DEV float max_(float a, float b)
 {
     return __builtin_fmaxf(a, b);
 }
 
-/* The smaller of two; of a number and NaN the number. */
+/* The smaller of two; of a number and NaN the number, of two NaN a NaN. */
 DEV float min_(float a, float b)
 {
     return __builtin_fminf(a, b);
@@ -236,7 +237,7 @@ DEV float round_(float x)
     return __builtin_rintf(x);
 }
 
-/* Packed numbers, each for itself; sub_relu(a, b) = max(a - b, 0). */
+/* The larger of each two of packed numbers, two whole numbers each. */
 template <typename T> DEV T packed_max(T a, T b)
 {
 #if defined ON_HOST
@@ -246,7 +247,7 @@ template <typename T> DEV T packed_max(T a, T b)
 #endif
 }
 
-/* The smaller of each two of packed numbers. */
+/* The smaller of each two, likewise. */
 template <typename T> DEV T packed_min(T a, T b)
 {
 #if defined ON_HOST
@@ -262,7 +263,8 @@ template <typename to, typename from> DEV to bits(from x)
     return __builtin_bit_cast(to, x);
 }
 
-/* Four bytes of b:a (0 the lowest of a, 4 that of b), by the nibbles of `select`, lowest first. */
+/* Four bytes of b:a (0 the lowest of a, 4 that of b), by the nibbles of `select`, lowest first,
+ * each 0 to 7. */
 template <u32 select> DEV u32 permute(u32 a, u32 b)
 {
 #if defined ON_NVIDIA
@@ -282,7 +284,7 @@ template <u32 select> DEV u32 permute(u32 a, u32 b)
 #endif
 }
 
-/* Byte k of a and byte k of b, as packed numbers with their signs. */
+/* Byte k of a and byte k of b, as packed numbers with their signs; k from 0, the lowest, to 3. */
 template <int k> DEV s16x2 signed_bytes(u32 a, u32 b)
 {
 #if defined ON_NVIDIA /* one instruction: a selector's high bit repeats the sign */
@@ -296,7 +298,7 @@ template <int k> DEV s16x2 signed_bytes(u32 a, u32 b)
 #endif
 }
 
-/* 2^x, off by 2 ulp; results below 2^-126 may be 0. */
+/* 2^x, off by 2 ulp; results below 2^-126 may be 0, and from x = 128 on they are infinite. */
 DEV float exp2_(float x)
 {
 #if defined ON_NVIDIA
@@ -308,7 +310,7 @@ DEV float exp2_(float x)
 #endif
 }
 
-/* 1 / x of a normal x, 1 ulp, without the branches of a division. */
+/* 1 / x of a normal x, 1 ulp, without the branches of a division; results below 2^-126 may be 0. */
 DEV float reciprocal(float x)
 {
 #if defined ON_NVIDIA
@@ -322,7 +324,8 @@ DEV float reciprocal(float x)
 
 /* ---- waves: all lanes take part ---- */
 
-/* shuffle: x of lane `lane`; shuffle_xor: of the lane whose number differs in the bits of mask.
+/* shuffle: x of lane `lane`, 0 to WAVE - 1; shuffle_xor: of the lane whose number differs in the
+ * bits of mask, which is below WAVE.
  * barrier: returns when all threads of the block are here, and sees what they wrote to shared
  * memory. */
 #if defined ON_NVIDIA
@@ -374,8 +377,9 @@ DEV float shuffle_xor(float x, int mask)
     return bits<float>(shuffle_xor(bits<int>(x), mask));
 }
 
-/* Sum and maximum over `lanes` neighbours, at most a wave: a butterfly, so the same bits in
- * each of them. Over 32 neighbours the order is the same on every device. */
+/* Sum and maximum over `lanes` neighbours, a power of two of them, at most a wave, which begin at a
+ * multiple of it: a butterfly, so the same bits in each of them. Over 32 neighbours the order is
+ * the same on every device. */
 template <int lanes = 32> DEV float lanes_sum(float x)
 {
 #pragma GCC unroll 8
@@ -384,7 +388,7 @@ template <int lanes = 32> DEV float lanes_sum(float x)
     return x;
 }
 
-/* The same of the maximum. */
+/* The same of the maximum, for which NaN does not count unless all are. */
 template <int lanes = 32> DEV float lanes_max(float x)
 {
 #pragma GCC unroll 8
@@ -416,7 +420,9 @@ DEV void in_order()
 /* ---- between blocks of a launch: numbers in device memory ---- */
 
 /* publish: writes x; what this thread wrote before is seen by whoever observes it. observe: the
- * number as it is now. claim: counts the number up by one, and gives what it was before. */
+ * number as it is now, without waiting for another. claim: counts the number up by one, so that no
+ * two get the same, and gives what it was before; it makes no other writes seen. A block may wait
+ * only for what blocks publish that claimed before it: others may not run until it ends. */
 #if defined ON_NVIDIA
 DEV void publish(int32_t *to, int32_t x)
 {
@@ -484,8 +490,8 @@ extern __attribute__((shared)) __attribute__((aligned(1024))) char bi_dynamic[];
 
 /* ---- copies ---- */
 
-/* copy_async: 16 bytes, both ends aligned, of which the first `bytes` are read and the rest
- * zeroed. copy_commit closes a group; copy_wait<n> returns when all but the last n groups of
+/* copy_async: 16 bytes, both ends aligned, of which the first `bytes`, 0 to 16, are read and the
+ * rest zeroed. copy_commit closes a group; copy_wait<n> returns when all but the last n groups of
  * this thread have landed; others see them after a barrier. Without COPY_ASYNC kernels load
  * into registers, compute, and store. */
 #if defined ON_NVIDIA
@@ -633,7 +639,9 @@ DEV int w_k(int lane, int i)
 }
 #endif
 
-/* f over the numbers of the lanes that share a row of an acc, the same bits in each of them. */
+/* f over the numbers of the lanes that share a row of an acc, the same bits in each of them where f
+ * does not mind the order of two. One number of each lane: a lane with more in the row joins its
+ * own first. */
 template <typename F> DEV float across_row(float x, F f)
 {
 #if defined MAP_NVIDIA
@@ -653,14 +661,15 @@ DEV float row_sum(float x)
     return across_row(x, [](float a, float b) { return a + b; });
 }
 
-/* Their maximum. */
+/* Their maximum; NaN does not count unless all are. */
 DEV float row_max(float x)
 {
     return across_row(x, [](float a, float b) { return max_(a, b); });
 }
 
-/* Loads from shared memory. x, w: row 0, k 0 of the 16 x 16 part; ld elements between rows,
- * rows 16-byte aligned. frag_w_t: a W stored "k, then row", as the values of attention are. */
+/* Loads from shared memory, by all lanes. x, w: row 0, k 0 of the 16 x 16 part; ld elements from
+ * one row to the next, rows 16-byte aligned. frag_w_t: a W stored "k, then row", as the values of
+ * attention are. */
 #if defined ON_NVIDIA
 DEV u32x4 matrices(const f16 *row)
 {
@@ -722,7 +731,8 @@ DEV frag frag_w_t(const f16 *w, int ld)
 }
 #endif
 
-/* The acc as X of a second product: its n becomes k. */
+/* The acc as X of a second product: its n becomes k; rounded to f16, infinity where it is beyond
+ * the largest. All lanes take part. */
 DEV frag frag_of(const acc &d)
 {
     frag f;
@@ -752,7 +762,8 @@ enum { WEIGHT_SHIFT = 12 };
 enum { WEIGHT_SHIFT = 0 };
 #endif
 
-/* multiply: d += x w^T, by the matrix unit; all lanes of the wave take part. */
+/* multiply: d += x w^T, by the matrix unit; all lanes of the wave take part. The order of a sum is
+ * the unit's. */
 #if defined ON_NVIDIA
 DEV void multiply(acc &d, const frag &x, const frag &w)
 {
@@ -777,7 +788,7 @@ DEV void multiply(acc &d, const frag &x, const frag &w)
     d = bits<acc>(r);
 }
 #else
-/* A number as the matrix unit takes it. */
+/* A number as the matrix unit takes it: 0 for one below 2^-14 where it flushes. */
 DEV float as_taken(f16 x, bool flushes)
 {
     const float v = (float)x;
@@ -828,7 +839,8 @@ DEV void multiply(acc &d, const frag &x, const frag &w)
  *   CDNA    row r, k = 4q + i                float32 products, four k at a time
  *   RDNA    row r, k = i                     no matrix unit takes float32: fused multiply-adds
  *
- * The 16 k are summed from 0 and then added to D, but on CDNA and RDNA, which begin with D. */
+ * The 16 k are summed from 0 and then added to D, but on CDNA and RDNA, which begin with D. On
+ * NVIDIA an infinite element, or one that rounds to infinity in 11 bits, makes NaN. */
 #if defined MAP_NVIDIA
 enum { NEAR = 8 };
 struct near_frag {
@@ -866,7 +878,7 @@ DEV int near_k(int lane, int i)
 #endif
 }
 
-/* Loads the fragment of 16 rows from row 0, k 0 of it in shared memory. */
+/* Loads the fragment of 16 rows, an X or a W, from row 0, k 0 of it in shared memory. */
 DEV near_frag near_frag_of(const float *rows, int ld)
 {
     near_frag f;
@@ -907,7 +919,7 @@ DEV acc multiply_terms(const acc &c, const float x[NEAR], const float w[NEAR], i
 }
 #endif
 
-/* The small products first. */
+/* d += x w^T as the table says, the small products first; all lanes take part. */
 DEV void multiply(acc &d, const near_frag &x, const near_frag &w)
 {
 #if defined ON_NVIDIA

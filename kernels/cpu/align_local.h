@@ -6,14 +6,14 @@
 
 enum { LOCAL_ROWS = BI_ALIGN_LOCAL_ROWS, LOCAL_VECTORS = LOCAL_ROWS / W16 };
 
-/* row[r][s]: S + bias of row r in step s, at column s - r. */
+/* row[r][s]: S + bias of row r in step s, at column s - r; rows from n_rows on score as no_row. */
 static void local_profile(const struct bi_align_local *a, const uint8_t *row[LOCAL_ROWS])
 {
     for (int r = 0; r < LOCAL_ROWS; r++)
         row[r] = a->profile + (r < a->n_rows ? a->query[r] : a->no_row) * a->stride - r - 1;
 }
 
-/* S + bias of all rows in BLOCK steps from `first` on. */
+/* S + bias of all rows in BLOCK steps from `first` on: scores [BLOCK][LOCAL_ROWS]. */
 BI_INLINE void local_scores(uint8_t *scores, const uint8_t *const *row, int64_t first)
 {
     uint8_t turned[BI_ALIGN_BLOCK * W8];
@@ -25,7 +25,10 @@ BI_INLINE void local_scores(uint8_t *scores, const uint8_t *const *row, int64_t 
     }
 }
 
-/* Offers a cell of the score looked for. */
+/* Offers a cell of the score looked for, row r at column j, which is taken where it lies in columns
+ * 1 to m and comes before what was found: in a lower column, or by_row in a lower row. Of equal
+ * ones the cell offered first stays: as steps ascend, the one in the lower row, by_row in the lower
+ * column. a->found_j is 0 before the first. */
 BI_INLINE void local_offer(struct bi_align_local *a, int r, int64_t j)
 {
     if (j < 1 || j > a->m || (a->found_j && (a->by_row ? r >= a->found_r : j >= a->found_j)))
@@ -64,7 +67,7 @@ BI_INLINE v16 local16_pieces(v16 h, v16 one, v16 two, const struct bi_align_loca
                              v16_or(goes, goes2)));
 }
 
-/* The same as below with gaps of two pieces. */
+/* The same as local16_step() with gaps of two pieces; up_f2: F2 of the row above each. */
 BI_INLINE v16 local16_two(struct local16_rows *c, v16 up_h, v16 up_f, v16 up_f2, v16 score,
                           const struct bi_align_local *a, const bool with_flags)
 {
@@ -96,7 +99,8 @@ BI_INLINE v16 local16_two(struct local16_rows *c, v16 up_h, v16 up_f, v16 up_f2,
     return flags;
 }
 
-/* One step of W16 rows; up_h, up_f: of the row above each. Returns flags if they are wanted. */
+/* One step of W16 rows; up_h, up_f: of the row above each. Returns flags if they are wanted, else
+ * H. c->best takes what is larger of H. */
 BI_INLINE v16 local16_step(struct local16_rows *c, v16 up_h, v16 up_f, v16 score,
                            const struct bi_align_local *a, const bool with_flags)
 {
@@ -124,7 +128,8 @@ BI_INLINE v16 local16_step(struct local16_rows *c, v16 up_h, v16 up_f, v16 score
     return flags;
 }
 
-/* Runs one strip of a local alignment in 16 bits, as struct bi_align_local says. */
+/* Runs one strip of a local alignment in 16 bits, as struct bi_align_local says. With flags nothing
+ * is looked for: found_j and found_r stay. two: a->open2 is not 0; else nothing of F2 is used. */
 BI_INLINE void local16_run(struct bi_align_local *a, const bool with_flags, const bool two)
 {
     const uint8_t *row[LOCAL_ROWS];
@@ -203,7 +208,8 @@ static __attribute__((noinline)) void local16_two_plain(struct bi_align_local *a
     local16_run(a, false, true);
 }
 
-/* The local16() of struct bi_align_kernels. */
+/* The local16() of struct bi_align_kernels. The caller sets a->found_j to 0. Where a->flags is not
+ * NULL, a->wanted is ignored. */
 static void local16(struct bi_align_local *a)
 {
     if (a->open2)
@@ -234,7 +240,7 @@ BI_INLINE int32_t local32_pieces(int32_t h, int32_t one, int32_t two,
            (goes2 & !alone ? second : 0);
 }
 
-/* The same as below with gaps of two pieces. */
+/* The same as local32_step() with gaps of two pieces. */
 BI_INLINE void local32_two(struct local32_rows *w, const uint8_t *scores, int64_t step,
                            const struct bi_align_local *a, uint8_t *flags)
 {
@@ -271,7 +277,8 @@ BI_INLINE void local32_two(struct local32_rows *w, const uint8_t *scores, int64_
     }
 }
 
-/* One step: scores are S + bias of each row. */
+/* One step: scores are S + bias of each row. flags may be NULL, else it gives those of the rows. H
+ * and F above the strip, at index 0 of the step before, are the caller's to set. */
 BI_INLINE void local32_step(struct local32_rows *w, const uint8_t *scores, int64_t step,
                             const struct bi_align_local *a, uint8_t *flags)
 {
@@ -302,7 +309,8 @@ BI_INLINE void local32_step(struct local32_rows *w, const uint8_t *scores, int64
     }
 }
 
-/* The local32() of struct bi_align_kernels: the same in 32 bits, for scores beyond 16. */
+/* The local32() of struct bi_align_kernels: the same in 32 bits, for scores beyond 16; but it looks
+ * for a->wanted with flags, too. */
 static void local32(struct bi_align_local *a)
 {
     struct local32_rows w = {.f = {{0}}};

@@ -59,7 +59,8 @@ BI_INLINE int64_t L(many_stride)(int64_t rows)
     return (L(many_up)(rows * size, 128) + 64) / size;
 }
 
-/* Bytes of scratch memory that a call for pairs of up to n x m residues takes. */
+/* Bytes of scratch memory that a call for pairs of up to n x m residues takes, of any kind of
+ * costs; counts: with bi_align_many.counts, which takes more. */
 BI_INLINE size_t L(many_scratch)(int64_t n, int64_t m, int32_t letters, bool counts)
 {
     const int64_t rows = L(many_up)(n < MANY_ROWS ? n : MANY_ROWS, BI_ALIGN_BLOCK);
@@ -70,7 +71,8 @@ BI_INLINE size_t L(many_scratch)(int64_t n, int64_t m, int32_t letters, bool cou
            64;
 }
 
-/* Codes of BLOCK rows or columns from `at` on of all lanes, 0 in pads: lane l's in to[l]. */
+/* Codes of BLOCK rows or columns from `at` on of all lanes, 0 in pads and in lanes without a pair:
+ * lane l's in to[l]. */
 BI_INLINE void L(many_codes)(const struct bi_align_many *a, const uint8_t *const *sequence,
                              const int64_t *skip, int64_t at, uint8_t to[W][BI_ALIGN_BLOCK])
 {
@@ -85,7 +87,10 @@ BI_INLINE void L(many_codes)(const struct bi_align_many *a, const uint8_t *const
 
 enum { MANY_SQUARE = 11, MANY_TRIANGLE = 22 }; /* letters whose pairs the tables hold */
 
-/* Pairs of few letters have their S2 at q + n t. Of more letters each unordered pair has one,
+/* Fills the table of S2 less 2 (o - e), and the numbers of letters, from a->used, which has no more
+ * than SQUARE letters, or TRIANGLE of a symmetric table where `square` is false.
+ *
+ * Pairs of few letters have their S2 at q + n t. Of more letters each unordered pair has one,
  * at max(q + t (t + 1) / 2, t + q (q + 1) / 2): the larger letter gives the triangle. */
 static void L(many_table)(const struct bi_align_many *a, struct L(many) *w, const bool square)
 {
@@ -115,7 +120,9 @@ static void L(many_table)(const struct bi_align_many *a, struct L(many) *w, cons
  *   A - 2 g (cell below), B - 2 g (cell on the right)   for X, Y
  *   M = Z - 2 g = max(S + 2 e, A - 2 g, B - 2 g)
  * the next A is max(Z, A + g) - U, so A - 2 g becomes max(M - g, A - 2 g) - (U - g), and B
- * likewise. What is compared lies in [-3 g, max(S) + 2 e]. */
+ * likewise. What is compared lies in [-3 g, max(S) + 2 e].
+ *
+ * Gives the flags if they are wanted, else nothing of use. choice may be NULL. */
 BI_INLINE v8 L(signed_step)(struct L(cell) *c, v8 s, v8 gap, const int kind, const bool flags,
                             struct L(choice) *choice)
 {
@@ -144,7 +151,9 @@ BI_INLINE v8 L(signed_step)(struct L(cell) *c, v8 s, v8 gap, const int kind, con
     return f;
 }
 
-/* Codes of BLOCK rows or columns of all lanes, turned round. */
+/* Codes of BLOCK rows or columns of all lanes, turned round: to[k * W + l]. most: the most pads of
+ * a lane. In the last block of columns up to BLOCK - MANY_COLUMNS codes behind the end of a target
+ * are read, too. */
 BI_INLINE void L(many_letters)(const struct bi_align_many *a, const uint8_t *const *sequence,
                                const int64_t *skip, int64_t most, int64_t at, uint8_t *to)
 {
@@ -183,7 +192,8 @@ static void L(many_query)(const struct bi_align_many *a, struct L(many) *w, int6
 
 #else
 
-/* Profile of one lane for the rows of a strip: [letters][stride]. */
+/* Profile of one lane for the rows of a strip: [letters][stride]. Lines of letters that are not in
+ * a->used are left as they were. */
 BI_INLINE void L(many_profile)(lane_t *to, const struct bi_align_many *a, const uint8_t *codes,
                                int64_t rows, int64_t stride)
 {
@@ -230,7 +240,8 @@ static void L(many_target_codes)(const struct bi_align_many *a, struct L(many) *
                                              : 0;
 }
 
-/* Lines of the letters of columns from `column` on. */
+/* Lines of the letters of MANY_COLUMNS columns from `column` on; pads, and lanes without a pair,
+ * get the line of letter 0. */
 BI_INLINE void L(many_lines)(const struct bi_align_many *a, struct L(many) *w, int64_t column)
 {
     for (int l = 0; l < W; l++) {
@@ -276,7 +287,8 @@ struct L(order) {
 };
 
 /* Counts of a cell, as bi_align_step() walks: corner are those of H above on the left; f and e,
- * of F and E that lead here, become those of what leaves the cell. */
+ * of F and E that lead here, become those of what leaves the cell. Gives those of H. Ties between
+ * diagonal, F and E are broken by `order`; equal: both letters are the same. */
 BI_INLINE struct L(counts)
     L(counts_step)(struct L(counts) corner, struct L(counts) *f, struct L(counts) *e,
                    const struct L(choice) *c, MASK equal, const struct L(order) *order)
@@ -297,7 +309,8 @@ BI_INLINE struct L(counts)
 
 /* ---- cells ---- */
 
-/* Lanes whose pads reach beyond `at`: all ones. left: pads from 0 on, at most 255. */
+/* Lanes whose pads reach beyond `at`: all ones, others 0. left: pads from 0 on, at most 255; `at`
+ * is below 255. */
 BI_INLINE VEC L(many_pads)(VEC left, int64_t at)
 {
     return V(ge_bit)(left, V(set1)((lane_t)(at + 1)), (lane_t)-1);
@@ -337,7 +350,7 @@ BI_INLINE v8 L(many_score)(const struct L(many) *w, const struct L(columns) *k, 
 }
 #endif
 
-/* Whether letters of a row and of column j of these are the same. */
+/* Whether letters of a row and of column j of these are the same; pads are letter 0. */
 BI_INLINE MASK L(many_equal)(const struct L(many) *w, const struct L(columns) *k, int64_t row,
                              int64_t column, int j, const bool square)
 {
@@ -348,7 +361,8 @@ BI_INLINE MASK L(many_equal)(const struct L(many) *w, const struct L(columns) *k
 #endif
 }
 
-/* Counts of a cell of a row that has those of E and H on its left; pads: nothing was met there. */
+/* Counts of a cell of a row that has those of E and, in corner, of H above on its left, which
+ * become what the next cell needs; pads: nothing was met there, which needs `edges`. */
 BI_INLINE void L(many_count)(struct L(columns) *k, int j, struct L(counts) *e,
                              struct L(counts) *corner, const struct L(choice) *choice, MASK equal,
                              VEC row_pad, const bool edges)
@@ -366,7 +380,8 @@ BI_INLINE void L(many_count)(struct L(columns) *k, int j, struct L(counts) *e,
 }
 
 /* Runs BLOCK rows of a block of columns, from the cells c on; score and c are those behind them.
- * kind, square, edges and flags are constants. */
+ * kind, square, edges, flags and counts are constants. edges: some cells may be pads, else none is
+ * taken for one. flags: writes them to a->flags; else what is there stays. */
 BI_INLINE void L(many_block)(const struct bi_align_many *a, struct L(many) *w, int64_t row,
                              int64_t strip, int64_t column, struct L(cell) *c, VEC *score,
                              struct L(columns) *k, lane_t (*scores)[BI_ALIGN_BLOCK * W],
@@ -451,7 +466,8 @@ BI_INLINE void L(many_block)(const struct bi_align_many *a, struct L(many) *w, i
 
 /* ---- strips ---- */
 
-/* Whether the flags of a block are wanted: some of its cells lie in the band, or there is none. */
+/* Whether the flags of a block are wanted: some of its cells lie in the band, or a->band is
+ * false. */
 BI_INLINE bool L(many_in_band)(const struct bi_align_many *a, const struct L(many) *w, int64_t row,
                                int64_t column)
 {
@@ -460,7 +476,8 @@ BI_INLINE bool L(many_in_band)(const struct bi_align_many *a, const struct L(man
     return !a->band || (diagonal + MANY_COLUMNS > a->low && diagonal - BI_ALIGN_BLOCK < a->high);
 }
 
-/* Runs all columns of the strip of rows that begins at row `strip`. */
+/* Runs all columns of the strip of rows that begins at row `strip`. Flags of blocks that lie wholly
+ * outside the band are not written. */
 BI_INLINE void L(many_strip)(const struct bi_align_many *a, struct L(many) *w, int64_t strip,
                              const int kind, const bool square, const bool flags, const bool counts)
 {
@@ -563,7 +580,8 @@ L_MANY(two, BI_ALIGN_TWO, false, false, false)
 L_MANY(two_flags, BI_ALIGN_TWO, false, true, false)
 #endif
 
-/* The same with counts. */
+/* Picks the loop with counts for linear or else affine costs, and runs it; no flags. square: with
+ * LANES_LOOKUP, as many_table() has it. */
 static void L(many_counts)(const struct bi_align_many *a, struct L(many) *w, int64_t strip,
                            bool square)
 {
@@ -581,7 +599,8 @@ static void L(many_counts)(const struct bi_align_many *a, struct L(many) *w, int
 #undef L_CALL
 }
 
-/* Picks the loop for the kind of costs, and for flags, and runs it. */
+/* Picks the loop for the kind of costs, and for flags, and runs it. With LANES_LOOKUP, STEEP is run
+ * as AFFINE, and TWO must not be given. */
 static void L(many_kind)(const struct bi_align_many *a, struct L(many) *w, int64_t strip,
                          bool square)
 {
@@ -606,7 +625,8 @@ static void L(many_kind)(const struct bi_align_many *a, struct L(many) *w, int64
 }
 
 /* Adds differences of H along rows or columns [first, last) of all lanes to sum; best takes what is
- * larger on the way. Those of pads do not count. */
+ * larger on the way, after each difference, but not the sum it began with. Those of pads do not
+ * count. d[0] belongs to `first`; lanes without a pair get numbers that mean nothing. */
 BI_INLINE void L(many_sum)(const lane_t *d, const struct bi_align_many *a, const int64_t *skip,
                            int64_t most, int64_t first, int64_t last, int64_t *sum, int64_t *best)
 {
@@ -634,7 +654,7 @@ BI_INLINE void L(many_sum)(const lane_t *d, const struct bi_align_many *a, const
 
 /* ---- the call ---- */
 
-/* U, Y or V, X of the border in front of rows or columns [first, last). */
+/* Writes U, Y or V, X of the border in front of rows or columns [first, last) to d and gaps. */
 static void L(many_border)(const struct bi_align_many *a, const struct bi_align_border *border,
                            const int64_t *skip, int64_t first, int64_t last, lane_t *d,
                            lane_t *gaps)
@@ -662,7 +682,8 @@ static void L(many_border)(const struct bi_align_many *a, const struct bi_align_
 }
 
 /* The many() of struct bi_align_kernels: aligns n_pairs pairs at once, a lane each, as struct
- * bi_align_many says. */
+ * bi_align_many says. It sets score, and with a->counts matches and aligned, of these pairs;
+ * a->used must have all codes that are in the sequences. */
 static void L(many)(struct bi_align_many *a)
 {
     struct L(many) w = {0};

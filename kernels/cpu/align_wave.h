@@ -3,7 +3,7 @@
  * struct bi_align_wave in align.h says what is computed. The plain loops are those that a compiler
  * makes vectors of. */
 
-/* Offsets beyond the end of their diagonal become NONE. */
+/* Offsets beyond the end of their diagonal, which is `limit`, become NONE; others stay. */
 BI_INLINE int32_t wave_within(int32_t offset, int32_t limit)
 {
     return offset > limit ? BI_ALIGN_WAVE_NONE : offset;
@@ -21,7 +21,8 @@ BI_INLINE int32_t wave_smaller(int32_t a, int32_t b)
     return a < b ? a : b;
 }
 
-/* One wavefront where opening a gap costs more than extending it: a->f, a->e and a->h. */
+/* One wavefront where opening a gap costs more than extending it: a->f, a->e and a->h, without the
+ * matches behind h. What is written overlaps nothing that is read. */
 static void wave_affine(const struct bi_align_wave *a)
 {
     const int32_t *const open = a->open, *const more_f = a->more_f, *const more_e = a->more_e;
@@ -43,7 +44,7 @@ static void wave_affine(const struct bi_align_wave *a)
     }
 }
 
-/* One wavefront where it costs the same: a->h alone. */
+/* One wavefront where it costs the same: a->h alone, likewise. */
 static void wave_linear(const struct bi_align_wave *a)
 {
     const int32_t *const open = a->open, *const mismatch = a->mismatch;
@@ -62,7 +63,8 @@ static void wave_linear(const struct bi_align_wave *a)
     }
 }
 
-/* How many residues agree from here on. */
+/* How many residues agree from here on. It reads 8 bytes at a time until two differ, so the PAD
+ * bytes behind the ends must be there, and differ from all others. */
 BI_INLINE int32_t wave_equal(const uint8_t *q, const uint8_t *t)
 {
     int32_t n = 0;
@@ -81,7 +83,8 @@ BI_INLINE int32_t wave_equal(const uint8_t *q, const uint8_t *t)
     }
 }
 
-/* The wave() of struct bi_align_kernels: makes the wavefront, and goes along equal letters. */
+/* The wave() of struct bi_align_kernels: makes the wavefront, of f and e too unless a->f is NULL,
+ * and moves each h that is not negative along equal letters. */
 static void wave(const struct bi_align_wave *a)
 {
     if (a->f)

@@ -28,14 +28,14 @@ enum {
 /* exp(x) = exp2(x LOG2E) */
 #define LOG2E 1.44269504088896341f
 
-/* n rounded up to a multiple of step. */
+/* n >= 0 rounded up to a multiple of step. */
 BI_INLINE int round_up(int n, int step)
 {
     return (n + step - 1) / step * step;
 }
 
-/* 2^x for x <= 0, within 1.6 ULP; x < -126 gives 2^-126, NaN stays NaN. Polynomial: minimax
- * of relative error 7.5e-8 on [-1/2, 1/2]. */
+/* 2^x for x <= 0, within 1.6 ULP; x < -126 gives 2^-126, -infinity too; NaN stays NaN.
+ * Polynomial: minimax of relative error 7.5e-8 on [-1/2, 1/2]. */
 BI_INLINE vf exp2_negative(vf x)
 {
     /* adding 1.5 * 2^23 rounds; 127 more makes the low bits the exponent field of 2^n */
@@ -53,7 +53,7 @@ BI_INLINE vf exp2_negative(vf x)
 }
 
 /* y = scale * the rotation of one row of a head by its row of the table (rope.h); table NULL:
- * y = scale * x. y may be x. */
+ * y = scale * x. y may be x. With a table d is even. */
 BI_INLINE void rotate_row(float *y, const float *x, const float *table, int d, float scale)
 {
     const vf by = vf_set1(scale);
@@ -84,7 +84,7 @@ BI_INLINE quad quad_load(const float *p)
     return q;
 }
 
-/* y[c][r] = x[r][c], r < rows, c < cols; ldx, ldy between rows of x and y. */
+/* y[c][r] = x[r][c], r < rows, c < cols; ldx, ldy between rows of x and y, which do not overlap. */
 BI_INLINE void transpose(float *y, int64_t ldy, const float *x, int64_t ldx, int rows, int cols)
 {
     int r = 0;
@@ -117,8 +117,9 @@ BI_INLINE void transpose(float *y, int64_t ldy, const float *x, int64_t ldx, int
             y[c * ldy + r] = x[r * ldx + c];
 }
 
-/* Rows first ... first + n - 1 of a sequence that starts at token `start`. rows: [BLOCK][d] of
- * work space. */
+/* Rows first ... first + n - 1 of a sequence that starts at token `start`, n <= BLOCK, rotated by
+ * the same rows of the table (NULL: not rotated) and scaled; queries from n on are zero. rows:
+ * [BLOCK][d] of work space. */
 BI_INLINE void pack_queries(float *q, const float *x, int64_t ldx, const float *table,
                             int64_t start, int64_t first, int n, int d, float scale, float *rows)
 {
@@ -130,7 +131,8 @@ BI_INLINE void pack_queries(float *q, const float *x, int64_t ldx, const float *
     transpose(q, BLOCK, rows, d, BLOCK, d);
 }
 
-/* Keys first ... first + n - 1, n >= 1. */
+/* Keys first ... first + n - 1 likewise, n >= 1, but not scaled. Rows from n on to a multiple of
+ * KEY_GROUP repeat the last; columns d ... width - 1 are left as they were. */
 BI_INLINE void pack_keys(float *keys, const float *x, int64_t ldx, const float *table,
                          int64_t start, int64_t first, int n, int d)
 {
@@ -142,7 +144,8 @@ BI_INLINE void pack_keys(float *keys, const float *x, int64_t ldx, const float *
         memcpy(keys + j * width, keys + (n - 1) * width, sizeof *keys * (size_t)d);
 }
 
-/* Values likewise; columns d ... width - 1 become zero. */
+/* Rows first ... first + n - 1 of x, counted from its first row as there is no `start`, as values;
+ * n may be 0. Columns d ... width - 1 become zero; no row is repeated. */
 BI_INLINE void pack_values(float *values, const float *x, int64_t ldx, int64_t first, int n, int d)
 {
     const int width = round_up(d, KEY_GROUP);
@@ -155,13 +158,14 @@ BI_INLINE void pack_values(float *values, const float *x, int64_t ldx, int64_t f
 
 /* Bias of a block of queries, by place: see lay_bias(). */
 struct place {
-    const float *bias; /* [BLOCK + 2 reach + BLOCK], of queries against place 0; NULL = none */
+    const float *bias; /* as lay_bias() writes them: [BLOCK + 2 reach + 1 + BLOCK] */
     int reach;
     int64_t ahead; /* first query of the block - first key of the tile */
 };
 
-/* to[BLOCK + reach + x] = scale * bias[-x] for x = query - key, constant beyond the reach: so
- * that the biases of neighbouring queries against one key lie in a row. */
+/* to[BLOCK + reach + x] = scale * b(-x) for x = query - key, b(x) = bias[reach + x] of 2 reach + 1
+ * of them, constant beyond the reach: so that the biases of neighbouring queries against one key
+ * lie in a row. It writes 2 reach + 1 + 2 BLOCK floats. */
 BI_INLINE void lay_bias(float *to, const float *bias, int reach, float scale)
 {
     for (int i = 0; i < 2 * reach + 1 + 2 * BLOCK; i++) {
@@ -170,7 +174,8 @@ BI_INLINE void lay_bias(float *to, const float *bias, int reach, float scale)
     }
 }
 
-/* The biases of queries 0 ... BLOCK - 1 against key j of the tile. */
+/* The biases of queries 0 ... BLOCK - 1 against key j of the tile, which may be far beyond the
+ * reach. at->bias must not be NULL. */
 BI_INLINE const float *bias_of(const struct place *at, int j)
 {
     int64_t x = at->ahead - j; /* where query 0 is */
@@ -178,7 +183,9 @@ BI_INLINE const float *bias_of(const struct place *at, int j)
     return at->bias + BLOCK + at->reach + x;
 }
 
-/* s = scores of the first nv vectors of queries, top = max(top, s). at NULL: no bias. */
+/* s = scores of the first nv vectors of queries, top = max(top, s). at NULL: no bias. n >= 1; s has
+ * rows up to a multiple of KEY_GROUP, which are written as those of the last key. A score that is
+ * NaN stays in s, but top may lose it. */
 BI_INLINE void tile_scores(float *s, const float *q, const float *keys, int n, int d, int nv,
                            vf *top, const struct place *at)
 {
@@ -213,7 +220,7 @@ BI_INLINE void tile_scores(float *s, const float *q, const float *keys, int n, i
         top[v] = best[v];
 }
 
-/* s = 2^(s - top), total += its sum over the keys in order. */
+/* s = 2^(s - top), total += its sum over the n keys in order; rows from n on stay. */
 BI_INLINE void tile_exp(float *s, int n, int nv, const vf *top, vf *total)
 {
     vf high[BLOCK_VECTORS], sum[BLOCK_VECTORS];
@@ -232,7 +239,8 @@ BI_INLINE void tile_exp(float *s, int n, int nv, const vf *top, vf *total)
         total[v] = vf_add(total[v], sum[v]);
 }
 
-/* out = out * keep + p^T values */
+/* out = out * keep + p^T values, of all `width` columns. out is read even where keep is 0, so it
+ * must hold numbers beforehand. */
 BI_INLINE void tile_mix(float *out, const float *p, const float *values, int n, int d, int nv,
                         const vf *keep)
 {

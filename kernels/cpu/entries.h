@@ -26,7 +26,8 @@ BI_KERNELS(BI_CPU_DECLARE)
 #define BI_CPU_ENTRY_SCRATCH(name)                                                                 \
     BI_CPU_ENTRY_OF(name, bi_cpu_accepts_full, BI_ISA_NAME(name##_scratch_size))
 
-/* linear.c: packed weights, see struct bi_cpu_kernels */
+/* linear.c (packed weights), half.c and checksum.c: see struct bi_cpu_kernels. panel() is NR of
+ * tile.h here. */
 size_t BI_ISA_NAME(pack_size)(int64_t n, int64_t k);
 void BI_ISA_NAME(pack)(void *packed, int64_t n, int64_t k, int64_t first, int64_t rows,
                        const float *w);
@@ -35,10 +36,12 @@ void BI_ISA_NAME(to_half)(uint16_t *dst, const float *src, int64_t n);
 void BI_ISA_NAME(checksum)(uint64_t sum[2], const struct bi_checksum_keys *keys, const float *x,
                            int64_t first, int64_t rows, int64_t width);
 
-const struct bi_align_kernels *BI_ISA_NAME(align)(int bits); /* align.c */
+/* align.c: kernels of 8 bits, or of 16 for any other number; never NULL */
+const struct bi_align_kernels *BI_ISA_NAME(align)(int bits);
 #if BI_ISA_ID == BI_ISA_ID_avx512
 struct bi_align_many;
-/* align_vbmi.c: false where pairs do not suit it, and nothing is done */
+/* align_vbmi.c, for processors with VBMI: many() of 8 bits. False: the pairs do not suit it, and
+ * nothing is computed. Either way a->used may have become narrower: the codes of these pairs. */
 bool bi_cpu_align_many_vbmi(struct bi_align_many *a);
 #endif
 

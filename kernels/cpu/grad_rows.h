@@ -16,7 +16,7 @@ BI_INLINE float dot(const float *a, const float *b, int n)
     return vf_hsum(sum);
 }
 
-/* y += x by. */
+/* y += x by, of n numbers; y is x or does not overlap it. */
 BI_INLINE void add_row(float *y, const float *x, float by, int n)
 {
     for (int c = 0; c < n; c += VW) {
@@ -25,7 +25,8 @@ BI_INLINE void add_row(float *y, const float *x, float by, int n)
     }
 }
 
-/* z[n] becomes e^(z - its largest), which is returned; *total: their sum. */
+/* Each of z[n] becomes e^(z - largest); gives the largest of the z as they were, at least -FLT_MAX,
+ * and in *total the sum of what they became: 0 where all are -infinity, and for n 0. */
 BI_INLINE float exponentials(float *z, int n, float *total)
 {
     vf most = vf_set1(-FLT_MAX), sum = vf_zero();

@@ -10,18 +10,21 @@
  *
  *   subs(a, b)        max(a - b, 0)
  *   select(m, a, b)   a where m is all ones, b where it is 0
+ *   load, store       from and to any address
+ *   add, sub          modulo 2^8 or 2^16
  *   eq_bit(a, b, x)   x where a = b, else 0; ge_bit: where a >= b
  *   shift(a, b)       lane l is a[l - 1]; lane 0 is the last lane of b
  *   last(a)           the last lane
  *   high(a)           true where bit 7 of any lane is set
- *   pick32(t, i)      lane l is t[i[l]], i below 32
+ *   pick32(t, i)      lane l is t[i[l]], i below 32; for a larger one it may be anything. pick64
+ *                     and its like leave out the high bits of i
  *   gather16(p, at)   bytes [at, at + 16) of p[0], p[16] ..., one for each 16 lanes
  *   zip_low(a, b)     lanes of a and b by turns, of the lower halves of each 16; zip_high: of the
  *                     upper ones
  *
- * Masks, a truth for each lane, are m8 and m16: equal, least (a >= b), of (the high bits of a
- * vector), all, and, or, clear (a without b), pick (a where m, else b), add (a + b where m,
- * else a). */
+ * Masks, a truth for each lane, are m8 and m16: equal, least (a >= b), of (a vector whose lanes are
+ * all ones or 0), all (x in all lanes), and, or, clear (a without b), pick (a where m, else b), add
+ * (a + b where m, else a). */
 #ifndef BI_LANES_H
 #define BI_LANES_H
 
@@ -362,8 +365,9 @@ LANES_MASKS(16, uint16_t)
 /* clang-format on */
 #endif
 
-/* Lane l of step k is byte at + k of p[l], for 16 steps: each 16 bytes of a vector hold one lane's
- * 16 steps; four rounds of interleaving halves turn them round. */
+/* to[k * W8 + l] is byte at + k of p[l], for 16 steps k and all W8 lanes, each of which has a
+ * pointer: each 16 bytes of a vector hold one lane's 16 steps; four rounds of interleaving halves
+ * turn them round. */
 BI_INLINE void v8_turn16(uint8_t *to, const uint8_t *const *p, int64_t at)
 {
     v8 a[16], b[16];
@@ -382,7 +386,7 @@ BI_INLINE void v8_turn16(uint8_t *to, const uint8_t *const *p, int64_t at)
     for (int k = 0; k < 16; k++)
         v8_store(to + k * W8, a[k]);
 }
-/* The same for 16-bit lanes, which are rare enough for a plain loop. */
+/* The same for W16 lanes of 16 bits, which are rare enough for a plain loop. */
 BI_INLINE void v16_turn16(uint16_t *to, const uint16_t *const *p, int64_t at)
 {
     for (int k = 0; k < 16; k++)

@@ -22,13 +22,15 @@ static int64_t ceil_div(int64_t a, int64_t b)
     return (a + b - 1) / b;
 }
 
-/* Part i of n parts of `total` things that differ by at most one. */
+/* Where part i of n begins, `total` for i = n. Sizes of parts differ by at most one, the larger
+ * ones come first, and none is empty where total >= n. */
 static int64_t part_start(int64_t total, int64_t i, int64_t n)
 {
     return total / n * i + min64(i, total % n);
 }
 
-/* The product alone: its gates in halves of a panel, nothing rotated, nothing that follows y. */
+/* Whether a launch of "linear" is the product alone, in float32: its gates in halves of a panel,
+ * nothing rotated, no twin, nothing that follows y. Bias, residual and act do not matter. */
 static bool accepts_product(const struct bi_call *call)
 {
     const struct bi_linear_params *p = call->params;
@@ -41,8 +43,9 @@ struct grid {
     int64_t rows, columns; /* blocks of tiles, blocks of panels */
 };
 
-/* Splits the product in more tasks than before, if it can be; panels are not split first where
- * fewer than `wide` would be left for a task, as each packs its rows of x. */
+/* Splits the product in more tasks than before; false: each task is one tile of one panel, and g
+ * stays. Panels are not split first where fewer than `wide` would be left for a task, as each packs
+ * its rows of x. The grid has at least one row and one column. */
 static bool grid_refine(struct grid *g, int64_t wide)
 {
     if (g->panels / g->columns >= 2 * wide)
@@ -58,8 +61,9 @@ static bool grid_refine(struct grid *g, int64_t wide)
     return true;
 }
 
-/* The first grid of at least `least` tasks, of at most `block_tiles` tiles each; it depends on
- * nothing else but the sizes, so a task finds it again from the number of tasks. */
+/* The first grid of at least `least` tasks, of at most `block_tiles` tiles each, or of as many
+ * tasks as can be where that is fewer; it depends on nothing else but the sizes, so a task finds it
+ * again with the number of tasks for `least`. m rows, and p->n, must be more than 0. */
 static struct grid grid_for(const struct bi_linear_params *p, int64_t m, int64_t least,
                             int64_t block_tiles, int64_t wide)
 {
@@ -89,7 +93,8 @@ BI_INLINE vf activate(vf z, int act)
     }
 }
 
-/* y = act(gates) * values; a panel is NR / 2 gates and their values, the last one less. */
+/* y = act(gates) * values, `columns` / 2 of them from column / 2 of y on; a panel is NR / 2 gates
+ * and their values, the last one less. There must be no bias and no residual. */
 static void finish_gated(const struct bi_linear_params *p, const float *tile, int64_t row,
                          int64_t rows, int64_t column, int columns)
 {
@@ -105,7 +110,8 @@ static void finish_gated(const struct bi_linear_params *p, const float *tile, in
         }
 }
 
-/* y = act(tile + bias) + residual for `rows` rows and `columns` <= NR columns. */
+/* y = act(tile + bias) + residual for `rows` rows and `columns` <= NR columns; bias and residual
+ * may be NULL. Rows of the tile are NR apart; row and column are the place in y of the first. */
 BI_INLINE void finish(const struct bi_linear_params *p, const float *tile, int64_t row,
                       int64_t rows, int64_t column, const int columns)
 {
@@ -126,7 +132,8 @@ BI_INLINE void finish(const struct bi_linear_params *p, const float *tile, int64
     }
 }
 
-/* Writes a tile of sums: what is made of them behind the last k, else the sums themselves. */
+/* Writes a tile of sums to y: what is made of them behind the last k, else the sums themselves. A
+ * gated product has one block of k: `last` is true for it. */
 BI_INLINE void write_tile(const struct bi_linear_params *p, const float *tile, int64_t row,
                           int64_t rows, int64_t column, int columns, bool last)
 {
@@ -147,7 +154,7 @@ struct part {
     int64_t tile0, tile1, panel0, panel1;
 };
 
-/* The tiles and the panels of a task; either may be none. */
+/* The tiles and the panels of a task of a grid that grid_for() gave; neither is ever none. */
 static struct part part_of(const struct grid *g, int64_t task)
 {
     const int64_t row_block = task / g->columns, column_block = task % g->columns;

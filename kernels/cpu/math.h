@@ -24,7 +24,8 @@ BI_INLINE vf vf_exp(vf x)
     return vf_scale2(vf_add(q, vf_set1(1.0f)), n);
 }
 
-/* erfc(t / sqrt 2) / 2, t in [0, 11.5]: a power of two whose exponent is a polynomial in t. */
+/* erfc(t / sqrt 2) / 2, t in [0, 11.5], or NaN: a power of two whose exponent is a polynomial in t.
+ * For a larger t the result means nothing. */
 BI_INLINE vf vf_half_erfc(vf t)
 {
     vf q = vf_set1(-2.000289356e-08f);
@@ -61,7 +62,8 @@ BI_INLINE vf vf_gelu(vf z)
     return vf_fnma(t, vf_half_erfc(t), vf_max(vf_zero(), z));
 }
 
-/* The slope of gelu, P(z) + z e^(-z^2 / 2) / sqrt(2 pi); P is the normal distribution. */
+/* The slope of gelu, P(z) + z e^(-z^2 / 2) / sqrt(2 pi); P is the normal distribution. Of an
+ * infinite z it is NaN. */
 BI_INLINE vf vf_gelu_slope(vf z)
 {
     const vf t = vf_min(vf_set1(11.5f), vf_abs(z)), tail = vf_half_erfc(t);
@@ -100,8 +102,8 @@ BI_INLINE vf vf_tanh(vf z)
                      vf_select(vf_lt(z, vf_zero()), vf_neg(far), far));
 }
 
-/* The natural logarithm of a normal z > 0, 2 ulp (1e-7 near z = 1); log_ of gpu_math.h. NaN is not
- * kept. */
+/* The natural logarithm of a normal z > 0, 2 ulp (1e-7 near z = 1); log_ of gpu_math.h. Zero,
+ * denormals, negative numbers, infinity and NaN give finite numbers that mean nothing. */
 BI_INLINE vf vf_log(vf z)
 {
     const vi raw = vi_sub(vf_bits(z), vi_set1(0x3f3504f3));
@@ -115,14 +117,15 @@ BI_INLINE vf vf_log(vf z)
     return vf_fma(e, vf_set1(0.693147182f), vf_fma(vf_mul(q, x), t, vf_add(t, t)));
 }
 
-/* z / (1 + e^-z); 3 ulp. Below -88, where it is above -1e-36, -0. */
+/* z / (1 + e^-z); 3 ulp. Below -88.73, where it is above -1e-36, -0, but NaN for -infinity. */
 BI_INLINE vf vf_silu(vf z)
 {
     return vf_div(z, vf_add(vf_set1(1), vf_exp(vf_neg(z))));
 }
 
 /* z/2 (1 + tanh u) = z / (1 + e^-2u), u = sqrt(2/pi) (z + 0.044715 z^3); the exponent is off by
- * its rounding: 4 ulp where |z| < 1, 1e-6 relative to -5, 1e-6 absolute below. */
+ * its rounding: 4 ulp where |z| < 1, 1e-6 relative to -5, 1e-6 absolute below; NaN for -infinity.
+ */
 BI_INLINE vf vf_gelu_tanh(vf z)
 {
     const vf u = vf_fma(vf_mul(z, z), vf_set1(-0.0713548162726f), vf_set1(-1.59576912161f));

@@ -8,7 +8,7 @@
 
 enum { TASK_FLOATS = 16384 };
 
-/* Rows of this width that a task takes, at least 1. */
+/* Rows of this width that a task takes, at least 1; a width below 1 counts as 1. */
 BI_INLINE int64_t rows_per_task(int64_t width)
 {
     return width < TASK_FLOATS ? TASK_FLOATS / (width > 0 ? width : 1) : 1;
@@ -26,14 +26,14 @@ struct rows {
     int64_t first, end;
 };
 
-/* The rows [first, end) of a task; end is at most `rows`. */
+/* The rows [first, end) of a task, which is below row_tasks(); end is at most `rows`. */
 BI_INLINE struct rows task_rows(int64_t task, int64_t rows, int64_t width)
 {
     const int64_t n = rows_per_task(width), end = (task + 1) * n;
     return (struct rows){task * n, end < rows ? end : rows};
 }
 
-/* Lanes of the vector that begins at column c. */
+/* How many lanes of the vector that begins at column c, below width, lie in the row: 1 to VW. */
 BI_INLINE int lanes(int c, int width)
 {
     return width - c < VW ? width - c : VW;

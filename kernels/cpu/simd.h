@@ -7,7 +7,8 @@
  *   names       BI_ISA_NAME, BI_ISA_STRING
  *   types       vf: VW floats, vi: VW int32, vm: VW truth values
  *   memory      load, store (any 4-byte alignment), load_n, store_n (the first n lanes),
- *               store_half: as float16, to nearest even, NaN kept as a quiet one
+ *               store_half: as float16, to nearest even, NaN kept as a quiet one, 65520 and
+ *               more as infinity
  *   arithmetic  add sub mul div fma fnma max min sqrt neg abs
  *   choice      lt le gt ge eq ne, select, mask algebra, the first n lanes
  *   integers    round, conversions, bit patterns, scaling by powers of two
@@ -405,14 +406,17 @@ BI_INLINE float vf_hmax(vf a)
  *   vf_bits, vi_float_bits: the same bits as integers, and as floats
  *   vi_shl, vi_sar: shifts by a constant, the second one with the sign
  *   vf_to_int, vi_to_float: conversions of values
- *   vf_hsum, vf_hmax: the sum, and the largest, of all lanes, in one order for each set
+ *   vf_hsum, vf_hmax: the sum, and the largest, of all lanes, in one order for each set; with a
+ *   NaN among the lanes hmax may give it or another lane
  *   vf_fma(a, b, c) = a b + c, vf_fnma(a, b, c) = c - a b
- *   vf_max(a, b) = a > b ? a : b, so b when either is NaN; vf_min likewise
+ *   vf_max(a, b) = a > b ? a : b, so b when either is NaN, and when they are equal (+0 and -0);
+ *   vf_min likewise
  *   vf_lt, vf_le, vf_eq are false and vf_ne is true for NaN
- *   vf_round, vf_to_int: to nearest, ties to even, for |a| < 2^22
- *   vf_load_n: lanes n ... VW-1 are zero and their memory is not read; vf_store_n: likewise
+ *   vf_round, vf_to_int: to nearest, ties to even, for |a| < 2^22; beyond it sets differ
+ *   vf_load_n: lanes n ... VW-1 are zero and their memory is not read; vf_store_n: nor is it
+ *   written; 0 <= n <= VW
  *   vf_scale2(a, n) = a 2^n for integral n, also to zero, denormals and infinity, |n| <= 252,
- *   one rounding as long as |a| is in [0.5, 2] */
+ *   one rounding as long as |a| is in [0.5, 2]; NaN, infinity and 0 in a stay */
 
 #if BI_ISA_ID == BI_ISA_ID_neon || BI_ISA_ID == BI_ISA_ID_generic
 /* The first n lanes from memory, and to it; as said above. */
@@ -448,7 +452,8 @@ BI_INLINE vf vf_scale2(vf a, vf n)
 }
 #endif
 
-/* a 2^n where the result is a normal number and -126 <= n <= 127 */
+/* a 2^n where the result is a normal number and -126 <= n <= 127; NaN in a stays. Elsewhere sets
+ * differ. */
 BI_INLINE vf vf_scale2_normal(vf a, vf n)
 {
 #if BI_ISA_ID == BI_ISA_ID_avx512
@@ -466,7 +471,7 @@ BI_INLINE vm vf_ge(vf a, vf b) { return vf_le(b, a); }
 BI_INLINE vm vf_isnan(vf a) { return vf_ne(a, a); }
 BI_INLINE vf vf_abs(vf a) { return vi_float_bits(vi_and(vf_bits(a), vi_set1(0x7fffffff))); }
 BI_INLINE vf vf_neg(vf a) { return vi_float_bits(vi_xor(vf_bits(a), vi_set1(INT32_MIN))); }
-/* |a| with the sign of b */
+/* |a| with the sign of b, also of -0 and NaN */
 BI_INLINE vf vf_copysign(vf a, vf b)
 {
     return vi_float_bits(vi_or(vi_and(vf_bits(a), vi_set1(0x7fffffff)),

@@ -44,7 +44,7 @@ struct micro {
 #define UNROLL_K UNROLL
 #endif
 
-/* All that micro() reads and writes. */
+/* Tells the sanitizer all that micro() of `rows` rows reads and writes; nothing without one. */
 BI_INLINE void check_operands(const struct micro *m, int rows)
 {
     check_floats(m->a, m->k * rows);
@@ -59,7 +59,7 @@ BI_INLINE void check_operands(const struct micro *m, int rows)
 }
 
 /* Makes the products of `rows` rows, at most MR, with a panel of NR columns, as struct micro
- * says. */
+ * says: c = (c or 0) + a b + bias + residual, in this order. The residual may be c; k may be 0. */
 BI_INLINE UNCHECKED void micro(const struct micro *m, const int rows)
 {
     const float *a = m->a, *b = m->b;
@@ -153,7 +153,8 @@ MICRO(12)
 MICRO(14)
 #endif
 
-/* By rows / 2 - 1: the last tile of a block may have fewer rows. */
+/* By rows / 2 - 1, rows as tile_height() gives them: the last tile of a block may have fewer rows.
+ * Each writes all of its rows and NR columns to c. */
 static void (*const micro_kernels[MR / 2])(const struct micro *) = {
     micro_2,  micro_4,
 #if BI_ISA_ID != BI_ISA_ID_generic
@@ -167,13 +168,15 @@ static void (*const micro_kernels[MR / 2])(const struct micro *) = {
 #endif
 };
 
-/* Rows the micro kernel works on for `rows` rows of x: even. */
+/* Rows the micro kernel works on for `rows` rows of x: as many, one more where that is odd. */
 BI_INLINE int64_t tile_height(int64_t rows)
 {
     return (rows + 1) & ~(int64_t)1;
 }
 
-/* Columns [0, k) of `rows` rows into one tile; a row that is missing is zero. */
+/* Columns [0, k) of `rows` rows into one tile of tile_height(rows) rows; the row that is missing
+ * for an odd number is zero. Where 4 does not divide k, the last places of each row are left as
+ * they were: the tile has room for (k + 3) / 4 * 4 numbers of each row. */
 BI_INLINE void pack_tile(float *to, const float *x, int64_t ldx, int64_t rows, int64_t k)
 {
     int64_t height = tile_height(rows), quads = k / 4, rest = k % 4;

@@ -30,7 +30,8 @@ struct tiles {
     int unused; /* the registers are the thread's */
 };
 
-/* One LDTILECFG for a task; the release tells the system that there is nothing to save. */
+/* One LDTILECFG for a task; the release tells the system that there is nothing to save. Only where
+ * the kernels of AMX are usable (cpu.h), else the instruction is refused. */
 BI_INLINE void tiles_begin(void)
 {
     struct {
@@ -45,7 +46,7 @@ BI_INLINE void tiles_begin(void)
     _tile_loadconfig(&config);
 }
 
-/* Releases the tiles: what is in them is lost. */
+/* Releases the tiles: what is in them is lost. Afterwards no tile is used before tiles_begin(). */
 BI_INLINE void tiles_end(void)
 {
     _tile_release();
@@ -81,7 +82,8 @@ struct tiles {
     float of[8][TILE_SIZE / sizeof(float)];
 };
 
-/* Emulated: nothing is to be configured, released or seen. */
+/* Emulated: nothing is to be configured, released or seen. Tiles hold anything until they are set
+ * to zero or loaded. */
 BI_INLINE void tiles_begin(void)
 {
 }
@@ -92,7 +94,7 @@ BI_INLINE void tiles_see_memory(void)
 {
 }
 
-/* Sets tile t to zeros. */
+/* Sets tile t to zeros. Here and below a tile is 0 to 7, a constant where they are instructions. */
 BI_INLINE void tile_zero(struct tiles *tiles, int t)
 {
     memset(tiles->of[t], 0, TILE_SIZE);
@@ -112,7 +114,8 @@ BI_INLINE void tile_store(struct tiles *tiles, int t, void *to, int64_t stride)
         memcpy((char *)to + r * stride, tiles->of[t] + 16 * r, 64);
 }
 
-/* Adds to c [16, 16] the products of pairs of bfloat16 of a and b, as a tile has them. */
+/* Adds to c [16, 16] the products of pairs of bfloat16 of a and b, as a tile has them. The caller
+ * has set MXCSR. */
 static __attribute__((noinline)) UNCHECKED void dot_rows(float *c, const float *a, const float *b)
 {
     const vi high = vi_set1((int32_t)0xffff0000);
@@ -128,7 +131,8 @@ static __attribute__((noinline)) UNCHECKED void dot_rows(float *c, const float *
         }
 }
 
-/* Adds to tile c the products of tiles a and b, with the roundings of the chip: denormals are 0. */
+/* Adds to tile c the products of tiles a and b, with the roundings of the chip: denormals are 0.
+ * MXCSR is afterwards as before. */
 BI_INLINE void tile_dot(struct tiles *tiles, int c, int a, int b)
 {
     enum { EXCEPTIONS_MASKED = 0x1f80, DENORMALS_ARE_ZERO = 0x40, FLUSH_TO_ZERO = 0x8000 };

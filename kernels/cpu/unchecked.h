@@ -15,7 +15,8 @@
 #define UNCHECKED                                                                                  \
     __attribute__((no_sanitize("address", "undefined"), optimize("O2", "fp-contract=off")))
 
-/* Floats [0, n) at p; the sanitizer reports the first that may not be accessed. */
+/* Floats [0, n) at p, n >= 0; the sanitizer reports the first that may not be accessed, which ends
+ * the process by its default. */
 static inline void check_floats(const float *p, int64_t n)
 {
     void *start = (void *)(uintptr_t)p;
