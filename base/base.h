@@ -54,20 +54,22 @@ struct bi_env {
 /* An environment over malloc, silent, with no team: all work is done by the caller. */
 struct bi_env bi_env_default(void);
 
-/* Logs a line through the context's callback, cut to 1,023 bytes; without a callback nothing. */
+/* Logs a line through the context's callback, on this thread and whatever the level, cut to 1,023
+ * bytes; without a callback nothing. */
 void bi_log(const struct bi_env *env, int level, const char *fmt, ...) BI_PRINTF(3, 4);
 
 /* ---- errors: the one place that fills a struct bioinfer_error ---- */
 
 /* Returns `status`. A text longer than the buffer loses its middle, where "..." stands then. err
- * may be NULL. */
+ * may be NULL, and arguments may point into err->text. */
 int bi_fail(struct bioinfer_error *err, int status, const char *fmt, ...) BI_PRINTF(3, 4);
 /* The word of a status ("ok", "bad_residue", ...), "unknown" for none of ours. */
 const char *bi_status_name(int status);
 /* The status of an errno: ENOMEM -> NOMEM, ENOSPC/EDQUOT/EFBIG -> NO_SPACE, EPIPE ->
- * CLOSED_PIPE, ENOENT/ENOTDIR -> NOT_FOUND, else IO. */
+ * CLOSED_PIPE, ENOENT/ENOTDIR -> NOT_FOUND, else IO, for 0 too. */
 int bi_status_from_errno(int error);
-/* bi_fail with ": strerror" appended, status from the errno. Thread-safe. */
+/* bi_fail with ": strerror" appended, cut where the text leaves no room; the status, which is
+ * returned, is that of the errno. Thread-safe. */
 int bi_fail_errno(struct bioinfer_error *err, int error, const char *fmt, ...) BI_PRINTF(3, 4);
 
 /* ---- memory ---- */
@@ -79,10 +81,11 @@ void *bi_zalloc(const struct bi_env *env, size_t size); /* zeroed */
 /* Zeroed, n * size bytes; NULL also where the product overflows. */
 void *bi_calloc(const struct bi_env *env, size_t n, size_t size);
 void bi_free(const struct bi_env *env, void *ptr);
-/* A copy, to be freed by bi_free() of the same env; text must not be NULL. */
+/* A copy, to be freed by bi_free() of the same env, or NULL; text must not be NULL. */
 char *bi_strdup(const struct bi_env *env, const char *text);
 /* Grows *array (elements of elem_size) to hold at least n: *cap is doubled from 8 on, and new ones
- * are not zeroed. *array may be NULL with *cap 0. False: no memory, the array is untouched. */
+ * are not zeroed. array: the address of a T *, which may be NULL with *cap 0, and stays so where n
+ * is 0. False: no memory, or too many bytes; then *array and *cap are untouched. */
 bool bi_grow(const struct bi_env *env, void *array, size_t *cap, size_t n, size_t elem_size);
 
 /* ---- checked sizes: false on overflow, *out untouched ---- */

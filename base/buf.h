@@ -15,7 +15,8 @@ struct bi_buf {
 };
 
 /* Each appends bytes, a character, a text without its NUL, or a formatted text, or sets `failed`
- * where there is no memory: then data and size are as before. */
+ * where there is no memory or the format fails: then data and size are as before. Nothing that is
+ * appended may lie in the buffer itself. */
 void bi_buf_append(struct bi_buf *buf, const void *bytes, size_t n);
 void bi_buf_putc(struct bi_buf *buf, char c);
 void bi_buf_puts(struct bi_buf *buf, const char *text);

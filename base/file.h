@@ -5,7 +5,8 @@
  * SIGBUS. Interrupted transfers are continued; short ones too, but by bi_stream_read().
  *
  * A call that the system refuses gives the status of its errno (bi_status_from_errno()), and words
- * that name the path. What an open left after a failure is safe to close. */
+ * that name the path: NOT_FOUND where it or its folder is missing, IO where rights are. An object
+ * that an open left after a failure is safe to close. */
 #ifndef BI_FILE_H
 #define BI_FILE_H
 
@@ -25,11 +26,12 @@ struct bi_file {
 /* Opens a regular file; links are followed. Folders, FIFOs and devices are refused with IO. */
 int bi_file_open(struct bi_file *file, const struct bi_env *env, const char *path,
                  struct bioinfer_error *err);
-/* Bytes in memory behind the same interface (fuzzing, tests); not copied, not freed. */
+/* Bytes in memory behind the same interface (fuzzing, tests); not copied, not freed. bytes may be
+ * NULL where size is 0. */
 int bi_file_from_memory(struct bi_file *file, const struct bi_env *env, const char *name,
                         const void *bytes, size_t size, struct bioinfer_error *err);
-/* Reads all n bytes at `offset`. FORMAT: they are not all there, and the words name path, offset,
- * expected and got. Any number of threads. */
+/* Reads all n bytes at `offset`. FORMAT: they are not all below `size`, or the file has shrunk, and
+ * the words name path, offset, expected and got. Any number of threads. */
 int bi_file_read(const struct bi_file *file, uint64_t offset, void *dst, size_t n,
                  struct bioinfer_error *err);
 /* Leaves BI_FILE_NONE, on which it is safe; bytes in memory are not freed. */
@@ -38,18 +40,22 @@ void bi_file_close(struct bi_file *file);
 /* A closed file: use it to initialise, so that close is always safe. */
 #define BI_FILE_NONE ((struct bi_file){.fd = -1})
 
-/* A whole small file as NUL-terminated text, *size without the NUL. Caller frees *out by bi_free().
- * LIMIT: it has more than `cap` bytes. After a failure *out and *size are untouched. */
+/* A whole small file as NUL-terminated text, *size without the NUL; it may have NULs of its own.
+ * Caller frees *out by bi_free(). LIMIT: it has more than `cap` bytes; else it fails as
+ * bi_file_open() and bi_file_read() do. After a failure *out and *size are untouched. */
 int bi_file_slurp(const struct bi_env *env, const char *path, uint64_t cap, char **out,
                   size_t *size, struct bioinfer_error *err);
-/* Files that this process may have open at once; 256 where the system does not tell. */
+/* Files that this process may have open at once (the soft limit; the largest number where there is
+ * none); 256 where the system does not tell. */
 uint64_t bi_files_max(void);
-/* Each is false where the path cannot be looked at, too. Links are followed, but by is_link(). */
+/* Each is false where the path cannot be looked at, too. Links are followed, but by is_link(): one
+ * to nothing does not exist. */
 bool bi_path_exists(const char *path);
 bool bi_path_is_folder(const char *path);
 bool bi_path_is_link(const char *path);
 bool bi_path_is_regular(const char *path);
-/* The path with all links resolved. Caller frees *out, which is untouched after a failure. */
+/* The path with all links resolved. Caller frees *out by bi_free(). NOT_FOUND: some part of it is
+ * not there. After a failure *out is untouched, or NULL. */
 int bi_path_real(char **out, const struct bi_env *env, const char *path,
                  struct bioinfer_error *err);
 
@@ -68,29 +74,32 @@ struct bi_stream {
 
 #define BI_STREAM_NONE ((struct bi_stream){.fd = -1})
 
-/* "-" is standard input, which is never closed. IO: it is a folder. Waits for a FIFO's writer. */
+/* "-" is standard input, which is never closed, and read from where it stands. IO: it is a folder.
+ * Waits for a FIFO's writer. `size` stays 0 where it is no regular file. */
 int bi_stream_open(struct bi_stream *stream, const struct bi_env *env, const char *path,
                    struct bioinfer_error *err);
 /* The same of bytes in memory, which are not copied and not freed. */
 int bi_stream_from_memory(struct bi_stream *stream, const struct bi_env *env, const char *name,
                           const void *bytes, size_t size, struct bioinfer_error *err);
-/* One read(), begun again after a signal: fewer than n bytes do not mean the end, 0 bytes do. After
- * a failure *got is untouched. */
+/* One read(), begun again after a signal: fewer than n bytes do not mean the end, 0 bytes do (n is
+ * above 0). After a failure *got and `done` are untouched. */
 int bi_stream_read(struct bi_stream *stream, void *dst, size_t n, size_t *got,
                    struct bioinfer_error *err);
 /* Reads bytes [offset, offset + n) of a file or memory with `size` known, or those that are there
- * (*got), whatever has been read before; any thread. */
+ * (*got, 0 behind the end), whatever has been read before; any thread. The place of the next
+ * bi_stream_read() stays. IO: a pipe. */
 int bi_stream_read_at(const struct bi_stream *stream, uint64_t offset, void *dst, size_t n,
                       size_t *got, struct bioinfer_error *err);
 /* The next bi_stream_read() of such a one begins at `offset`, which `done` says then; in memory at
- * the end at most. */
+ * the end at most, behind that of a file 0 bytes are read. IO: a pipe; `done` is as before. */
 int bi_stream_seek(struct bi_stream *stream, uint64_t offset, struct bioinfer_error *err);
 void bi_stream_close(struct bi_stream *stream); /* leaves BI_STREAM_NONE, which is safe too */
 
 /* ---- writing ---- */
 
 /* Finish makes sure of these against a power loss: contents and name; contents alone, where the
- * file is renamed again; nothing, where the caller does. */
+ * file is renamed again; nothing, where the caller does. A sync that the file system does not know
+ * (EINVAL, EROFS) is no failure, here and below, but for bi_folder_sync_all(). */
 enum bi_sync { BI_SYNC_ALL, BI_SYNC_CONTENTS, BI_SYNC_NONE };
 
 /* A file that is being written, and appears when it is finished. */
@@ -108,28 +117,34 @@ struct bi_out {
 
 #define BI_OUT_NONE ((struct bi_out){.fd = -1})
 
-/* Creates a temporary file beside `path`; "-" is standard output. IO: path is a folder. */
+/* Creates a temporary file beside `path`; "-" is standard output, where a reader that went away
+ * gives writes CLOSED_PIPE and the process no signal. IO: path is a folder. A file that is there
+ * stays until finish. */
 int bi_out_open(struct bi_out *out, const struct bi_env *env, const char *path,
                 struct bioinfer_error *err);
-/* Gathers up to 256 KiB before anything is handed to the system. A failure is final. */
+/* Gathers up to 256 KiB before anything is handed to the system. After a failure, here or of the
+ * flush that others begin with, bytes are missing, and no later call tells: close it, do not
+ * finish it. */
 int bi_out_write(struct bi_out *out, const void *bytes, size_t n, struct bioinfer_error *err);
-/* Hands gathered bytes to the system; 0 also where there are none. A failure is final. */
+/* Hands gathered bytes to the system; 0 also where there are none. A failure is final, as above. */
 int bi_out_flush(struct bi_out *out, struct bioinfer_error *err);
-/* Overwrites bytes already written (files only), after a flush; `size` stays. A failure is
- * final. */
+/* Flushes, then overwrites bytes already written, gathered ones too (files only: standard output is
+ * IO or wrong); `size` stays, and the range is not checked. A failure is final, as above. */
 int bi_out_patch(struct bi_out *out, uint64_t offset, const void *bytes, size_t n,
                  struct bioinfer_error *err);
-/* Reads back bytes already written (files only), after a flush; FORMAT beyond them. */
+/* Flushes, then reads back bytes already written (files only); FORMAT beyond them. */
 int bi_out_read(struct bi_out *out, uint64_t offset, void *dst, size_t n,
                 struct bioinfer_error *err);
 /* flush, fsync, rename over path, fsync the folder; less as `sync` says, and standard output is
  * flushed only. Most of a large file is on the disk by then. After a failure path is as it was, or,
  * where the sync of the folder failed, is removed. */
 int bi_out_finish(struct bi_out *out, struct bioinfer_error *err);
-/* Without finish before, removes the temporary file. Leaves BI_OUT_NONE, which is safe too. */
+/* Without finish before, removes the temporary file, and drops what is gathered for standard
+ * output. Leaves BI_OUT_NONE, which is safe too. */
 void bi_out_close(struct bi_out *out);
-/* fsync a file by path, rename it over `to`, fsync the folder (for files that a library
- * wrote, such as HDF5). */
+/* fsync a file by path, rename it over `to`, fsync the folder (for files that a library wrote, such
+ * as HDF5). After a failure both are as they were; or, where the sync of the folder failed, neither
+ * is there. */
 int bi_out_rename(const struct bi_env *env, const char *from, const char *to,
                   struct bioinfer_error *err);
 
@@ -148,21 +163,25 @@ struct bi_append {
 #define BI_APPEND_NONE ((struct bi_append){.fd = -1})
 
 /* Opens path for reading and writing, and creates it when it is not there; or, read_only, opens one
- * that is there to read it. IO: it is a link or no regular file. */
+ * that is there to read it (else NOT_FOUND). IO: it is a link or no regular file; but, read_only, a
+ * FIFO is waited for first. */
 int bi_append_open(struct bi_append *file, const struct bi_env *env, const char *path,
                    bool read_only, struct bioinfer_error *err);
-/* Gathers up to 256 KiB. What a failed write had gathered stays, to be tried again or cut. */
+/* Gathers up to 256 KiB. After a failure nothing of `bytes` is counted in `size`, and what was
+ * gathered before stays, to be tried again or cut. */
 int bi_append_write(struct bi_append *file, const void *bytes, size_t n,
                     struct bioinfer_error *err);
-/* Hands gathered bytes to the system: what is there after a SIGKILL. */
+/* Hands gathered bytes to the system: what is there after a SIGKILL. After a failure they stay
+ * gathered. */
 int bi_append_flush(struct bi_append *file, struct bioinfer_error *err);
 /* flush, then fdatasync. A failure is final: the caller cuts the file and stops. */
 int bi_append_sync(struct bi_append *file, struct bioinfer_error *err);
 /* Bytes [offset, offset + n), gathered ones after a flush only: FORMAT before it. */
 int bi_append_read(const struct bi_append *file, uint64_t offset, void *dst, size_t n,
                    struct bioinfer_error *err);
-/* Closes a file that was opened to be read, and opens it again; each does nothing where that is
- * done. After a failed wake the file stays closed. */
+/* Closes a file that was opened to be read, and opens it again, by its path and with the size that
+ * it had; each does nothing where that is done. A parked file's reads are IO. After a failed wake
+ * the file stays closed. */
 void bi_append_park(struct bi_append *file);
 int bi_append_wake(struct bi_append *file, struct bioinfer_error *err);
 /* Drops everything behind `size` and all gathered bytes. `size` is set even after a failure. */
@@ -172,13 +191,15 @@ void bi_append_close(struct bi_append *file);
 
 /* ---- folders ---- */
 
-/* Makes one folder; 0 also when it is there already. NOT_FOUND: the one around it is not. */
+/* Makes one folder; 0 also when it, or a link to one, is there already. NOT_FOUND: the one around
+ * it is not. IO: a file has its name. */
 int bi_folder_make(const struct bi_env *env, const char *path, struct bioinfer_error *err);
 /* Makes a new folder beside `path` and writes its name to temp, as bi_temp_folder() does. */
 int bi_folder_make_temp(char *temp, const struct bi_env *env, const char *path,
                         struct bioinfer_error *err);
 /* Calls `each` with every name in the folder but "." and "..", in the system's order; non-zero
- * stops and is returned. */
+ * stops and is returned, and err is `each`'s to fill then. A folder that fails while it is read
+ * looks as if it ended there. */
 int bi_folder_list(const struct bi_env *env, const char *path,
                    int (*each)(void *user, const char *name), void *user,
                    struct bioinfer_error *err);
@@ -191,17 +212,21 @@ void bi_folder_remove_empty(const char *path);
 int bi_folder_sync_of(const struct bi_env *env, const char *path, struct bioinfer_error *err);
 /* Syncs the whole file system that holds this folder by one syncfs(), not file by file. */
 int bi_folder_sync_all(const struct bi_env *env, const char *path, struct bioinfer_error *err);
-/* Renames, over what is there, without a sync of the folder. */
+/* Renames, over what is there, without a sync of the folder. IO: a folder that is not empty is
+ * there, or any for a file. NOT_FOUND: no `from`, or a folder that would replace a file. After a
+ * failure both are as they were. */
 int bi_path_rename(const struct bi_env *env, const char *from, const char *to,
                    struct bioinfer_error *err);
-/* The same where nothing may be replaced, not even an empty folder: IO. */
+/* The same where nothing may be replaced, not even a link or an empty folder: IO. Where the file
+ * system cannot promise that, a look before is all there is. */
 int bi_path_rename_new(const struct bi_env *env, const char *from, const char *to,
                        struct bioinfer_error *err);
 void bi_path_remove(const char *path); /* a file or link; best effort, folders stay */
 
 /* Takes an exclusive lock on a file that is created when missing, and does not wait; it ends with
  * the process. *fd is to be closed by bi_lock_release(), and is -1 after a failure and where the
- * file system has no locks, which is no failure. MISUSE: another process holds it. */
+ * file system has no locks, which is no failure. MISUSE: it is held, be it by this process. IO: it
+ * is a link. */
 int bi_lock_take(int *fd, const struct bi_env *env, const char *path, struct bioinfer_error *err);
 void bi_lock_release(int *fd); /* safe on -1, which it leaves; the file stays */
 
@@ -212,7 +237,8 @@ struct bi_file_facts {
     int64_t mtime;
     uint64_t hash[2];
 };
-/* After a failure *facts is untouched. */
+/* Links are followed. It fails as bi_file_open() and bi_file_read() do; then *facts is
+ * untouched. */
 int bi_file_facts(struct bi_file_facts *facts, const struct bi_env *env, const char *path,
                   struct bioinfer_error *err);
 

@@ -22,7 +22,8 @@ struct bi_map {
 uint64_t bi_hash(const void *bytes, size_t n, uint64_t seed);
 
 /* 1 = added, 0 = the key was there and keeps its value (which *value_found, when not NULL, gets),
- * BIOINFER_NOMEM: the map is as before. */
+ * BIOINFER_NOMEM, also for a key that is there: the map is as before. But for 0 *value_found is
+ * untouched. key: not NULL, even where key_len is 0; its bytes live as long as the map. */
 int bi_map_add(struct bi_map *map, const char *key, size_t key_len, uint64_t value,
                uint64_t *value_found);
 /* False: the key is not there, and *value is untouched. value may be NULL. */

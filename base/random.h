@@ -24,10 +24,10 @@ struct bi_random {
     uint64_t offset; /* CUDA's counter */
 };
 
-/* Fills *r, for numbers from the first one on. skip: numbers given away before the first is used
- * (mt19937 only). */
+/* Fills *r, for numbers from the first one on; mt19937 takes the lower 32 bits of the seed. skip:
+ * 32-bit numbers given away before the first is used (TORCH and TORCH_MKL; others ignore it). */
 void bi_random_start(struct bi_random *r, enum bi_rng kind, uint64_t seed, uint64_t skip);
-/* The next 32 bits of mt19937; r of any kind, once started. */
+/* The next 32 bits of mt19937, as r of any kind has it, once started. */
 uint32_t bi_mt19937(struct bi_random *r);
 
 /* NATIVE: one number of its own place, the same whenever it is asked for; r is only read. normal:
@@ -36,7 +36,7 @@ double bi_random_normal_at(const struct bi_random *r, uint32_t stream, uint32_t 
                            uint32_t index);
 double bi_random_exponential_at(const struct bi_random *r, uint32_t stream, uint32_t sample,
                                 uint32_t index);
-/* Philox4x32-10: four random words for each key and counter. */
+/* Philox4x32-10: four random words for each key and counter; out may be the counter. */
 void bi_philox(uint64_t key, const uint32_t counter[4], uint32_t out[4]);
 
 #endif

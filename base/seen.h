@@ -1,5 +1,5 @@
-/* seen.h - byte strings that were met before, remembered by a 128-bit hash alone: 24 bytes
- * and at most twice that each, whatever their length.
+/* seen.h - byte strings that were met before, remembered by a 128-bit hash alone: 32 to 64
+ * bytes each, whatever their length, and half as much again while the table grows.
  *
  * The hash is seeded anew for every table, so nobody can craft two strings that collide;
  * by chance two of 10^9 do with a probability below 10^-20. */
@@ -23,7 +23,8 @@ struct bi_seen {
 };
 
 /* *slot is the entry of these bytes, valid until the next bi_seen_add(). 1 = new (a = b = 0), 0 =
- * it was there; LIMIT = new but the table is full, NOMEM: *slot is NULL and nothing was added. */
+ * it was there, in a full table too; LIMIT = new but the table is full, NOMEM: *slot is NULL and
+ * nothing was added. */
 int bi_seen_add(struct bi_seen *seen, const void *bytes, size_t n, struct bi_seen_slot **slot);
 /* The entry of these bytes, valid until the next bi_seen_add(); NULL: they were never added, and
  * are not now. */

@@ -17,7 +17,7 @@ void bi_temp_name(char *temp, const char *path);
 /* Creates a file of such a name, for reading and writing, with the rights that the umask leaves.
  * 0, or an errno: then there is none, and *fd is -1. */
 int bi_temp_file(char *temp, const char *path, int *fd);
-/* Makes a folder of such a name; 0 or an errno. */
+/* Makes a folder of such a name, as the umask leaves it; 0, or an errno: then there is none. */
 int bi_temp_folder(char *temp, const char *path);
 
 #endif

@@ -28,33 +28,42 @@ struct cli_complexes {
     struct bioinfer_error why;
 };
 
-/* Opens the ligands, or reads the table: an exit code. */
+/* Opens the ligands, or reads the table, into a zeroed *c, and sets cli->input_name: an exit code.
+ * A table without a column of ids is fine. To be closed after a failure, too. */
 int cli_complexes_open(struct cli_complexes *c, struct cli *cli);
-/* A bioinfer_source; user: the complexes. The record is valid until the next call. */
+/* A bioinfer_source; user: the complexes. The record is valid until the next call. A row of a table
+ * that names no file, or whose ligand cannot be read, is a record with that status and its message,
+ * and the rows go on; of a file of several ligands the first one counts. */
 int cli_complexes_next(void *complexes, struct bioinfer_record *record, struct bioinfer_error *err);
-/* Gives a checksum of the contents of all files of a table, in its order. */
+/* Gives a checksum of the contents of all files of a table, in its order; a file that cannot be
+ * read changes it, too. The same number for every screen. */
 uint64_t cli_complexes_sum(const struct cli_complexes *c);
-void cli_complexes_close(struct cli_complexes *c);
+void cli_complexes_close(struct cli_complexes *c); /* once: pointers stay in *c */
 
 /* The parts of a description, which it is cut into. */
 struct cli_complex_place {
     uint64_t number, line;       /* where the molecule stands in its file */
     const char *file, *receptor; /* receptor: NULL = that of the command line */
 };
-/* Cuts it; a part that it lacks is 0 or "". */
+/* Cuts it, so that its bytes change and the parts lie in it; a part that it lacks is 0 or "", a
+ * receptor NULL. */
 void cli_complex_place(char *description, struct cli_complex_place *place);
 
 /* ---- affinity_task.c ---- */
 
 /* The message of a result whose ligand lies far from its receptor. */
 #define CLI_AFFINITY_FAR "no pair of atoms is near: the energy says nothing"
-/* Adds the row of a result; `number` is that of the molecule in its file. */
+/* Adds the row of a result; `number` is that of the molecule in its file. Without result->affinity
+ * its numbers are empty; with one of no pairs the message is CLI_AFFINITY_FAR. Failures are in
+ * text->status. */
 void cli_affinity_row(struct cli_output *text, const struct bioinfer_result *result,
                       uint64_t number);
 
 /* ---- affinity_top.c ---- */
 
-/* Writes the n rows of least energy of the table at `path` beside it, best first; an exit code. */
+/* Writes the n (above 0) rows of least energy of the table at `path`, x.tsv, beside it, to
+ * x.top.tsv, best first, of equals the first; fewer where fewer have an energy with pairs behind
+ * it. An exit code. */
 int cli_affinity_top(struct cli *cli, const char *path, int64_t n);
 
 #endif

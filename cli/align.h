@@ -37,12 +37,14 @@ struct cli_feed {
     struct bioinfer_error err;
     bool open, end, stop;
 };
-/* Starts the thread; false: the system gives none. */
+/* Starts the thread, which has the reader until close, and does not close it; false: the system
+ * gives none. */
 bool cli_feed_open(struct cli_feed *feed, bioinfer_reader *reader);
-/* 1: the next block, the caller's now; 0 behind the last one; < 0: a status. */
+/* 1: the next block, the caller's now, to be freed by bioinfer_records_free(); 0 behind the last
+ * one; < 0: a status, behind all blocks that were read before it, and again at each call. */
 int cli_feed_next(struct cli_feed *feed, struct bioinfer_records **block,
                   struct bioinfer_error *err);
-/* Waits for the next block: whether there is none. */
+/* Waits for the next block: whether there is none, be it that reading failed. */
 bool cli_feed_is_over(struct cli_feed *feed);
 void cli_feed_close(struct cli_feed *feed); /* accepts a zeroed one */
 
@@ -53,7 +55,8 @@ struct cli_whole {
     struct bioinfer_records **blocks;
     size_t n_blocks, blocks_cap;
 };
-/* 0: all are read; 1: they take more than `most` bytes, and some are read; < 0: a status. */
+/* Adds to a zeroed *whole. 0: all are read; 1: they take more than `most` bytes, and some are read,
+ * which the reader does not give again; < 0: a status. To be freed in each case. */
 int cli_whole_read(struct cli_whole *whole, bioinfer_reader *reader, uint64_t most,
                    struct bioinfer_error *err);
 void cli_whole_free(struct cli_whole *whole); /* accepts a zeroed one */
@@ -114,26 +117,32 @@ struct cli_pairs {
     const struct bioinfer_records *held[2]; /* see cli_pairs_hold() */
 };
 
-/* Begins to read the files of *p, of which the fields down to most_residues are set: a status. It
- * is to be closed after a failure, too. */
+/* Begins to read the files of *p, of which the fields down to most_residues are set: a status,
+ * NOMEM also where the system gives no thread. It is to be closed after a failure, too. */
 int cli_pairs_open(struct cli_pairs *p, struct bioinfer_error *err);
-/* Gives the next query that no group has had: 1; 0 = there is none; < 0 = a status. */
+/* Gives the next query that no group has had: 1; 0 = there is none; < 0 = a status. The record and
+ * its letters stay until its block comes to `used` and is freed by whoever takes that. */
 int cli_pairs_query(struct cli_pairs *p, const struct bioinfer_record **query,
                     struct bioinfer_error *err);
-/* Makes n queries, the first of them query `first` of its file, meet all targets: a status. */
+/* Begins a pass in which n queries, the first of them query `first` of its file, meet all targets,
+ * but of one file no record itself: a status. They are the caller's, and stay until its end. */
 int cli_pairs_meet(struct cli_pairs *p, const struct bioinfer_record *queries, size_t n,
                    uint64_t first, struct bioinfer_error *err);
-/* Gives the pairs behind those that were taken: 1; 0 = there are none; < 0 = a status. */
+/* Gives the pairs behind those that were taken, at least one, and the same again where none were:
+ * 1; 0 = there are none: in order as soon as one file is over, of groups when the pass is; < 0 = a
+ * status. */
 int cli_pairs_next(struct cli_pairs *p, struct cli_span *span, struct bioinfer_error *err);
-/* Takes the first n pairs of the span given last. */
+/* Takes the first n pairs of the span given last, which has as many. */
 void cli_pairs_take(struct cli_pairs *p, size_t n);
-/* Notes that pairs taken so far are still needed where their records are not used up. */
+/* Has cli_pairs_drop() spare the blocks that are being read now, once they are used up: pairs taken
+ * so far may point into them. A later call takes the place of this one. */
 void cli_pairs_hold(struct cli_pairs *p);
-/* Frees what is used up by pairs behind the last hold(). */
+/* Frees the blocks of `used` but those that the last cli_pairs_hold() spares. */
 void cli_pairs_drop(struct cli_pairs *p);
-/* The file, 0 or 1, that has records left where the other one has none; -1 = both or none have. */
+/* The file, 0 or 1, that has records left where the other one has none; -1 = both or none have, or
+ * pairs are not in order. Is known once cli_pairs_next() gave 0. */
 int cli_pairs_longer(const struct cli_pairs *p);
-void cli_pairs_close(struct cli_pairs *p); /* accepts a zeroed one */
+void cli_pairs_close(struct cli_pairs *p); /* accepts a zeroed one; reader[] stays open */
 
 /* ---- align_out.c: alignments as tsv, paf, sam, fasta or like EMBOSS needle ---- */
 
@@ -166,12 +175,14 @@ struct cli_align_out {
     struct cli_align_stats stats;
 };
 
-/* Whether SAM can hold these names, each target's once: an exit code, said in words. */
+/* Whether SAM can hold these names, each target's once (queries may share one): an exit code, said
+ * in words: DATA, for the first bad target, else query, else pair of targets. */
 int cli_align_check_sam(struct cli *cli, const struct bioinfer_record *queries, size_t n_queries,
                         const struct bioinfer_record *targets, size_t n_targets);
 /* The first line of a table, "" = the format has none. */
 const char *cli_align_title(const struct cli_align_out *w);
-/* Writes what stands above the first alignment. targets: for sam. */
+/* Writes what stands above the first alignment, the title too. targets: for sam, which leaves out
+ * empty ones; else not read. */
 void cli_align_head(const struct cli_align_out *w, const struct bioinfer_record *targets,
                     size_t n_targets);
 /* Whether that is more than the title. */
@@ -183,7 +194,7 @@ const char *cli_align_tail(const struct cli_align_out *w);
  * an E-value of at most stats.most. */
 bool cli_align_keeps(const struct cli_align_out *w, const struct bioinfer_record *query,
                      const struct bioinfer_record *target, const struct bioinfer_alignment *a);
-/* The number of columns of an alignment, those included that free ends leave out. */
+/* The number of columns of an alignment, those included that free ends leave out; 0 is possible. */
 int64_t cli_align_columns(const struct cli_align_out *w, const struct bioinfer_record *query,
                           const struct bioinfer_record *target, const struct bioinfer_alignment *a);
 /* Writes a score in points, with the decimals that it has; a whole alignment in the format. */
@@ -191,16 +202,20 @@ void cli_align_put_score(const struct cli_align_out *w, int64_t score);
 void cli_align_put(const struct cli_align_out *w, const struct bioinfer_record *query,
                    const struct bioinfer_record *target, const struct bioinfer_alignment *a);
 
-/* Adds the members of an object of JSON: score, ranges without free ends, identity, CIGAR. */
+/* Adds the members of an object of JSON, each behind a comma: score, ranges without free ends,
+ * identity, CIGAR; the score alone where w->score_only is set. */
 void cli_align_put_json(const struct cli_align_out *w, const struct bioinfer_record *query,
                         const struct bioinfer_record *target, const struct bioinfer_alignment *a);
 
 /* ---- align_stats.c: bit scores and E-values ---- */
 
-/* Finds what statistics need; match, mismatch: in points, without a matrix. An exit code. */
+/* Finds what statistics need; match, mismatch: in points, without a matrix. An exit code: USAGE
+ * where the costs are not known, or options do not go together. A format but blast has no
+ * statistics, and s->most is infinite. */
 int cli_align_stats_make(struct cli_align_stats *s, const struct cli_options *o,
                          const struct cli_align_out *w, double match, double mismatch);
-/* The bit score, and the E-value, of a score in points; lengths in residues. */
+/* The bit score, and the E-value, of a score in points, for blast alone; lengths in residues, above
+ * 0. s->residues, where it is set, stands for the target's. */
 double cli_align_bits(const struct cli_align_stats *s, double score);
 double cli_align_evalue(const struct cli_align_stats *s, double score, size_t query, size_t target);
 
@@ -218,7 +233,7 @@ struct cli_block_result {
     uint32_t n_pieces; /* that were given */
     uint64_t n_done, n_failed, n_residues, n_unnamed;
     double cells;
-    int status;               /* that of the first pair without a result */
+    int status;               /* that of the first pair without a result, but NOMEM before others */
     struct cli_output failed; /* names of such pairs, and why */
 };
 
@@ -239,24 +254,27 @@ struct cli_blocks {
 
 struct cli_batch;
 
-/* Adds a span to the block at hand: 0, or NOMEM. */
+/* Adds a copy of a span, but not of its records, to the block at hand: 0, or NOMEM. */
 int cli_blocks_add(struct cli_blocks *b, const struct cli_span *span, struct bioinfer_error *err);
-/* Names the pairs of a batch that have no result in the message of the block at hand. */
+/* Names the pairs of a batch that have no result in the message of the block at hand; beyond 1 MiB
+ * of names they are counted. A lack of memory is told by cli_blocks_put(). */
 void cli_blocks_add_failed(struct cli_blocks *b, const struct cli_batch *batch);
-/* Takes a batch whose text is in *text: its failures, and at the end of its block the text, which
- * the sink gets. A status, also the sink's. */
+/* Takes a batch whose text is in *text: its failures, and at the end of its block, or from 16 MiB
+ * on, the text, which the sink gets; *text is empty then, else it goes on to be filled. A status,
+ * also the sink's; NOMEM where writing the text failed. */
 int cli_blocks_put(struct cli_blocks *b, const struct cli_batch *batch, struct cli_output *text,
                    struct bioinfer_error *err);
 void cli_blocks_close(struct cli_blocks *b); /* accepts a zeroed one */
 
 /* Writes the block at hand as bytes, in place of what is in *bytes, with each record that its pairs
- * need: 0, or NOMEM. */
+ * need, but without ordinal, first and id: 0, or NOMEM. */
 int cli_block_pack(const struct cli_blocks *b, struct cli_output *bytes,
                    struct bioinfer_error *err);
-/* Makes the block of such bytes, to which its records point, the one at hand: 0, or NOMEM. The
- * bytes are trusted. */
+/* Makes the block of such bytes, to which its records point, the one at hand, whose ordinal, first
+ * and id are the caller's to set: 0, or NOMEM. The bytes are trusted. b->memory is overwritten, and
+ * whoever takes it frees it by free(), else cli_blocks_close(). */
 int cli_block_unpack(struct cli_blocks *b, const char *bytes, struct bioinfer_error *err);
-/* Reads the sizes of the block alone. */
+/* Reads the sizes of the block alone; ordinal, first and id are 0 and "". */
 struct cli_block cli_block_peek(const char *bytes);
 
 /* ---- align_job.c: blocks of the input, which a journal keeps ---- */
@@ -279,17 +297,21 @@ struct cli_align_job {
     char text[17];         /* hash as text */
 };
 
-/* Reads the next block: 1; 0 = there is none; < 0 = a status. The first one is there also when the
- * files have no pairs. */
+/* Reads the next block: 1; 0 = there is none; < 0 = a status, which j->failed has where reading
+ * failed. The first one is there also when the files have no pairs, named "none", but not where
+ * blocks are groups of queries. */
 int cli_block_read(struct cli_align_job *j, struct bioinfer_error *err);
-/* Opens the job, whose identity has the options and a digest of the input; a status. */
+/* Opens the job, whose identity has the options and a digest of the input, and makes j->blocks feed
+ * it; a status, after which j->job is NULL. Pairs are open, and w is settled. */
 int cli_align_job_open(struct cli_align_job *j, const struct cli_align_out *w, const char *options,
                        struct bioinfer_error *err);
 /* Finds the next block that the job wants computed; without a job every block is: 1; 0 = there is
- * none; < 0 = a status. */
+ * none; < 0 = a status, with a job CANCELLED once a signal came. */
 int cli_align_job_next(struct cli_align_job *j, struct bioinfer_error *err);
-/* A cli_blocks.next that gives the block at hand once; user: the job. */
+/* A cli_blocks.next that gives the block at hand once, then 0 until another is read; user: the
+ * struct cli_align_job. */
 int cli_align_job_give(void *job, struct bioinfer_error *err);
+/* Closes job and blocks; the journal stays. Pairs and `best` are the caller's. */
 void cli_align_job_close(struct cli_align_job *j); /* accepts a zeroed one */
 
 /* ---- align_strand.c: both strands of nucleotides ---- */
@@ -308,7 +330,8 @@ struct cli_batch;
 
 /* Whether --strand asks for both. */
 bool cli_align_strands_wanted(const struct cli_options *o);
-/* Whether a format and a matrix (NULL: match and mismatch) allow what is wanted; says why not. */
+/* Whether a format and a matrix (NULL: match and mismatch) allow what is wanted; says why not. True
+ * where both strands are not wanted, and of matrices for all but BLOSUM and PAM. */
 bool cli_align_strands_check(const struct cli_options *o, const char *format, const char *matrix);
 /* Takes memory for batches of n pairs: 0, or NOMEM. */
 int cli_align_strands_open(struct cli_align_strands *s, size_t n_pairs);
@@ -366,7 +389,9 @@ struct cli_align_run {
     bool told_sparse;
 };
 int cli_align_start(struct cli_align_run *run); /* takes memory; an exit code */
-/* Aligns and writes all pairs, or those of all blocks; a status. */
+/* Aligns and writes all pairs, or those of all blocks; a status, CANCELLED once a signal came.
+ * source_failed and sink_failed tell whose it is. Pairs without a result are said and counted in
+ * n_failed, and are no failure. */
 int cli_align_pairs(struct cli_align_run *run, struct bioinfer_error *err);
 void cli_align_end(struct cli_align_run *run); /* accepts a zeroed one */
 
@@ -392,14 +417,19 @@ struct cli_best {
     size_t n_used, cap_used;
 };
 
-/* Takes memory: 0, or NOMEM. most_queries: of a group; 0 = as many as do. */
+/* Takes memory, and sets most_queries and most_residues of the pairs, so before cli_pairs_open():
+ * 0, or NOMEM. most: above 0; most_queries: of a group; 0 = as many as do. */
 int cli_best_open(struct cli_best *best, struct cli_pairs *pairs, struct cli_blocks *blocks,
                   uint64_t most, uint64_t most_queries);
-/* Reads the next group and makes it meet the targets: 1; 0 = there is none; < 0 = a status. */
+/* Reads the next group and makes it meet the targets: 1; 0 = there is none; < 0 = a status. Frees
+ * the group before and its hits; while is_read is set it does nothing and gives 1. */
 int cli_best_read(struct cli_best *best, struct bioinfer_error *err);
-/* Finds the pairs of the block at hand, whose group was read: a status. */
+/* Finds the pairs of the block at hand, whose group was read: a status. The spans go by query, hits
+ * by score, of equals the earlier target first; a query without hits has no span. block.n_pairs is
+ * the number of pairs of the pass, not of hits. */
 int cli_best_find(struct cli_best *best, struct bioinfer_error *err);
-/* Takes the results of a batch of the pass: 0, or NOMEM. */
+/* Takes the results of a batch of the pass that cli_align_keeps(), with copies of their targets: 0,
+ * or NOMEM. A later target needs a higher score to displace one. */
 int cli_best_take(struct cli_best *best, const struct cli_batch *b);
 void cli_best_close(struct cli_best *best); /* accepts a zeroed one */
 
@@ -417,14 +447,16 @@ struct cli_square {
 
 /* Whether options and format allow what is wanted; says why not. */
 bool cli_square_check(const struct cli_options *o, const char *format);
-/* columns: NULL = there is one file. An exit code. */
+/* columns: NULL = there is one file. The records of both stay the caller's. All cells are nan. An
+ * exit code: DATA where strict PHYLIP cannot hold a name. */
 int cli_square_open(struct cli_square *s, struct cli *cli, const struct cli_align_out *w,
                     const struct cli_side *rows, const struct cli_side *columns);
 /* Puts the results of a batch into cells; a pair without one leaves its cell as it is. */
 void cli_square_take(struct cli_square *s, const struct cli_batch *b);
 void cli_square_put(const struct cli_square *s, struct cli_output *out); /* as text */
-int cli_square_write(const struct cli_square *s, struct cli *cli);       /* as npz; an exit code */
-void cli_square_close(struct cli_square *s);                             /* accepts a zeroed one */
+/* Writes it as npz to --output; an exit code. Scores above 2^24 are refused. */
+int cli_square_write(const struct cli_square *s, struct cli *cli);
+void cli_square_close(struct cli_square *s); /* accepts a zeroed one */
 
 /* ---- align_task.c: the task ---- */
 
@@ -447,9 +479,11 @@ struct cli_aligning {
 #define CLI_ALIGN_LOST "lost"
 #define CLI_ALIGN_NOTE "note"
 
-/* Sets costs and writer, now that cli->told names the matrix where no option does; an exit code. */
+/* Sets costs and writer, now that cli->told names the matrix where no option does; an exit code.
+ * The writer's output is t->text then, and its align NULL; whether the matrix exists is not looked
+ * at. told may be NULL only with --matrix, --match or --mismatch. */
 int cli_align_settle(struct cli_aligning *t);
-/* Whether the options ask for several processes. */
+/* Whether the options ask for several processes: --workers, or --device with a list or "all". */
 bool cli_align_several(const struct cli_options *o);
 /* MiB that one traceback may take: what the options say, else 1024. */
 int64_t cli_align_memory(const struct cli_options *o);

@@ -192,34 +192,39 @@ struct cli_options {
     bool drop_unknown;
 };
 
-/* Fills *options from the command line. False: the message is printed, exit 64. */
+/* Fills *options, which is zeroed, from the command line. False: the message is printed, exit 64.
+ * Either way the caller frees options->words, by free(), when nothing needs the options. */
 bool cli_parse(struct cli_options *options, int argc, char **argv);
 /* enum bioinfer_family_letters of a family; those of proteins where it is NULL or not known. */
 int cli_letters_of(const char *family);
-/* Prints the help that was asked for: of everything, of a command and a model, or of a topic. */
+/* Prints the help that was asked for, on standard output: of everything, of a command and a model,
+ * or of a topic. */
 void cli_help(const struct cli_options *options);
-/* Prints the models of a command (0 = all), or one model, a line each. */
+/* Prints the models of a command (0 = all), a line each; or, where model is not NULL, that one of
+ * any command, nothing where it is none. */
 void cli_print_models(int command, const char *model);
 
-/* Cuts the next part of a list with commas into `part`, of at most size - 1 bytes; *list goes
- * behind it, and is NULL behind the last one: false then. An empty list has one part, "". */
+/* Copies the next part of a list with commas into `part`, cut to size - 1 bytes, and moves *list
+ * behind it: true, also for the last one, when *list becomes NULL. False: *list was NULL, and part
+ * is untouched. An empty list has one part, "". */
 bool cli_next_part(const char **list, char *part, size_t size);
 
 /* ---- format.c ---- */
 
 /* Whether the command writes the format that --format or the name of the output asks for, and both
- * say the same; false: said why. Gives o->format its own name, and for tracks and designs that of
- * the output's suffix. */
+ * say the same; false: said why. Gives o->format its own name in place of an alias, for tracks,
+ * designs and alignments that of the output's suffix, and npz for parts; else it may stay NULL. */
 bool cli_check_format(struct cli_options *o);
 
-/* Name i of the formats that the command writes; NULL past the end. */
+/* Name i of the formats that the command writes in this build; NULL past the end. */
 const char *cli_format_name(int command, int i);
-/* Whether outputs of a format are folders; false for NULL. */
+/* Whether outputs of a format are folders; false for NULL and for names of none. */
 bool cli_format_is_folder(const char *name);
 
 /* ---- completion.c ---- */
 
-/* Prints the script that completes command lines in this shell; false: it is not known. */
+/* Prints the script that completes command lines in this shell, bash, zsh or fish; false: it is
+ * another one, which is not said. */
 bool cli_completion(const char *shell);
 
 /* ---- suggest.c ---- */
@@ -229,13 +234,17 @@ struct cli_nearest {
     const char *word, *best; /* best: NULL = none is near enough */
     size_t edits;
 };
-/* Makes the candidate the best one where it is nearer than that. */
+/* Makes the candidate, which is not copied, the best one where it is near enough and nearer than
+ * that: of equals the first stays. Case, - and _ do not count; a beginning is as near as equal. */
 void cli_consider(struct cli_nearest *n, const char *candidate);
-/* Gives our name for a word of other programs; NULL = the word is unknown. */
+/* Gives our name for a word of other programs, - or _ in it, of any case unless it is one letter;
+ * NULL = the word is unknown. */
 const char *cli_habit(const char *word);
-/* Whether a word looks like a name of weights of the family. */
+/* Whether a word, behind its folders, looks like a name of weights of the family: begins with that
+ * name and - or _. */
 bool cli_names_weights(const char *word, const char *family);
-/* Says that the word is unknown and what it may have meant; false. */
+/* Says that the word is unknown and what it may have meant, cli_habit() before n->best; returns
+ * false, so that a check may return it. */
 bool cli_refuse_word(const char *what, const char *word, const char *prefix,
                      const struct cli_nearest *n);
 
@@ -251,10 +260,11 @@ struct cli_paths {
 struct cli;
 
 /* Finds the files of sequences that the command line names: files as they are, and of folders those
- * whose names say so, in order of their names. Returns an exit code; paths found before a failure
- * are in *p. */
+ * whose names say so, in order of their names. Returns an exit code, of which NO_MEMORY is not
+ * said; paths found before a failure are in *p. DATA: a folder has none. One file alone, and "-",
+ * is not looked at; of several a missing one is NO_INPUT, and "-" USAGE. */
 int cli_sequences_find(struct cli *cli, struct cli_paths *p);
-/* Frees the paths, and removes the folder of standard input. */
+/* Frees the paths, and removes the folder of standard input. Once: *p is left as it is. */
 void cli_paths_free(struct cli_paths *p);
 
 /* ---- one run of the command ---- */
@@ -293,52 +303,61 @@ struct cli {
     const char *told;        /* tells workers what the input holds; NULL = nothing */
     bool kept;               /* a journal of this run is there to go on with */
     bool lost_record;        /* --strict stopped the run at a record without a result */
-    uint64_t n_told;         /* records without a result, named or not */
+    uint64_t n_told; /* records without a result, named or not; not with --quiet or --strict */
     bool told_nucleotides;
 };
 
-/* Reads the next record of proteins, of one input behind the other: 1; 0 = there is none; < 0 = a
- * status. Warns once of one that looks like nucleotides. */
+/* Reads the next record of proteins, of one input behind the other: 1, also for one with a status
+ * of its own; 0 = there is none; < 0 = a status, also of an input that cannot be opened. It is
+ * valid until the next call. Warns once of one that looks like nucleotides, not with --quiet. */
 int cli_next_protein(struct cli *cli, struct bioinfer_record *record, struct bioinfer_error *err);
-/* The signal that asked to stop, 0 = none. */
+/* The signal that asked to stop (SIGINT, SIGTERM), 0 = none. */
 int cli_stop_signal(void);
-/* Calls body(user, i) for i in [0, n) on up to n_threads threads, or on those that can be had. */
+/* Calls body(user, i) for i in [0, n) on up to n_threads threads, the caller's among them, or on
+ * those that can be had, at most 65; returns when all are done. */
 void cli_parallel(int n_threads, int n, void (*body)(void *user, int i), void *user);
-/* "bioinfer: ..." on standard error, above the progress line, through cli_escape(). */
+/* "bioinfer: ..." on standard error, in place of the progress line, through cli_escape(), cut to
+ * 4,095 bytes; a line of JSON with --log-json. cli may be NULL. */
 void cli_say(struct cli *cli, const char *fmt, ...) CLI_PRINTF(2, 3);
 /* Why a record has no result: the first ten are named, with --quiet none, with --strict the one
  * that ends the run. How many there are is said at the end, by whoever counts them. */
 void cli_say_lost(struct cli *cli, const char *fmt, ...) CLI_PRINTF(2, 3);
 /* In a worker: takes the messages instead. */
 extern void (*cli_say_hook)(const char *text);
-/* Says err and returns the exit code for its status at this stage. */
+/* Says err, or where it is NULL or empty the status' name, and returns the exit code for `status`,
+ * which is not 0, at this stage. CANCELLED: names the signal instead; CLOSED_PIPE: says nothing. */
 int cli_fail(struct cli *cli, enum cli_stage stage, int status, const struct bioinfer_error *err);
 
 /* The steps every run begins with; each returns an exit code. */
 int cli_open_context(struct cli *cli);
-int cli_open_reader(struct cli *cli, uint64_t longest); /* record; 0 = the reader's limit */
-/* Whether --device is there; of GPUs the opening of the model tells. */
+/* Sets cli->input_name, too; commands with several inputs find them first, and the first is read.
+ * longest: record; 0 = the reader's limit. */
+int cli_open_reader(struct cli *cli, uint64_t longest);
+/* Whether --device is there: 0, also where none is given, else NO_DEVICE; of GPUs (cuda:, hip:) the
+ * opening of the model tells. */
 int cli_check_device(struct cli *cli);
-/* Opens cli->model, and fills cli->info. */
+/* Checks the device, opens cli->model, and fills cli->info. USAGE also for fp16 where there is only
+ * the CPU. */
 int cli_open_model(struct cli *cli);
 /* Is called while something long goes on; not 0: it is to end with that status. */
 typedef int (*cli_tick)(void *user, uint64_t records, uint64_t residues);
 /* Sets cli->fingerprint, unless it is set, after loading the weights of cli->sequences, if there is
  * one; an exit code. */
 int cli_fingerprint(struct cli *cli);
-/* Gives the fingerprint to a writer that is to be opened, where its format begins with it; a
- * status. */
+/* Gives the fingerprint, which it makes where need be, to a writer that is to be opened, where its
+ * format (safetensors) begins with it, else does nothing; a status. The model is open. */
 int cli_sign_first(struct cli *cli, struct bioinfer_writer_params *params,
                    struct bioinfer_error *err);
-/* Gives the fingerprint to a writer that is about to finish; an exit code. */
+/* Gives the fingerprint, made by cli_fingerprint(), to a writer that is about to finish; an exit
+ * code. */
 int cli_sign(struct cli *cli, bioinfer_writer *writer);
-void cli_close(struct cli *cli); /* accepts half-open */
+void cli_close(struct cli *cli); /* accepts half-open; once; cli->task is its command's */
 
 /* The command of that name; gives the exit code of the program, and has said all there is to
  * say. */
 int cli_embed(struct cli *cli);
-/* Says what is computed when --include does not, of enum bioinfer_include: 0 = the family's
- * default. */
+/* Gives what is to be computed, of enum bioinfer_include: what --include says, else the mean for
+ * --format tsv and jsonl without --head, else 0 = the family's default. */
 unsigned cli_include(const struct cli_options *o);
 /* Further commands, as cli_embed(). */
 int cli_merge(struct cli *cli);
@@ -362,7 +381,8 @@ int cli_license(struct cli *cli);
 /* ---- progress.c ---- */
 
 double cli_now(void); /* seconds, monotonic */
-/* Begins the line of progress, where the options or a terminal ask for it, else none is drawn. */
+/* Begins the line of progress, where the options, or a terminal without --quiet, ask for it, else
+ * none is drawn; never with --log-json. */
 void cli_progress_start(struct cli *cli);
 /* Draws the line when it is time. A bioinfer_embed_params.progress; user = struct cli. CANCELLED
  * once a signal came, else 0. */
@@ -385,38 +405,42 @@ struct cli_output {
     size_t n_text, text_cap;
 };
 
-/* path NULL or "-" = standard output. A file has its name after finish. After a failure *out is
- * closed. */
+/* path NULL or "-" = standard output. A file has its name after finish, and replaces one that is
+ * there; a device or a FIFO is written at once. After a failure *out is closed. IO: a folder. */
 int cli_output_open(struct cli_output *out, const char *path, struct bioinfer_error *err);
-/* Failures are kept in out->status and returned by cli_output_finish; what is written behind one is
- * dropped. */
+/* Failures are kept in out->status, also where text is gathered (NOMEM), and returned by
+ * cli_output_finish; what is written behind one is dropped. text may be NULL where len is 0. */
 void cli_output_write(struct cli_output *out, const char *text, size_t len);
 void cli_output_printf(struct cli_output *out, const char *fmt, ...) CLI_PRINTF(2, 3);
 /* Has the system write what there is to the disk, so that finish waits for less. */
 void cli_output_start(struct cli_output *out);
-/* Completes the output and gives the first failure, 0 = none; close() is still to be called. */
+/* Completes the output and gives the first failure, 0 = none; close() is still to be called. A
+ * failure leaves what had the name. Not for text that is gathered: its status is out->status. */
 int cli_output_finish(struct cli_output *out, struct bioinfer_error *err);
-void cli_output_close(struct cli_output *out); /* without finish: removes the file */
+/* Frees gathered text; without finish, or after one that failed, removes the file. */
+void cli_output_close(struct cli_output *out);
 /* The write callback of bioinfer_file_info and bioinfer_task_dump; user = output. Gives
  * out->status. */
 int cli_output_callback(void *user, const char *text, size_t len);
-/* Writes a tab-separated field: tabs and line ends become spaces. */
+/* Writes a tab-separated field, without the tab: tabs and line ends in it become spaces. */
 void cli_output_field(struct cli_output *out, const char *text);
 
 /* ---- job.c: runs that keep a journal ---- */
 
 /* Whether --resume or --shard asks for a journal where a run needs none. */
 bool cli_job_wanted(const struct cli_options *o);
-/* Raises the number of files that this process may have open as far as it may. */
+/* Raises the number of files that this process may have open as far as it may; best effort. */
 void cli_allow_many_files(void);
-/* Opens the index of the input for a job that would not read all of it, when there is one; an exit
- * code. */
+/* Opens the index of the input for a job that would not read all of it (--shard, --part-records),
+ * when there is one, into cli->index, which keeps it, and params->index; an exit code, 0 also where
+ * there is none, the input is "-", or there are several. */
 int cli_job_open_index(struct cli *cli, struct bioinfer_job_params *params);
 /* Whether there is a file that a journal can stand beside, if one is wanted; false: said why. */
 bool cli_job_needs_file(struct cli *cli, const char *path);
 /* Parameters of a writer as the options say; texts are the options', and cli's. */
 struct bioinfer_writer_params cli_writer_params(const struct cli *cli);
-/* Parameters of a job whose records are all computed; the caller adds writer, options, inputs. */
+/* Parameters of a job whose records are all computed, copies too; the caller adds writer, options,
+ * inputs. `task` is not copied. .input: NULL where there are several. */
 struct bioinfer_job_params cli_job_params(const struct cli *cli, const char *task);
 
 /* A record of the input that gives its result as text. */
@@ -427,38 +451,43 @@ struct cli_unit {
     int status; /* how it ends */
     const char *message;
 };
-/* After a failure: whether the journal keeps something. After a mistake in input or options that
- * is only what it had committed before. */
+/* After a failure: whether the journal keeps something, and *stats. After a mistake in input or
+ * options that is only what it had committed before; after others it commits what is done. job
+ * NULL: false, and *stats is untouched. */
 bool cli_job_keeps(bioinfer_job *job, struct bioinfer_job_stats *stats, int status);
-/* How to go on with it. `all`: nothing is missing but the output. */
+/* How to go on with it, where cli->kept is set. `all`: nothing is missing but the output. */
 void cli_job_say_kept(struct cli *cli, const struct bioinfer_job_stats *stats, bool all);
-/* A copy of a path without the slashes behind it, which the caller frees; NULL: no memory. */
+/* A copy of a path without the slashes behind it ("/" keeps one), which the caller frees by free();
+ * NULL: no memory. */
 char *cli_without_slash(const char *path);
 /* How to go on behind a shard, where the run was one. */
 void cli_job_say_shard(struct cli *cli, const struct bioinfer_job_stats *stats, const char *path);
 /* How many of `what` have no result, and why; the manifest beside `path` names them, NULL: none. */
 void cli_job_say_failed(struct cli *cli, const char *what, const struct bioinfer_job_stats *stats,
                         const char *path);
-/* Both for a run that ends with `code` and has said why: keeps what is done, and says so; a run
- * under --strict that met a bad record leaves nothing. Returns the code. */
+/* Does cli_job_keeps(), into cli->kept, and cli_job_say_kept() for a run that ends with `code` and
+ * has said why; a run under --strict that met a bad record leaves nothing. Returns the code; job
+ * NULL: that is all. The job is still to be closed. */
 int cli_job_stopped(struct cli *cli, bioinfer_job *job, int code);
-/* Builds the output, or closes the shard; an exit code. *stats is filled in any case. */
+/* Builds the output, or closes the shard; an exit code. *stats is filled in any case. A failure
+ * sets cli->kept, and what the journal keeps is said. The job is still to be closed. */
 int cli_job_finish(struct cli *cli, bioinfer_job *job, struct bioinfer_job_stats *stats);
 
 /* ---- escape.c ---- */
 
-/* Gives text[0, n) to `put` with \xNN for every byte that is not of a character to be shown:
- * controls but tab and line end, what is no UTF-8, marks of the direction of writing. */
+/* Gives text[0, n) to `put`, in pieces that may be empty, with \xNN for every byte that is not of a
+ * character to be shown: controls but tab and line feed, what is no UTF-8, marks of the direction
+ * of writing. */
 void cli_escape(void (*put)(void *user, const char *text, size_t n), void *user, const char *text,
                 size_t n);
 
 /* ---- mutants.c ---- */
 
-/* Gives each letter of a residue the id of its token, -1 = none. Letters that the vocabulary lacks
- * are read as X, as the engine does. */
+/* Gives each character the id of its token, of one character, -1 = none. Capitals that the
+ * vocabulary lacks are read as X, as the engine does; they have -1 where it has no X. */
 void cli_residue_tokens(const struct cli *cli, int token[256]);
-/* The sum of log p over the record's own residues; not finite where a letter has no token, 0 of an
- * empty record. */
+/* The sum of log p, in r->arrays[0], over the record's own residues; NaN where a letter has no
+ * token, 0 of an empty record. */
 double cli_log_likelihood(const struct cli *cli, const int token[256],
                           const struct bioinfer_result *r);
 
@@ -467,7 +496,8 @@ struct cli_positions {
     int64_t *at;
     size_t n, cap;
 };
-/* Adds those that a mutation touches; one that is no mutation touches none. 0 or NOMEM. */
+/* Adds those that a mutation touches; one that is no mutation touches none. offset: as of
+ * bioinfer_mutation_positions(). 0, or NOMEM: *p is as before. */
 int cli_positions_add(struct cli_positions *p, const char *mutation, int64_t offset);
 /* Leaves those inside the record, ascending, each once, as scores want them; p->at is not NULL
  * then. 0 or NOMEM. */
@@ -495,12 +525,15 @@ struct cli_csv {
     size_t n_rows, cap;
 };
 
-/* Reads path and finds `column` in its header line. Returns an exit code; the reason is
- * in err->text. */
+/* Reads path, of up to 1 GiB, and finds `column`, the first of that name, in its header line; empty
+ * lines are rows without a value. Returns an exit code, whose reason is in err->text and was not
+ * said: NO_INPUT (also for a folder), IO, NO_MEMORY (also above 1 GiB), DATA: no such column, no
+ * line, or NUL bytes. To be freed after a failure, too. */
 int cli_csv_read(struct cli_csv *csv, const char *path, const char *column,
                  struct bioinfer_error *err);
 void cli_csv_free(struct cli_csv *csv);
-/* Writes a cell that says `text`, quoted where the separator needs it. */
+/* Writes a cell that says `text`, quoted where the separator is a comma and needs it; else tabs and
+ * line ends become spaces. */
 void cli_csv_cell(struct cli_output *out, char separator, const char *text);
 
 #endif
