@@ -82,19 +82,24 @@ struct bi_gpu_entry {
 /* Hopper's own, then the portable ones; ends with a name of NULL. */
 extern const struct bi_gpu_entry bi_gpu_entries[];
 
-/* Finds the entry that a launch becomes; NULL = none takes it. kernel: the name of the launch, or
- * of an entry. near_f32: matrix units of the chip take float32, or terms of it, as entries want
- * that have _near_ in their names. */
+/* Finds the entry that a launch becomes; NULL = none takes it, or there is no such name. kernel:
+ * the name of the launch, or of an entry, which is given then whatever the call, hopper and
+ * near_f32 say. Among Hopper's own of equal cost the first of the list is taken. near_f32: matrix
+ * units of the chip take float32, or terms of it, as entries want that have _near_ in their
+ * names. */
 const struct bi_gpu_entry *bi_gpu_choose(const char *kernel, const struct bi_call *call,
                                          bool hopper, bool near_f32);
-/* The name of launches (bi_launch.entry) that can become the entry. */
+/* The name of launches (bi_launch.entry) that can become the entry; static. */
 const char *bi_gpu_kernel(const struct bi_gpu_entry *e);
-/* The grid of an entry for the sizes of a bucket, on a chip of so many multiprocessors. */
+/* The grid of an entry for the sizes of a bucket, on a chip of so many multiprocessors, which only
+ * bound grid[0] of Hopper's own whose blocks go from tile to tile. grid[0] may be 0 where there are
+ * no rows. */
 void bi_gpu_entry_grid(const struct bi_gpu_entry *e, const void *params,
                        const struct bi_counts *bucket, int32_t units, int32_t grid[2]);
-/* Counts the entries, this one and those behind it, that one launch goes through. */
+/* Counts the entries, this one and those behind it, that one launch goes through: at least 1. */
 int bi_gpu_parts(const struct bi_gpu_entry *e);
-/* Is it a part of a launch that goes through the entry before it first? */
+/* Is it a part of a launch that goes through the entry before it first? bi_gpu_choose() gives such
+ * a one by its own name alone. */
 bool bi_gpu_is_later_part(const struct bi_gpu_entry *e);
 
 #endif

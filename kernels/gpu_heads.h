@@ -14,7 +14,8 @@ struct head_rows {
     int rows, d;        /* rows that are there */
 };
 
-/* Number i of row x of a head, rotated by row r of the table by halves. */
+/* Number i, below d, of row x of a head, rotated by row r of the table by halves; h.table must not
+ * be NULL. */
 template <typename T> DEV float rotated(const head_rows &h, const T *x, int r, int i)
 {
     const int half = h.d / 2, j = i < half ? i : i - half;
@@ -23,7 +24,8 @@ template <typename T> DEV float rotated(const head_rows &h, const T *x, int r, i
     return fma_(a, row[j], i < half ? -(b * row[half + j]) : b * row[half + j]);
 }
 
-/* to[r * ld + i] = column first + i of row r; zero where there is nothing. */
+/* to[r * ld + i] = column first + i of row r, rotated where there is a table; zero where there is
+ * nothing. All threads of the block call it; there is no barrier in it. */
 template <int rows, int width, int threads, typename T, typename To>
 DEV void read_plain(const head_rows &h, int first, To *to, int ld)
 {
@@ -62,8 +64,8 @@ struct pair_scores {
     float of[PAIR_OF];
 };
 
-/* Makes them of PAIR_ROWS rows each at most. All threads of the block call it; s.x and s.w are
- * used. */
+/* Makes them of PAIR_ROWS rows each at most, 0 for rows that are not there. All threads of the
+ * block call it; s.x and s.w are used, and may still be read when it returns. */
 template <typename T>
 DEV pair_scores multiply_pairs(pair_tiles &s, const head_rows &x, const head_rows &w)
 {
@@ -89,7 +91,8 @@ struct pair_values {
     float of[PAIR_PART / 8];
 };
 
-/* Adds them to o. All threads of the block call it; s.w is used. */
+/* Adds them to o, for the rows of v that are there, PAIR_ROWS at most. All threads of the block
+ * call it; s.w is used, and s.w and s.p may still be read when it returns. */
 template <typename T>
 DEV void mix_pairs(pair_tiles &s, const head_rows &v, int first, pair_values &o)
 {

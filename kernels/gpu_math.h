@@ -7,14 +7,16 @@
 
 #define LOG2E 1.44269504f
 
-/* x 2^n, n an integer in [-252, 254], in two steps so that denormal results are right. */
+/* x 2^n, n an integer in [-252, 254], which is not checked, in two steps so that denormal results
+ * are right; a result too large is infinity. */
 DEV float scale2(float x, float n)
 {
     const int i = (int)n, half = i / 2;
     return x * bits<float>((half + 127) << 23) * bits<float>((i - half + 127) << 23);
 }
 
-/* e^x; see vf_exp in cpu/math.h, whose coefficients these are. At most 1.01 ulp. */
+/* e^x; see vf_exp in cpu/math.h, whose coefficients these are. At most 1.01 ulp; infinity where e^x
+ * is too large for a float (also of infinity), 0 where it is too small. */
 DEV float exp_(float x)
 {
     const float c = x < -105.0f ? -105.0f : x > 90.0f ? 90.0f : x; /* NaN stays */
@@ -31,7 +33,8 @@ DEV float exp_(float x)
 }
 
 /* The natural logarithm of a normal x > 0, 2 ulp (1e-7 near x = 1): x = m 2^e with m in
- * [sqrt 1/2, sqrt 2), and the series of atanh((m - 1) / (m + 1)). Infinity and NaN stay. */
+ * [sqrt 1/2, sqrt 2), and the series of atanh((m - 1) / (m + 1)). Infinities and NaN stay; for 0,
+ * denormal and negative x it is a number without meaning, no NaN. */
 DEV float log_(float x)
 {
     const int raw = bits<int>(x) - 0x3f3504f3, e = raw >> 23;
@@ -67,7 +70,7 @@ DEV float gelu(float z)
     const float a = z < 0 ? -z : z, t = a > 12.5f ? 12.5f : a; /* NaN stays */
     return fma_(-0.5f * t, exp2_(erfc_power(t)), z > 0 ? z : 0 * t);
 }
-/* The slope of gelu: the normal distribution and z times its density. */
+/* The slope of gelu: the normal distribution and z times its density. NaN for infinities. */
 DEV float gelu_slope(float z)
 {
     const float a = z < 0 ? -z : z, t = a > 12.5f ? 12.5f : a;
@@ -97,7 +100,7 @@ DEV float sigmoid(float x)
     return x < 0 ? e / (1.0f + e) : 1.0f / (1.0f + e);
 }
 
-/* x sigmoid(x). */
+/* x sigmoid(x). -infinity gives NaN, as 0 times it, here and in gelu_tanh(). */
 DEV float silu(float x)
 {
     return x * sigmoid(x);
@@ -116,7 +119,8 @@ DEV float relu(float x)
 }
 
 /* Sine and cosine for |x| <= 1e5: x - n pi/2 with pi/2 in three parts, each product fused;
- * the first subtraction is exact. 1.5 ulp. */
+ * the first subtraction is exact. 1.5 ulp. A larger |x| is not refused: results lose their digits,
+ * and are NaN or without meaning at infinities. */
 DEV void sin_cos(float x, float *sine, float *cosine)
 {
     const float n = round_(x * 0.636619772f);

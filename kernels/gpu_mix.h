@@ -15,7 +15,9 @@ struct mix_tile {
     int block;
 };
 
-/* The tile of this block, where tiles have `size` rows and columns. */
+/* The tile of this block, where tiles have `size` rows and columns: block counts within the part.
+ * A block behind the last tile gets one of part 2 whose rows begin at or behind `rows`: nothing to
+ * do. */
 DEV mix_tile mix_tile_of(const struct bi_tensor_mix_params &p, int size)
 {
     const int64_t atoms = bi_live_rows(p.counts, BI_AXIS_TOKENS, p.rows);

@@ -5,7 +5,7 @@
 #include "gpu_math.h"
 #include "norm_act.h"
 
-/* log(1 + e^z); see vf_softplus in cpu/math.h. */
+/* log(1 + e^z); see vf_softplus in cpu/math.h. -infinity gives NaN. */
 DEV float softplus(float z)
 {
     const float e = exp_(z < 0 ? z : -z), t = e / (2.0f + e), x = t * t;
@@ -19,7 +19,7 @@ DEV float softplus(float z)
     return (z > 0 ? z : 0 * z) + fma_(q * x, t, 2.0f * t);
 }
 
-/* See vf_tanh in cpu/math.h. */
+/* The hyperbolic tangent, 1 and -1 at the infinities; see vf_tanh in cpu/math.h. */
 DEV float tanh_(float z)
 {
     const float a = z < 0 ? -z : z, x = z * z, e = exp_(-2.0f * a);
@@ -35,7 +35,7 @@ template <typename Y> DEV float gate(float x)
     return sizeof(Y) == 4 ? 1.0f / (1.0f + exp_(-x)) : reciprocal(1.0f + exp2_(x * -LOG2E));
 }
 
-/* z sigmoid(1.702 z). */
+/* z sigmoid(1.702 z). -infinity gives NaN, here and in the next one. */
 template <typename Y> DEV float quick_gelu(float z)
 {
     return z * gate<Y>(1.702f * z);
@@ -47,7 +47,7 @@ template <typename Y> DEV float tanh_gelu(float z) /* 1/2 (1 + tanh x) = sigmoid
     return z * gate<Y>(1.59576912f * fma_(0.044715f, z * z * z, z));
 }
 
-/* The activation of enum bi_norm_act; z itself for any other. */
+/* The activation of enum bi_norm_act; z itself for any other, BI_NORM_ACT_NONE too. */
 template <typename Y> DEV float activate(float z, int act)
 {
     return act == BI_NORM_ACT_QUICK_GELU  ? quick_gelu<Y>(z)

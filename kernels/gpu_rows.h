@@ -20,7 +20,8 @@ DEV int my_column()
     return thread_id() % ROW_LANES * 4;
 }
 
-/* May rows be read four elements at a time? */
+/* May rows be read four elements at a time? So it is where p and the row stride ld are multiples of
+ * four elements; nothing is said of the width. */
 template <typename T> DEV bool fours(const T *p, int64_t ld)
 {
     return ((u64)p | (u64)ld * sizeof(T)) % (4 * sizeof(T)) == 0;
@@ -39,7 +40,8 @@ template <typename T> DEV void store_four(T *to, f32x4 v)
     *(T4 *)to = T4{(T)v[0], (T)v[1], (T)v[2], (T)v[3]};
 }
 
-/* Columns c ... c + 3 of a row; zero from `width` on. */
+/* Columns c ... c + 3 of a row; zero from `width` on, which is not read. whole: what fours() says
+ * of the rows; c is a multiple of 4. */
 template <typename T> DEV f32x4 load4(const T *row, int c, int width, bool whole)
 {
     f32x4 v = {0, 0, 0, 0};
@@ -68,13 +70,14 @@ template <typename T> DEV void store4(T *row, int c, int width, bool whole, f32x
 }
 
 /* Mean and 1 / sqrt(variance + eps) of a row, in two passes, by the 32 lanes of the row, all
- * of which must call it; width 0 reads nothing. rms: as if the mean were 0. */
+ * of which must call it; width 0 reads nothing, and gives NaN. rms: as if the mean were 0, and mean
+ * is 0. */
 struct moments {
     float mean, scale;
 };
 
-/* each(use) calls use(c, columns c ... c + 3) for those of this thread, in order. whole: width is a
- * multiple of 4. */
+/* each(use) calls use(c, columns c ... c + 3) for those of this thread, in order, with zeros from
+ * `width` on; it is called twice, with rms once. whole: width is a multiple of 4. */
 template <typename F> DEV moments row_moments(F each, int width, bool whole, float eps, bool rms)
 {
     f32x4 sum = {0, 0, 0, 0}, square = {0, 0, 0, 0};

@@ -13,7 +13,8 @@ struct tile {
     int first;     /* first row of the tile, counted from start; >= length: nothing to do */
 };
 
-/* The last s whose key(s) <= x, for increasing keys. */
+/* The last s of n whose key(s) <= x, for keys that do not decrease; 0 where none is, and for n
+ * below 2. */
 template <typename F> DEV int last_at_most(int n, int64_t x, F key)
 {
     int low = 0, high = n;
@@ -27,7 +28,8 @@ template <typename F> DEV int last_at_most(int n, int64_t x, F key)
     return low;
 }
 
-/* The tile that a block has: rows of one sequence; all 0 where there is no sequence. */
+/* The tile that a block has: rows of one sequence; all 0 where there is no sequence. A block with
+ * nothing to do, behind the last tile too, has first >= length. */
 template <int rows>
 DEV tile find_tile(const struct bi_counts *counts, const int32_t *start, int block)
 {
@@ -40,7 +42,8 @@ DEV tile find_tile(const struct bi_counts *counts, const int32_t *start, int blo
 }
 
 /* The same by all threads of a block at once: one look at memory instead of one after another.
- * found: in shared memory; ends with a barrier. */
+ * found: in shared memory; ends with a barrier, and is read behind it: another one has to come
+ * before it is used again. */
 template <int rows, int threads>
 DEV tile find_tile_at_once(const struct bi_counts *counts, const int32_t *start, int block,
                            int *found)
@@ -57,7 +60,8 @@ DEV tile find_tile_at_once(const struct bi_counts *counts, const int32_t *start,
     return tile{first, (int)(start[s + 1] - first), (block - (int)(first / rows) - s) * rows};
 }
 
-/* The sequence of a token. */
+/* The sequence of a token, never an empty one; of a token behind all of them the last one, 0 where
+ * there is no sequence. */
 DEV int sequence_of(const struct bi_counts *counts, const int32_t *start, int64_t token)
 {
     return last_at_most(counts->n_seqs, token, [=](int i) { return (int64_t)start[i]; });

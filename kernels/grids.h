@@ -37,8 +37,9 @@ struct bi_grid_logits_params {
     int32_t n, n_heads, n_edges;
 };
 
-/* The class of a distance: n_edges + k for one above 0 with k edges at or below it, n_edges - k
- * below 0, n_edges for 0. */
+/* The class of a distance, 0 to 2 n_edges: n_edges + k for one above 0 with k of the ascending
+ * edges at or below it, n_edges - k for one below 0 with k of them at or below its absolute value,
+ * n_edges for 0. */
 static inline int bi_grid_class(const float *edges, int n_edges, int64_t distance)
 {
     const int64_t far = distance < 0 ? -distance : distance;

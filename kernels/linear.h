@@ -64,8 +64,8 @@ struct bi_linear_params {
     int32_t more_k, twin;
 };
 
-/* Row r of a gated w as a row of the two matrices of h rows stacked; the last block of either
- * may be shorter. */
+/* Row r of a gated w, 0 to 2 h - 1, as a row of the two matrices of h rows stacked: below h a gate,
+ * else a value. The last block of either may be shorter; block is at least 1. */
 static inline int64_t bi_gate_row(int64_t r, int64_t h, int64_t block)
 {
     const int64_t first = r / (2 * block) * block, left = h - first < block ? h - first : block;

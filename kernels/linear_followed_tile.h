@@ -17,7 +17,7 @@
 enum { STAGED = 64 /* columns of a part */, BOX = 16 * STAGED };
 
 /* Where lane l has or gets the address of its row of two columns of matrices: 16 rows, chunks 2 g,
- * 2 g + 1. row: that of lane l % 16. */
+ * 2 g + 1, g from 0 to 3. row: that of lane l % 16. */
 DEV f16 *place_in(f16 *box, int row, int g)
 {
     return box + row * STAGED + ((2 * g + lane_id() / 16) ^ row % 8) * 8;
@@ -28,7 +28,7 @@ DEV f16 *place_in(f16 *box, int g) /* place of 16 rows from the first on */
     return box + lane % 16 * STAGED + ((2 * g + lane / 16) ^ lane % 8) * 8;
 }
 
-/* Two numbers as float16 in a word, the first in the lower half. */
+/* Two numbers as float16 in a word, the first in the lower half; too large ones are infinity. */
 DEV u32 packed(const two &v)
 {
     return bits<u32>(f16x2{(f16)v.a, (f16)v.b});

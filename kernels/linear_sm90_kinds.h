@@ -23,7 +23,8 @@ enum { SLICE = 64 /* along k */ };
  * the odd ones. */
 enum { MAP_X, MAP_W, MAP_ADDED, MAP_Y, MAP_ALSO, MAP_MORE_W, MAP_ODD, MAP_MORE_ODD };
 
-/* Where in a ring, and the parity of the round. */
+/* Where in a ring, 0 to STAGES - 1, and the parity of the round, 0 or 1, which next() turns where
+ * the ring begins anew. */
 template <int STAGES> struct spot {
     int at;
     u32 phase;
@@ -38,7 +39,7 @@ template <int STAGES> struct spot {
 
 enum { GROUP = 16 /* row tiles that blocks go down together */ };
 
-/* Tile i of the grid's order. */
+/* Tile i of the grid's order, 0 <= i < tiles_m tiles_n: its first row and column, in elements. */
 struct place {
     int m0, n0;
 };
@@ -100,7 +101,7 @@ DEV float share(float logit)
 }
 
 /* act(v scale + shift), the acts of norm_act.h that stand between convolutions, as good as operands
- * of f16 are. */
+ * of f16 are: any act but BI_NORM_ACT_QUICK_GELU is taken for TANH_GELU. */
 DEV float quick_gelu(float z)
 {
     return z * sigmoid_of_double(0.5f * 1.702f * z);

@@ -23,7 +23,8 @@ struct held {
     u32 of[RUN];
 };
 
-/* Four neighbours from memory, aligned to all four, not converted yet. */
+/* Four neighbours from memory, aligned to all four, not converted yet; words that T does not need
+ * are 0. */
 template <typename T> DEV held hold(const T *from)
 {
     typedef u32 words __attribute__((vector_size(RUN * sizeof(T))));
@@ -100,14 +101,16 @@ DEV int staged_at(int r, int c)
     return r * STAGED + (c ^ r % 4 * 8);
 }
 
-/* Where the token of row m stands in its own sequence. */
+/* Where the token of row m stands in its own sequence; for a row behind the last one of `rows`, at
+ * least 1, where that one does. */
 DEV int position_of(const struct bi_linear_params &p, int64_t m, int64_t rows)
 {
     const int64_t token = m < rows ? m : rows - 1;
     return (int)(token - p.start[sequence_of(p.counts, p.start, token)]);
 }
 
-/* d, a warp's part of 16 rows and 64 columns, to shared memory. */
+/* d, a warp's part of 16 rows and 64 columns, to shared memory. All lanes call it; wave_barrier()
+ * comes before others read, and before the next one. */
 DEV void stage(float *staged, const float *d)
 {
     const int lane = lane_id();
@@ -129,7 +132,8 @@ struct target {
     bool whole;
 };
 
-/* One element after the other, where rows or columns are not aligned. */
+/* A part to y, with bias, act and gate or residual, one element after the other, where rows or
+ * columns are not aligned; rows and columns that are not there are left out. */
 template <bool gated, typename Y> DEV void finish_odd(const target &t, int64_t m0, int n0)
 {
     const struct bi_linear_params &p = t.p;
@@ -158,7 +162,8 @@ struct addends {
     held more[8];
 };
 
-/* Has the residual of all parts of a warp brought to the cache. */
+/* Has the residual of all parts of a warp brought to the cache; does nothing where there is none,
+ * or kind is not PLAIN. */
 template <int MT, int N, int kind, typename Y> DEV void announce(const target &t)
 {
     enum { LINE = 128 / sizeof(Y), LINES = (N + LINE - 1) / LINE };
@@ -173,7 +178,9 @@ template <int MT, int N, int kind, typename Y> DEV void announce(const target &t
     }
 }
 
-/* Rows 4 h ... 4 h + 3 of the eight; what is the same for all of them with the last. */
+/* Reads for rows 4 h ... 4 h + 3 of the eight; what is the same for all of them, the bias, with
+ * h = 1. For all that is not there (no bias, no residual, rows and columns behind the last, t.whole
+ * false) a stays as it was, which is zeros at first. */
 template <int kind, typename Y> DEV void ask(const target &t, addends &a, int64_t m0, int n0, int h)
 {
     const struct bi_linear_params &p = t.p;
@@ -192,7 +199,8 @@ template <int kind, typename Y> DEV void ask(const target &t, addends &a, int64_
             a.more[4 * h + i] = hold(from);
 }
 
-/* Rows 4 h ... 4 h + 3 of a lane's eight: bias, act, gate or residual. */
+/* Finishes rows 4 h ... 4 h + 3 of a lane's eight and writes them to y: bias, act, gate or
+ * residual; only where t.whole. */
 template <int kind, typename Y>
 DEV void finish(const target &t, const addends &a, int64_t m0, int n0, int h)
 {
@@ -244,7 +252,8 @@ struct turns {
     quad cosine[4], sine[4];
 };
 
-/* Row i of the four; position: of row m0 + lane % 16. */
+/* Reads row i of the four, 0 to 3; position: of row m0 + lane % 16, which the lane gives to those
+ * that ask for it. All lanes call it. */
 DEV void ask_turn(const target &t, turns &a, int position, int i)
 {
     const int lane = lane_id(), half = t.p.head_dim / 2;
@@ -254,7 +263,9 @@ DEV void ask_turn(const target &t, turns &a, int position, int i)
     a.sine[i] = load_quad(row + half);
 }
 
-/* next: position of the rows after these, asked for as soon as a row is done; -1 = none. */
+/* last: these are the last columns of their rows, so the turns of the rows after these are asked
+ * for as soon as a row is done: next is the position of theirs, as ask_turn() has it, and is not
+ * looked at where last is false. */
 template <typename Y>
 DEV void finish_rotated(const target &t, turns &a, int64_t m0, int n0, bool last, int next)
 {

@@ -12,8 +12,8 @@
 
 #include "linear.h"
 
-/* The eight of channel c of a row of w, [5][channels], in the order in which they are
- * multiplied. */
+/* The eight of channel c of a row of w, [5][channels], in the order in which they are multiplied:
+ * h1, h2 - h1, h0 - h1, h0, h3, h4 - h3, h2 - h3, h4, each rounded to float once. */
 static inline void bi_twin_taps(const float *row, int64_t channels, int64_t c,
                                 float eight[BI_TWIN_PRODUCTS])
 {

@@ -59,7 +59,7 @@ static inline int64_t bi_motion_rows(const struct bi_motion_params *p)
 
 /* ---- random numbers ---- */
 
-/* Philox4x32-10, as base/random.h has it: words for a counter. */
+/* Philox4x32-10, as base/random.h has it: words for a counter. out may be counter. */
 static inline void bi_motion_philox(uint64_t key, const uint32_t counter[4], uint32_t out[4])
 {
     uint32_t k0 = (uint32_t)key, k1 = (uint32_t)(key >> 32);
@@ -76,8 +76,8 @@ static inline void bi_motion_philox(uint64_t key, const uint32_t counter[4], uin
     }
 }
 
-/* The logarithm of a normal number above 0, off by about 1e-16 of it or of 1e-16: with
- * x = 2^k (1 + s) / (1 - s), 2 (s + s^3 / 3 + s^5 / 5 + ...) and k ln 2. */
+/* The logarithm of a normal number above 0 (nothing else is looked for), off by about 1e-16 of it
+ * or of 1e-16: with x = 2^k (1 + s) / (1 - s), 2 (s + s^3 / 3 + s^5 / 5 + ...) and k ln 2. */
 static inline double bi_motion_log(double x)
 {
     uint64_t bits;
@@ -110,7 +110,8 @@ static inline double bi_motion_cos(double u)
     return quarter & 2 ? -sum : sum;
 }
 
-/* A normal number for component `index` of 3 N of a step. */
+/* A normal number, of mean 0 and variance 1, always finite, for component `index` of 3 N of a step:
+ * the same for the same three. */
 static inline double bi_motion_normal(uint64_t seed, uint64_t step, uint32_t index)
 {
     const uint32_t counter[4] = {index, (uint32_t)step, BI_MOTION_STREAM + (uint32_t)(step >> 32),
@@ -125,14 +126,16 @@ static inline double bi_motion_normal(uint64_t seed, uint64_t step, uint32_t ind
 
 /* ---- steps ---- */
 
-/* Does the atom not go like an atom? */
+/* 1 where an atom goes farther than BI_MOTION_FARTHEST in dt, or its momentum is not finite; else
+ * 0. */
 static inline int bi_motion_flies(double dt, const double p[3], double mass)
 {
     const double way = dt * __builtin_sqrt(p[0] * p[0] + p[1] * p[1] + p[2] * p[2]) / mass;
     return !(way <= BI_MOTION_FARTHEST);
 }
 
-/* Notes the step at which an atom became bad; the first one stays. */
+/* Notes in `bad` the step at which an atom became bad, which is a->step, above 0; the first one
+ * stays. */
 static inline void bi_motion_mark(struct bi_motion_atom *a, int is_bad)
 {
     if (is_bad && a->bad == 0)
@@ -140,7 +143,8 @@ static inline void bi_motion_mark(struct bi_motion_atom *a, int is_bad)
 }
 
 /* A step of atom i up to its new place: half a kick, half the drift, heat where there is friction,
- * and the other half. It counts the step, and marks an atom that flies apart. */
+ * and the other half. It counts the step, and marks an atom that flies apart, which is moved all
+ * the same. i: the atom's number in the frame, by which it gets its random numbers. */
 static inline void bi_motion_move_atom(const struct bi_motion_facts *f, struct bi_motion_atom *a,
                                        uint32_t i)
 {
@@ -167,7 +171,7 @@ static inline void bi_motion_move_atom(const struct bi_motion_facts *f, struct b
 }
 
 /* The rest of the step: takes the force at the new place, in the unit of the model, and kicks by
- * half a step. It marks an atom whose force is not finite. */
+ * half a step. It marks an atom whose force is not finite, and kicks that one too. */
 static inline void bi_motion_kick_atom(const struct bi_motion_facts *f, struct bi_motion_atom *a,
                                        const float force[3])
 {

@@ -35,7 +35,8 @@ struct bi_pair_energy_params {
     float cutoff;
 };
 
-/* 1 where two points are nearer than the cutoff, in double; else 0. */
+/* 1 where two points are nearer than the cutoff, which is at least 0, in double; else 0, also at
+ * the cutoff itself and for NaN. */
 static inline int bi_pair_is_near(const float *a, const float *b, double cutoff)
 {
     const double x = (double)a[0] - (double)b[0], y = (double)a[1] - (double)b[1],

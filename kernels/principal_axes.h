@@ -24,13 +24,14 @@ static inline double bi_axes_abs(double x)
     return x < 0 ? -x : x;
 }
 
-/* The square root, rounded once. */
+/* The square root, rounded once; NaN below 0. */
 static inline double bi_axes_sqrt(double x)
 {
     return __builtin_sqrt(x);
 }
 
-/* Turns a symmetric a by angles that make its entry (i, j) zero, and the columns of v with it. */
+/* Turns a symmetric a by the smaller angle that makes its entry (i, j), i not j, zero, and columns
+ * i and j of v with it. Where the entry is 0 nothing changes. */
 static inline void bi_jacobi_turn(double a[3][3], double v[3][3], int i, int j)
 {
     double theta, t, c, s;
@@ -58,8 +59,9 @@ static inline void bi_jacobi_turn(double a[3][3], double v[3][3], int i, int j)
     a[i][j] = a[j][i] = 0;
 }
 
-/* Eigenvectors of the symmetric matrix a, which is destroyed: column k of v belongs to the k-th
- * eigenvalue in ascending order. */
+/* Eigenvectors of the symmetric matrix a, which is destroyed: column k of v, of length 1, belongs
+ * to the k-th eigenvalue in ascending order, which a[k][k] is in the end. Equal ones stay in the
+ * order in which they came about; v may be left-handed. v need not be set before. */
 static inline void bi_eigenvectors(double a[3][3], double v[3][3])
 {
     for (int i = 0; i < 3; i++)

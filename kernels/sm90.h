@@ -17,7 +17,8 @@ typedef struct bi_tensor_map tensor_map;
 /* ---- barriers ---- */
 
 /* Makes a barrier in shared memory whose phase is over after so many arrivals, and the bytes that
- * are expected; arrive: one arrival; expect: one arrival, and that many bytes more. */
+ * are expected; then the next phase begins, with as many arrivals. barrier_arrive(): one arrival;
+ * barrier_expect(): one arrival, and that many bytes more. Neither waits. */
 DEV void barrier_init(u64 *b, int arrivals)
 {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(b)), "r"(arrivals)
@@ -38,7 +39,8 @@ DEV void barrier_arrive(u64 *b)
 {
     asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(b)) : "memory");
 }
-/* Returns when the phase of this parity is over. */
+/* Returns when the phase of this parity is over. The first phase has parity 0; before it is over,
+ * parity 1 counts as over, so a wait for 1 at a new barrier returns at once. */
 DEV void barrier_wait(u64 *b, u32 parity)
 {
     asm volatile("{\n"
@@ -51,7 +53,7 @@ DEV void barrier_wait(u64 *b, u32 parity)
                  : "memory");
 }
 
-/* Is the phase of this parity over? */
+/* Is the phase of this parity over? 1 or 0, without waiting; parities as above. */
 DEV int barrier_is_over(u64 *b, u32 parity)
 {
     int is;
@@ -81,12 +83,14 @@ DEV int barrier_is_over(u64 *b, u32 parity)
             : "=l"(maps_));                                                                        \
         maps_;                                                                                     \
     })
+/* Has the map itself brought to the cache; one thread does. */
 DEV void map_prefetch(const tensor_map *m)
 {
     asm volatile("prefetch.tensormap [%0];" ::"l"(m) : "memory");
 }
-/* The box of map m at (column, row) to shared memory; its bytes count on b. What lies outside
- * the tensor is zero. */
+/* The box of map m at (column, row) to shared memory; its bytes count on b, where barrier_expect()
+ * names them. What lies outside the tensor is zero, and counts, too: it is always a whole box. One
+ * thread calls it, and it returns at once, as all copies here do. */
 DEV void copy_tile(void *to, const tensor_map *m, int column, int row, u64 *b)
 {
     asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
@@ -111,7 +115,8 @@ DEV void prefetch_tile(const tensor_map *m, int column, int row)
                  : "memory");
 }
 /* Shared memory to the box of map m at (column, row); what lies outside the tensor is not written.
- * Who wrote it has called fence_async(). A thread's stores are groups by stores_commit(). */
+ * Who wrote it has called fence_async(). One thread calls it. A thread's stores are groups by
+ * stores_commit(), and `from` must stay as it is until stores_read(). */
 DEV void store_tile(const tensor_map *m, int column, int row, const void *from)
 {
     asm volatile(
@@ -119,6 +124,7 @@ DEV void store_tile(const tensor_map *m, int column, int row, const void *from)
         "r"(column), "r"(row), "r"(shared_address(from))
         : "memory");
 }
+/* Makes a group of this thread's stores since the last one; of none it is an empty group. */
 DEV void stores_commit()
 {
     asm volatile("cp.async.bulk.commit_group;" ::: "memory");
@@ -128,13 +134,14 @@ template <int n> DEV void stores_read()
 {
     asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(n) : "memory");
 }
-/* Returns when all of them are in memory. */
+/* Returns when all groups of this thread are in memory; stores not yet committed are not waited
+ * for. */
 DEV void stores_done()
 {
     asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
 }
-/* The inverse of matrices() of gpu.h: four of 8 x 8, lane l with the address of row l % 8 of matrix
- * l / 8. */
+/* The inverse of matrices() of gpu.h: four of 8 x 8 f16, lane l with the address of row l % 8 of
+ * matrix l / 8, on 16 bytes. All lanes of the warp call it. */
 DEV void put_matrices(void *row, u32x4 m)
 {
     asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(
@@ -153,13 +160,13 @@ DEV void fence_async()
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
-/* The lanes of a warp see each other's writes to shared memory. */
+/* The lanes of a warp see each other's writes to shared memory; all of them call it. */
 DEV void wave_barrier()
 {
     asm volatile("bar.warp.sync 0xffffffff;" ::: "memory");
 }
 
-/* Is it so in any lane of the warp? */
+/* Is it so in any lane of the warp? All lanes call it, and all get the same. */
 DEV bool any_lane(bool x)
 {
     int is;
@@ -174,7 +181,8 @@ DEV bool any_lane(bool x)
     return is;
 }
 
-/* Barrier `id`, 1 to 15, of n threads: whole warps. */
+/* Barrier `id`, 1 to 15, of n threads: whole warps. Returns when all n have come, and these see
+ * each other's writes. */
 template <int n> DEV void group_barrier(int id)
 {
     asm volatile("bar.sync %0, %1;" ::"r"(id), "n"(n) : "memory");
@@ -207,15 +215,19 @@ template <int width = 128, int apart = 16> DEV u64 descriptor(const void *tile)
                           : 3ull)
                << 62;
 }
+/* Before the first product, and before one whose d or x in registers was changed since: by all
+ * threads of the warpgroup, as all of these. */
 DEV void products_begin()
 {
     asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 }
+/* Makes a group of the products since the last one. */
 DEV void products_commit()
 {
     asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
 }
-/* Returns when all but the last n groups are done. */
+/* Returns when all but the last n groups are done; d and x of a product are not to be touched
+ * before. */
 template <int n> DEV void products_wait()
 {
     asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(n) : "memory");
@@ -249,7 +261,8 @@ template <int n> DEV void products_wait()
     ",%96,%97,%98,%99,%100,%101,%102,%103,%104,%105,%106,%107,%108,%109,%110,%111,%112,%113,%114," \
     "%115,%116,%117,%118,%119,%120,%121,%122,%123,%124,%125,%126,%127"
 
-/* d (+)= X W^T over 16 of k: X [64, 16] and W [N, 16] in shared memory; more: add to d. */
+/* d (+)= X W^T over 16 of k: X [64, 16] and W [N, 16] in shared memory, given by descriptor();
+ * more: add to d, else what d held is lost. N is twice as many as a thread has numbers in d. */
 #define BI_PRODUCT(N, count, x, w, on)                                                             \
     DEV void product(float(&d)[count], u64 dx, u64 dw, int more)                                   \
     {                                                                                              \
@@ -280,7 +293,7 @@ BI_PRODUCT(256, 128, "128", "129", "130")
 BI_PRODUCT_R(64, 32, "32", "33", "34", "35", "36", "37")
 BI_PRODUCT_R(128, 64, "64", "65", "66", "67", "68", "69")
 
-/* The same with W stored "k, then row". */
+/* The same with W stored "k, then row"; always adds to d. */
 #define BI_PRODUCT_T(N, count, a, b, c, e, w)                                                      \
     DEV void product_t(float(&d)[count], u32x4 x, u64 dw)                                          \
     {                                                                                              \

@@ -48,12 +48,12 @@ struct bi_tensor_message_params {
     float *dvector;
 };
 
-/* The derivatives d by the vectors give y [rows, 12]: the force on atom i, which is the sum over
- * its edges of d[reverse] - d, and then the sum of vector_a d_b, row by row. */
 /* Launches of derivatives have the parameters of what they are derivatives of. */
 #define bi_tensor_embed_grad_params bi_tensor_embed_params
 #define bi_tensor_message_grad_params bi_tensor_message_params
 
+/* The derivatives d by the vectors give y [rows, 12]: the force on atom i, which is the sum over
+ * its edges of d[reverse] - d, and then the sum of vector_a d_b, row by row. */
 struct bi_edge_forces_params {
     struct bi_edge_list edges; /* without a table */
     const float *d;
@@ -67,7 +67,8 @@ struct bi_edge_place {
     float by[4], d[4];
 };
 
-/* The powers of x, 0 to 3, at a knot, and of their derivatives by the distance. */
+/* The powers of x, 0 to 3, behind a knot (0 <= x <= 1, which is not checked), and their derivatives
+ * by the distance. */
 static inline struct bi_edge_place bi_edge_place_at(int32_t knot, float x, float cutoff,
                                                     int32_t knots)
 {
@@ -85,7 +86,8 @@ static inline struct bi_edge_place bi_edge_place_at(int32_t knot, float x, float
     return p;
 }
 
-/* The place of distance r, at most `cutoff`, among so many knots; of a larger one the last knot. */
+/* The place of distance r, 0 to `cutoff`, among so many knots, at least 1. A larger one, and the
+ * cutoff itself, is in the last piece, which goes on: x is 1 and more there. */
 static inline struct bi_edge_place bi_edge_place_of(float r, float cutoff, int32_t knots)
 {
     const float per = (float)knots / cutoff, t = r * per;
@@ -95,7 +97,7 @@ static inline struct bi_edge_place bi_edge_place_of(float r, float cutoff, int32
     return bi_edge_place_at(knot, t - (float)knot, cutoff, knots);
 }
 
-/* The five coordinates of u u^T, and the derivative by u of their product with g. */
+/* The five coordinates of u u^T, 4 to 8 of tensor_math.h; u need not be a unit vector. */
 static inline void bi_edge_square(const float u[3], float s[5])
 {
     const float half = 0.70710678118654752440f, sixth = 0.40824829046386301637f;

@@ -55,7 +55,8 @@ struct bi_tensor_map_params {
     int32_t width, function, parts, so3;
 };
 
-/* Numbers of an input or output: n, but `parts` where n is that of a matrix, 9. */
+/* Numbers of an input or output, by n of struct bi_tensor_shape: n, also -1 and 0, but `parts`
+ * where n is 9. */
 static inline int bi_tensor_numbers(int n, int parts)
 {
     return n == 9 ? parts : n;

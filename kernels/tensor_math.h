@@ -19,7 +19,7 @@
 #define BI_SQRT_THIRD BI_TENSOR_C(0.57735026918962576451)
 #define BI_SQRT_SIXTH BI_TENSOR_C(0.40824829046386301637)
 
-/* c [9] -> m [9], row by row */
+/* c [9] -> m [9], row by row; m must not be c, here and in the inverse. */
 BI_TENSOR_FN void bi_tensor_compose(const BI_NUM *c, BI_NUM *m)
 {
     const BI_NUM i = c[0] * BI_SQRT_THIRD, d = c[7] * BI_SQRT_HALF, z = c[8] * BI_SQRT_SIXTH;
@@ -48,7 +48,7 @@ BI_TENSOR_FN void bi_tensor_decompose(const BI_NUM *m, BI_NUM *c)
     c[8] = (m[8] + m[8] - m[0] - m[4]) * BI_SQRT_SIXTH;
 }
 
-/* y + a b, where a or b may be transposed */
+/* Adds a b to y, all 3 x 3; ta, tb: a, b is transposed. y must be neither, a may be b. */
 BI_TENSOR_FN void bi_tensor_add_times(const BI_NUM *a, int ta, const BI_NUM *b, int tb, BI_NUM *y)
 {
     BI_TENSOR_UNROLL
@@ -70,7 +70,7 @@ BI_TENSOR_FN BI_NUM bi_tensor_dot(const BI_NUM *a, const BI_NUM *b, int n)
     return sum;
 }
 
-/* y = x / (|x|^2 + 1) */
+/* y = x / (|x|^2 + 1), coordinates [9]; y may be x. */
 BI_TENSOR_FN void bi_tensor_normalised(const BI_NUM *x, BI_NUM *y)
 {
     const BI_NUM n = bi_tensor_dot(x, x, 9) + BI_TENSOR_C(1);
@@ -79,7 +79,7 @@ BI_TENSOR_FN void bi_tensor_normalised(const BI_NUM *x, BI_NUM *y)
         y[k] = x[k] / n;
 }
 
-/* The derivative by x, from g by x / (|x|^2 + 1). */
+/* y = the derivative by x, from g by x / (|x|^2 + 1); y may be x or g. */
 BI_TENSOR_FN void bi_tensor_normalised_grad(const BI_NUM *x, const BI_NUM *g, BI_NUM *y)
 {
     const BI_NUM n = bi_tensor_dot(x, x, 9) + BI_TENSOR_C(1);
@@ -89,7 +89,7 @@ BI_TENSOR_FN void bi_tensor_normalised_grad(const BI_NUM *x, const BI_NUM *g, BI
         y[k] = (g[k] - by * x[k]) / n;
 }
 
-/* c, or 2 where the product is that of SO(3). */
+/* c, or 2 where the product is that of SO(3): then c must be finite, as NaN would stay. */
 BI_TENSOR_FN BI_NUM bi_tensor_factor(BI_NUM c, int so3)
 {
     if (so3)
@@ -97,7 +97,8 @@ BI_TENSOR_FN BI_NUM bi_tensor_factor(BI_NUM c, int so3)
     return c;
 }
 
-/* C of BI_TENSOR_PRODUCT, as a matrix. */
+/* to = C of BI_TENSOR_PRODUCT of matrices y and m, as a matrix: with so3 2 y m, whatever c is. to
+ * must be neither. */
 BI_TENSOR_FN void bi_tensor_both(const BI_NUM *y, const BI_NUM *m, BI_NUM c, int so3, BI_NUM *to)
 {
     BI_TENSOR_UNROLL
@@ -112,7 +113,7 @@ BI_TENSOR_FN void bi_tensor_both(const BI_NUM *y, const BI_NUM *m, BI_NUM c, int
         to[k] = to[k] * c;
 }
 
-/* x: coordinates of Y, of M; y: of the result. */
+/* x [18]: coordinates of Y, of M; y [9]: of the result, C / (|C|^2 + 1). */
 BI_TENSOR_FN void bi_tensor_product_of(const BI_NUM *x, BI_NUM c, int so3, BI_NUM *y)
 {
     BI_NUM a[9], b[9], m[9];
@@ -123,7 +124,8 @@ BI_TENSOR_FN void bi_tensor_product_of(const BI_NUM *x, BI_NUM c, int so3, BI_NU
     bi_tensor_normalised(a, y);
 }
 
-/* x: coordinates of Y, M and the derivative by the result; y: of those by Y and M. */
+/* x [27]: coordinates of Y, M and the derivative by the result; y [18]: of those by Y and M. c gets
+ * none. */
 BI_TENSOR_FN void bi_tensor_product_grad_of(const BI_NUM *x, BI_NUM c, int so3, BI_NUM *y)
 {
     BI_NUM a[9], b[9], m[9], t[9], g[9];
@@ -148,7 +150,8 @@ BI_TENSOR_FN void bi_tensor_product_grad_of(const BI_NUM *x, BI_NUM c, int so3, 
     bi_tensor_decompose(t, y + 9);
 }
 
-/* y + c (d d), or of its derivative with g: y + c (g d^T + d^T g) */
+/* Adds c (d d) to y, or, where g is not NULL, its derivative by d: c (g d^T + d^T g). All are
+ * coordinates [9]. */
 BI_TENSOR_FN void bi_tensor_add_square(const BI_NUM *d, const BI_NUM *g, BI_NUM c, BI_NUM *y)
 {
     BI_NUM a[9], b[9], m[9];
@@ -169,13 +172,15 @@ BI_TENSOR_FN void bi_tensor_add_square(const BI_NUM *d, const BI_NUM *g, BI_NUM 
         y[k] = y[k] + c * a[k];
 }
 
-/* The operand of each of the nine coordinates. */
+/* The operand, 0 to 2, of each of the nine coordinates, 0 to 8. */
 BI_TENSOR_FN int bi_tensor_part(int k)
 {
     return k == 0 ? 0 : k < 4 ? 1 : 2;
 }
 
-/* All numbers of the inputs, one operand behind the other (without c), to those of the outputs. */
+/* All numbers of the inputs, one operand behind the other (without c), to those of the outputs, as
+ * bi_tensor_shapes counts them; y must not overlap x. `function` is one of the list, which is not
+ * checked; parts, 1 or 3, is of norms alone, c and so3 of products and, c, of updates. */
 BI_TENSOR_FN void bi_tensor_apply(int function, int parts, int so3, const BI_NUM *x, BI_NUM c,
                                   BI_NUM *y)
 {

@@ -16,7 +16,8 @@ struct bi_tensor_mix_params {
     int32_t n, k;
 };
 
-/* Part 0, 1 or 2 as a linear layer. */
+/* Part 0, 1 or 2 as a linear layer, without bias and act: its rows are 1, 3 or 5 times those of p
+ * and follow the counts of its own axis. */
 static inline struct bi_linear_params bi_tensor_mix_part(const struct bi_tensor_mix_params *p,
                                                          int part)
 {

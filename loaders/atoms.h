@@ -41,31 +41,40 @@ struct bi_frame {
     size_t cap_number, cap_position, cap_momentum, cap_name, cap_run;
 };
 
-void bi_frame_free(struct bi_frame *frame); /* NULL-safe */
+/* Frees the arrays and zeroes all of it, env too. NULL-safe; also where a reader failed. */
+void bi_frame_free(struct bi_frame *frame);
 
 /* Says whether the cell can be used: each periodic axis has a vector, and the vectors that are
- * there span a volume (an area, a length). Left-handed cells are as good as others. FORMAT: why
- * not, without a prefix. */
+ * there span a volume (an area, a length). Left-handed cells are as good as others, and so is one
+ * without vectors where no axis is periodic. FORMAT: why not, without a prefix; also a number
+ * beyond BI_FRAME_MAX_POSITION or NaN. */
 int bi_cell_check(const double cell[9], const bool periodic[3], struct bioinfer_error *err);
-/* Makes vectors for the axes that have none: of length 1, at right angles to the others. */
+/* Makes vectors for the axes that have none: of length 1, at right angles to the others, 0 where
+ * two that are there are parallel. Vectors that are there are copied. out must not be cell. */
 void bi_cell_complete(const double cell[9], double out[9]);
-/* The signed volume of a cell, in cubic angstrom; 0 where a vector is missing, below 0 for a
- * left-handed one. */
+/* The signed volume of a cell, in cubic angstrom; 0 where a vector is missing (bi_cell_complete()
+ * makes one), below 0 for a left-handed one. */
 double bi_cell_volume(const double cell[9]);
 
 /* ---- files of frames ---- */
 
 struct bi_frames;
 
-/* A file, a folder of them (in the order of their names), or "-" for standard input; of bytes in
- * memory, which must outlive it, `name` is for messages. After a failure *out is NULL. NOT_FOUND:
- * there is no such file; FORMAT: it is none of the formats. */
+/* A file, a folder of them (in the order of their names: those with a suffix or a name of the
+ * formats, none of sub-folders), or "-" for standard input; of bytes in memory, which must outlive
+ * it, `name` is for messages. After a failure *out is NULL. NOT_FOUND: there is no such file, or no
+ * file of frames in the folder; LIMIT: more than a million of them. A file of none of the formats
+ * opens: it counts as XYZ, and its first frame says what is wrong. FORMAT: gzip is damaged where
+ * the first 64 KiB of text come from; in a folder that is the status of a frame. */
 int bi_frames_open(struct bi_frames **out, const struct bi_env *env, const char *path,
                    struct bioinfer_error *err);
 int bi_frames_open_memory(struct bi_frames **out, const struct bi_env *env, const char *name,
                           const void *bytes, size_t size, struct bioinfer_error *err);
-/* 1: the next frame is in *frame, also one that cannot be used, whose frame->status says why; 0:
- * there are no more; < 0: the input is of no further use. */
+/* 1: the next frame is in *frame, also one that cannot be used, whose frame->status says why: EMPTY
+ * for a file without frames, IO where reading failed; a file of a folder that cannot be opened is
+ * one such frame, with format "". 0: there are no more, in later calls too, and *frame is not to be
+ * read. < 0: NOMEM alone, and the input is of no further use. Sets frame->env; *frame is freed once
+ * after the last call, whatever that gave. */
 int bi_frames_next(struct bi_frames *f, struct bi_frame *frame, struct bioinfer_error *err);
 void bi_frames_close(struct bi_frames **f); /* NULL-safe */
 

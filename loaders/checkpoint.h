@@ -1,7 +1,7 @@
 /* checkpoint.h - a set of weight files seen as named, checked tensors.
  *
- * Containers (formats: safetensors, PyTorch zip, PyTorch legacy stream; single or sharded
- * with an index) are told apart by content, never by name. A tensor is a view: dtype,
+ * Containers (formats: safetensors, PyTorch zip, PyTorch legacy stream, MPNN; single or, but for
+ * MPNN, sharded with an index) are told apart by content, never by name. A tensor is a view: dtype,
  * shape, strides, file and offset, every one checked against the real file size. No byte
  * of data is read before bi_tensor_read_f32(). Nothing in a file is executed. */
 #ifndef BI_CHECKPOINT_H
@@ -37,8 +37,8 @@ struct bi_tensor {
 struct bi_meta {
     const char *key;
     enum { BI_META_INT, BI_META_FLOAT, BI_META_BOOL, BI_META_STRING, BI_META_OPAQUE } type;
-    int64_t i;
-    double f;
+    int64_t i;        /* INT; BOOL: not 0 = true */
+    double f;         /* FLOAT alone */
     const char *text; /* string; for OPAQUE the class name */
 };
 
@@ -47,7 +47,7 @@ struct bi_checkpoint {
     const struct bi_env *env;
     struct bi_arena arena;
     const char *path;   /* file or folder as found */
-    const char *format; /* "safetensors", "pytorch zip", "pytorch legacy" */
+    const char *format; /* "safetensors", "pytorch zip", "pytorch legacy", "mpnn": of file 0 */
     struct bi_file *files;
     int n_files;
     struct bi_tensor *tensors; /* in file order */
@@ -78,17 +78,19 @@ struct bi_named_bytes {
 };
 
 /* `path`: a weight file or a folder in Hugging Face layout (model.safetensors,
- * model.safetensors.index.json, pytorch_model.bin, pytorch_model.bin.index.json in this
- * order) or with MatGL's state.pt and model.json. For a single file config.json and vocab.txt are
- * taken from beside it when they
- * are there. A fair-esm contact head `<stem>-contact-regression.pt` beside the file is
- * merged. State dicts nested under "model", "state_dict" or "model_state_dict" are
- * entered, and their names are used without that prefix. Of this and the next two: options NULL =
- * all false; *out is NULL after a failure. NOT_FOUND: no such path, or no weights in the folder;
- * FORMAT: damaged; UNSUPPORTED: a kind that is not read; LIMIT: more than a file may ask for. */
+ * model.safetensors.index.json, pytorch_model.bin, pytorch_model.bin.index.json: the first of them
+ * that is there) or, without any of these, with MatGL's state.pt and model.json. For a single file
+ * config.json and vocab.txt are taken from beside it when they are there. A fair-esm contact head
+ * `<stem>-contact-regression.pt` beside a PyTorch file `<stem>.pt` is merged. State dicts nested
+ * under "model", "state_dict" or "model_state_dict" are entered, and their names are used without
+ * that prefix. In this and the next two: options NULL = all false; *out is untouched after a
+ * failure. NOT_FOUND: no such path, no weights in the folder, or a shard is missing; FORMAT:
+ * damaged, or no weights at all; UNSUPPORTED: a kind that is not read; LIMIT: more than a file may
+ * ask for; INVALID: a link leads out of the folder, without follow_links. */
 int bi_checkpoint_open(struct bi_checkpoint **out, const struct bi_env *env, const char *path,
                        const struct bi_checkpoint_options *options, struct bioinfer_error *err);
-/* One weight file given as bytes (fuzzing, tests); they must outlive the checkpoint. */
+/* One weight file given as bytes (fuzzing, tests); they must outlive the checkpoint. It has no
+ * config and no vocab; `name`, its path, is copied. */
 int bi_checkpoint_open_memory(struct bi_checkpoint **out, const struct bi_env *env,
                               const char *name, const void *bytes, size_t size,
                               const struct bi_checkpoint_options *options,
@@ -98,26 +100,33 @@ int bi_checkpoint_open_folder_memory(struct bi_checkpoint **out, const struct bi
                                      const struct bi_named_bytes *files, size_t n_files,
                                      const struct bi_checkpoint_options *options,
                                      struct bioinfer_error *err);
-/* By its whole name; NULL: there is none. It lives as long as the checkpoint. */
+/* By its whole name, which no two have; NULL: there is none. It lives as long as the checkpoint. */
 const struct bi_tensor *bi_checkpoint_find(const struct bi_checkpoint *cp, const char *name);
-/* A value of the configuration by its whole key; NULL: there is none. */
+/* A value of the configuration by its whole key, which is the last one where a file has several;
+ * NULL: there is none, or it came behind BI_MAX_META (reader.h) other keys. It lives as long as the
+ * checkpoint. */
 const struct bi_meta *bi_checkpoint_meta(const struct bi_checkpoint *cp, const char *key);
 /* Elements [first, first + n) in row-major order of the view, as float32. Honours strides;
  * checks the zip CRC once per record when `verify` is set. Thread-safe. UNSUPPORTED: values of its
- * type cannot be used. INVALID: it has fewer elements. */
+ * type cannot be used. INVALID: it has fewer elements. Both are found for n = 0 too, which reads
+ * nothing and is else 0. FORMAT: the CRC is wrong, at each call. dst may be half written then. */
 int bi_tensor_read_f32(const struct bi_checkpoint *cp, const struct bi_tensor *tensor,
                        uint64_t first, uint64_t n, float *dst, struct bioinfer_error *err);
 /* Closes all files and frees the tensors; *cp becomes NULL. NULL-safe. */
 void bi_checkpoint_close(struct bi_checkpoint **cp);
 
-/* Resolves what a user calls a model: an existing path as it is; "org/name" (optionally
- * "@revision") in the Hugging Face cache (HF_HUB_CACHE, HF_HOME/hub, ~/.cache/huggingface/
- * hub): refs/<rev> -> snapshots/<commit>. *out is allocated, and untouched after a failure.
- * NOT_FOUND names the place looked at and the command that fetches it. */
+/* Resolves what a user calls a model: an existing path as it is, before all else; "org/name"
+ * (optionally "@revision", else main) in the Hugging Face cache (the first that is set of
+ * HF_HUB_CACHE, HUGGINGFACE_HUB_CACHE, HF_HOME/hub, XDG_CACHE_HOME/huggingface/hub; else
+ * ~/.cache/huggingface/hub): refs/<rev> -> snapshots/<commit>, or snapshots/<rev>. *out is to be
+ * freed by bi_free() of env, and untouched after a failure. NOT_FOUND names the place looked at and
+ * the command that fetches it, or says that it is no such name; FORMAT: the ref holds no commit;
+ * INVALID: a link leads out of the model's folder in the cache. */
 int bi_hub_resolve(char **out, const struct bi_env *env, const char *name,
                    struct bioinfer_error *err);
 
-/* Appends to out what a weight file is (bioinfer_file_info). NOMEM: the buffer failed; no words. */
+/* Appends to out what a weight file is (bioinfer_file_info). NOMEM: the buffer failed, here or
+ * before; no words. */
 int bi_checkpoint_print(const struct bi_checkpoint *cp, struct bi_buf *out);
 
 #endif

@@ -30,7 +30,8 @@ enum bi_gpu_align_makes { BI_GPU_ALIGN_SCORES, BI_GPU_ALIGN_ENDS, BI_GPU_ALIGN_T
 #define BI_GPU_ALIGN_LONG_TRACE "align_long_trace"
 #define BI_GPU_ALIGN_WALK "align_walk"
 
-/* At most a task or a trail for each wave; waves beyond them leave. */
+/* As many blocks as tasks: waves take tasks until none is left, and those that find none leave.
+ * bucket is not read, here and in the next one. */
 static inline void bi_gpu_grid_align_long(const void *params, const struct bi_counts *bucket,
                                           int32_t grid[2])
 {
@@ -39,7 +40,7 @@ static inline void bi_gpu_grid_align_long(const void *params, const struct bi_co
     grid[1] = 1;
 }
 
-/* grid: blocks along x and y for a launch with these params; bucket: sizes of the plan. */
+/* As many blocks as trails, of which each wave has one; waves beyond them leave. */
 static inline void bi_gpu_grid_align_walk(const void *params, const struct bi_counts *bucket,
                                           int32_t grid[2])
 {

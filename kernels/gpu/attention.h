@@ -11,7 +11,7 @@
 
 BI_GPU_TILES_GRID(attention, attention, 64)
 
-/* grid: blocks along x and y for a launch with these params; bucket: sizes of the plan. */
+/* Eight rows, each of a token of the bucket and a head, to a block: grid[1] is 1. */
 static inline void bi_gpu_grid_relative_bias(const void *params, const struct bi_counts *bucket,
                                              int32_t grid[2])
 {
@@ -20,7 +20,7 @@ static inline void bi_gpu_grid_relative_bias(const void *params, const struct bi
     grid[1] = 1;
 }
 
-/* grid: blocks along x and y for a launch with these params; bucket: sizes of the plan. */
+/* Eight rows, each of a token of the bucket and a head, to a block: grid[1] is 1. */
 static inline void bi_gpu_grid_softmax(const void *params, const struct bi_counts *bucket,
                                        int32_t grid[2])
 {

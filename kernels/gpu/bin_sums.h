@@ -7,7 +7,7 @@
 #include "../bin_sums.h"
 #include "grid.h"
 
-/* grid: blocks along x and y for a launch with these params; bucket: sizes of the plan. */
+/* Blocks of 32 columns along x, windows along y; bucket is not read. */
 static inline void bi_gpu_grid_bin_sums(const void *params, const struct bi_counts *bucket,
                                         int32_t grid[2])
 {

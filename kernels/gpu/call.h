@@ -8,7 +8,8 @@
 
 #include "../call.h"
 
-/* Can Hopper's copy engine read rows of float16, ld elements apart, from base? They may overlap. */
+/* Can Hopper's copy engine read rows of float16, ld elements apart, from base? They may overlap.
+ * Alignment alone is looked at: NULL counts as aligned. */
 static inline bool bi_gpu_is_mappable(const void *base, int64_t ld)
 {
     return (uintptr_t)base % 16 == 0 && ld % 8 == 0 && ld > 0;
@@ -43,7 +44,8 @@ BI_GPU_TAKES(to_f16, call->half_out & 1)
 /* The second input is of this type. */
 BI_GPU_TAKES(second_f32, !(call->half_in & 2))
 BI_GPU_TAKES(second_f16, call->half_in & 2)
-/* A launch asks for the entry by its name, or the entry is a later part of the one before it. */
+/* Never: named, a launch asks for the entry by its name; none, the entry is a later part of the one
+ * before it. */
 BI_GPU_TAKES(named, false)
 BI_GPU_TAKES(none, false)
 

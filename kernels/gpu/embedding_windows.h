@@ -7,7 +7,8 @@
 #include "../embedding_windows.h"
 #include "grid.h"
 
-/* grid: blocks along x and y for a launch with these params; bucket: sizes of the plan. */
+/* Rows of the params to blocks of 256 threads, as many lanes to a row as its taps * width numbers
+ * need; grid[1] is 1, and bucket is not read. */
 static inline void bi_gpu_grid_embedding_windows(const void *params, const struct bi_counts *bucket,
                                                  int32_t grid[2])
 {

@@ -5,7 +5,8 @@
 #include "../counts.h"
 #include "call.h"
 
-/* Blocks for n threads or rows, so many of a block: n / per_block rounded up; 0 for 0. */
+/* Blocks for n threads or rows, so many of a block: n / per_block rounded up; 0 for 0. A number of
+ * blocks above INT32_MAX is not found. */
 static inline int32_t bi_gpu_blocks(int64_t n, int64_t per_block)
 {
     return (int32_t)((n + per_block - 1) / per_block);
@@ -41,7 +42,7 @@ static inline int32_t bi_gpu_blocks(int64_t n, int64_t per_block)
         grid[1] = ((const struct bi_##op##_params *)params)->n_heads;                              \
     }
 
-/* Eight tokens to a block. */
+/* Eight tokens of the bucket to a block; params is not read. */
 static inline void bi_gpu_grid_tokens(const void *params, const struct bi_counts *bucket,
                                       int32_t grid[2])
 {

@@ -7,7 +7,7 @@
 
 BI_GPU_ROWS_GRID(grid_logits_grad)
 
-/* grid: blocks along x and y for a launch with these params; bucket: sizes of the plan. */
+/* Eight rows of the result to a block along x, heads along y; bucket is not read. */
 static inline void bi_gpu_grid_head_products_grad(const void *params,
                                                   const struct bi_counts *bucket, int32_t grid[2])
 {

@@ -11,7 +11,7 @@ BI_GPU_ROWS_GRID(symmetrise)
 BI_GPU_ROWS_GRID(outer_add)
 BI_GPU_ROWS_GRID(grid_logits)
 
-/* 32 rows of a head by 32 of w to a block. */
+/* 32 rows of a head by 32 of w to a block, all from one of `blocks`, along x; heads along y. */
 static inline void bi_gpu_grid_head_products(const void *params, const struct bi_counts *bucket,
                                              int32_t grid[2])
 {

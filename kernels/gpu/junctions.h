@@ -10,7 +10,7 @@
 BI_GPU_NUMBERS_GRID(top_rows, p->n_classes * 256)
 BI_GPU_ROWS_GRID(rope_at)
 
-/* grid: blocks along x and y for a launch with these params; bucket: sizes of the plan. */
+/* Tiles of 32 x 32 of the k x k pairs along x, tracks of both kinds along y; bucket is not read. */
 static inline void bi_gpu_grid_junctions(const void *params, const struct bi_counts *bucket,
                                          int32_t grid[2])
 {

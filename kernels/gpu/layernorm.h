@@ -8,7 +8,8 @@
 #include "../layernorm.h"
 #include "grid.h"
 
-/* Groups of a row are rows here. */
+/* Eight rows to a block; groups of a row are rows here. At most BI_LAYERNORM_BLOCKS, which then go
+ * on to further rows. */
 static inline void bi_gpu_grid_layernorm(const void *params, const struct bi_counts *bucket,
                                          int32_t grid[2])
 {
@@ -20,7 +21,8 @@ static inline void bi_gpu_grid_layernorm(const void *params, const struct bi_cou
     grid[1] = 1;
 }
 
-/* x and what is normed of it: of a sum that is stored, too, y is the second output. */
+/* Are x and what is normed of it f16, as half_x and half_y say? Of a sum that is stored, too, y is
+ * the second output. */
 static inline bool bi_gpu_is_norm(const struct bi_call *call, bool half_x, bool half_y)
 {
     const struct bi_layernorm_params *p = (const struct bi_layernorm_params *)call->params;

@@ -29,8 +29,9 @@ BI_GPU_LINEAR_GRID(linear_small, 64, 64)
 BI_GPU_LINEAR_GRID(linear_near_32, 32, 32)
 BI_GPU_LINEAR_GRID(linear_small_f32, 16, 16)
 
-/* A result beside y, or in another place than y, a rotation, rows in twos and a residual that is
- * made again are Hopper's alone. */
+/* Is it one for portable entries, with x in f16 or not, and gated or not, as half and gated say? A
+ * result beside y, or in another place than y, a rotation, rows in twos and a residual that is made
+ * again are Hopper's alone; the type of y is not looked at. */
 static inline bool bi_gpu_is_product(const struct bi_call *call, bool half, bool gated)
 {
     const struct bi_linear_params *p = (const struct bi_linear_params *)call->params;
@@ -38,14 +39,16 @@ static inline bool bi_gpu_is_product(const struct bi_call *call, bool half, bool
            (call->half_in & 1) == half && (p->gated != 0) == gated;
 }
 
-/* Few tiles leave most of the chip idle: then the 64 x 64 entry, which gives the same bits. */
+/* Few tiles, fewer than two for each multiprocessor, leave most of the chip idle: then the 64 x 64
+ * entry, which gives the same bits. Types are not looked at, and no call of the CPU is one. */
 static inline bool bi_gpu_is_few(const struct bi_call *call)
 {
     const struct bi_linear_params *p = (const struct bi_linear_params *)call->params;
     return bi_gpu_blocks(p->rows, 128) * (int64_t)bi_gpu_blocks(p->n, 128) < 2 * call->units;
 }
 
-/* The same in float32, where the small entry reads eight times as much for what it makes. */
+/* The same in float32, where the small entry reads eight times as much for what it makes: one tile,
+ * or fewer than one for four multiprocessors. Never of gates. */
 static inline bool bi_gpu_is_few_f32(const struct bi_call *call)
 {
     const struct bi_linear_params *p = (const struct bi_linear_params *)call->params;
@@ -53,7 +56,8 @@ static inline bool bi_gpu_is_few_f32(const struct bi_call *call)
     return !p->gated && (tiles <= 1 || 4 * tiles < call->units);
 }
 
-/* Products that are worth a tile of the matrix unit, which begins with 64 columns of each. */
+/* Products in float32, gated too, that are worth a tile of the matrix unit, which begins with 64
+ * columns of each; whether the chip has one is not asked. */
 static inline bool bi_gpu_is_near(const struct bi_call *call)
 {
     const struct bi_linear_params *p = (const struct bi_linear_params *)call->params;

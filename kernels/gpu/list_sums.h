@@ -7,7 +7,7 @@
 #include "../list_sums.h"
 #include "grid.h"
 
-/* Blocks of 32 columns, one row of blocks for each list. */
+/* Blocks of 32 columns along x, one row of blocks for each list; bucket is not read. */
 static inline void bi_gpu_grid_list_sums(const void *params, const struct bi_counts *bucket,
                                          int32_t grid[2])
 {

@@ -7,7 +7,8 @@
 #include "../mean_pool.h"
 #include "grid.h"
 
-/* grid: blocks along x and y for a launch with these params; bucket: sizes of the plan. */
+/* Sequences of the bucket along x, blocks of columns along y: 256 of them where there are weights
+ * of a norm (w), else 64. */
 static inline void bi_gpu_grid_mean_pool(const void *params, const struct bi_counts *bucket,
                                          int32_t grid[2])
 {

@@ -1,16 +1,16 @@
 /* multiquery.h - GPU entries of kernels/multiquery.h, and their grids.
  *
  * multiquery_f32, of wide keys multiquery_wide_f32: all arrays f32, a block makes 32 rows of a
- * head. multiquery_capped_f16_f16,
- * multiquery_f16_f32: q, k, v f16, y as its name ends, bias f32, without a table; a block makes 128
- * rows of all heads. */
+ * head. multiquery_capped_f16_f16, multiquery_f16_f32: q, k, v f16, y as its name ends, bias f32,
+ * without a table; a block makes 128 rows of all heads. */
 #ifndef BI_GPU_MULTIQUERY_ENTRIES_H
 #define BI_GPU_MULTIQUERY_ENTRIES_H
 
 #include "../multiquery.h"
 #include "grid.h"
 
-/* grid: blocks along x and y for a launch with these params; bucket: sizes of the plan. */
+/* Blocks of 32 rows along x, which are of one of the rows / n windows each, and heads along y;
+ * bucket is not read, here and in the next one. */
 static inline void bi_gpu_grid_multiquery_f32(const void *params, const struct bi_counts *bucket,
                                               int32_t grid[2])
 {
@@ -20,7 +20,7 @@ static inline void bi_gpu_grid_multiquery_f32(const void *params, const struct b
     grid[1] = p->n_heads;
 }
 
-/* grid: blocks along x and y for a launch with these params; bucket: sizes of the plan. */
+/* Blocks of 128 rows, of all heads of one of the rows / n windows; grid[1] is 1. */
 static inline void bi_gpu_grid_multiquery(const void *params, const struct bi_counts *bucket,
                                           int32_t grid[2])
 {
@@ -30,7 +30,8 @@ static inline void bi_gpu_grid_multiquery(const void *params, const struct bi_co
     grid[1] = 1;
 }
 
-/* Groups of 16 keys have one bias, whose places have 32 bits. */
+/* Have groups of 16 keys one bias, and have its places 32 bits? pool is at least 1; whether there
+ * is a bias is not asked. */
 static inline bool bi_gpu_has_bias_by_16(const struct bi_multiquery_params *p)
 {
     const int64_t side = p->n / p->pool;

@@ -7,7 +7,7 @@
 #include "../multiquery_grad.h"
 #include "grid.h"
 
-/* grid: blocks along x and y for a launch with these params; bucket: sizes of the plan. */
+/* A block for each row (a query) along x, heads along y; bucket is not read in any of the three. */
 static inline void bi_gpu_grid_multiquery_grad(const void *params, const struct bi_counts *bucket,
                                                int32_t grid[2])
 {
@@ -17,7 +17,7 @@ static inline void bi_gpu_grid_multiquery_grad(const void *params, const struct 
     grid[1] = p->of.n_heads;
 }
 
-/* grid: blocks along x and y for a launch with these params; bucket: sizes of the plan. */
+/* A block for each row (a key), of all heads; grid[1] is 1. */
 static inline void bi_gpu_grid_multiquery_grad_keys(const void *params,
                                                     const struct bi_counts *bucket, int32_t grid[2])
 {
@@ -26,7 +26,7 @@ static inline void bi_gpu_grid_multiquery_grad_keys(const void *params,
     grid[1] = 1;
 }
 
-/* grid: blocks along x and y for a launch with these params; bucket: sizes of the plan. */
+/* A block for each row of places, rows / pool of them, along x, heads along y. */
 static inline void bi_gpu_grid_multiquery_grad_bias(const void *params,
                                                     const struct bi_counts *bucket, int32_t grid[2])
 {

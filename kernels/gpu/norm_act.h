@@ -7,7 +7,7 @@
 #include "../norm_act.h"
 #include "grid.h"
 
-/* grid: blocks along x and y for a launch with these params; bucket: sizes of the plan. */
+/* Eight rows of y to a block, the zero rows before and behind counted; bucket is not read. */
 static inline void bi_gpu_grid_norm_act(const void *params, const struct bi_counts *bucket,
                                         int32_t grid[2])
 {

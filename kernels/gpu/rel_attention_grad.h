@@ -7,7 +7,7 @@
 #include "../rel_attention_grad.h"
 #include "grid.h"
 
-/* grid: blocks along x and y for a launch with these params; bucket: sizes of the plan. */
+/* A block for each query of each window along x, heads along y; bucket is not read. */
 static inline void bi_gpu_grid_rel_attention_grad(const void *params,
                                                   const struct bi_counts *bucket, int32_t grid[2])
 {
@@ -18,7 +18,7 @@ static inline void bi_gpu_grid_rel_attention_grad(const void *params,
     grid[1] = p->n_heads;
 }
 
-/* grid: blocks along x and y for a launch with these params; bucket: sizes of the plan. */
+/* A block for each key of each window along x, heads along y; bucket is not read. */
 static inline void bi_gpu_grid_rel_attention_grad_keys(const void *params,
                                                        const struct bi_counts *bucket,
                                                        int32_t grid[2])

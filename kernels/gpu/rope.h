@@ -7,7 +7,8 @@
 #include "../rope.h"
 #include "grid.h"
 
-/* Eight rows to a block. */
+/* Eight rows to a block: tokens of the bucket where rows have places in sequences (start), else the
+ * rows of the params. */
 static inline void bi_gpu_grid_rope(const void *params, const struct bi_counts *bucket,
                                     int32_t grid[2])
 {

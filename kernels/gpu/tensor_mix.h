@@ -6,7 +6,8 @@
 #include "../tensor_mix.h"
 #include "grid.h"
 
-/* Counts the tiles of all three parts. */
+/* Counts the tiles of all three parts, of `tile` rows and columns; by p->rows, which may be more
+ * atoms than a batch has. */
 static inline int64_t bi_gpu_mix_tiles(const struct bi_tensor_mix_params *p, int32_t tile)
 {
     return ((int64_t)bi_gpu_blocks(p->rows, tile) + bi_gpu_blocks(3 * p->rows, tile) +
