@@ -17,7 +17,9 @@
  *    or 0 then, and one that returns nothing does nothing.
  *  - Parameters: each struct starts with struct_size, and zero in any other field means its
  *    default. BIOINFER_PARAMS fills them. They need live during the call alone. A struct that a
- *    *_get_* function fills has its struct_size set by the caller, too, else INVALID.
+ *    function fills (*_get_*, struct bioinfer_job_stats) has its struct_size set by the caller,
+ *    too. One that is not set is INVALID; a field that this library does not know and that is not
+ *    zero is UNSUPPORTED.
  *  - Ownership: *_open, *_new and *_read make what their counterpart *_close or *_free frees, which
  *    accepts NULL and sets the handle to NULL. Where one fails, *out is NULL, unless an argument
  *    that must be given was NULL. Close what was made from a model before the model, the context
@@ -152,12 +154,13 @@ struct bioinfer_context_params {
                            * "neon", "amx-emulated"; NULL = the best this machine has */
 };
 
-/* Makes a context. params may be NULL. */
+/* Makes a context. params may be NULL. INVALID: alloc without free or the reverse, n_threads not in
+ * 0 ... 4096. A cpu_mask that this machine does not have is told by what computes. */
 BIOINFER_API int bioinfer_context_new(bioinfer_context **out,
                                       const struct bioinfer_context_params *params,
                                       struct bioinfer_error *err);
 BIOINFER_API void bioinfer_context_free(bioinfer_context **ctx);
-BIOINFER_API int bioinfer_context_threads(const bioinfer_context *ctx); /* n_threads; 0 resolved */
+BIOINFER_API int bioinfer_context_threads(const bioinfer_context *ctx); /* 0 resolved; NULL: 0 */
 
 /* ---- 3 models ------------------------------------------------------------------------------- */
 typedef struct bioinfer_model bioinfer_model;
@@ -188,10 +191,11 @@ struct bioinfer_model_params {
 /* Opens weights: a file, a folder in Hugging Face layout, or a hub name ("org/name") looked up in
  * the user's Hugging Face cache; never the network. path NULL = the family's usual default (then
  * `family` is needed). A folder that holds an adapter alone stands for the model that it names and
- * the adapter. The error text of NOT_FOUND names the command that fetches the weights. UNSUPPORTED:
- * no family knows them, or they have what is not computed; MISMATCH: they do not fit the family or
- * their configuration; FORMAT: damaged; DEVICE: no such device; NONFINITE: check_weights found
- * it. */
+ * the adapter. The error text of NOT_FOUND names the command that fetches the weights. INVALID: no
+ * family has that name, or neither path nor family is given; UNSUPPORTED: no family knows them, or
+ * they, the head or the device have what is not computed (such as a precision); MISMATCH: they do
+ * not fit the family or their configuration; FORMAT: damaged; DEVICE: no such device; NONFINITE:
+ * check_weights found it. params may be NULL. */
 BIOINFER_API int bioinfer_model_open(bioinfer_model **out, bioinfer_context *ctx, const char *path,
                                      const struct bioinfer_model_params *params,
                                      struct bioinfer_error *err);
@@ -219,22 +223,25 @@ BIOINFER_API int bioinfer_model_get_info(const bioinfer_model *model,
 /* Gives the fingerprint of all that decides this model's numbers, a text of 49 characters: 32 hex
  * digits over every value of every weight that the family takes from the file (and of the head),
  * and over the configuration; '-'; and 16 over version, device, kernels and precision. Weights that
- * no task has loaded so far are read for it, by all threads; any thread may ask. Containers, shards
- * and element types do not count where the values are equal. The text is the model's. */
+ * no task has loaded so far are read for it, by all threads; any thread may ask, and a second call
+ * reads nothing. Containers, shards and element types do not count where the values are equal. The
+ * text is the model's. */
 BIOINFER_API int bioinfer_model_fingerprint(bioinfer_model *model, const char **text,
                                             struct bioinfer_error *err);
 
 /* The symbol of token id (0 <= id < vocab_size), NULL outside. */
 BIOINFER_API const char *bioinfer_model_token(const bioinfer_model *model, int id);
 
-/* Models of DNA have heads ("human"), each with so many tracks: the name of head `index`, NULL past
- * the end. n_tracks may be NULL. bioinfer_model_output() (section 11) says more of each. */
+/* Models of DNA have heads ("human"), each with so many tracks: the name of head `index`; NULL, and
+ * *n_tracks as before, past the end and for other models. n_tracks may be NULL.
+ * bioinfer_model_output() (section 11) says more of each. */
 BIOINFER_API const char *bioinfer_model_head(const bioinfer_model *model, int index, int *n_tracks);
 
 /* Families known to this build: name and one line of description; NULL past the end. */
 BIOINFER_API const char *bioinfer_family_name(int index);
 BIOINFER_API const char *bioinfer_family_summary(int index);
-/* Writes a table of the weights that families know by name; its first line names the columns. */
+/* Writes a table of the weights that families know by name, in one call; its first line names the
+ * columns, and the last one is where the weights lie in the cache, or '-'. */
 BIOINFER_API int bioinfer_releases(bioinfer_context *ctx, bioinfer_write write, void *user,
                                    struct bioinfer_error *err);
 /* A family takes sequences (embed, score), windows of DNA (tracks), structures (design), or a
@@ -259,7 +266,8 @@ BIOINFER_API int bioinfer_family_letters(int index); /* RESIDUES past the end */
 
 /* Writes what a file is, by its content, as text through `write`: format, tensors or arrays with
  * type and shape, metadata; records of FASTA, BED and VCF. `path` may be what bioinfer_model_open()
- * takes. UNSUPPORTED names what it is where that is all that is known. */
+ * takes. All is written in one call. UNSUPPORTED names what it is where that is all that is known;
+ * NOT_FOUND: there is no such file, nor such weights. */
 BIOINFER_API int bioinfer_file_info(bioinfer_context *ctx, const char *path, bioinfer_write write,
                                     void *user, struct bioinfer_error *err);
 
@@ -274,15 +282,17 @@ struct bioinfer_report_params {
 /* Writes an output of bioinfer (arrays, tables, designs, alignments, bedGraph) through `write`, in
  * one call, as a page of HTML that needs no other file and no network. Equal files give equal
  * bytes; of large ones a part is shown, which the page says. params may be NULL. NOT_FOUND: no such
- * record, no figure. EMPTY: nothing to show. UNSUPPORTED: no output of a kind that it knows. */
+ * file, record or figure. EMPTY: nothing to show. FORMAT: damaged. UNSUPPORTED: no output of a kind
+ * that it knows. Nothing is written after a failure. */
 BIOINFER_API int bioinfer_file_report(bioinfer_context *ctx, const char *path,
                                       const struct bioinfer_report_params *params,
                                       bioinfer_write write, void *user, struct bioinfer_error *err);
 
 /* Writes what perception makes of each molecule of a file (SDF, MOL2, or the ligands of a PDB file,
  * plain or in gzip; "-" is standard input) as a table, which `man bioinfer` explains; with `atoms`
- * each atom and bond as well. *n_failed (NULL: not wanted) becomes the number of molecules that
- * cannot be used. EMPTY: there is none. */
+ * each atom and bond as well. Rows are written as they are made, also in front of a failure.
+ * *n_failed (NULL: not wanted) becomes the number of molecules that cannot be used: they have a row
+ * each, and the call gives 0. EMPTY: there is no molecule, and nothing was written. */
 BIOINFER_API int bioinfer_molecule_info(bioinfer_context *ctx, const char *path, int atoms,
                                         bioinfer_write write, void *user, uint64_t *n_failed,
                                         struct bioinfer_error *err);
@@ -392,7 +402,9 @@ struct bioinfer_reader_params {
 typedef struct bioinfer_reader bioinfer_reader;
 
 /* Opens FASTA, plain, gzip or BGZF: of a file, "-" is standard input; or of a text in memory, which
- * stays until the reader is closed. */
+ * stays until the reader is closed (its name NULL = "text"). params may be NULL. INVALID: no such
+ * policy of residues, or n_threads not in 0 ... 4096; NOT_FOUND: no such file. A file that is no
+ * FASTA, or that holds no record, fails with the first record, not here. */
 BIOINFER_API int bioinfer_reader_open(bioinfer_reader **out, bioinfer_context *ctx,
                                       const char *path, const struct bioinfer_reader_params *params,
                                       struct bioinfer_error *err);
@@ -401,7 +413,9 @@ BIOINFER_API int bioinfer_reader_open_text(bioinfer_reader **out, bioinfer_conte
                                            const struct bioinfer_reader_params *params,
                                            struct bioinfer_error *err);
 /* 1 = *record is the next one (valid until the next call), 0 = end, < 0 = status.
- * An unusable record comes with its status set; the reader goes on behind it. */
+ * An unusable record comes with its status set; the reader goes on behind it. After the end it is
+ * 0 again, and after a failure the same failure; *record is as before in both. FORMAT: no FASTA, no
+ * record at all, or a damaged file. */
 BIOINFER_API int bioinfer_reader_next(bioinfer_reader *reader, struct bioinfer_record *record,
                                       struct bioinfer_error *err);
 /* Records that follow each other, some hundred KiB of them; bioinfer_reader_next() goes on behind
@@ -411,28 +425,32 @@ struct bioinfer_records {
     size_t n_records;
     uint64_t n_residues;
 };
-/* 1 = *records are the next ones, 0 = end, < 0 = status. */
+/* 1 = *records are the next ones, 0 = end, < 0 = status; *records is NULL then. Records in front of
+ * a failure are given first, and the failure is told by the next call. */
 BIOINFER_API int bioinfer_reader_next_many(bioinfer_reader *reader,
                                            struct bioinfer_records **records,
                                            struct bioinfer_error *err);
-/* Frees such a block; any thread. */
+/* Frees such a block; any thread, also after its reader is closed. */
 BIOINFER_API void bioinfer_records_free(struct bioinfer_records **records);
 /* bioinfer_reader_next() as a bioinfer_source; user = the reader. */
 BIOINFER_API int bioinfer_reader_source(void *reader, struct bioinfer_record *record,
                                         struct bioinfer_error *err);
-/* Bytes consumed and total bytes of the file as stored (total 0 = unknown). */
+/* Bytes consumed and total bytes of the file as stored (total 0 = unknown); each may be NULL. */
 BIOINFER_API void bioinfer_reader_progress(const bioinfer_reader *reader, uint64_t *done,
                                            uint64_t *total);
 BIOINFER_API void bioinfer_reader_close(bioinfer_reader **reader);
 
-/* Reads a file as one record: its bytes are the sequence, its path the description, and its name
- * without folder and suffix the id. */
+/* Reads a file as one record: its bytes as they stand are the sequence, its path the description,
+ * and its name without folder and suffix the id. LIMIT: it has more than 1 GiB. */
 BIOINFER_API int bioinfer_record_read(struct bioinfer_record **record, bioinfer_context *ctx,
                                       const char *path, struct bioinfer_error *err);
 BIOINFER_API void bioinfer_record_free(struct bioinfer_record **record);
 
-/* PATH.bfi says where blocks of records of a plain FASTA file begin. NOT_FOUND: there is none.
- * MISMATCH: it was made with other parameters, or the file has changed. */
+/* PATH.bfi says where blocks of records of a plain FASTA file begin. make() writes it, over one
+ * that is there; UNSUPPORTED: the file is compressed, a pipe, or has lines that end with CR alone;
+ * MISMATCH: it changed meanwhile. open() reads it; NOT_FOUND: there is none; FORMAT: it is damaged;
+ * MISMATCH: it was made with other parameters (residues, max_length), or the file has changed.
+ * params may be NULL in both. */
 typedef struct bioinfer_index bioinfer_index;
 BIOINFER_API int bioinfer_index_make(bioinfer_context *ctx, const char *path,
                                      const struct bioinfer_reader_params *params,
@@ -443,7 +461,9 @@ BIOINFER_API int bioinfer_index_open(bioinfer_index **out, bioinfer_context *ctx
 /* How many records the file has, and a block; the last block may have fewer. */
 BIOINFER_API uint64_t bioinfer_index_records(const bioinfer_index *index);
 BIOINFER_API uint64_t bioinfer_index_block(const bioinfer_index *index); /* records of a block */
-/* The reader goes on with record `ordinal`, the first one of a block; INVALID: it is none. */
+/* The reader goes on with record `ordinal`, the first one of a block, forwards or backwards, also
+ * after its end. INVALID: no block of the file begins there. UNSUPPORTED: the reader's file is not
+ * plain. A reader that has failed gives that failure. */
 BIOINFER_API int bioinfer_reader_seek(bioinfer_reader *reader, const bioinfer_index *index,
                                       uint64_t ordinal, struct bioinfer_error *err);
 BIOINFER_API void bioinfer_index_close(bioinfer_index **index);
@@ -493,9 +513,11 @@ struct bioinfer_result {
 
 /* ---- 6 tasks -------------------------------------------------------------------------------- */
 /* A task is what is asked of a model. It keeps memory and compiled plans from run to run, so open
- * it once. A call from another thread, or from a callback of the run at hand, gets MISUSE; several
- * tasks may share a model, on a thread each. The usages below have the handles ctx, model, reader
- * and task, a status st and a struct bioinfer_error err; dots stand before a function's body. */
+ * it once. A run or bioinfer_task_prepare() from another thread, or from a callback of the run at
+ * hand, gets MISUSE; no other call of the task is to be made meanwhile, and that is not found out.
+ * Several tasks may share a model, on a thread each. The usages below have the handles ctx, model,
+ * reader and task, a status st and a struct bioinfer_error err; dots stand before a function's
+ * body. */
 typedef struct bioinfer_task bioinfer_task;
 
 /* Fills *record, which is all zeros, with the next one and returns 1; 0 = there are no more;
@@ -514,15 +536,20 @@ typedef int (*bioinfer_sink)(void *user, const struct bioinfer_result *result,
 /* Runs all records of `source` and hands every one to `sink`, unusable ones with their status.
  * Records are read ahead of the results, by some times what is computed together. A record gives
  * the same bytes alone or in any company, on any number of threads. OK: the source came to its end,
- * whatever the records' own statuses. After a failure the task is as before the run. */
+ * whatever the records' own statuses; one that memory does not hold alone has NOMEM or TOO_LONG as
+ * such, and the run goes on. Records read before the source fails are still computed and handed
+ * out; where the sink fails with one of them, its status is returned. After a failure the task is
+ * as before the run; results that the sink has had stand. CANCELLED: the task's progress callback
+ * gave non-zero. */
 BIOINFER_API int bioinfer_task_run(bioinfer_task *task, bioinfer_source source, void *source_user,
                                    bioinfer_sink sink, void *sink_user, struct bioinfer_error *err);
-/* The same over an array of records, which may be empty: call and response. */
+/* The same over an array of records, which may be empty (then NULL, too): call and response. */
 BIOINFER_API int bioinfer_task_compute(bioinfer_task *task, const struct bioinfer_record *records,
                                        size_t n_records, bioinfer_sink sink, void *sink_user,
                                        struct bioinfer_error *err);
-/* Loads the weights that the task needs now, instead of with its first record; nothing, and 0, for
- * a task without a model. */
+/* Loads the weights that the task needs now, instead of with its first record; nothing, and 0,
+ * for a task without a model, and for weights that are loaded. After a failure it may be tried
+ * again. */
 BIOINFER_API int bioinfer_task_prepare(bioinfer_task *task, struct bioinfer_error *err);
 BIOINFER_API void bioinfer_task_close(bioinfer_task **task);
 
@@ -546,13 +573,14 @@ struct bioinfer_profile {
     const struct bioinfer_op_profile *ops; /* valid until the next run */
     uint64_t io_size;                      /* bytes of the largest inputs and outputs of a pass */
 };
-/* Figures since the task was opened. Turn on times of ops before the first run. */
+/* Figures since the task was opened. Turn on times of ops before the first run: without them
+ * the seconds of ops stay 0. A task without a model has no ops. */
 BIOINFER_API void bioinfer_task_set_profile(bioinfer_task *task, int on);
 BIOINFER_API int bioinfer_task_get_profile(bioinfer_task *task, struct bioinfer_profile *profile);
 
 /* Writes the graph of one record of n_residues as text, before (fused = 0) or after the rules;
  * trace != 0 lists the rules that fired instead. UNSUPPORTED: the task has no graph. n_residues is
- * 1 to BIOINFER_MAX_RESIDUES, else INVALID. */
+ * 1 to BIOINFER_MAX_RESIDUES, else INVALID; a task of DNA windows shows one window instead. */
 BIOINFER_API int bioinfer_task_dump(bioinfer_task *task, int64_t n_residues, int fused, int trace,
                                     bioinfer_write write, void *user, struct bioinfer_error *err);
 
@@ -581,7 +609,7 @@ enum bioinfer_include {
     BIOINFER_CLASS_LOGITS = 1 << 7 /* [L, C] or [C]: of the classifier of fine-tuned weights,
                                     * before softmax or sigmoid; a regression's values */
 };
-BIOINFER_API unsigned bioinfer_include_from_name(const char *name); /* "mean" ...; 0 = none */
+BIOINFER_API unsigned bioinfer_include_from_name(const char *name); /* "mean" ...; 0 = no such */
 /* NULL unless `bit` is exactly one bit of this list. */
 BIOINFER_API const char *bioinfer_include_name(unsigned bit);
 
@@ -602,7 +630,9 @@ struct bioinfer_embed_params {
     void *progress_user;
 };
 
-/* Opens the task that gives each record the arrays asked for. params may be NULL. */
+/* Opens the task that gives each record the arrays asked for; a layer that is named twice comes
+ * once. params may be NULL. INVALID: no such layer or bit; UNSUPPORTED: the weights have no head
+ * for what is asked, or the family takes no sequences of residues. */
 BIOINFER_API int bioinfer_embed_open(bioinfer_task **out, const bioinfer_model *model,
                                      const struct bioinfer_embed_params *params,
                                      struct bioinfer_error *err);
@@ -643,18 +673,21 @@ struct bioinfer_score_params {
  * vocab_size]: row i is log p over the vocabulary at position i, NaN where
  * bioinfer_record.positions leaves it out. The pseudo-log-likelihood of a record is the sum of its
  * own residues' log p. params may be NULL. UNSUPPORTED: the weights have no head for a language
- * model. */
+ * model, or the family takes no sequences of residues. INVALID: no such method. */
 BIOINFER_API int bioinfer_score_open(bioinfer_task **out, const bioinfer_model *model,
                                      const struct bioinfer_score_params *params,
                                      struct bioinfer_error *err);
 /* The score of a mutation, "A12G" or "A12G:K15R" (position - offset = index from 0), by a result of
- * that task: the sum over its terms of log p(mutant) - log p(wild type). MISMATCH: the record has
- * another residue there. INVALID: no such position, or it was left out. BAD_RESIDUE: no token. */
+ * that task: the sum over its terms of log p(mutant) - log p(wild type). The first term that fails
+ * decides, and *score is as before then. INVALID: no mutation (letters are capitals), no such
+ * position, one that was left out, or a result that has none, such as one with a status. MISMATCH:
+ * the record has another residue there. BAD_RESIDUE: no token. */
 BIOINFER_API int bioinfer_score_mutation(const bioinfer_model *model,
                                          const struct bioinfer_result *result, const char *mutation,
                                          int64_t offset, double *score, struct bioinfer_error *err);
-/* The positions, from 0, that a mutation string touches: returns their number, or a status. Writes
- * at most n_max; positions may be NULL. INVALID: no mutation, or one before position 0. */
+/* The positions, from 0, that a mutation string touches: returns their number, which may be above
+ * n_max, or a status. Writes the first n_max of them, in the order of the string, one that is there
+ * twice twice; positions may be NULL. INVALID: no mutation, or one before position 0. */
 BIOINFER_API int bioinfer_mutation_positions(const char *mutation, int64_t offset,
                                              int64_t *positions, int n_max,
                                              struct bioinfer_error *err);
@@ -696,11 +729,16 @@ struct bioinfer_writer_params {
                           * an attribute "unit" of h5 */
 };
 
-/* path "-" is standard output (jsonl, tsv). Files get their names when finish() succeeds. */
+/* path "-" is standard output (jsonl, tsv). Files get their names when finish() succeeds. params
+ * may be NULL. INVALID: no format is named or found by the suffix, or it does not hold what the
+ * params ask for; UNSUPPORTED: h5 in a build without it. */
 BIOINFER_API int bioinfer_writer_open(bioinfer_writer **out, bioinfer_context *ctx,
                                       const char *path, const struct bioinfer_writer_params *params,
                                       struct bioinfer_error *err);
-/* A bioinfer_sink; user = the writer. */
+/* A bioinfer_sink; user = the writer. A result with a status becomes a row of jsonl and tsv, and is
+ * passed over by other formats, with 0. DUPLICATE_ID: the format needs ids that differ; INVALID: it
+ * does not hold such arrays; LIMIT: nor so many; OUT_OF_RANGE, as below. A failure is final: put
+ * and finish give it again, and the writer can only be closed. */
 BIOINFER_API int bioinfer_writer_put(void *writer, const struct bioinfer_result *result,
                                      struct bioinfer_error *err);
 /* 0 when arrays of this dtype ("f16", else "f32") can hold every value of the result; else
@@ -713,11 +751,12 @@ BIOINFER_API int bioinfer_result_fits(const struct bioinfer_result *result, cons
  * finish(). */
 BIOINFER_API int bioinfer_writer_set_fingerprint(bioinfer_writer *writer, const char *text,
                                                  struct bioinfer_error *err);
-/* Completes the file: index, sync, rename. The writer can only be closed then. */
+/* Completes the file: index, sync, rename. The writer can only be closed then, put and finish are
+ * MISUSE; so it is after a failure, which they give again. */
 BIOINFER_API int bioinfer_writer_finish(bioinfer_writer *writer, struct bioinfer_error *err);
 /* Without finish() before, removes what was written. */
 BIOINFER_API void bioinfer_writer_close(bioinfer_writer **writer);
-/* NULL past the end; "h5" is listed only in builds that have it. */
+/* Names of formats; NULL past the end. "h5" is listed only in builds that have it. */
 BIOINFER_API const char *bioinfer_writer_format(int index);
 
 /* ---- 10 jobs -------------------------------------------------------------------------------- */
@@ -772,38 +811,52 @@ struct bioinfer_job_params {
     const char *text_tail; /* not NULL: stands behind the texts where there is a text_head */
 };
 
-/* Takes the lock of the job and reads its journal. MISMATCH names what differs. */
+/* Takes the lock of the job and reads its journal. params may be NULL. MISMATCH names what differs
+ * from the journal, or says that RESUME_NO found an unfinished job. IO: another job is writing this
+ * output, or there is something in its way: a folder, a device, an output that is a folder.
+ * INVALID: no such shard, "-", or parameters that exclude each other. FORMAT: the journal's
+ * description is damaged. */
 BIOINFER_API int bioinfer_job_open(bioinfer_job **out, bioinfer_context *ctx, const char *path,
                                    const struct bioinfer_job_params *params,
                                    struct bioinfer_error *err);
-/* Reads records from `source` and hands out those that are still to be computed. */
+/* Sets where bioinfer_job_source() reads its records; it hands out those that are still to be
+ * computed. Without a source there are no records, and the input does not end. */
 BIOINFER_API void bioinfer_job_set_source(bioinfer_job *job, bioinfer_source source, void *user);
-/* Before the first record is taken: tells of the records to come, in order. What the output cannot
- * hold is known then, before anything is computed: DUPLICATE_ID, LIMIT. 1: this output holds
- * anything, and no more need be told. */
+/* Before the first record is taken: tells of the records to come, in order, all of the input, which
+ * are counted; with an index those that are wanted, by their ordinals. All that the output cannot
+ * hold is known then, before anything is computed: DUPLICATE_ID, LIMIT. 0: it was noted. 1: this
+ * output holds anything, or records were taken already, and no more need be told. */
 BIOINFER_API int bioinfer_job_expect(bioinfer_job *job, const struct bioinfer_record *record,
                                      struct bioinfer_error *err);
-/* The first record from this ordinal on that the job is to be told of, and computes; job NULL: the
- * ordinal itself. */
+/* The first record from this ordinal on that is the job's to compute, done or not, also past the
+ * end of the input; job NULL: the ordinal itself. */
 BIOINFER_API uint64_t bioinfer_job_wants(const bioinfer_job *job, uint64_t ordinal);
 /* A bioinfer_source and a bioinfer_sink; user = the job. Results may come in any order, in pieces
  * where the job has no_dedup: a record is done when its last piece is there. The last one alone may
  * have a status, and a piece of several that holds nothing is not written, but pieces of units are
  * records (bioinfer_job_params.units). Piece 0 begins a record anew: pieces that came before it,
  * from a worker that ended, count no more. The source may end and have records again later, when
- * bioinfer_job_pending(); it has none now when its own has none, but for parts, which wants all. */
+ * bioinfer_job_pending(); it has none now when its own has none (of parts: UNSUPPORTED). Failures
+ * of the source: UNSUPPORTED: a record has a target; MISMATCH: a record is not the one that the
+ * journal or the index has. Sink: MISUSE: a record that was not handed out, or a piece that does
+ * not follow; a result that the writer cannot hold gives the writer's status. */
 BIOINFER_API int bioinfer_job_source(void *job, struct bioinfer_record *record,
                                      struct bioinfer_error *err);
 BIOINFER_API int bioinfer_job_sink(void *job, const struct bioinfer_result *result,
                                    struct bioinfer_error *err);
 /* Not 0: the source has records to hand out although it had ended. */
 BIOINFER_API int bioinfer_job_pending(const bioinfer_job *job);
-/* Runs all of it with one task. */
+/* Runs all of it with one task; finish is still to be called. BIOINFER_NONE_NOW as
+ * bioinfer_task_run(). */
 BIOINFER_API int bioinfer_job_run(bioinfer_job *job, bioinfer_task *task,
                                   struct bioinfer_error *err);
-/* Makes results so far safe against a power loss; 0 also where nothing is new. */
+/* Makes results so far safe against a power loss; 0 also where nothing is new. A failure is final
+ * for the job, but what was committed before stays. */
 BIOINFER_API int bioinfer_job_commit(bioinfer_job *job, struct bioinfer_error *err);
-/* Builds the output and the manifest and removes the journal; of a shard: closes it. */
+/* Builds the output and the manifest and removes the journal; of a shard: closes it, and it stays
+ * to be merged. MISUSE: the input, or a result, has not come to its end; MISMATCH: the journal
+ * holds more records than the input; FORMAT: the journal is damaged, and a run that goes on
+ * computes that anew. After a failure the journal stays; close is to be called in any case. */
 BIOINFER_API int bioinfer_job_finish(bioinfer_job *job, struct bioinfer_error *err);
 
 struct bioinfer_job_stats {
@@ -821,15 +874,21 @@ struct bioinfer_job_stats {
 /* Fills *stats as far as its struct_size goes, with figures so far; the folder's name is the job's.
  * INVALID: a pointer is NULL, or struct_size is not set. */
 BIOINFER_API int bioinfer_job_get_stats(const bioinfer_job *job, struct bioinfer_job_stats *stats);
-/* Removes the journal; nothing of the job is left. */
+/* Removes the journal; nothing of the job is left, but parts that are done. The job can only be
+ * closed then. */
 BIOINFER_API void bioinfer_job_discard(bioinfer_job *job);
-/* Ends without finish: what was committed stays in the journal. */
+/* Ends without finish: what was committed stays in the journal; what was not is lost, and a job
+ * that committed nothing leaves no folder. */
 BIOINFER_API void bioinfer_job_close(bioinfer_job **job);
 
 /* Where PATH is a folder of parts: checks that all of them are there and of one job, and writes its
  * index.json; no data is moved. Else builds PATH and its manifest from the journals of all shards,
- * in any order: `parts` are their folders, NULL = PATH.part-*, which are left alone. A missing,
- * double, unfinished or foreign shard is named. writer as for a job; NULL = by the suffix. */
+ * in any order: `parts` are their folders, n_parts 0 = PATH.part-*, which are left alone. MISMATCH
+ * names a missing, double, unfinished or foreign shard, or an unfinished job of PATH itself.
+ * NOT_FOUND: there is no shard. FORMAT: a journal is damaged. INVALID: finished texts, and a format
+ * is asked for. writer as for a job, but model and fingerprint are the journals'; NULL = by the
+ * suffix. *stats (NULL: not wanted) is filled where the merge succeeds, without resumed, committed
+ * and folder. */
 BIOINFER_API int bioinfer_job_merge(bioinfer_context *ctx, const char *path,
                                     const char *const *parts, size_t n_parts,
                                     const struct bioinfer_writer_params *writer,
@@ -837,15 +896,18 @@ BIOINFER_API int bioinfer_job_merge(bioinfer_context *ctx, const char *path,
 
 /* The same of a folder of parts. Where `check` is not zero all files are read, and one whose
  * checksum is not the one that was written is a MISMATCH that names it; otherwise their sizes are
- * compared. */
+ * compared. NOT_FOUND: no shard is finished, or a file of a part is gone; FORMAT: a description is
+ * damaged. *stats as above; of by_status it has those with a result alone. */
 BIOINFER_API int bioinfer_parts_merge(bioinfer_context *ctx, const char *folder, int check,
                                       struct bioinfer_job_stats *stats, struct bioinfer_error *err);
 
-/* A result as bytes, to hand it to another process of the same machine: `write` takes them
- * piece by piece, bioinfer_result_size() in all (a multiple of 8; 0: no result can have such
- * shapes, which pack() calls INVALID). Non-zero of `write` ends pack() and is returned. unpack()
- * fills *result with pointers into `bytes`, which start at a multiple of 8; `arrays` holds
- * n_arrays, `texts` n_texts. FORMAT: the bytes contradict themselves, or there is no room. */
+/* A result as bytes, to hand it to another process of the same machine: `write` takes them piece by
+ * piece, bioinfer_result_size() in all (a multiple of 8; 0: no result can have such shapes, which
+ * pack() calls INVALID). Non-zero of `write` ends pack() and is returned, without words. unpack()
+ * fills *result with pointers into `bytes`, which start at a multiple of 8, and into `arrays`, room
+ * for n_arrays, and `texts`, for n_texts, NULL where that is 0: all of them are to live as long.
+ * Not packed, and NULL, are `sequence` and the structs of design, alignments, affinity, energy and
+ * changes. FORMAT: the bytes contradict themselves, or there is no room. */
 BIOINFER_API uint64_t bioinfer_result_size(const struct bioinfer_result *result);
 BIOINFER_API int bioinfer_result_pack(const struct bioinfer_result *result,
                                       int (*write)(void *user, const void *bytes, size_t size),
@@ -898,7 +960,8 @@ struct bioinfer_output_info {
     int n_tracks;
     int kind; /* enum bioinfer_tracks_kind */
 };
-/* NOT_FOUND past the end. The texts are the model's. */
+/* NOT_FOUND past the end, and for a model that gives no tracks; *info is as before then. The texts
+ * are the model's. */
 BIOINFER_API int bioinfer_model_output(const bioinfer_model *model, int index,
                                        struct bioinfer_output_info *info);
 /* Finds the row that is meant by a name: "human.cage.128", "cage.128" or "cage". organism NULL =
@@ -912,7 +975,8 @@ BIOINFER_API int bioinfer_model_find_output(const bioinfer_model *model, const c
                                             struct bioinfer_error *err);
 
 /* Finds the table of the tracks of an organism's outputs that comes with bioinfer, and writes its
- * path to path[size]: NOT_FOUND where the family has none. */
+ * path to path[size]: NOT_FOUND where the family has none of that organism (NULL: of none);
+ * LIMIT: the path with its NUL does not fit. */
 BIOINFER_API int bioinfer_model_tracks_table(const bioinfer_model *model, const char *organism,
                                              char *path, size_t size, struct bioinfer_error *err);
 
@@ -954,7 +1018,9 @@ struct bioinfer_tracks_params {
  * array of a single output is called "tracks", several have their outputs' names ("cage"), with the
  * resolution behind them ("cage.128") where two are the same. "sites" [4, n] of junctions is last.
  * All outputs share one pass of the model, and each has the bytes it would have alone; those that
- * cannot, of other organisms, are INVALID together. params may be NULL. */
+ * cannot, of other organisms, are INVALID together, as is an output twice, or a track that the
+ * output does not have. params may be NULL. UNSUPPORTED: the model gives no tracks, or junctions
+ * are asked for in fp16. */
 BIOINFER_API int bioinfer_tracks_open(bioinfer_task **out, const bioinfer_model *model,
                                       const struct bioinfer_tracks_params *params,
                                       struct bioinfer_error *err);
@@ -980,10 +1046,10 @@ struct bioinfer_tracks_info {
     const char *output; /* as in struct bioinfer_output_info, and so is ... */
     const char *organism;
 };
-/* Tells of the first output. */
+/* Tells of the first output. INVALID: the task is of another kind. */
 BIOINFER_API int bioinfer_tracks_get_info(const bioinfer_task *task,
                                           struct bioinfer_tracks_info *info);
-/* Tells of output `index` in the order asked for; NOT_FOUND past the end. */
+/* Tells of output `index` in the order asked for; NOT_FOUND past the end; INVALID as before. */
 BIOINFER_API int bioinfer_tracks_get_output(const bioinfer_task *task, int index,
                                             struct bioinfer_tracks_info *info);
 
@@ -1006,7 +1072,8 @@ struct bioinfer_contributions_params {
  * tracks over the bins; the gradient is its derivative by the one-hot input (columns A, C, G, T),
  * by backward propagation through the whole model in float32; the contribution of a base is the
  * gradient times the input: its own column, 0 where the window has no base. params may be NULL.
- * UNSUPPORTED: the head or the model has no derivative. */
+ * UNSUPPORTED: the head or the model has no derivative, or gives no tracks. INVALID: no such track
+ * or bin. */
 BIOINFER_API int bioinfer_contributions_open(bioinfer_task **out, const bioinfer_model *model,
                                              const struct bioinfer_contributions_params *params,
                                              struct bioinfer_error *err);
@@ -1027,18 +1094,22 @@ struct bioinfer_changed {
     const int64_t *values_at;
 };
 
-/* A FASTA with its index <path>.fai (samtools faidx), plain or by bgzip with <path>.gzi. */
+/* A FASTA with its index <path>.fai (samtools faidx), plain or by bgzip with <path>.gzi. NOT_FOUND:
+ * it or an index is missing; FORMAT: an index is damaged; UNSUPPORTED: compressed otherwise. */
 typedef struct bioinfer_genome bioinfer_genome;
 BIOINFER_API int bioinfer_genome_open(bioinfer_genome **out, bioinfer_context *ctx,
                                       const char *path, struct bioinfer_error *err);
-/* Contig number `index`: name and length (may be NULL); NULL past the end. */
+/* Contig number `index`, in the order of the index: name, the genome's, and length (may be NULL);
+ * NULL, with *length as before, past the end. */
 BIOINFER_API const char *bioinfer_genome_contig(const bioinfer_genome *genome, int64_t index,
                                                 int64_t *length);
-/* Length of a contig by name; NOT_FOUND: the genome has none of it, and *length is 0. */
+/* Length of a contig by name. NOT_FOUND: the genome has none of it, or genome or contig is NULL,
+ * and *length is 0; length must not be NULL. */
 BIOINFER_API int bioinfer_genome_length(const bioinfer_genome *genome, const char *contig,
                                         int64_t *length);
-/* Bases [start, end) as they stand, 'N' off the ends of the contig; a range wholly off it is
- * INVALID. */
+/* Bases [start, end) as they stand, in either case, 'N' off the ends of the contig; end - start of
+ * them, without a NUL. INVALID: the genome has no such contig, or the range is empty or wholly off
+ * it. FORMAT: the file is not as its index says. */
 BIOINFER_API int bioinfer_genome_read(bioinfer_genome *genome, const char *contig, int64_t start,
                                       int64_t end, char *bases, struct bioinfer_error *err);
 BIOINFER_API void bioinfer_genome_close(bioinfer_genome **genome);
@@ -1056,27 +1127,33 @@ struct bioinfer_locus {
     const char *message;    /* ... because */
 };
 typedef struct bioinfer_loci bioinfer_loci;
-/* BED or VCF by content, plain, gzip or BGZF; "-" reads standard input. */
+/* BED or VCF by content, plain, gzip or BGZF; "-" reads standard input. UNSUPPORTED: BCF. All
+ * else is read as BED, and lines that are none are loci with a status. */
 BIOINFER_API int bioinfer_loci_open(bioinfer_loci **out, bioinfer_context *ctx, const char *path,
                                     struct bioinfer_error *err);
 /* Non-zero: the input has variants, not intervals; known from the opening on. */
 BIOINFER_API int bioinfer_loci_are_variants(const bioinfer_loci *loci);
-/* 1 = *locus is the next one (valid until the next call), 0 = end, < 0 = status. */
+/* 1 = *locus is the next one (valid until the next call), also one with a status, which is passed
+ * by; 0 = end, < 0 = status. LIMIT: a line is too long; FORMAT: it has a NUL byte. */
 BIOINFER_API int bioinfer_loci_next(bioinfer_loci *loci, struct bioinfer_locus *locus,
                                     struct bioinfer_error *err);
 BIOINFER_API void bioinfer_loci_close(bioinfer_loci **loci);
 
 /* BigWig: values in bins of one size along contigs, with zoom levels. */
 typedef struct bioinfer_bigwig bioinfer_bigwig;
-/* Creates path when it is finished, never a part of it. Closed without, it leaves no file. */
+/* Creates path when it is finished, never a part of it. Closed without, it leaves no file. INVALID:
+ * path is "-". */
 BIOINFER_API int bioinfer_bigwig_open(bioinfer_bigwig **out, bioinfer_context *ctx,
                                       const char *path, struct bioinfer_error *err);
 /* n values from base `start` on of a contig of `length` bases; in any order, no bin twice. A
- * last bin may reach beyond the contig; one that begins beyond it is INVALID. */
+ * last bin may reach beyond the contig; one that begins beyond it is INVALID, as is another length
+ * than the contig had before. NONFINITE: a value is; LIMIT: a name or a length that BigWig does not
+ * hold. Nothing is done where n is 0, nor after INVALID, NONFINITE and LIMIT. */
 BIOINFER_API int bioinfer_bigwig_put(bioinfer_bigwig *bigwig, const char *contig, int64_t length,
                                      int64_t start, int64_t bin_size, const float *values,
                                      int64_t n, struct bioinfer_error *err);
-/* INVALID: a base was given two values, which is found only here, or bigwig is NULL. */
+/* Writes the file. INVALID: a base was given two values, which is found only here, or bigwig is
+ * NULL. In any case it can only be closed then. */
 BIOINFER_API int bioinfer_bigwig_finish(bioinfer_bigwig *bigwig, struct bioinfer_error *err);
 BIOINFER_API void bioinfer_bigwig_close(bioinfer_bigwig **bigwig);
 
@@ -1089,7 +1166,8 @@ struct bioinfer_device {
     char reason[160]; /* when not usable */
     uint64_t memory_size, memory_free;
 };
-/* Device number `index`; NOT_FOUND past the end. Absent drivers have usable = 0 and a reason. */
+/* Device number `index`: the CPU, the first GPU of each kind, then the others. NOT_FOUND past the
+ * end. Absent drivers have usable = 0 and a reason, with 0. */
 BIOINFER_API int bioinfer_device_get(bioinfer_context *ctx, int index,
                                      struct bioinfer_device *device);
 
@@ -1176,7 +1254,9 @@ struct bioinfer_alignment {
 
 /* Opens the task that aligns each record's `sequence`, the query, with its `target`, and gives it
  * bioinfer_result.alignment. It needs no model. params may be NULL. Nothing of a result depends on
- * its company, on threads or on the instruction set. */
+ * its company, on threads or on the instruction set. INVALID: costs, ties or ends that are not
+ * allowed or exclude each other; UNSUPPORTED: the device has no kernels for them; DEVICE: no such
+ * device. A matrix that is no built-in name is a file, and gives the status of reading it. */
 BIOINFER_API int bioinfer_align_open(bioinfer_task **out, bioinfer_context *ctx,
                                      const struct bioinfer_align_params *params,
                                      struct bioinfer_error *err);
@@ -1201,7 +1281,8 @@ struct bioinfer_align_stream {
     void *user;
 };
 /* Aligns all pairs of the stream. OK: the source came to its end, and the sink had all; NONE_NOW as
- * bioinfer_task_run(). A status of source or sink ends it. INVALID: the task does not align. */
+ * bioinfer_task_run(). A status of source or sink ends it, the sink's where both fail. INVALID: the
+ * task does not align, or source or sink is NULL. MISUSE: the task is in use. */
 BIOINFER_API int bioinfer_align_run(bioinfer_task *task, const struct bioinfer_align_stream *stream,
                                     struct bioinfer_error *err);
 
@@ -1217,7 +1298,8 @@ struct bioinfer_align_profile {
 /* INVALID: struct_size is not set, or the task does not align. */
 BIOINFER_API int bioinfer_align_get_profile(const bioinfer_task *task,
                                             struct bioinfer_align_profile *profile);
-/* Score of two letters, in 1/scale of a point; BAD_RESIDUE: one of them is not in the alphabet. */
+/* Score of two letters, in 1/scale of a point; BAD_RESIDUE: one of them is not in the alphabet;
+ * INVALID: the task does not align. *score is as before after either. */
 BIOINFER_API int bioinfer_align_score(const bioinfer_task *task, char query, char target,
                                       int *score);
 /* Names of the built-in matrices: "BLOSUM62", ..., "EDNAFULL"; NULL past the end. */
@@ -1289,7 +1371,8 @@ struct bioinfer_design_params {
  * or in gzip, its sequences: a piece each, with bioinfer_result.design. A structure that cannot be
  * used gives one piece with its status, which comes last when some sequences were made before.
  * Memory does not grow with the number of sequences. params may be NULL. UNSUPPORTED: the model is
- * of no family that designs. */
+ * of no family that designs. INVALID: a parameter is out of range, excludes another, or is for
+ * other weights; a text of JSON or FASTA that cannot be read fails here, too. */
 BIOINFER_API int bioinfer_design_open(bioinfer_task **out, const bioinfer_model *model,
                                       const struct bioinfer_design_params *params,
                                       struct bioinfer_error *err);
@@ -1310,7 +1393,8 @@ struct bioinfer_design {
 };
 
 /* ---- 15 affinity: energies of ligands in their poses ---------------------------------------- */
-/* Reads small molecules from a file or "-", plain or in gzip: SDF, MOL2 or PDB by content. */
+/* Reads small molecules from a file or "-", plain or in gzip: SDF, MOL2 or PDB by content.
+ * NOT_FOUND: there is no such file. */
 typedef struct bioinfer_ligands bioinfer_ligands;
 BIOINFER_API int bioinfer_ligands_open(bioinfer_ligands **out, bioinfer_context *ctx,
                                        const char *path, struct bioinfer_error *err);
@@ -1356,11 +1440,13 @@ struct bioinfer_affinity {
  *     bioinfer_ligands_close(&ligands); */
 
 /* Opens the task that gives each record, whose sequence is the text of a molecule in its pose, its
- * energy. A receptor of the parameters that cannot be used fails here. */
+ * energy. A receptor of the parameters that cannot be used fails here, with its status. params may
+ * be NULL. UNSUPPORTED: the model is of no family of AFFINITY. INVALID: pocket is below 0. */
 BIOINFER_API int bioinfer_affinity_open(bioinfer_task **out, const bioinfer_model *model,
                                         const struct bioinfer_affinity_params *params,
                                         struct bioinfer_error *err);
-/* Says in one line how far the numbers of this model can be trusted; "" = nothing is known. */
+/* Says in one line how far the numbers of this model can be trusted; "" = nothing is known, or the
+ * model is of another family. Never NULL. */
 BIOINFER_API const char *bioinfer_affinity_caveat(const bioinfer_model *model);
 
 /* ---- 16 energy: energies, forces and stress of atoms ----------------------------------------- */
@@ -1416,7 +1502,8 @@ struct bioinfer_energy {
  *     bioinfer_task_close(&task); */
 
 /* Opens the task that gives each record, which is a frame of atoms, its energy and the derivatives
- * by the places of the atoms. params may be NULL. */
+ * by the places of the atoms. params may be NULL. UNSUPPORTED: the model is of no family of ENERGY.
+ * INVALID: ignore_cell with repeat_all, or a charge that is too large. */
 BIOINFER_API int bioinfer_energy_open(bioinfer_task **out, const bioinfer_model *model,
                                       const struct bioinfer_energy_params *params,
                                       struct bioinfer_error *err);
@@ -1439,7 +1526,10 @@ struct bioinfer_md_params {
 
 /* Moves the one frame of a file by the forces of a task of bioinfer_energy_open(). The trajectory
  * is an extended XYZ that grows: with `resume` it has in the end the bytes of a run that was never
- * stopped. NONFINITE: the atoms fly apart, at a step that is named; what was written stays. */
+ * stopped. NONFINITE: the atoms fly apart, at a step that is named; what was written stays. EMPTY:
+ * there is no frame; INVALID: there are several, the task gives no forces, or the trajectory is
+ * there already, without `resume`; MISMATCH: with it, it is of another run; a frame that cannot be
+ * used gives its status. params may be NULL. */
 BIOINFER_API int bioinfer_md(bioinfer_task *energy, const char *input, const char *trajectory,
                              const struct bioinfer_md_params *params, struct bioinfer_error *err);
 
@@ -1460,7 +1550,9 @@ struct bioinfer_relax_params {
 };
 
 /* Moves the atoms of each frame of a file or folder to a minimum of the energy by FIRE, and writes
- * an extended XYZ. Non-zero from a callback ends either run with that status. */
+ * an extended XYZ, which appears when all are done. A frame that fails is left out, which done()
+ * alone is told: the call gives 0, but NOMEM, DEVICE and DEVICE_LOST end it. params may be NULL.
+ * Non-zero from a callback ends either run with that status. */
 BIOINFER_API int bioinfer_relax(bioinfer_task *energy, const char *input, const char *output,
                                 const struct bioinfer_relax_params *params,
                                 struct bioinfer_error *err);

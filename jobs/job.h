@@ -46,13 +46,14 @@ static inline uint64_t bi_split_shard(const struct bi_split *s, uint64_t ordinal
     return ordinal / s->block % s->n_shards;
 }
 
-/* The place of a record among those of its shard, from 0. */
+/* The place of a record among those of the shard that has it, from 0. */
 static inline uint64_t bi_split_place(const struct bi_split *s, uint64_t ordinal)
 {
     return ordinal / s->block / s->n_shards * s->block + ordinal % s->block;
 }
 
-/* The record at a place of this shard; the inverse of bi_split_place() for the shard's records. */
+/* The record at a place of this shard; the inverse of bi_split_place() for the shard's records. The
+ * input need not have so many. */
 static inline uint64_t bi_split_ordinal(const struct bi_split *s, uint64_t place)
 {
     return (place / s->block * s->n_shards + s->shard) * s->block + place % s->block;
@@ -67,7 +68,7 @@ static inline uint64_t bi_split_count(const struct bi_split *s, uint64_t n)
                                                                  : 0);
 }
 
-/* The first record from this one on that is the shard's. */
+/* The first record from this one on that is the shard's, this one included. */
 static inline uint64_t bi_split_next(const struct bi_split *s, uint64_t ordinal)
 {
     const uint64_t of = bi_split_shard(s, ordinal);
@@ -81,10 +82,13 @@ static inline uint64_t bi_split_next(const struct bi_split *s, uint64_t ordinal)
 
 /* folder + "/" + name as a new string, to be freed by bi_free(); NULL = no memory. */
 char *bi_job_path(const struct bi_env *env, const char *folder, const char *name);
-/* Makes the folder of a job and takes its lock; after a failure *fd is -1. IO when another job
- * holds it, or when there is a folder of that name which is no job's. */
+/* Makes the folder of a job and takes its lock, which bi_lock_release() gives back; after a failure
+ * *fd is -1. IO when another job holds it, or when there is a folder of that name which is no
+ * job's, or a link. An empty folder, and one with a job in it, are taken as they are. NOT_FOUND:
+ * there is no folder to make it in. */
 int bi_job_lock(int *fd, const struct bi_env *env, const char *folder, struct bioinfer_error *err);
-/* Removes the files of a job, and its folder when nothing else is in it. Best effort. */
+/* Removes the files of a job, that of its lock too, which stays held, and its folder when nothing
+ * else is in it. Best effort. */
 void bi_job_clear(const struct bi_env *env, const char *folder);
 
 /* ---- identity.c ---- */
@@ -115,19 +119,21 @@ struct bi_identity {
  * failure, too, *id is to be freed. */
 int bi_identity_make(struct bi_identity *id, const struct bi_env *env,
                      const struct bioinfer_job_params *params, struct bioinfer_error *err);
-/* Writes job.json, which gets its name when it is whole, so nobody sees half of it. LIMIT: it would
- * be too long to be read back, which is 16 MiB. */
+/* Writes job.json, which gets its name when it is whole, so nobody sees half of it, and one that
+ * was there stays after a failure. LIMIT: it would be too long to be read back, which is 16 MiB. */
 int bi_identity_write(const struct bi_identity *id, const struct bi_env *env, const char *folder,
                       struct bioinfer_error *err);
-/* NOT_FOUND when the folder has no job.json, FORMAT when that is none. After a failure, too, *id is
- * to be freed. */
+/* NOT_FOUND when the folder has no job.json, FORMAT when that is none, MISMATCH when another
+ * version wrote it, LIMIT above 16 MiB. After a failure, too, *id is to be freed. */
 int bi_identity_read(struct bi_identity *id, const struct bi_env *env, const char *folder,
                      struct bioinfer_error *err);
-/* 0: both are one job. MISMATCH naming the first difference. Between shards the shard itself, and
- * path and time of the inputs, may differ. */
+/* 0: both are one job. MISMATCH naming the first difference, as what it was (`have`) and is now
+ * (`want`). Inputs are compared in their order: first all roles, then files. Between shards the
+ * shard itself, and path and time of the inputs, may differ, but not the number of shards. */
 int bi_identity_compare(const struct bi_identity *have, const struct bi_identity *want, bool shards,
                         const char *folder, struct bioinfer_error *err);
-/* A hash of what decides results, but for the first input, which is known by its records. */
+/* A hash of what decides results, but for the first input, which is known by its records. Neither
+ * shard nor block, nor path and time of a file, is in it; the order of inputs is. */
 uint64_t bi_identity_hash(const struct bi_identity *id);
 /* Frees its texts; *id is zeros then. Safe on zeros. */
 void bi_identity_free(struct bi_identity *id);
@@ -142,9 +148,9 @@ struct bi_part {
     uint64_t n_set; /* ordinals that have a record */
 };
 
-/* Notes that record number `at` holds the ordinal of `index`; of two the last one counts. FORMAT
- * when it is farther ahead of the records before it than any run can be: what a file says decides
- * no allocation. LIMIT: `at` is 2^32 - 2 or more. */
+/* Notes that record number `at` of the journal holds place `index`; of two the last one that was
+ * added counts. FORMAT when it is farther ahead of the records before it than any run can be: what
+ * a file says decides no allocation. LIMIT: `at` is 2^32 - 2 or more. No place is noted then. */
 int bi_part_add(struct bi_part *part, const struct bi_env *env, uint64_t index, uint64_t at,
                 struct bioinfer_error *err);
 /* Place `index` has no record any more; it may have had none. */
@@ -173,13 +179,16 @@ struct bi_build {
 };
 
 /* Writes output and manifest, and moves both to their names when they are whole: after a failure
- * b->path is as it was. Counts are in *b. FORMAT when a payload is not what was written: no damaged
- * byte reaches the output. */
+ * b->path is as it was; but where its folder cannot be synced at last, there is no such file, and a
+ * manifest from before may be gone, too. Counts are in *b. FORMAT when a payload is not what was
+ * written: no damaged byte reaches the output; with want_lost its place, and all others that are
+ * damaged behind it, are in `lost`. */
 int bi_build(struct bi_build *b, struct bioinfer_error *err);
 /* Reads what the single part holds from place `from` on, and adds to `lost` what is damaged, which
- * is no failure. */
+ * is no failure; a place without a record is none. A file that cannot be read is a failure. */
 int bi_build_check(struct bi_build *b, uint64_t from, struct bioinfer_error *err);
-/* Opens the journal of a part that is to be read, and parks another one when there are too many. */
+/* Opens the journal of a part that is to be read, and parks another one when there are too many.
+ * Nothing, and 0, where it is open or max_open is 0. */
 int bi_build_wake(struct bi_build *b, struct bi_part *part, struct bioinfer_error *err);
 
 /* ---- job.c ---- */
@@ -251,9 +260,10 @@ struct bioinfer_job {
 };
 
 /* As the functions bioinfer_job_...() of bioinfer.h, whose pointers were checked. *out is NULL
- * after a failure. expect: 1 = no names need be reserved. wants: the first record from `ordinal` on
- * that this shard computes. source, sink: a bioinfer_source and a bioinfer_sink with the job as
- * their user. pending: whether the source is to be asked again though it said there is no more. */
+ * after a failure. expect: 1 = no names need be reserved, or it is too late for it; without an
+ * index it counts the records itself. wants: the first record from `ordinal` on that this shard
+ * computes, done or not. source, sink: a bioinfer_source and a bioinfer_sink with the job as their
+ * user. pending: whether the source is to be asked again though it said there is no more. */
 int bi_job_open(struct bioinfer_job **out, const struct bi_env *env, const char *path,
                 const struct bioinfer_job_params *params, struct bioinfer_error *err);
 int bi_job_expect(struct bioinfer_job *job, const struct bioinfer_record *record,
@@ -266,16 +276,22 @@ int bi_job_sink(struct bioinfer_job *job, const struct bioinfer_result *result,
                 struct bioinfer_error *err);
 int bi_job_commit(struct bioinfer_job *job, struct bioinfer_error *err);
 /* Builds output and manifest; the journal stays. A shard builds nothing: its journal is all.
- * MISUSE: the input, or a result, has not come to its end. finish: that, and but for a shard the
- * journal is removed. discard: removes the journal; close is still to be called. */
+ * MISUSE: the input, or a result, has not come to its end. MISMATCH: the journal holds more records
+ * than the input. FORMAT: it is damaged, and notes where, so that a run that goes on computes that
+ * anew. finish: that, and but for a shard the journal is removed; of parts bi_parts_finish().
+ * build: never of parts. discard: removes the journal; close is still to be called. */
 int bi_job_build(struct bioinfer_job *job, struct bioinfer_error *err);
 int bi_job_finish(struct bioinfer_job *job, struct bioinfer_error *err);
 void bi_job_discard(struct bioinfer_job *job);
 void bi_job_close(struct bioinfer_job **job);
 
 /* As bioinfer_job_merge(): joins journals of all shards, those in parts[0, n_parts), or those found
- * beside `path` where n_parts is 0. NOT_FOUND: there is none; MISMATCH: they are of different jobs,
- * or one is missing or unfinished. */
+ * beside `path` where n_parts is 0; in any order. NOT_FOUND: there is none; MISMATCH: they are of
+ * different jobs, one is missing, double or unfinished, or `path` has an unfinished job of its own;
+ * IO: `path` is a folder; FORMAT: a journal is damaged; INVALID: it is of finished texts, and
+ * params name a format. stats may be NULL; it is filled after success alone, but for resumed,
+ * committed and folder. params may be NULL; model, fingerprint, tracks and columns are the
+ * journals'. */
 int bi_job_merge(const struct bi_env *env, const char *path, const char *const *parts,
                  size_t n_parts, const struct bioinfer_writer_params *params,
                  struct bioinfer_job_stats *stats, struct bioinfer_error *err);

@@ -76,39 +76,47 @@ struct bi_journal {
  * missing. */
 int bi_journal_open(struct bi_journal *j, const struct bi_env *env, const char *folder,
                     bool read_only, struct bioinfer_error *err);
-/* Hands every good record to `take` (non-zero stops with that status), cuts the rest, whose loss is
- * no failure. *n_lost: whole records behind the first bad one; untouched after a failure. With
- * `cut` false nothing is changed. */
+/* Hands every good record to `take` (non-zero stops with that status), while j->n is its number,
+ * and cuts the rest, whose loss is no failure. *n_lost: whole records from the first bad one on,
+ * that one included. Nothing is changed where `cut` is false. */
 int bi_journal_recover(struct bi_journal *j, bool cut,
                        int (*take)(void *user, const struct bi_journal_record *r,
                                    struct bioinfer_error *err),
                        void *user, uint64_t *n_lost, struct bioinfer_error *err);
-/* A payload: begin, any number of writes, end, which sets its offset, size and CRC in *r. What was
- * begun and not ended is no record. A failed write is final, as a failed commit is. */
+/* A payload: begin, which sets its offset in *r, any number of writes, end, which sets size and CRC
+ * and adds *r as record number j->n - 1. One that was begun and not ended is no record. A failed
+ * write is final, as a failed commit is, and end() is not to be called behind it; end() gives NOMEM
+ * alone, adds nothing then, and is not final. */
 void bi_journal_begin(struct bi_journal *j, struct bi_journal_record *r);
 int bi_journal_write(struct bi_journal *j, const void *bytes, size_t n, struct bioinfer_error *err);
 int bi_journal_end(struct bi_journal *j, struct bi_journal_record *r, struct bioinfer_error *err);
-/* Commits what was added; `sync` makes it outlast a power loss too. A failure is final:
- * both files are cut to the last commit, and write and commit fail for the same reason later. */
+/* Commits what was added, also where that is nothing; `sync` makes it outlast a power loss too. A
+ * failure is final: both files are cut to the last commit, j->n with them, and write and commit
+ * fail for the same reason later. Committed records can still be read. */
 int bi_journal_commit(struct bi_journal *j, bool sync, struct bioinfer_error *err);
 /* Ends it for a reason of the caller's. Returns the status of the first failure, and *err has its
- * words: this one, or an earlier one. */
+ * words: this one, or an earlier one, where status and why (then NULL, too) count for nothing. */
 int bi_journal_fail(struct bi_journal *j, int status, const struct bioinfer_error *why,
                     struct bioinfer_error *err);
 /* Is it time to commit? First after a quarter of a second, later every two seconds, and never so
  * often that syncing takes more than a fiftieth of the time; sooner after many records or bytes.
- * False where nothing was added. *begun: seconds, for the next. */
+ * False where nothing was added, with *begun as before; else *begun is the time now, in seconds,
+ * for bi_journal_space(), whatever is returned. */
 bool bi_journal_due(const struct bi_journal *j, double *begun);
 /* After a commit that was due: sets when the next one is, by what this one took; 30 seconds on at
  * most. */
 void bi_journal_space(struct bi_journal *j, double begun);
-/* Keeps n > 0 blocks of records that were read, of 4 KiB each; it is 1 before. NOMEM: as before. */
+/* Keeps n > 0 blocks of records that were read, of 4 KiB each; it is 1 before. Blocks from before
+ * are read again. NOMEM: all is as before. */
 int bi_journal_keep(struct bi_journal *j, size_t n, struct bioinfer_error *err);
-/* Record number i < n, from 0, as it was added. FORMAT: it is damaged. */
+/* Record number i < n, from 0, as it was added, committed or not; a commit that syncs adds a flag.
+ * FORMAT: it is damaged; or the status of reading the file. Not for several threads at once: it
+ * keeps what it reads. */
 int bi_journal_get(const struct bi_journal *j, uint64_t i, struct bi_journal_record *r,
                    struct bioinfer_error *err);
-/* Reads the payload of a record into `dst` of r->size bytes, also behind a failure of the journal.
- * FORMAT: its CRC is wrong, or the file ends before its bytes. */
+/* Reads the payload of a committed record into `dst` of r->size bytes, also behind a failure of the
+ * journal. FORMAT: its CRC is wrong, or the file ends before its bytes, which so may be in memory
+ * still where it is not committed. `dst` may be written in part after a failure. */
 int bi_journal_read(const struct bi_journal *j, const struct bi_journal_record *r, void *dst,
                     struct bioinfer_error *err);
 /* One that is only read can be parked, which takes no open file, and be read again once awake.

@@ -19,10 +19,12 @@
 
 enum { BI_PACK_ARRAY = 48, BI_PACK_TEXT = 16 }; /* bytes that say what an array is, and a text */
 
-/* Bytes of a packed result, a multiple of 8; 0 when it has shapes or texts no result can have. */
+/* Bytes of a packed result, a multiple of 8; 0 when it has shapes or texts no result can have. The
+ * id is not NULL; description and message may be, and come back as "". */
 uint64_t bi_pack_size(const struct bioinfer_result *r);
 /* Hands out the bytes piece by piece; a non-zero return of `write` stops with it, and is returned
- * without words in *err. INVALID: the size would be 0, and nothing was handed out. */
+ * without words in *err. INVALID: the size would be 0, and nothing was handed out. Other fields
+ * (sequence, changed, design, alignment, affinity, energy) are left out. */
 int bi_pack(const struct bioinfer_result *r,
             int (*write)(void *user, const void *bytes, size_t size), void *user,
             struct bioinfer_error *err);
@@ -33,11 +35,12 @@ struct bi_unpacked {
     int n_arrays, n_texts; /* that fit */
 };
 /* Gives how many arrays and texts the bytes say they hold, no more than so many bytes could; 0 and
- * 0 for less than a head. */
+ * 0 for less than a head. Nothing else is checked; room for so many is enough for bi_unpack(). */
 void bi_pack_count(const void *bytes, uint64_t size, int *n_arrays, int *n_texts);
-/* Fills *r with pointers into bytes[0, size), which may come from anywhere and start at a
- * multiple of 8; r is good as long as they and `room` are. FORMAT when the bytes contradict
- * themselves or there is no room; *r is not to be read then. */
+/* Fills *r with pointers into bytes[0, size), which may come from anywhere and start at a multiple
+ * of 8; r is good as long as they and the arrays and texts of `room` are. Fields that are not
+ * packed are NULL. FORMAT when the bytes contradict themselves, are more or fewer than they say, or
+ * there is no room; neither *r nor what `room` holds is to be read then. */
 int bi_unpack(struct bioinfer_result *r, const struct bi_unpacked *room, const void *bytes,
               uint64_t size, struct bioinfer_error *err);
 

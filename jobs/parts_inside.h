@@ -44,17 +44,19 @@ struct bi_described {
 /* The path of a file in the folder; the caller frees it. NULL = no memory, which err says. */
 char *bi_parts_path(const struct bi_parts *s, const char *name, struct bioinfer_error *err);
 /* Reads a small JSON file of the folder, an object on one line; its tree and text live in the
- * arena. NOT_FOUND: it is not there; FORMAT: it is something else. */
+ * arena, and text has the line end. NOT_FOUND: it is not there; FORMAT: it is something else;
+ * LIMIT: it has more than 1 MiB. */
 int bi_parts_read_text(const struct bi_parts *s, struct bi_arena *arena, const char *name,
                        struct bi_json **root, const char **text, struct bioinfer_error *err);
 /* Takes a string of exactly 16 digits 0-9 and a-f, no capitals; false: it is none, *hash is 0. */
 bool bi_parts_get_hash(const struct bi_json *json, uint64_t *hash);
 /* Reads the description of part k, as bi_parts_read_text(). FORMAT: also where a field is missing
- * or the part is another one; *d may be filled in part then. */
+ * or the part is another one; *d may be filled in part then. The caller compares job and input. */
 int bi_parts_read_part(const struct bi_parts *s, uint64_t k, struct bi_described *d,
                        struct bi_arena *arena, struct bi_json **root, const char **text,
                        struct bioinfer_error *err);
-/* Gives the size and the CRC-32C of a file of the folder; both are anything after a failure. */
+/* Gives the size and the CRC-32C of a file of the folder; both are anything after a failure, such
+ * as NOT_FOUND. */
 int bi_parts_sum(const struct bi_parts *s, const char *name, uint64_t *size, uint32_t *crc,
                  struct bioinfer_error *err);
 

@@ -62,7 +62,7 @@ struct bi_align_border {
     int64_t turn; /* 0: none */
 };
 
-/* The difference of row or column k, from 0. */
+/* The difference of row or column k, from 0; `turn` 0: there is one piece. */
 static inline int32_t bi_align_border_at(const struct bi_align_border *b, int64_t k)
 {
     if (b->turn && k >= b->turn)

@@ -63,7 +63,8 @@ template <typename T> DEV T all_of(int x)
 
 /* One cell: the diagonal's H', then this row's; e and f become those of the next column and row.
  * Returns with `trace` what enum bi_align_flag says, inverted, in the low byte of each number:
- * ways that do not give H', gaps that are opened rather than extended. */
+ * ways that do not give H', gaps that are opened rather than extended; ties are neither. Without
+ * `trace` 0. */
 template <bool trace, typename T>
 DEV u32 align_cell(T &diagonal, T &h, T &e, T &f, T s, T minus_gap)
 {
@@ -88,20 +89,22 @@ DEV u32 align_cell(T &diagonal, T &h, T &e, T &f, T s, T minus_gap)
     return flags;
 }
 
-/* H' at the borders. */
+/* H' at the border on the left, of row i; of row 0 the corner's. */
 DEV int border_left(const struct bi_align_rules &r, int i)
 {
     return i ? r.left + r.left_step * i : r.corner;
 }
 
-/* H' at the border above, of column j. */
+/* H' at the border above, of column j; of column 0 the corner's. */
 DEV int border_top(const struct bi_align_rules &r, int j)
 {
     return j ? r.top + r.top_step * j : r.corner;
 }
 
 /* The end of an alignment among the corner, the best of the last row and of the last column; as
- * bi_align_best_end() of ops/align.h. */
+ * bi_align_best_end() of ops/align.h. Where scores are equal the row's goes before the column's,
+ * and the corner before both with corner_first, else behind them. Row and column count where they
+ * are free. */
 DEV struct bi_align_found best_end(const struct bi_align_rules &rules, struct bi_align_found corner,
                                    struct bi_align_found row, struct bi_align_found column)
 {
@@ -117,7 +120,8 @@ DEV struct bi_align_found best_end(const struct bi_align_rules &rules, struct bi
     return best;
 }
 
-/* The better of two places of one row or column, the first of equal ones. */
+/* Makes `best` the better of two places of one row or column, of equal ones the one of less i or
+ * j. */
 DEV void offer(struct bi_align_found &best, int score, int i, int j)
 {
     if (score > best.score || (score == best.score && (i < best.i || j < best.j)))
@@ -158,7 +162,8 @@ template <int lanes, int rows, int letters> struct align_shared {
     alignas(16) int8_t of[groups][2][letters][width];
 };
 
-/* Scores of a strip from row `top` on of one query. */
+/* Scores of a strip of one query, of which `query` is the first row's code and n rows are left,
+ * also 0 or fewer: rows behind them have the scores of code 0. */
 template <int lanes, int rows, int letters>
 DEV void make_profile(const struct bi_align_params &p, int8_t (*of)[lanes * row_bytes<rows>],
                       const uint8_t *query, int n, int lane)
@@ -200,7 +205,8 @@ template <int rows> struct alignas(rows == 8 ? 8 : rows == 16 ? 16 : 4) flag_byt
     u32 of[(rows + 3) / 4];
 };
 
-/* The flags of a lane's rows in step s to memory. */
+/* The flags of a lane's rows in step s to memory, the low bytes to the first pair's and the high
+ * ones to the second's; they may be one pair. */
 template <int lanes, int rows>
 DEV void put_flags(const struct bi_align_params &p, const struct bi_align_job &job,
                    const u32 (&flags)[rows], int strip, int s, int lane)
@@ -219,7 +225,8 @@ DEV void put_flags(const struct bi_align_params &p, const struct bi_align_job &j
     *(flag_bytes<rows> *)(p.flags + job.flags[1] + place) = y;
 }
 
-/* Ends in a query's last row, where that is free, of column j. */
+/* Offers the ends in both queries' last rows, of column j; called with rising j, the first of equal
+ * ones stays. at_end: all bits of the half whose last row it is. */
 template <int rows>
 DEV void take_row(const struct bi_align_rules &rules, const struct bi_align_job &job,
                   const s16x2 (&h)[rows], const u32 (&at_end)[rows], int j, int top,
@@ -238,7 +245,8 @@ DEV void take_row(const struct bi_align_rules &rules, const struct bi_align_job 
     }
 }
 
-/* The last column of a strip: ends where the query's is free, and the corner. */
+/* The last column of a strip: offers its ends to `column` where they are free, and sets `corner`
+ * where a query's last row is this lane's. h: of the last column. */
 template <bool ends, int rows>
 DEV void take_column(const struct bi_align_rules &rules, const struct bi_align_job &job,
                      const s16x2 (&h)[rows], int top, struct bi_align_found (&column)[2],
@@ -257,7 +265,8 @@ DEV void take_column(const struct bi_align_rules &rules, const struct bi_align_j
         }
 }
 
-/* The best ends of a job's pairs. first: the lane that writes them. */
+/* Writes the best ends of a job's pairs. first: the lane that writes them; without `ends` it is the
+ * lane that has the corner, where the job is `live`. All lanes of the group take part. */
 template <int lanes, bool ends>
 DEV void put_found(const struct bi_align_params &p, const struct bi_align_job &job, bool first,
                    bool live, struct bi_align_found (&corner)[2], struct bi_align_found (&row)[2],
@@ -280,7 +289,8 @@ DEV void put_found(const struct bi_align_params &p, const struct bi_align_job &j
 }
 
 /* Aligns the pairs of a group of lanes of this block, and writes where each ends (p.found); with
- * `trace` their flags, too. All threads of the block must call it. */
+ * `trace` their flags, too. All threads of the block must call it; groups behind the last job go
+ * through it again and write nothing. */
 template <int lanes, int rows, int letters, bool ends, bool trace>
 DEV void align_job(const struct bi_align_params &p, align_shared<lanes, rows, letters> &shared)
 {

@@ -60,7 +60,7 @@ enum {
     BI_REPORT_WORDS = 4
 };
 
-/* `first` has so many numbers. */
+/* Numbers that `first` has room for, with so many rows. */
 static inline int64_t bi_atom_bins(int64_t rows)
 {
     return BI_BINS_PER_ATOM * rows + 1;
@@ -95,13 +95,14 @@ static inline int64_t bi_edge_atoms(const struct bi_atom_edges_params *p)
     return bi_live_rows(p->counts, BI_AXIS_TOKENS, p->rows);
 }
 
-/* Neighbours of atom i, also where its row says by its sign that there was no room for them. */
+/* Neighbours of atom i, also where their number says by its sign that it lies on another one. */
 static inline int32_t bi_edge_degree(const struct bi_atom_edges_params *p, int64_t i)
 {
     return p->degree[i] < 0 ? -1 - p->degree[i] : p->degree[i];
 }
 
-/* Notes that there are so many edges, and sets their number. */
+/* Notes in the report that there are so many edges, and sets their number for the batch: 0
+ * where they have no room. */
 static inline void bi_edge_report(const struct bi_atom_edges_params *p, int64_t n)
 {
     const int32_t wanted = n < INT32_MAX ? (int32_t)n : INT32_MAX;
@@ -110,14 +111,14 @@ static inline void bi_edge_report(const struct bi_atom_edges_params *p, int64_t 
     p->counts->n_edges = n <= p->capacity ? wanted : 0;
 }
 
-/* Cells of all frames. */
+/* Cells of all frames; 0 without frames. */
 static inline int32_t bi_edge_bins(const struct bi_atom_edges_params *p)
 {
     const struct bi_atom_frame *f = p->frame + (p->counts->n_seqs - 1);
     return p->counts->n_seqs < 1 ? 0 : f->first_bin + f->n_bins[0] * f->n_bins[1] * f->n_bins[2];
 }
 
-/* The frame of an atom. */
+/* The frame of an atom of the batch, by a search; frames without atoms are passed over. */
 static inline int32_t bi_atom_frame_of(const struct bi_atom_edges_params *p, int64_t i)
 {
     int32_t first = 0, end = p->counts->n_seqs;
@@ -131,7 +132,8 @@ static inline int32_t bi_atom_frame_of(const struct bi_atom_edges_params *p, int
     return first;
 }
 
-/* The cell, or the image, that x lies in; bounded, also for what is no number. */
+/* The cell, or the image, that x lies in, cut towards 0: `least` ... `most`, and `least` for what
+ * is no number. */
 static inline int32_t bi_whole_of(double x, int32_t least, int32_t most)
 {
     if (!(x > (double)least))
@@ -178,7 +180,8 @@ static inline int32_t bi_image_of(int32_t bin, int32_t n)
     return bin >= 0 ? bin / n : -((n - 1 - bin) / n);
 }
 
-/* May the first two axes be at d? Sets their images. */
+/* May the first two axes be at d? 0: an axis that is not periodic would leave the cell. Else 1, and
+ * image and last say which images of the third axis come. */
 static inline int bi_around_begin(struct bi_around *a)
 {
     const struct bi_atom_frame *f = a->frame;
@@ -194,7 +197,7 @@ static inline int bi_around_begin(struct bi_around *a)
     return 1;
 }
 
-/* Begins with the first bin around the place of an atom; a->p and so on are set. */
+/* Sets *a in front of the first run around the place of an atom, which bi_around_next() gives. */
 static inline void bi_around_start(struct bi_around *a, const struct bi_atom_edges_params *p,
                                    const struct bi_atom_place *place)
 {
@@ -209,7 +212,8 @@ static inline void bi_around_start(struct bi_around *a, const struct bi_atom_edg
         a->image[2] = a->last = 0;
 }
 
-/* The next run; 0: there are no more. */
+/* 1: the next run is order[a->first] ... order[a->end - 1], which may be none, in a->image; 0:
+ * there are no more. */
 static inline int bi_around_next(struct bi_around *a, const struct bi_atom_edges_params *p)
 {
     const struct bi_atom_frame *f = a->frame;
@@ -243,7 +247,8 @@ static inline int bi_around_next(struct bi_around *a, const struct bi_atom_edges
 /* How near atoms are: no neighbours, neighbours, or one on the other. */
 enum bi_nearness { BI_NEAR_NOT, BI_NEAR, BI_NEAR_TOUCHES };
 
-/* Looks at atom j in the image that a run is of, from atom i. */
+/* Looks at atom j in the image that a run is of, from atom i. An atom is no neighbour of itself in
+ * the cell, and nor is what lies where no number is; one touches below 0.001 angstrom. */
 static inline enum bi_nearness bi_look(const struct bi_atom_edges_params *p,
                                        const struct bi_around *a, const struct bi_atom_place *mine,
                                        int32_t i, int32_t j)
@@ -270,8 +275,8 @@ static inline enum bi_nearness bi_look(const struct bi_atom_edges_params *p,
     return r2 < closest * closest ? BI_NEAR_TOUCHES : BI_NEAR;
 }
 
-/* The key of an edge to the image of atom j: sorted by keys, edges of an atom are in their
- * order. */
+/* The key of an edge to the image of atom j: sorted by keys, edges of an atom are in their order.
+ * Components of the image are from -BI_IMAGE_ZERO to BI_IMAGE_ZERO - 1, which nobody checks. */
 static inline uint64_t bi_edge_key(int32_t j, const int32_t image[3])
 {
     uint64_t key = (uint64_t)j;

@@ -21,8 +21,8 @@ enum bi_axis {
     BI_AXES
 };
 
-/* Gives the true size of an axis in this batch; `rows`, the size in the plan, of an axis that has
- * none, such as FIXED. */
+/* Gives the true size of an axis in this batch, as it stands; `rows`, the size in the plan, of an
+ * axis that has none, such as FIXED, or that is none. */
 static inline int64_t bi_live_rows(const struct bi_counts *counts, int axis, int64_t rows)
 {
     switch (axis) {

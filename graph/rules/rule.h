@@ -59,13 +59,14 @@ struct bi_match {
 };
 
 /* The captured value; BI_NONE = it is left out. A name that the pattern does not have fails the
- * graph with INTERNAL. */
+ * graph with INTERNAL, unless it has failed before, and gives BI_NONE. */
 bi_value_id bi_match_value(const struct bi_match *m, const char *as);
 /* The captured node, which stays as it was matched while a rewrite adds others. A name that the
- * pattern does not have fails the graph, and gives the root. */
+ * pattern does not have fails the graph with INTERNAL, and gives the root. Never NULL. */
 const struct bi_node *bi_match_node(const struct bi_match *m, const char *as);
 /* Says in a rewrite that `to` also takes the place of `from`, another value than the root's first
- * output; it does when the rule fires. */
+ * output; it does when the rule fires. Nothing where either is BI_NONE, as the graph has failed.
+ * More than BI_MATCH_REPLACED of them fail the graph with INTERNAL. */
 void bi_match_replace(struct bi_match *m, bi_value_id from, bi_value_id to);
 
 /* A row of rules.inc. */
@@ -96,9 +97,10 @@ struct bi_rule {
 /* The node that makes a value; NULL = none does: it is an input, a weight or BI_NONE. The pointer
  * is good until a node is added. */
 struct bi_node *bi_rule_producer(const struct bi_graph *g, bi_value_id id);
-/* Is the value an output of the graph? A view cannot be one. */
+/* Is the value an output of the graph? A view cannot be one, and nor can BI_NONE. */
 bool bi_rule_is_output(const struct bi_graph *g, bi_value_id id);
-/* Is it a weight of the model: not several, nor some rows of one, nor a transposed one? */
+/* Is it a weight of the model: not several, nor some rows of one, nor a transposed one? id must be
+ * a value, not BI_NONE. */
 bool bi_rule_is_one_weight(const struct bi_graph *g, bi_value_id id);
 
 #endif

@@ -51,7 +51,7 @@ BI_INLINE VEC L(piece_flags)(VEC a, VEC b2, VEC z, VEC z2, const struct L(gaps) 
                            V(or)(goes, goes2)));
 }
 
-/* The same as below with gaps of two pieces. */
+/* As L(cell_step) below with gaps of two pieces. */
 BI_INLINE VEC L(two_step)(struct L(cell) *c, VEC s, const struct L(gaps) *g, const bool flags)
 {
     const VEC a = V(add)(c->x, c->v), b = V(add)(c->y, c->u);
@@ -78,7 +78,9 @@ BI_INLINE VEC L(two_step)(struct L(cell) *c, VEC s, const struct L(gaps) *g, con
     return f;
 }
 
-/* One cell in every lane: u, y of the left, v, x of above become the cell's own. */
+/* One cell in every lane: u, y of the left, v, x of above become the cell's own. Returns its flags
+ * where `flags` is set, else nothing of use. choice may be NULL, and is not set with kind TWO; x, y
+ * stay as they are with kind LINEAR. */
 BI_INLINE VEC L(cell_step)(struct L(cell) *c, VEC s, const struct L(gaps) *gaps, const int kind,
                            const bool flags, struct L(choice) *choice)
 {
@@ -113,7 +115,7 @@ BI_INLINE VEC L(cell_step)(struct L(cell) *c, VEC s, const struct L(gaps) *gaps,
     return f;
 }
 
-/* Writes the flags of a vector of cells, a byte for each lane. */
+/* Writes the flags of a vector of cells, a byte for each lane, W in all. */
 BI_INLINE void L(strip_flags)(uint8_t *to, VEC f)
 {
 #if LANE == 8
@@ -193,7 +195,8 @@ BI_INLINE void L(strip_block)(const struct bi_align_strip *a, struct L(cell) *c,
 }
 
 /* Runs one strip of n_vectors vectors of rows; kind: enum bi_align_kind. struct bi_align_strip
- * (cpu/align.h) says what it reads and leaves. All but a are constants. */
+ * (cpu/align.h) says what it reads and leaves. All but a are constants. It goes from step a->first
+ * to a->last or the end of the strip, and can go on from there. */
 BI_INLINE void L(strip_run)(const struct bi_align_strip *a, const int n_vectors, const int kind,
                             const bool with_flags)
 {
@@ -264,7 +267,8 @@ L_STRIP(4, linear, BI_ALIGN_LINEAR)
 L_STRIP(4, affine, BI_ALIGN_AFFINE)
 #endif
 
-/* The strip() of struct bi_align_kernels: picks the loop for its rows, its kind and its flags. */
+/* The strip() of struct bi_align_kernels: picks the loop for its rows, its kind and its flags. Rows
+ * are W, 2 W or, with 32 registers, 4 W; with kinds STEEP and TWO always 2 W. */
 static void L(strip)(const struct bi_align_strip *a)
 {
     const bool linear = a->kind == BI_ALIGN_LINEAR;
