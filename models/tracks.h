@@ -17,11 +17,14 @@ struct bi_tracks_source {
     bool rms;
 };
 
-/* A tensor by its name behind the prefix, or an alias of that; NULL = there is none. */
+/* A tensor by its name behind the prefix, or, where that is not there, by the first alias that fits
+ * the begin of the name, alone; NULL = there is none. Names are cut to 199 bytes. */
 const struct bi_tensor *bi_tracks_find(const struct bi_tracks_source *s, const char *fmt, ...)
     BI_PRINTF(2, 3);
 /* The same; MISMATCH with the name when it is not there, and *tensor is NULL. All functions below
- * with an err give MISMATCH where a tensor is missing or has another shape. */
+ * with an err give MISMATCH where a tensor is missing or has another shape, and UNSUPPORTED or
+ * MISMATCH where its type cannot be used; they add what they bind to model->n_parameters, and it
+ * lives as long as the model. */
 int bi_tracks_need(const struct bi_tracks_source *s, const struct bi_tensor **tensor,
                    struct bioinfer_error *err, const char *fmt, ...) BI_PRINTF(4, 5);
 
@@ -36,28 +39,32 @@ struct bi_conv {
  * the copy engine of a GPU takes as a row. */
 enum { BI_TRACKS_BASE_WIDTH = 8 };
 
-/* A convolution `name`.weight [out, in, taps] (out and taps as found), .bias; of in = 4 bases with
- * zeros up to BI_TRACKS_BASE_WIDTH. norm: the batch
- * norm in front, folded into a scale and a shift; NULL = none. */
+/* A convolution `name`.weight [out, in, taps] (out and taps as found, taps odd and at most 255),
+ * .bias; with in 4 and no norm these are bases, with zeros up to BI_TRACKS_BASE_WIDTH. norm: the
+ * batch norm in front, folded into a scale and a shift; NULL = none, and both are -1. */
 int bi_tracks_conv(const struct bi_tracks_source *s, struct bi_conv *conv, const char *norm,
                    const char *name, int64_t in, struct bioinfer_error *err);
-/* `name`.weight [out, in] as a plain matrix (trailing dimensions of 1 allowed); out as found
- * when *out is 0. */
+/* `name`.weight [out, in] as a plain matrix (trailing dimensions of 1 allowed); out as found when
+ * *out is 0, which is set then: MISMATCH above 2^24. */
 int bi_tracks_matrix(const struct bi_tracks_source *s, int *index, const char *name, int64_t *out,
                      int64_t in, struct bioinfer_error *err);
-/* The scale and the shift [n] that a batch norm is, x scale + shift, in the model's arena. */
+/* The scale and the shift [n] that a batch norm is, x scale + shift, in the model's arena. With
+ * s->rms the tensor of means is not needed. */
 int bi_tracks_norm(const struct bi_tracks_source *s, const char *norm, int64_t n, double **scale,
                    double **shift, struct bioinfer_error *err);
-/* Any weight, under a name that is copied; *index is its place in the model's table. */
+/* Any weight, under a name that is copied, which w->name becomes; *index is its place in the
+ * model's table. */
 int bi_tracks_weight(const struct bi_tracks_source *s, int *index, struct bi_weight *w,
                      const char *name, struct bioinfer_error *err);
-/* A small tensor of exactly n elements, in the model's arena. */
+/* A small tensor of exactly n elements, whatever its rank, in the model's arena. MISMATCH: it has
+ * another number, or more than 2^20. */
 int bi_tracks_read(const struct bi_tracks_source *s, float **values, int64_t n, const char *name,
                    struct bioinfer_error *err);
 /* A tensor of n elements, whatever its rank, as a weight of rank 1; *index is its place. */
 int bi_tracks_vector(const struct bi_tracks_source *s, int *index, const char *name, int64_t n,
                      struct bioinfer_error *err);
-/* A weight of values made at load, which must outlive the model; *index is its place. */
+/* A weight of values made at load, which must live as long as the model, and count as no
+ * parameters; *index is its place. */
 int bi_tracks_values(const struct bi_tracks_source *s, int *index, const char *name, int rank,
                      int64_t rows, int64_t cols, const float *values, struct bioinfer_error *err);
 
@@ -94,31 +101,37 @@ struct bi_tracks_layers {
     float eps;
 };
 
-/* Binds "transformer.L.0.fn.1.mha.*" of n_layers; config.json says heads. */
+/* Binds "transformer.L.0.fn.1.mha.*" of n_layers; config.json says heads, 8 where it does not, and
+ * the rotation. The window is set (bi_tracks_window). MISMATCH: heads do not divide the width into
+ * an even number of even parts of at most 192, too. */
 int bi_rotary_open(const struct bi_tracks_source *s, struct bi_rotary *r, int n_layers,
                    int64_t width, struct bioinfer_error *err);
 /* The attention of a layer, with what its output layer adds: [n, width] of the same. */
 bi_value_id bi_rotary_attend(const struct bi_model *m, struct bi_graph *g, bi_value_id x,
                              const struct bi_rotary *r, int layer);
 
-/* "transformer.L.0.fn.*" and "transformer.L.1.fn.*", layers counted as found. */
+/* "transformer.L.0.fn.*" and "transformer.L.1.fn.*", layers counted as found, at most 256. *layers
+ * is zeroed before. Sets n_layers, width, n_heads and head_dim of the model, too. MISMATCH: there
+ * is none, or the first one's shapes are no heads; LIMIT: too many features of positions. */
 int bi_tracks_layers(const struct bi_tracks_source *s, struct bi_tracks_layers *layers,
                      int64_t width, float eps, struct bioinfer_error *err);
 /* The weight [BI_BASES, BI_TRACKS_BASE_WIDTH] of bases: A, C, G, T, none, a quarter of each; *index
  * is its place. */
 int bi_tracks_bases(const struct bi_tracks_source *s, int *index, struct bioinfer_error *err);
 /* Sets window, token_size and n_tokens of model->tracks: the asked window, else `usual`. INVALID
- * when it is not a multiple of token_size, or above 2^24 bases. */
+ * when it is not a multiple of token_size, below that, or above 2^24 bases. */
 int bi_tracks_window(struct bi_model *model, int64_t token_size, int64_t usual,
                      struct bioinfer_error *err);
 
 /* Completes heads that are named after what they are, such as "human": all have the same bins, all
- * features and one trunk. */
+ * features and one trunk. A name is the output's, too, and the organism's where it is "human" or
+ * "mouse"; of others that is NULL. */
 void bi_tracks_bins(struct bi_tracks *t, int64_t bin_size, int64_t n_bins, int64_t first_bin);
 
 /* ---- graphs ---- */
 
-/* conv(act(norm(x))) + bias, zeros around the activation. */
+/* conv(act(norm(x))) + bias, zeros around the activation: as many rows as x has. act: of enum
+ * bi_norm_act. */
 bi_value_id bi_tracks_conv_block(const struct bi_model *m, struct bi_graph *g, bi_value_id x,
                                  const struct bi_conv *conv, int act);
 /* The tokens that the last layer gives: first ... first + kept - 1 of n_tokens, or, of n_windows
@@ -135,18 +148,21 @@ bi_value_id bi_tracks_transformer(const struct bi_model *m, struct bi_graph *g, 
                                   bi_value_id positions, const struct bi_tracks_layers *layers,
                                   const struct bi_tracks_kept *crop);
 /* Gives the values x of head number `index` of those asked for, [windows n_bins, tracks], as output
- * "tracks": all of them, their sums, or what lists of their rows sum up to. */
+ * "tracks": all of them, their sums, or what lists of their rows make. Lists that are kept become
+ * the kept output "reference<index>" instead. Inputs for the lists are added. */
 void bi_tracks_give(struct bi_graph *g, bi_value_id x, int64_t n_bins,
                     const struct bi_tracks_shape *shape, int index);
-/* softplus(x w^T + b) for each head that the shape asks for, as outputs "tracks"; w and b are
- * indices into the model's table of weights, by head. */
+/* softplus(x w^T + b) for each head that the shape asks for, in its order and of the tracks that it
+ * asks for, as bi_tracks_give() has them; w and b are indices into the model's table of weights, by
+ * head. */
 void bi_tracks_outputs(const struct bi_model *m, struct bi_graph *g, bi_value_id x, const int *w,
                        const int *b, const struct bi_tracks_shape *shape);
 /* Turns a graph of the tracks of one window, as a family writes it, into that of their explanation:
- * output 0 becomes the values in bins first ... first + n - 1 divided by their number, [n, tracks],
- * output 1 the derivative of their sum by the rows that the graph makes of input "bases". */
+ * output 0 becomes the values in bins first ... first + n - 1 divided by their number n tracks, [n,
+ * tracks], output 1 the derivative of their sum by the rows that the graph makes of input "bases".
+ * No other output stays. A node reads that input, and g->status says whether it worked. */
 void bi_tracks_explain(struct bi_graph *g, int64_t first, int64_t n);
-/* Rows first ... first + kept - 1; x itself when that is all. */
+/* Rows first ... first + kept - 1; x itself when that is all, or the graph has failed. */
 bi_value_id bi_tracks_crop(struct bi_graph *g, bi_value_id x, int64_t first, int64_t kept);
 
 #endif

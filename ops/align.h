@@ -53,8 +53,9 @@ struct bi_align_path {
 };
 enum { BI_CIGAR_I = 1, BI_CIGAR_D = 2, BI_CIGAR_EQ = 7, BI_CIGAR_X = 8 };
 /* push: adds a run in front of those there, joined with the last one of the same op; length 0 adds
- * none, and `failed` stays. finish: turns the runs round. free: leaves an empty path with its
- * env. */
+ * none. Once `failed` is set every push does nothing, and the runs are not to be read. finish:
+ * turns the runs round. free: leaves an empty path with its env; it is to be called after a
+ * failure, too. */
 void bi_align_path_push(struct bi_align_path *path, int op, int64_t length);
 void bi_align_path_finish(struct bi_align_path *path);
 void bi_align_path_free(struct bi_align_path *path);
@@ -65,19 +66,22 @@ struct bi_align_walk {
     enum { BI_WALK_H, BI_WALK_F, BI_WALK_E, BI_WALK_F2, BI_WALK_E2 } state;
 };
 /* Leaves cell (i, j), both above 0, whose flags (enum bi_align_flag) are given: goes to the cell
- * before it, and pushes what lies between. */
+ * before it, sets the state in which that is entered, and pushes what lies between. */
 void bi_align_step(const struct bi_align_scoring *s, const struct bi_align_input *in,
                    unsigned flags, struct bi_align_walk *walk, struct bi_align_path *path);
-/* Whether a local alignment begins behind the cell: its H is 0, and no gap goes on from it. */
+/* Whether a local alignment begins behind the cell: its H is 0, and no gap goes on from it. False
+ * of one that is not local, as its cells lack BI_ALIGN_BEGIN. */
 bool bi_align_begins(const struct bi_align_scoring *s, unsigned flags,
                      const struct bi_align_walk *walk);
-/* A border has one gap left: pushes it and goes to 0, or leaves *walk where the end is free. */
+/* A border has one gap left: pushes it and goes to 0, or leaves *walk where that begin is free. At
+ * (0, 0) it does nothing. Not for local alignments, which begin where they are. */
 void bi_align_border(const struct bi_align_scoring *s, struct bi_align_walk *walk,
                      struct bi_align_path *path);
 
 /* The cost of a gap of n residues, n >= 1. */
 int64_t bi_align_gap(const struct bi_align_scoring *s, int64_t n);
-/* H at the borders: of i residues of the query, j of the target. */
+/* H at the borders of an alignment that is not local: of i residues of the query, j of the target;
+ * 0 of none, and where BIOINFER_FREE_QUERY_BEGIN, or of top ..._TARGET_BEGIN, is set. */
 int64_t bi_align_left(const struct bi_align_scoring *s, int64_t i);
 int64_t bi_align_top(const struct bi_align_scoring *s, int64_t j);
 
@@ -89,20 +93,24 @@ struct bi_align_end {
 };
 
 /* Offers H[n][j] (j from 1) or H[i][m] (i from 1) to the best so far of the row or column, which it
- * becomes where it is larger. */
+ * becomes where it is larger: of equal ones the first that was offered stays. */
 void bi_align_offer(struct bi_align_end *best, int64_t score, int64_t i, int64_t j);
 /* The end among the corner and the best of the last row and of the last column; the score of
  * one that does not count is INT64_MIN. */
 struct bi_align_end bi_align_best_end(const struct bi_align_scoring *s, struct bi_align_end corner,
                                       struct bi_align_end row, struct bi_align_end column);
-/* That end, or (n, 0) or (0, m) where these are better. parasail never takes them, so that they
- * come last of equal ones; EMBOSS takes them before all but the corner. */
+/* That end, or (n, 0) or (0, m) where these are better and BIOINFER_FREE_TARGET_END, or of (0, m)
+ * ..._QUERY_END, is set. parasail never takes them, so that they come last of equal ones, with WFA,
+ * too; EMBOSS takes them before all but the corner. Of the two, if equal, (n, 0) is taken, but with
+ * EMBOSS (0, m) where n is 1 and m above. */
 struct bi_align_end bi_align_or_nothing(const struct bi_align_scoring *s, int64_t n, int64_t m,
                                         struct bi_align_end best);
 
-/* The definition: plain loops, sums in 64 bits, all matrices kept. *end is where the alignment
- * ends, *begin where its path begins, all 0 for a local one that scores nothing above 0; path NULL
- * = the score and the end alone, in O(m) memory. NOMEM is the only failure. */
+/* The definition: plain loops, sums in 64 bits. *end is where the alignment ends, *begin where its
+ * path begins, all 0 for a local one that scores nothing above 0; path NULL = the score and the end
+ * alone, in O(m) memory, and *begin is left as it was. path is empty but for its env, and takes n m
+ * bytes more; the caller frees it, after a failure, too. NOMEM is the only failure, also of a run
+ * of 2^28. */
 int bi_align_reference(const struct bi_env *env, const struct bi_align_scoring *s,
                        const struct bi_align_input *in, struct bi_align_end *end,
                        struct bi_align_walk *begin, struct bi_align_path *path,

@@ -33,7 +33,7 @@ struct bi_launch {
 };
 
 /* The launch as rows of kernels see it, on a device of so many multiprocessors; it points to the
- * launch's params. */
+ * launch's params, and is valid as long as these are. */
 struct bi_call bi_launch_call(const struct bi_launch *launch, int32_t units);
 
 /* Where the values of one node are. ld: elements between rows of a rank 2 value. */
@@ -73,7 +73,8 @@ struct bi_weight_form {
 /* An op: one constant of this type for each, bi_op_<stem>. */
 struct bi_op {
     const char *name;
-    /* Sets rank, shape, dtype and axis of node->out from its inputs, or says why not. */
+    /* Sets rank, shape, dtype and axis of node->out from its inputs, or says why not. It is called
+     * again where a graph is lowered or checked, so it adds nothing to the graph. */
     int (*infer)(struct bi_graph *g, struct bi_node *node, struct bioinfer_error *err);
     /* Fills launch->entry and launch->params. NULL: a view, nothing to run. */
     void (*launch)(const struct bi_graph *g, const struct bi_node *node, const struct bi_bind *bind,
@@ -132,7 +133,7 @@ struct bi_fields {
     const struct bi_field *of;
 };
 
-/* The fields of an op's attributes; none where it has no attributes. */
+/* The fields of an op's attributes; where it has none n is 0 and `of` NULL. */
 struct bi_fields bi_op_fields(enum bi_op_kind op);
 
 /* How many inputs, optional ones included, and outputs a node of this op has. */
@@ -154,21 +155,24 @@ static inline struct bi_value *bi_out(struct bi_graph *g, const struct bi_node *
     return &g->values[node->out[i]];
 }
 
-/* Where the part of a view begins, in elements; ld: of its input. The op is a view with `first`. */
+/* Where the part of a view begins, in elements: first(), times ld, that of its input, where it
+ * counts rows. The op is a view with `first`. */
 int64_t bi_view_first(const struct bi_node *node, int64_t ld);
 /* How input k of a node, which is a weight, lies: the op's layout, in float16 beside such operands,
- * unless the op's weight_form changes it. */
+ * unless the op's weight_form changes it. Such operands: input 0 has been made float16. */
 struct bi_weight_form bi_weight_form(const struct bi_graph *g, const struct bi_node *node, int k);
-/* Sets an output to the given shape, of float32 where it is not float16 already. */
+/* Sets an output to the given shape, of float32 where it is not float16 already; another type is to
+ * be set behind it. Dimensions from `rank` on become 1. */
 void bi_out_shape(struct bi_graph *g, const struct bi_node *node, int slot, enum bi_axis axis,
                   int rank, const int64_t *shape);
 /* The same, with the shape and the axis of input i. */
 void bi_out_like(struct bi_graph *g, const struct bi_node *node, int slot, int i);
-/* Checks rank (and, when >= 0, the last dimension) of input i. This and all other checks called
- * bi_expect_... give 0, or INTERNAL with the op and what does not fit; a missing input does not. */
+/* Checks rank (and, when >= 0, the last dimension) of input i, whatever its type. This and all
+ * other checks called bi_expect_... give 0, or INTERNAL with the op and what does not fit; a
+ * missing input does not. */
 int bi_expect(const struct bi_graph *g, const struct bi_node *node, int i, int rank, int64_t last,
               struct bioinfer_error *err);
-/* Checks that input i is the [n_seqs + 1] table of sequence starts. */
+/* Checks that input i is the int32 [n_seqs + 1] table of sequence starts. */
 int bi_expect_start(const struct bi_graph *g, const struct bi_node *node, int i,
                     struct bioinfer_error *err);
 /* "[1280, 320]" into a static-size buffer. */
@@ -177,7 +181,8 @@ struct bi_shape_text {
 };
 /* The shape in that form, "[]" at rank 0. */
 struct bi_shape_text bi_shape_text(const struct bi_value *v);
-/* Is output `slot` of a node not written, as nobody reads it? Uses are counted. */
+/* Is output `slot` of a node not written, as nobody reads it? Only where the op's `spare` has it;
+ * uses (n_uses) were counted before. */
 bool bi_op_is_spared(const struct bi_graph *g, const struct bi_node *node, int slot);
 /* Bytes of reading every input and writing every output that is not spared once. */
 double bi_bytes(const struct bi_graph *g, const struct bi_node *node);

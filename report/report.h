@@ -13,13 +13,17 @@ struct bi_report_options {
 
 /* Appends one page that needs nothing beside itself. The same output gives the same bytes. Of all
  * three: NOT_FOUND: no such output, record or figure; EMPTY: there is nothing to show; FORMAT,
- * UNSUPPORTED: it is damaged, or no output. *out may hold a part after a failure. */
+ * UNSUPPORTED: it is damaged, or no output; LIMIT: a line, a table or a sequence is too large;
+ * NONFINITE: an embedding has a value that is no number; INVALID: path is a manifest, or `record`
+ * no region of a bedGraph. *out may hold a part after a failure. */
 int bi_report_page(struct bi_buf *out, const char *path, const struct bi_report_options *options,
                    struct bioinfer_error *err);
-/* Appends one figure as SVG: the first that is no table; NOT_FOUND where there is none. */
+/* Appends one figure as SVG, as bi_svg_write() chooses it; NOT_FOUND where there is none. */
 int bi_report_plot(struct bi_buf *out, const char *path, const struct bi_report_options *options,
                    struct bioinfer_error *err);
-/* Appends as text what a report says above its figures: kind, facts, and columns of its tables. */
+/* Appends as text what a report says above its figures: kind, facts, and columns of its tables.
+ * path may be a manifest here (NAME.manifest.tsv): its facts and reasons of failures; the kind
+ * alone where there is no such file. */
 int bi_report_facts(struct bi_buf *out, const char *path, struct bioinfer_error *err);
 
 #endif

@@ -31,22 +31,27 @@ struct bi_show {
 
 /* ---- show.c ---- */
 
-/* Makes the view of the output at s->path. After a failure, too, it is to be freed. Functions below
- * that take s and err add figures to its view; a status is FORMAT, EMPTY, NOMEM or that of
- * reading. */
+/* Makes the view of the output at s->path, by its contents; s is zeroed but for env, path, genes,
+ * sequences, view.arena.env and view.record. After a failure, too, it is to be freed. NOT_FOUND: no
+ * such file or record; INVALID: it is a manifest, or the record no region; UNSUPPORTED: no output.
+ * Functions below that take s and err add figures to its view, and leave some of them after a
+ * failure; a status is FORMAT, EMPTY, LIMIT (a line, a table or a sequence is too large), NONFINITE
+ * (an embedding has a value that is no number), NOMEM or that of reading. */
 int bi_show_output(struct bi_show *s, struct bioinfer_error *err);
-/* Frees the view and the manifest. */
+/* Frees the view and the manifest, which are not to be used again. */
 void bi_show_free(struct bi_show *s);
-/* Fails with NOMEM, which it returns, naming the output. */
+/* Fails with NOMEM, which it returns, naming s->path, which is set. */
 int bi_show_no_memory(const struct bi_show *s, struct bioinfer_error *err);
 
 /* ---- manifest.c ---- */
 
-/* Reads PATH.manifest.tsv when it is there, else leaves `found` false and returns 0. */
+/* Reads PATH.manifest.tsv when it is there, else leaves `found` false and returns 0. FORMAT: it is
+ * no manifest; `found` is true then. */
 int bi_manifest_read(struct bi_show *s, struct bioinfer_error *err);
 /* Adds facts, reasons of failures and the histogram of lengths; nothing without a manifest. */
 int bi_manifest_show(struct bi_show *s, struct bioinfer_error *err);
-/* Adds the table of records; norms: of the records by id, NULL = none. */
+/* Adds the table of records; nothing without a manifest. norms: by_id gives the place of an id in
+ * them, and an id that it lacks has none; NULL = no column of norms, by_id is not read then. */
 int bi_manifest_table(struct bi_show *s, const struct bi_map *by_id, const float *norms,
                       struct bioinfer_error *err);
 
@@ -60,8 +65,10 @@ struct bi_wig_region {
 typedef int (*bi_wig_take)(void *user, const char *contig, double start, double end, double value);
 /* Whether the file begins as a BigWig; false also where it cannot be read. */
 bool bi_wig_is(const struct bi_env *env, const char *path);
-/* Hands out intervals of all sections that overlap the region, in the order of the index. 0 also
- * where `take` says stop, or the file lacks the contig; FORMAT: it is damaged. */
+/* Hands out intervals of all sections that overlap the region, also those that lie outside it, in
+ * the order of the index; empty ones are left out. Without a contig start and end play no part. 0
+ * also where `take` says stop, or the file lacks the contig; FORMAT: it is damaged. A status of
+ * `take` has no words. */
 int bi_wig_each(const struct bi_env *env, const char *path, const struct bi_wig_region *region,
                 bi_wig_take take, void *user, struct bioinfer_error *err);
 
@@ -73,21 +80,26 @@ struct bi_needle {
     double score, identity, columns;
     const char *rows[2]; /* letters and '-', the first BI_VIEW_ALIGNED columns */
 };
-/* 0: go on, > 0: stop, < 0: a status. */
+/* 0: go on, > 0: stop, < 0: a status, whose words are in *err. */
 typedef int (*bi_needle_take)(void *user, const struct bi_needle *n, struct bioinfer_error *err);
-/* Hands out all pairs of the file; 0 also where `take` says stop. */
+/* Hands out all pairs of the file, in its order; 0 also where `take` says stop, or there is no
+ * pair. FORMAT: a line of letters is none, or the rows of a pair are not equally long. */
 int bi_needle_each(const struct bi_env *env, const char *path, bi_needle_take take, void *user,
                    struct bioinfer_error *err);
 
 /* ---- one reader each ---- */
 
-/* Adds figures of the arrays, by what their names and shapes say they are. */
+/* Adds figures of the arrays, by what their names and shapes say they are; nothing of the others.
+ * FORMAT: an array has not the dimensions that its name asks for. */
 int bi_show_arrays(struct bi_show *s, const struct bi_arrays *a, struct bioinfer_error *err);
 /* Vectors [n, width] of one place; reads vector i: 0 or a status. Then figures of them by their
- * principal components; ids [n]; what: a word for them. */
+ * principal components; n and width above 0; ids [n], which live as long as the view; what: a word
+ * for them. Some vectors are read twice. */
 typedef int (*bi_vector_read)(void *user, size_t i, float *dst, struct bioinfer_error *err);
 int bi_show_vectors(struct bi_show *s, size_t n, size_t width, const char *const *ids,
                     bi_vector_read read, void *user, const char *what, struct bioinfer_error *err);
+/* Each of these sets view.kind but the first; EMPTY: there is no row, design, pair or interval. Of
+ * a bedGraph also INVALID: view.record is no region; UNSUPPORTED: a folder without such files. */
 int bi_show_table(struct bi_show *s, struct bioinfer_error *err);         /* any table */
 int bi_show_substitutions(struct bi_show *s, struct bioinfer_error *err); /* bioinfer score */
 int bi_show_designs(struct bi_show *s, bool is_fasta, struct bioinfer_error *err);
@@ -95,13 +107,15 @@ int bi_show_designs(struct bi_show *s, bool is_fasta, struct bioinfer_error *err
 int bi_show_alignments(struct bi_show *s, char kind, struct bioinfer_error *err);
 int bi_show_bedgraph(struct bi_show *s,
                      struct bioinfer_error *err); /* a file or a folder of them */
-/* Adds the genes of a region to a figure of tracks: at most BI_VIEW_GENES; statuses of reading
- * s->genes. */
+/* Adds the genes of a region to a figure of tracks: those that come first in the file, at most
+ * BI_VIEW_GENES, of each the first 512 exons. s->genes is given, and the contig, the start and the
+ * bins of *t are set. FORMAT: a line is none of GTF, GFF3 or BED; statuses of reading. */
 int bi_show_genes(struct bi_show *s, struct bi_tracks *t, struct bioinfer_error *err);
 
-/* Two principal components of n > 0 vectors [n, width]: directions [2, width] fitted to centred
- * rows, `centre` [width] their mean, share[2] of the variance. x is overwritten. NOMEM is the only
- * failure. */
+/* Two principal components of n > 0 vectors [n, width], width > 0: directions [2, width] of length
+ * 1, whose largest part is positive, fitted to centred rows, `centre` [width] their mean, share[2]
+ * of the variance, 0 where all rows are equal. A direction in which nothing varies may be 0. x is
+ * overwritten. NOMEM is the only failure. */
 int bi_pca(const struct bi_env *env, float *x, size_t n, size_t width, float *centre,
            float *directions, double *share, struct bioinfer_error *err);
 

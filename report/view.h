@@ -149,25 +149,28 @@ struct bi_view {
 };
 
 /* All return NULL, or false, when there is no memory; what they give lives as long as the view.
- * The first gives a formatted text. */
+ * Names, groups, titles and units are not copied. The first gives a formatted text. */
 char *bi_view_printf(struct bi_view *v, const char *fmt, ...) BI_PRINTF(2, 3);
 /* A copy of at most BI_VIEW_TEXT bytes, and a NUL. */
 char *bi_view_text(struct bi_view *v, const char *text, size_t n);
-/* Adds a figure, zeroed but for kind, group and title. */
+/* Adds a figure, zeroed but for kind, group and title, behind the others. NULL, and none is added,
+ * also where title is NULL, as a title without memory is. */
 struct bi_figure *bi_view_add(struct bi_view *v, enum bi_figure_kind kind, const char *group,
                               const char *title);
 /* Adds a line of facts; the value is formatted. */
 bool bi_view_fact(struct bi_view *v, const char *name, const char *fmt, ...) BI_PRINTF(3, 4);
-/* Whether the record is one that is shown; notes that it was met. */
+/* Whether the record is one that is shown: each where none was asked for; notes that it was met. */
 bool bi_view_wants(struct bi_view *v, const char *id, size_t n);
 
-/* Makes the columns of a table figure, all zeros. */
+/* Makes the columns of a table figure, all zeros: their values are the caller's to set. */
 bool bi_view_columns(struct bi_view *v, struct bi_table *t, size_t n_rows, size_t n_columns);
-/* Adds a histogram of the finite values; nothing, and true, when there are fewer than two. */
+/* Adds a histogram of the finite values; nothing, and true, when there are fewer than two, or their
+ * sum or range is not finite. */
 bool bi_view_histogram(struct bi_view *v, const char *group, const char *title,
                        const double *values, size_t n, const char *unit);
-/* Sets low and high of the scale from the finite values, 0 and 0 where there are none; values
- * beyond 0 to 1 make a UNIT scale a RANGE. */
+/* Sets low and high of the scale from the finite values, as if there were one of 0 where there is
+ * none: 0 and 1 of a UNIT scale, which values beyond these make a RANGE; the least and the largest
+ * of a RANGE; -m and m of a DIVERGING one. high is low + 1 where both would be equal. */
 void bi_heat_range(struct bi_heat *heat);
 /* Index, below n, of the i-th of `shown` evenly chosen among n, i < shown; i itself where all
  * are. */
@@ -178,9 +181,10 @@ static inline uint64_t bi_view_pick(uint64_t i, uint64_t shown, uint64_t n)
 
 /* ---- the two ways to show a view ---- */
 
-/* Appends the page. NOMEM is the only failure. */
+/* Appends the page. NOMEM is the only failure, after which *out holds a part. */
 int bi_page_write(const struct bi_view *v, struct bi_buf *out, struct bioinfer_error *err);
-/* Appends one figure as an SVG: the first that is no table. NOT_FOUND when there is none. */
+/* Appends one figure as an SVG: the first that is neither a table nor a histogram, else the first
+ * histogram. NOT_FOUND when there is none. */
 int bi_svg_write(const struct bi_view *v, struct bi_buf *out, struct bioinfer_error *err);
 
 #endif

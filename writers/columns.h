@@ -31,20 +31,25 @@ struct bi_columns {
     struct bi_buf text; /* a piece of rows */
 };
 
-/* Reads the list of w; INVALID names the line that is wrong. Zero-initialise before. */
+/* Reads the list of w; INVALID names the line that is wrong, has a name a second time, or is one
+ * too many, or says that the list is empty. Zero-initialise before; it takes no memory. */
 int bi_columns_parse(struct bi_columns *c, const struct bioinfer_writer *w,
                      struct bioinfer_error *err);
 /* Parses the list, and makes the files in which rows wait. To be closed after a failure, too. */
 int bi_columns_open(struct bi_columns *c, const struct bioinfer_writer *w,
                     struct bioinfer_error *err);
-/* 0 where the result has one text and no array, else INVALID in words. */
+/* 0 where the result has one text and no array, else INVALID in words. The text is not looked
+ * at. */
 int bi_columns_check(const struct bioinfer_writer *w, const struct bioinfer_result *r,
                      struct bioinfer_error *err);
-/* Takes the rows of a record, a text of the size that its number of items says; else FORMAT. */
+/* Takes the rows of a record: its text holds the number of items (int64), then the rows of each
+ * array in turn. FORMAT: it has another size than that number says; LIMIT: the name has more than
+ * 255 bytes. In both cases nothing is taken. bi_columns_check() has passed the result. */
 int bi_columns_put(struct bi_columns *c, const struct bioinfer_writer *w,
                    const struct bioinfer_result *r, const char *name, struct bioinfer_error *err);
-/* Hands out all rows of an array, whole rows at a time; n counts bytes. A status of `take` ends it
- * and is returned. */
+/* Hands out all rows of an array, whole rows at a time; n counts bytes. column: its place in the
+ * list, c->n of offsets. Without a row `take` is not called. What `take` returns ends it where it
+ * is not 0. */
 int bi_columns_rows(struct bi_columns *c, const struct bioinfer_writer *w, int column,
                     int (*take)(void *user, const void *bytes, size_t n,
                                 struct bioinfer_error *err),

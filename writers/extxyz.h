@@ -4,7 +4,8 @@
 
 #include "../base/buf.h"
 
-/* A frame. NULL, or false, leaves a column or a word out. */
+/* A frame. NULL, or false, leaves a column or a word out, but number, symbol and position are
+ * needed. */
 struct bi_extxyz {
     uint32_t n;
     const int32_t *number;          /* [n] atomic numbers */
@@ -12,12 +13,12 @@ struct bi_extxyz {
     const double *position;         /* [n, 3] angstrom */
     const double *momentum; /* [n, 3] as ASE has them: dalton angstrom by its unit of time */
     const double *force;    /* [n, 3] eV / angstrom */
-    const double *cell;     /* [3, 3] rows are vectors, angstrom */
-    const bool *periodic;   /* [3] */
+    const double *cell;     /* [3, 3] rows are vectors, angstrom; left out if all are 0 */
+    const bool *periodic;   /* [3]; NULL = none, which is written as "F F F" */
     const double *stress;   /* [3, 3] eV / angstrom^3 */
     double energy, charge;  /* eV, elementary charges */
     bool has_energy, has_charge;
-    const char *name; /* the word that tells the frame from others */
+    const char *name; /* tells the frame from others; control bytes become spaces */
     const char *more; /* further words "key=value", put behind the others as they are */
     int n_threads;    /* that share the work of many atoms, of out->env; 0 = 1 */
 };

@@ -51,12 +51,14 @@ struct bi_hdf5 {
     void *saved_data;
 };
 
-/* Zero-initialise. UNSUPPORTED: the library is not installed, or too old. */
+/* Zero-initialise. path is for words alone. UNSUPPORTED: the library is not installed, or too old,
+ * or lacks a function. It is to be unloaded after a failure, too. */
 int bi_hdf5_load(struct bi_hdf5 *s, const char *path, struct bioinfer_error *err);
 /* Closes the library, which stays in the process; safe on zeros. */
 void bi_hdf5_unload(struct bi_hdf5 *s);
 /* Between enter and leave this thread owns libhdf5, which prints nothing: a process has one, and
- * most builds of it are not thread-safe. */
+ * most builds of it are not thread-safe. Others wait; a second enter of the same thread waits for
+ * ever. enter sets errno to 0. The library is loaded. */
 void bi_hdf5_enter(struct bi_hdf5 *s);
 void bi_hdf5_leave(struct bi_hdf5 *s);
 

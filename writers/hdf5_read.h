@@ -18,32 +18,37 @@ struct bi_hdf5_set {
 
 struct bi_hdf5_file;
 
-/* `path` stays the caller's until close. *out is set after a failure, too, and is to be closed.
- * UNSUPPORTED: no libhdf5; FORMAT: libhdf5 cannot open the file. */
+/* `path` stays the caller's until close. After a failure *out is NULL or a file that can only be
+ * closed, which it is to be. UNSUPPORTED: no libhdf5; FORMAT: libhdf5 cannot open the file, which
+ * may not exist. */
 int bi_hdf5_open(struct bi_hdf5_file **out, const struct bi_env *env, const char *path,
                  struct bioinfer_error *err);
 void bi_hdf5_close(struct bi_hdf5_file **file); /* NULL-safe */
 
 /* Takes a dataset; its name lives during the call. Not 0: no more are wanted. */
 typedef int (*bi_hdf5_take)(void *user, const struct bi_hdf5_set *set);
-/* Hands out all datasets by name: 0, or what `take` returned, or FORMAT. *cut: some were left
- * out. */
+/* Hands out all datasets, by name within a group: 0, or what `take` returned, without words in
+ * *err, or FORMAT. *cut, set unless the build lacks HDF5: names of a KiB, groups below a depth of 8
+ * or named types were left out. Links to nothing and groups that cannot be read are passed over. */
 int bi_hdf5_each(struct bi_hdf5_file *f, bi_hdf5_take take, void *user, bool *cut,
                  struct bioinfer_error *err);
-/* Reads elements [first, first + n) of a dataset of numbers, row-major, as float32; n may be 0.
- * FORMAT: libhdf5 cannot read them. */
+/* Reads elements [first, first + n) of a dataset of numbers, row-major, as float32; n may be 0, and
+ * is where a dimension is 0. FORMAT: libhdf5 cannot read them, the dataset has no such elements, is
+ * not there or has another shape than s says. */
 int bi_hdf5_read(struct bi_hdf5_file *f, const struct bi_hdf5_set *s, uint64_t first, uint64_t n,
                  float *dst, struct bioinfer_error *err);
 /* Takes text i, which lives during the call; 0 goes on, anything else ends it. */
 typedef int (*bi_hdf5_take_text)(void *user, size_t i, const char *text);
-/* Hands out the n texts of a dataset [n]: 0, or what `take` returned. FORMAT: it has no n texts. */
+/* Hands out the n texts of a dataset [n], in order: 0, or what `take` returned. FORMAT: it has no n
+ * texts of any length (is_text), or is not there; then none is taken. */
 int bi_hdf5_texts(struct bi_hdf5_file *f, const char *name, uint64_t n, bi_hdf5_take_text take,
                   void *user, struct bioinfer_error *err);
-/* Hands out a text that the root group has as an attribute, if it is there: 0, or what `take`
- * returned. */
+/* Hands out a text of any length that the root group has as an attribute, as text 0: what `take`
+ * returned; 0 where it is not there, is something else or cannot be read. */
 int bi_hdf5_about(struct bi_hdf5_file *f, const char *name, bi_hdf5_take_text take, void *user);
 
-/* Appends a line for each dataset of a file: name, type and shape; of very many the first. */
+/* Appends a line for each dataset of a file: name, type and shape; of more than 1,000 the first,
+ * and a line that says so. The statuses of bi_hdf5_open(); *out may hold a part after a failure. */
 int bi_hdf5_list(struct bi_buf *out, const struct bi_env *env, const char *path,
                  struct bioinfer_error *err);
 

@@ -14,10 +14,11 @@ struct bi_place {
     long long length, start, bin_size;
 };
 
-/* Does a result say where its arrays lie? */
+/* Does a result say where its arrays lie? True where text 0 is "window", whatever stands in it. */
 bool bi_has_places(const struct bioinfer_result *r);
-/* Reads line `number` of the text; *last: no line follows. False: there is no such line, or it says
- * nothing of the kind, and *p is not to be read. Line 0 is the first. */
+/* Reads line `number` of the text; *last: no line follows, not even an empty one. False: there is
+ * no such line, or it says nothing of the kind, or the result has no such text; *p and *last are
+ * not to be read then. Line 0 is the first. Numbers are below 2^61, bin_size is 1 to 2^30 - 1. */
 bool bi_read_place(const struct bioinfer_result *r, int number, struct bi_place *p, bool *last);
 
 #endif

@@ -4,18 +4,20 @@
 
 #include "../base/buf.h"
 
-/* Bytes of the well-formed UTF-8 character at text[0] (n > 0 bytes are there), 0 = none. */
+/* Bytes of the well-formed UTF-8 character at text[0] (n > 0 bytes are there), 0 = none, or one
+ * that is cut off. A NUL is one of 1 byte. */
 size_t bi_utf8_char(const char *text, size_t n);
 /* Says whether a NUL-terminated text of any length is well-formed; "" is. */
 bool bi_utf8_valid(const char *text);
 /* Each bi_put_...() appends; out->failed is set where there is no memory.
  * text with every ill-formed byte as U+FFFD. */
 void bi_put_utf8(struct bi_buf *out, const char *text);
-/* A JSON string with its quotes; ill-formed bytes become U+FFFD. */
+/* A JSON string with its quotes; ill-formed bytes become U+FFFD, control bytes and DEL \u00XX. */
 void bi_put_json(struct bi_buf *out, const char *text);
-/* Base64 of n bytes, padded with '=', without line ends. */
+/* Base64 of n bytes, padded with '=', without line ends; nothing of 0 bytes. */
 void bi_put_base64(struct bi_buf *out, const void *bytes, size_t n);
-/* A field of a table: tab, CR, LF and other control bytes become a space. */
+/* A field of a table: tab, CR, LF and other control bytes, DEL too, become a space each; the rest
+ * stays as it is, ill-formed or not. */
 void bi_put_field(struct bi_buf *out, const char *text);
 /* The number in decimal digits. */
 void bi_put_u64(struct bi_buf *out, uint64_t n);

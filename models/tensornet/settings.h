@@ -1,7 +1,8 @@
 /* settings.h - what a checkpoint of a TensorNet says about itself.
  *
  * Read from model.json beside state.pt (MatGL) or from hyper_parameters of a Lightning checkpoint
- * (torchmd-net). Nothing is guessed: what is missing or has no meaning here is an error. */
+ * (torchmd-net). What the network cannot be built without is not guessed: where that is missing or
+ * has no meaning here, it is an error. */
 #ifndef BI_TENSORNET_SETTINGS_H
 #define BI_TENSORNET_SETTINGS_H
 
@@ -64,10 +65,13 @@ struct bi_tensornet_settings {
     const char *prefix;    /* begins all names of tensors: "model." or "" */
 };
 
-/* Does the checkpoint name itself a TensorNet, or another force field that is refused by name? */
+/* Does the checkpoint name itself a TensorNet, or another force field that is refused by name? True
+ * of whatever MatGL or torchmd-net wrote with its settings, so reading these may still fail. */
 bool bi_tensornet_recognise(const struct bi_checkpoint *cp);
-/* Strings stay with the checkpoint. UNSUPPORTED: another family (CHGNet, M3GNet, ...) or another
- * version, named; FORMAT: what is missing or has no meaning. */
+/* Needs nothing freed. UNSUPPORTED: another family (CHGNet, M3GNet, ...) or another version, named,
+ * and a hyper parameter of torchmd-net that is missing or has no meaning; FORMAT: such a setting of
+ * MatGL, a tensor that is missing, or cutoffs without meaning; LIMIT: too many channels, layers or
+ * radial functions, no channel or no radial function. After a failure *out is untouched. */
 int bi_tensornet_settings_read(struct bi_tensornet_settings *out, const struct bi_checkpoint *cp,
                                struct bioinfer_error *err);
 

@@ -14,7 +14,8 @@ struct bi_tensornet_radial {
     const double *means, *betas; /* EXPNORM; GAUSS: offsets, and the coefficient alone */
 };
 
-/* e [n] at r, and the derivatives by r. */
+/* e [n] at r, and the derivatives by r, of EXPNORM (times the cosine cutoff), GAUSS and
+ * BESSEL_SMOOTH (both without it); no other kind may be given. */
 void bi_tensornet_radial_at(const struct bi_tensornet_radial *radial, double r, double *e,
                             double *de);
 /* The cosine cutoff, 1 at r = 0 and 0 from `cutoff` on; *slope: its derivative by r. */
@@ -30,7 +31,8 @@ struct bi_tensornet_curve {
 
 /* Gives the table of cubic pieces of a curve, rows [knots][4][n] as kernels/tensor_edges.h has
  * them, in the arena; there are as many knots as it takes for pieces to be nearer to the curve than
- * float32 is. MISMATCH: 4,096 are not enough. */
+ * float32 is, a power of 2 from 256 on. The curve is asked at distances 0 to cutoff, both included.
+ * MISMATCH: 4,096 are not enough. */
 int bi_tensornet_table(struct bi_arena *arena, const struct bi_tensornet_curve *curve,
                        float **table, int *knots, struct bioinfer_error *err);
 
@@ -42,11 +44,12 @@ struct bi_tensornet_places {
     bi_value_id atoms, motion; /* where they move; BI_NONE */
 };
 
-/* Adds the inputs that shape asks for, and fills *places; position is BI_NONE where atoms move. */
+/* Adds the inputs that shape asks for, and fills *places. Where atoms move, position is BI_NONE,
+ * for the caller to set; else atoms and motion are. */
 void bi_tensornet_inputs(struct bi_graph *g, const struct bi_energy_shape *shape,
                          struct bi_tensornet_places *places);
-/* Adds the ops that find the edges, with room for n_edges, and fills *edges; the report tells in
- * the end whether there was room. */
+/* Adds the ops that find the edges, with room for n_edges, and fills *edges. places->position is
+ * set; places->report becomes the one that tells in the end whether there was room. */
 void bi_tensornet_edges(struct bi_graph *g, struct bi_tensornet_places *places, int64_t n_edges,
                         struct bi_edge_values *edges);
 

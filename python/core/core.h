@@ -46,7 +46,8 @@ struct core_records {
 };
 
 extern PyTypeObject *core_context_type, *core_model_type, *core_records_type;
-/* Each makes one type of the module; NULL with an exception set. */
+/* Each makes one type of the module, once, and sets its variable above where it has one: a new
+ * reference, or NULL with an exception set. That of contexts is made first. */
 PyObject *core_context_make(void);
 PyObject *core_model_make(void);
 PyObject *core_task_make(void);
@@ -57,17 +58,21 @@ PyObject *core_frames_make(void);
 
 /* Makes an object of zeros of a type of this module; NULL with an exception set. */
 void *core_alloc(PyTypeObject *type);
-/* Frees the memory of one: the last call of its dealloc. */
+/* Frees the memory of one, and lets go of its type: the last call of its dealloc. */
 void core_free(PyObject *object);
-/* Gives n zeroed elements, at least 1, for PyMem_Free(); NULL without an exception. PyMem_Calloc()
- * is not in the headers of 3.9's limited API. */
+/* Gives n zeroed elements, at least 1, for PyMem_Free(); NULL, without an exception, where there is
+ * no memory or the size overflows. PyMem_Calloc() is not in the headers of 3.9's limited API. */
 void *core_zalloc(size_t n, size_t size);
-/* Sets the exception of a status (its class is told by bioinfer._errors) and returns NULL. */
+/* Sets the exception of a status (its class is told by bioinfer._errors, before that RuntimeError)
+ * and returns NULL. Its words are those of err, or, where that is NULL or empty, the status's. An
+ * exception that is set already stays. */
 PyObject *core_raise(int status, const struct bioinfer_error *err);
-/* Gives str or bytes as new bytes, str in UTF-8 with bytes of the file system kept. NULL with an
- * exception set: it is something else. */
+/* Gives str or bytes as bytes, str in UTF-8 with bytes of the file system kept: a new reference, of
+ * bytes to the same object. NULL with an exception set: it is something else, or a str that UTF-8
+ * cannot hold. NUL bytes stay. */
 PyObject *core_bytes(PyObject *text);
-/* Gives text of the library as str; NULL gives None. */
+/* Gives text of the library as str, with bytes that are no UTF-8 as core_bytes() takes them back;
+ * NULL gives None. A new reference, or NULL with an exception set. */
 PyObject *core_text(const char *text);
 /* Appends text to a list of str: a `write` of bioinfer_file_info(), called without the lock, whose
  * user is a struct core_writing. */
@@ -75,7 +80,8 @@ struct core_writing {
     PyObject *parts;
     PyThreadState *state;
 };
-/* 0, or CANCELLED with an exception set. */
+/* 0, or CANCELLED with an exception set. The lock is held meanwhile, and `state` renewed; bytes
+ * that are no UTF-8 are kept as core_text() keeps them. */
 int core_write(void *user, const char *text, size_t length);
 
 /* ---- params.c ---- */
@@ -105,7 +111,9 @@ struct core_params {
 };
 
 /* Makes a parameter struct of what the dict says: new memory for PyMem_Free(). What it points to is
- * appended to the list `keep`. NULL with an exception set. */
+ * appended to the list `keep`, which must live as long. None and an empty list mean the default.
+ * NULL with an exception set: TypeError of an unknown name, and what a value of a wrong kind gives;
+ * `keep` may have grown. */
 void *core_params_new(const struct core_params *def, PyObject *dict, PyObject *keep);
 
 extern const struct core_params core_model_params, core_context_params;
@@ -118,31 +126,32 @@ struct core_task_def {
     int (*open)(bioinfer_task **out, bioinfer_context *context, const bioinfer_model *model,
                 const void *params, struct bioinfer_error *err);
 };
-/* NULL with an exception set: there is no such task. */
+/* By its name: static, not to be freed. NULL with ValueError set: there is no such task. */
 const struct core_task_def *core_task_find(const char *name);
 
 /* ---- atoms.c ---- */
 
-/* Gives memory of zeros for n elements that lives as long as the list `keep`. NULL with an
- * exception set. */
+/* Gives memory of zeros for n elements, n may be 0, that lives as long as the list `keep`. NULL
+ * with an exception set. */
 void *core_kept(PyObject *keep, Py_ssize_t n, size_t size);
 /* Fills a record with the atoms of a tuple: (numbers, positions, cell or None, periodic, charge or
  * None), of which the first three are bytes of int32 [n], float64 [n, 3] and float64 [3, 3], which
  * the list `keep` holds, and `periodic` has a bit for each vector of the cell. False with an
- * exception set: it is no such tuple. */
+ * exception set: it is no such tuple (TypeError), or sizes do not fit each other (ValueError). */
 bool core_atoms_set(struct bioinfer_record *r, PyObject *tuple, PyObject *keep);
-/* Gives atoms as such a tuple, of bytes; None for NULL. Of this and all below: a new reference, or
- * NULL with an exception set. */
+/* Gives atoms as such a tuple, of bytes that are copies; None for NULL, of the cell, too. Of this
+ * and all below: a new reference, or NULL with an exception set. */
 PyObject *core_atoms_fixed(const struct bioinfer_atoms *atoms);
 /* The same of bytearrays, for numpy.frombuffer(). */
 PyObject *core_atoms_tuple(const struct bioinfer_atoms *atoms);
 
 /* ---- results.c ---- */
 
-/* Gives n values of `size` bytes as a bytearray, for numpy.frombuffer(); None for NULL. */
+/* Gives n values of `size` bytes as a bytearray, a copy for numpy.frombuffer(); None for NULL. */
 PyObject *core_values(const void *values, size_t n, size_t size);
 
-/* Gives a result as a tuple; the layout is in python/bioinfer/_results.py. */
+/* Gives a result as a tuple of copies, also where it has a status; what it lacks is None, but of
+ * arrays and texts empty. The layout is in python/bioinfer/_results.py. */
 PyObject *core_result(const struct bioinfer_result *result);
 
 #endif

@@ -16,13 +16,15 @@ void bi_ref_tensor_map(const void *params);
  * something does not fit. */
 int bi_expect_edge_list(const struct bi_graph *g, const struct bi_node *node, int table,
                         int64_t width, float cutoff, struct bioinfer_error *err);
-/* The parameters of edges, the first of whose inputs is `first`; table -1: they have no table. */
+/* The parameters of edges, the first of whose inputs is `first`; table -1: they have no table,
+ * which is NULL with 0 knots then. */
 struct bi_edge_list bi_edge_list_of(const struct bi_graph *g, const struct bi_node *node,
                                     const struct bi_bind *b, int first, int table, int64_t width,
                                     float cutoff);
-/* The length of edge e and its place among the knots; u: the unit vector, in double. */
+/* The length of edge e; u: its unit vector, in double, NaN where the length is 0. */
 double bi_ref_edge_length(const struct bi_edge_list *l, int64_t e, double u[3]);
-/* Factor k, 0 to 2, of channel f at distance r by the table, and *slope, its derivative by r. */
+/* Factor k, 0 to 2, of channel f at distance r by the table, and *slope, its derivative by r.
+ * Beyond the cutoff the last piece goes on. */
 double bi_ref_edge_factor(const struct bi_edge_list *l, double r, int k, int64_t f, double *slope);
 
 #endif
