@@ -31,31 +31,43 @@ struct bi_frames {
 /* bi_fail() with file, frame and the line read last in front; returns `status`. */
 int bi_frames_fail(const struct bi_frames *f, struct bioinfer_error *err, int status,
                    const char *fmt, ...) BI_PRINTF(4, 5);
-/* 1: *line [n] is the next line without its end, until the next call; 0: there is none. LIMIT: it
- * has more than BI_FRAME_MAX_LINE bytes. FORMAT: a NUL byte. */
+/* 1: *line [n] is the next line without LF and the CRs before it, until the next call; 0: there is
+ * none. The last line needs no end. LIMIT: more than BI_FRAME_MAX_LINE bytes are there without an
+ * end; a line whose end is in the buffer already may have more. FORMAT: a NUL byte; the line counts
+ * as read then. Else the statuses of bi_gunzip_read(). */
 int bi_frames_line(struct bi_frames *f, const char **line, size_t *n, struct bioinfer_error *err);
-/* Reads on until the input's end (at_end), or until `limit` bytes are there from f->at on; the
- * buffer may move. Statuses are those of bi_gunzip_read(). */
+/* Reads on until the input's end (at_end), or until `limit` bytes or more are there from f->at on.
+ * The buffer may move, and f->at is 0 then. Fewer bytes than `limit` at the end are no failure.
+ * Statuses are those of bi_gunzip_read(). */
 int bi_frames_fill(struct bi_frames *f, size_t limit, struct bioinfer_error *err);
-/* The next word of line [n] at *at, which goes behind it; NULL behind the last one. Words end with
- * blanks, tabs and CR, not with a NUL. */
+/* The next word of line [n] from *at on, which goes behind it; NULL, with *length 0, behind the
+ * last one. Words end with blanks, tabs and CR, not with a NUL: *length is all that says how
+ * long. */
 const char *bi_frames_word(const char *line, size_t n, size_t *at, size_t *length);
-/* True: the whole word is a finite number whose absolute value is at most `limit`. */
+/* True: the whole word is a finite number whose absolute value is at most `limit`. *out is set also
+ * where a number is beyond it, and untouched where the word is none. */
 bool bi_frames_number(const char *word, size_t n, double limit, double *out);
-/* True: the whole word is digits alone, and at most `limit`. */
+/* True: the whole word is digits alone, without a leading zero, and at most `limit`. *out is set
+ * also where a number is beyond it, and untouched where the word is none. */
 bool bi_frames_count(const char *word, size_t n, uint64_t limit, uint64_t *out);
 /* Atomic number of a symbol as it is written (Cl, not CL); 0: there is none. */
 int32_t bi_frames_element(const char *word, size_t n);
-/* Room for one more atom than frame->n, which stays. LIMIT: BI_FRAME_MAX_ATOMS are there. */
+/* Room for number and position, but not for the momentum, of one more atom than frame->n, which
+ * stays. LIMIT: BI_FRAME_MAX_ATOMS are there. */
 int bi_frames_grow(const struct bi_frames *f, struct bi_frame *frame, struct bioinfer_error *err);
 
-/* Readers of one frame: a status for a frame that cannot be used; f->done where nothing can be
- * read behind it. *none: there was no frame; of a PDB file, all models were read. */
+/* Readers of one frame, which is empty before: a status for a frame that cannot be used, in which
+ * some atoms may be then; f->done where nothing can be read behind it, also after a status. *none,
+ * which is false before: 0 is returned, and there was no frame; of a PDB file, all models were
+ * read. A POSCAR is one frame, and is done after it. FORMAT, LIMIT, EMPTY (no atoms), and the
+ * statuses of bi_frames_line(). For bi_xyz_read() err must not be NULL. */
 int bi_xyz_read(struct bi_frames *f, struct bi_frame *frame, bool *none,
                 struct bioinfer_error *err);
 int bi_poscar_read(struct bi_frames *f, struct bi_frame *frame, struct bioinfer_error *err);
-/* EMPTY: the model has no atoms. Atoms whose alternate location is neither blank nor A are left
- * out. */
+/* f->ordinal is the model's number. The first call reads the whole file, and its failure ends it;
+ * UNSUPPORTED: mmCIF. EMPTY: the model has no atoms. Atoms whose alternate location is neither
+ * blank nor A are left out. FORMAT: an atom without an element in columns 77-78, or a CRYST1 that
+ * cannot be used; without a cell the frame is not periodic. */
 int bi_pdb_frame_read(struct bi_frames *f, struct bi_frame *frame, bool *none,
                       struct bioinfer_error *err);
 

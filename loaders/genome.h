@@ -11,7 +11,10 @@
 
 struct bioinfer_genome;
 
-/* Opens path and its index path.fai, and path.gzi of a BGZF file. After a failure *out is NULL. */
+/* Opens path and its index path.fai, and path.gzi of a BGZF file. NOT_FOUND: one of these is
+ * missing; UNSUPPORTED: gzip that is no BGZF; FORMAT: an index is damaged or empty, does not fit
+ * the file or has a contig twice; the file is looked at first, then path.gzi, then path.fai. Lines
+ * of the file are not checked before they are read. After a failure *out is NULL. */
 int bi_genome_open(struct bioinfer_genome **out, const struct bi_env *env, const char *path,
                    struct bioinfer_error *err);
 /* The three files as bytes, which must outlive the genome (fuzzing, tests). */
@@ -26,11 +29,12 @@ int bi_genome_open_memory(struct bioinfer_genome **out, const struct bi_env *env
 /* Contig by number in the index's order: its name and length; NULL past the end and below 0, and
  * *length is untouched. */
 const char *bi_genome_contig(const struct bioinfer_genome *g, int64_t index, int64_t *length);
-/* Length of a contig by name, -1 = there is none. */
+/* Length of a contig by its whole name, case and all; -1 = there is none. */
 int64_t bi_genome_length(const struct bioinfer_genome *g, const char *contig);
 /* Bases [start, end), 0-based, as they stand; 'N' off the ends of the contig. INVALID: no such
- * contig, or the range is empty or wholly off it. bases: end - start of them, without a NUL. One
- * thread at a time. */
+ * contig, or the range is empty or wholly off it. FORMAT: the file is not what the index says, in
+ * the contig's header or in the lines read; IO. bases: end - start of them, without a NUL, in part
+ * after a failure; the genome can be read on. One thread at a time. */
 int bi_genome_read(struct bioinfer_genome *g, const char *contig, int64_t start, int64_t end,
                    char *bases, struct bioinfer_error *err);
 /* Closes the files; NULL-safe, *genome is NULL then. */

@@ -15,7 +15,7 @@ struct bi_gene {
     const char *id, *name, *type; /* name: "" where the file has none */
     int64_t start, end;           /* 0-based, half-open */
     char strand;
-    const int64_t (*exons)[2]; /* [n_exons] start and end, ascending, apart; only of STARTING */
+    const int64_t (*exons)[2]; /* [n_exons] start and end, ascending, apart; STARTING, else NULL */
     size_t n_exons;
 };
 enum bi_gene_query {
@@ -29,22 +29,26 @@ enum bi_gene_query {
  * > 0: stop, < 0: a status. */
 typedef int (*bi_gene_take)(void *user, const struct bi_gene *gene, struct bioinfer_error *err);
 
-/* Reads the whole file, or bytes in memory, which need not stay. After a failure *out is NULL. */
+/* Reads the whole file, or bytes in memory, which need not stay; `name` is for messages. FORMAT:
+ * see above; else the statuses of bi_lines_each(). After a failure *out is NULL. */
 int bi_gtf_open(struct bi_gtf **out, const struct bi_env *env, const char *path,
                 struct bioinfer_error *err);
 int bi_gtf_open_memory(struct bi_gtf **out, const struct bi_env *env, const char *name,
                        const void *bytes, size_t size, struct bioinfer_error *err);
-/* Name of a contig by number, in the order in which they come first; NULL past the end. */
+/* Name of a contig by number, in the order in which they come first; NULL past the end and below
+ * 0. */
 const char *bi_gtf_contig(const struct bi_gtf *genes, int64_t index);
-/* Hands out the genes of a place; a contig that the file lacks has none. 0 also where `take` says
- * stop; < 0: the status that `take` gave, or NOMEM. Any number of threads may ask. */
+/* Hands out the genes of a place, start < end; a contig that the file lacks has none. 0 also where
+ * there is none, and where `take` says stop; < 0: the status that `take` gave, or NOMEM. Any number
+ * of threads may ask. */
 int bi_gtf_find(const struct bi_gtf *genes, enum bi_gene_query query, const char *contig,
                 int64_t start, int64_t end, bi_gene_take take, void *user,
                 struct bioinfer_error *err);
 /* Takes bases [start, end) between two exons. 0: go on, > 0: stop, < 0: a status. */
 typedef int (*bi_intron_take)(void *user, char strand, int64_t start, int64_t end);
-/* Hands out the introns of transcripts with a base in [start, end), which may lie beside it, one
- * that several transcripts have as often. Else as bi_gtf_find(). */
+/* Hands out the introns of transcripts that have a base in [start, end), in the order of their
+ * lines, each one's ascending. An intron may lie beside the place, and one of several transcripts
+ * comes as often. Else as bi_gtf_find(), but *err says nothing of a status that `take` gave. */
 int bi_gtf_introns(const struct bi_gtf *genes, const char *contig, int64_t start, int64_t end,
                    bi_intron_take take, void *user, struct bioinfer_error *err);
 /* Frees all of it; NULL-safe, *genes is NULL then. */

@@ -32,14 +32,16 @@ struct bi_gunzip {
 /* Takes the stream over: it is closed with the gunzip, also when this fails; *stream is
  * BI_STREAM_NONE then. Nothing is read yet. NOMEM is the only failure. */
 int bi_gunzip_open(struct bi_gunzip *g, struct bi_stream *stream, struct bioinfer_error *err);
-/* Up to n > 0 bytes; *got = 0 at the end. An error behind *got bytes is that of the next call, and
- * of all later ones. */
+/* Up to n > 0 bytes, perhaps fewer than are left; *got = 0 at the end. An error behind *got bytes
+ * is that of the next call, and of all later ones. FORMAT: damaged or cut gzip, or bytes behind it;
+ * LIMIT: the ratio is beyond ratio_limit; else the statuses of bi_stream_read(). */
 int bi_gunzip_read(struct bi_gunzip *g, void *dst, size_t n, size_t *got,
                    struct bioinfer_error *err);
 /* Reads on at this byte of a stream of plain bytes with a known size; the caller knows that it is
- * one. A failure is that of every later read, too. */
+ * one, and has read from it. A failure is that of every later read, too, and one of an earlier read
+ * stays that of later ones. */
 int bi_gunzip_seek(struct bi_gunzip *g, uint64_t offset, struct bioinfer_error *err);
-bool bi_gunzip_is_compressed(const struct bi_gunzip *g); /* known after the first read */
+bool bi_gunzip_is_compressed(const struct bi_gunzip *g); /* false before the first read */
 void bi_gunzip_close(struct bi_gunzip *g);               /* safe on a zeroed struct */
 
 /* zalloc, zfree and opaque of a z_stream whose memory comes from an environment; alloc gives zeroed

@@ -29,14 +29,19 @@ struct bi_json {
     struct bi_json *first, *next; /* children in file order; sibling */
 };
 
-/* Parses text[0, size). `name` is for messages. The tree lives in the arena, with a copy of the
- * text. FORMAT: no JSON, or an object has a name twice. LIMIT: too many values for its size. After
- * a failure *out is untouched. */
+/* Parses text[0, size), which needs no NUL. `name` is for messages. The tree lives in the arena,
+ * with a copy of the text; any value may be its root. FORMAT: no JSON (an empty text is none), not
+ * UTF-8, or an object has a name twice. LIMIT: nested deeper than 64, a text of 4 GiB, or values
+ * that take more than 64 MiB and 16 bytes for each byte of it. After a failure *out is untouched,
+ * and what the arena holds stays until it is reset. */
 int bi_json_parse(struct bi_json **out, struct bi_arena *arena, const char *name, const char *text,
                   size_t size, struct bioinfer_error *err);
-/* A member of an object by name; NULL when absent or json is no object (or NULL). */
+/* A member of an object by name; NULL when absent or json is no object (or NULL). A member that is
+ * null is there, as BI_JSON_NULL. */
 const struct bi_json *bi_json_get(const struct bi_json *json, const char *key);
-/* Convert: false when json is NULL, of another type or out of range (*out untouched). */
+/* Convert: false when json is NULL, of another type or out of range (*out untouched). A double too
+ * small for one is 0. The text of a string ends at its first NUL, which "\u0000" can put inside:
+ * text_len has all of it. */
 bool bi_json_u64(const struct bi_json *json, uint64_t *out);  /* plain decimal digits only */
 bool bi_json_double(const struct bi_json *json, double *out); /* locale-free */
 bool bi_json_bool(const struct bi_json *json, bool *out);

@@ -8,16 +8,19 @@
  * status. */
 typedef int (*bi_line_take)(void *user, char *line, size_t n, uint64_t number,
                             struct bioinfer_error *err);
-/* Hands out all lines; 0 also where `take` says stop, else its status. LIMIT for a line of more
- * than 16 MiB, FORMAT for a NUL byte, and what the file gives: NOT_FOUND, IO, FORMAT (damaged
- * gzip). */
+/* Hands out all lines, numbered from 1, without LF or CR LF; the last one needs no end. 0 also
+ * where `take` says stop, else its status. LIMIT for a line of more than 16 MiB, FORMAT for a NUL
+ * byte, and what the file gives: NOT_FOUND, IO, FORMAT (damaged gzip), LIMIT (its ratio). Lines in
+ * front of a failure were handed out. */
 int bi_lines_each(const struct bi_env *env, const char *path, bi_line_take take, void *user,
                   struct bioinfer_error *err);
-/* The same for a stream that is open, which is closed also when this fails; path names it. */
+/* The same for a stream that is open, which is closed in any case; path names it. */
 int bi_lines_of_stream(const struct bi_env *env, const char *path, struct bi_stream *stream,
                        bi_line_take take, void *user, struct bioinfer_error *err);
-/* Cuts a line into fields at the separator, in place; a field of a table with commas may stand in
- * quotes. Gives the number of fields, of which at most `most` are set. */
+/* Cuts a line into fields at the separator, in place; where it is a comma a field may stand in
+ * quotes, "" inside is one quote, and what stands behind the last quote is dropped. Gives the
+ * number of fields, also where it is above `most`, of which no more are set; an empty line has
+ * one. */
 size_t bi_fields(char *line, char separator, char **fields, size_t most);
 
 #endif

@@ -12,15 +12,19 @@
 
 struct bioinfer_loci;
 
-/* Opens BED or VCF, told by content; bytes in memory must outlive it. After a failure *out is
- * NULL. */
+/* Opens BED or VCF, told by content; bytes in memory must outlive it. All but VCF is taken for BED,
+ * also an empty file, which has no locus. UNSUPPORTED: BCF; else what reading the first bytes
+ * gives: NOT_FOUND, IO, FORMAT. After a failure *out is NULL. */
 int bi_loci_open(struct bioinfer_loci **out, const struct bi_env *env, const char *path,
                  struct bioinfer_error *err);
 int bi_loci_open_memory(struct bioinfer_loci **out, const struct bi_env *env, const char *name,
                         const void *bytes, size_t size, struct bioinfer_error *err);
 /* Known after open: variants, not intervals. */
 bool bi_loci_are_variants(const struct bioinfer_loci *l);
-/* 1 = *locus is the next one (valid until the next call), 0 = end, < 0 = status. */
+/* 1 = *locus is the next one (with its texts valid until the next call), also one that cannot be
+ * used, whose status says why; 0 = end; < 0 = status: LIMIT (a line too long), FORMAT (a NUL byte,
+ * damaged gzip), IO. The reader is only to be closed then. A line of VCF is a locus for each of its
+ * alternative alleles, in their order. *locus is untouched unless 1 is returned. */
 int bi_loci_next(struct bioinfer_loci *l, struct bioinfer_locus *locus, struct bioinfer_error *err);
 /* Closes the file; NULL-safe, *loci is NULL then. */
 void bi_loci_close(struct bioinfer_loci **loci);

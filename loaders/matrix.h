@@ -23,16 +23,19 @@ struct bi_matrix {
     uint8_t code[256];
 };
 
-/* `name`: of a built-in matrix, in any case, else the path of a file. NOT_FOUND: it is neither, and
- * the words list the built-in ones. */
+/* `name`: of a built-in matrix, in any case, also where a file has that name, else the path of a
+ * file. NOT_FOUND: it is neither, and the words list the built-in ones. LIMIT: the file is larger
+ * than BI_MATRIX_FILE; else the statuses of bi_matrix_parse(). Nothing is to be freed. */
 int bi_matrix_open(struct bi_matrix *m, const struct bi_env *env, const char *name,
                    struct bioinfer_error *err);
 /* Reads text[0, size), which needs no NUL. The matrix is named as `name` behind its last '/', cut
- * to 60 bytes. FORMAT: binary data, or a letter has no row. */
+ * to 60 bytes. Rows may come in any order, and need not mirror columns. FORMAT: binary data, no
+ * line of letters, a letter twice or without a row, a row with too few or too many scores, or one
+ * that is no whole number up to BI_MATRIX_SCORE; LIMIT: more than BI_MATRIX_LETTERS. */
 int bi_matrix_parse(struct bi_matrix *m, const char *name, const char *text, size_t size,
                     struct bioinfer_error *err);
-/* Nucleotides, without a name: match where two of A, C, G, T (U) are equal, else mismatch; N and
- * the other codes of several nucleotides match nothing. */
+/* Nucleotides, without a name: match where two of A, C, G, T (U, which scores as T) are equal, else
+ * mismatch; N and the other codes of several nucleotides match nothing, not even themselves. */
 void bi_matrix_simple(struct bi_matrix *m, int32_t match, int32_t mismatch);
 /* Names of the built-in ones by number, from 0; NULL past the end. */
 const char *bi_matrix_name(int index);

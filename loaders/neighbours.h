@@ -37,12 +37,16 @@ struct bi_neighbours {
 /* Finds all pairs with a distance of at most `cutoff` angstrom. position [n, 3] in angstrom, not
  * necessarily within the cell; cell as rows, its rows 0 0 0 where an axis has no vector; shifts are
  * 0 along axes that are not periodic.
- * FORMAT: atoms that lie on each other (named from 1), a cell of no volume. LIMIT: more than
- * max_edges edges (0: as many as memory holds). NOMEM. */
+ * FORMAT: atoms nearer than 0.001 angstrom (named from 1), a coordinate beyond 1e7, a cell of no
+ * volume or without the vector of a periodic axis. LIMIT: more than max_edges edges (0: as many as
+ * memory holds), more than 2^24 atoms, or a cell so thin that its images are too many. MISUSE: a
+ * cutoff that is not in (0, 1000]. The cell is checked first, then cutoff, atoms, pairs. n 0 has no
+ * edges. After a failure *out may be used for another call, or freed. */
 int bi_neighbours_find(struct bi_neighbours *out, uint32_t n, const double *position,
                        const double cell[9], const bool periodic[3], double cutoff,
                        uint64_t max_edges, struct bioinfer_error *err);
-/* Goes through the same pairs one image after the other: the definition, and slow. */
+/* Goes through the same pairs one image after the other: the definition, and slow. Edges, their
+ * order and statuses are the same. */
 int bi_neighbours_plain(struct bi_neighbours *out, uint32_t n, const double *position,
                         const double cell[9], const bool periodic[3], double cutoff,
                         uint64_t max_edges, struct bioinfer_error *err);

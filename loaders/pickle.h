@@ -93,13 +93,16 @@ struct bi_pickle_iter {
     const struct bi_pickle_chunk *chunk;
     size_t i;
 };
-/* The value at hand, after which the iterator goes on; it begins with {list->first, 0}. */
+/* The value at hand, after which the iterator goes on; it begins with {list->first, 0}. NULL at the
+ * end, and again for every later call. */
 const struct bi_pickle_value *bi_pickle_next(struct bi_pickle_iter *it);
-/* Last value of a string key of a dict or object; NULL without, and for any other type. */
+/* Last value of a key, of string or bytes, of a dict or object, as a later one replaces an earlier;
+ * NULL without, and for any other type. */
 const struct bi_pickle_value *bi_pickle_get(const struct bi_pickle_value *dict, const char *key);
 /* Is it a string or bytes, equal to text as a whole? */
 bool bi_pickle_is_text(const struct bi_pickle_value *v, const char *text);
-/* "a tuple", or "an unsupported Python class x.y.Z", cut to the caller's buffer, which it is in. */
+/* "a tuple", a constant; or "an unsupported Python class x.y.Z" for what has a name, which is in
+ * the caller's buffer, cut to it. Not for BI_PICKLE_UNSET. */
 const char *bi_pickle_describe(const struct bi_pickle_value *v, char *buffer, size_t size);
 
 /* Zero-initialise but for the first group. One object may read several pickles, one
@@ -114,9 +117,11 @@ struct bi_pickle {
     uint64_t n_read;        /* bytes of all pickles so far, for the memory bound */
 };
 
-/* Reads one pickle from file[begin, end). *stop = offset behind its STOP, or where it failed; *out
- * lives in p->arena. FORMAT: damaged; UNSUPPORTED: an opcode or protocol, or with `strict` a name,
- * that is not read; LIMIT: a bound of pickle_machine.h. */
+/* Reads one pickle from file[begin, end). *stop = offset behind its STOP, or where it failed,
+ * untouched where there was no memory to begin; *out lives in p->arena, as does what was made
+ * before a failure, until bi_pickle_free(). FORMAT: damaged; UNSUPPORTED: an opcode or protocol, or
+ * with `strict` a name, that is not read, a pickled module, or a quantised, conjugate or negative
+ * tensor; LIMIT: a bound of pickle_machine.h; else a failure to read. */
 int bi_pickle_read(struct bi_pickle *p, const struct bi_file *file, uint64_t begin, uint64_t end,
                    uint64_t *stop, struct bi_pickle_value *out, struct bioinfer_error *err);
 /* The storage of this key; NULL: no pickle has named it so far. */

@@ -60,14 +60,14 @@ struct bi_pickle_value bi_pickle_make(enum bi_pickle_type type);
 int bi_pickle_new_list(struct bi_pickle_machine *m, enum bi_pickle_type type,
                        struct bi_pickle_value *out);
 /* Appends n values; `exact`: a new chunk has room for those alone (a tuple). LIMIT: beyond
- * BI_PICKLE_MAX_ITEMS, or the memory. */
+ * BI_PICKLE_MAX_ITEMS, or the memory; list->n may count values then that are not there. */
 int bi_pickle_append(struct bi_pickle_machine *m, struct bi_pickle_list *list,
                      const struct bi_pickle_value *values, size_t n, bool exact);
 /* Puts a value on the stack. LIMIT: BI_PICKLE_MAX_STACK are there. */
 int bi_pickle_push(struct bi_pickle_machine *m, struct bi_pickle_value v);
-/* 0 where n values lie above the last mark, else FORMAT. */
+/* 0 where n values or more lie above the last mark, or on the stack without one, else FORMAT. */
 int bi_pickle_need(struct bi_pickle_machine *m, size_t n);
-/* The value with `below` others above it; bi_pickle_need() comes first. */
+/* The value with `below` others above it, until the next push; bi_pickle_need() comes first. */
 static inline struct bi_pickle_value *bi_pickle_top(struct bi_pickle_machine *m, size_t below)
 {
     return &m->stack[m->depth - 1 - below];
@@ -75,15 +75,23 @@ static inline struct bi_pickle_value *bi_pickle_top(struct bi_pickle_machine *m,
 
 /* ---- pickle_names.c: one opcode each ---- */
 
-/* GLOBAL and STACK_GLOBAL: pushes a name, or the dtype it stands for. Both parts have
- * at most BI_PICKLE_MAX_LINE bytes. */
+/* GLOBAL and STACK_GLOBAL: pushes a name, or the dtype it stands for; a name without a meaning is
+ * pushed as well. Both parts have at most BI_PICKLE_MAX_LINE bytes. FORMAT: a NUL in one;
+ * UNSUPPORTED: with `strict`, a name without a meaning. */
 int bi_pickle_push_symbol(struct bi_pickle_machine *m, const char *module, size_t module_len,
                           const char *name, size_t name_len);
-/* BINPERSID: ('storage', class, key, location, n[, view]) becomes a storage. */
+/* BINPERSID: ('storage', class, key, location, n[, view]) becomes a storage, the same one for a key
+ * that was there. FORMAT: it is no such tuple, or the key was there with another class or n;
+ * UNSUPPORTED: a whole module, an unknown or quantised class, a view. */
 int bi_pickle_persistent_id(struct bi_pickle_machine *m);
-/* REDUCE and NEWOBJ: callee, args -> result. `extra` values lie above (NEWOBJ_EX). */
+/* REDUCE and NEWOBJ: callee, args -> result. `extra` values lie above (NEWOBJ_EX), and are dropped.
+ * A callee without a meaning gives an opaque value, whatever its arguments. FORMAT: args is no
+ * tuple, callee no name, or a call that is known has other arguments, or a tensor that leaves its
+ * storage; UNSUPPORTED: a conjugate or negative tensor; LIMIT: too many dimensions. */
 int bi_pickle_reduce(struct bi_pickle_machine *m, size_t extra);
-/* BUILD: object, state -> object. */
+/* BUILD: object, state -> object. An object takes the state's attributes, a tensor of old files its
+ * storage; containers and opaque values stay as they are. FORMAT: any other value, or a state that
+ * does not fit. */
 int bi_pickle_build(struct bi_pickle_machine *m);
 
 #endif

@@ -41,48 +41,67 @@ struct bi_folder {
 /* ---- reporting; each returns a status ---- */
 
 /* A tensor whose view was checked; `name` (name_len bytes) is checked and copied here. 0 also where
- * an index says that another file has it: it is left out. FORMAT: the name is twice in a file, or
- * is none; LIMIT: more than BI_MAX_TENSORS. */
+ * there is an index that does not list it: it is left out, with a warning in the log. FORMAT: the
+ * name is twice, in one file or in two, is empty, has a NUL or is not UTF-8, or the index says that
+ * another file has it; LIMIT: a name of more than BI_MAX_NAME bytes, or over BI_MAX_TENSORS. */
 int bi_reader_add_tensor(struct bi_reader *r, const struct bi_tensor *tensor, const char *name,
                          size_t name_len, struct bioinfer_error *err);
 /* A piece of metadata; the key is NUL-terminated and lives in the arena, as does text.
- * A later value of the same key replaces the earlier one; beyond BI_MAX_META: dropped.
+ * A later value of the same key replaces the earlier one; a new key beyond BI_MAX_META is dropped,
+ * and 0 returned. NOMEM is the only failure.
  */
 int bi_reader_add_meta(struct bi_reader *r, const struct bi_meta *meta, struct bioinfer_error *err);
 /* Sets row-major strides, n_elements and contiguous from rank and shape; false: overflow of the
- * number of elements, and nothing is set. */
+ * number of elements, and nothing is set. Rank 0 has one element; where a dimension is 0 there is
+ * none, and all strides are 0. */
 bool bi_tensor_set_dense(struct bi_tensor *tensor);
 
 /* ---- one reader each; `file` is an index into cp->files ---- */
 
-/* Add all tensors and values of the file. FORMAT: it is damaged; UNSUPPORTED, LIMIT. What was added
- * before a failure stays, and goes with the checkpoint. */
+/* Add all tensors and values of the file. FORMAT: it is damaged, or a tensor lies outside of the
+ * data; UNSUPPORTED: another version, byte order or kind of archive, a pickle of other things than
+ * tensors, or what bi_pickle_read() does not read; LIMIT: a header or pickle too large, or as
+ * bi_reader_add_tensor(). Tensors of types that cannot be computed with are added, too. Those added
+ * before a failure stay, and go with the checkpoint. */
 int bi_safetensors_read(struct bi_reader *r, int file, struct bioinfer_error *err);
 int bi_torch_zip_read(struct bi_reader *r, int file, struct bioinfer_error *err);
 int bi_torch_legacy_read(struct bi_reader *r, int file, struct bioinfer_error *err);
 int bi_mpnn_read(struct bi_reader *r, int file, struct bioinfer_error *err);
 /* Sniffs cp->files[file] and calls the right one. `want`: the only format to accept, by its first
- * word (else FORMAT); NULL = any. */
+ * word (else FORMAT); NULL = any. The first file's format becomes cp->format. UNSUPPORTED, also
+ * before `want` is looked at: a kind of file that is known and not read (HDF5, GGUF, a git-lfs
+ * pointer ...); FORMAT: no kind that is known. */
 int bi_weights_read(struct bi_reader *r, int file, const char *want, struct bioinfer_error *err);
-/* Takes the file over: *f is BI_FILE_NONE then, and after a failure the file is closed. */
+/* Takes the file over, as the last of cp->files: *f is BI_FILE_NONE then, and after a failure,
+ * which is NOMEM, the file is closed. */
 int bi_reader_add_file(struct bi_reader *r, struct bi_file *f, struct bioinfer_error *err);
 
 /* ---- Hugging Face folders (hf.c) ---- */
 
-/* Weights of a folder, and its config.json and vocab.txt. NOT_FOUND: no file of weights that is
- * read. */
+/* Weights of a folder, of the first kind that is there (hf.c lists them), then what
+ * bi_hf_read_config() reads, but for state.pt what bi_hf_read_matgl() does. NOT_FOUND: no file of
+ * weights that is read, or a shard is missing; FORMAT: a file is damaged or not of the kind that
+ * its name says, or an index does not fit its shards; INVALID: a link leads out of the folder. */
 int bi_hf_read_folder(struct bi_reader *r, struct bioinfer_error *err);
-/* config.json, the tokenizer's files and vocab.txt, each when it is there. */
+/* config.json, the tokenizer's files and vocab.txt, each when it is there, which 0 does not say.
+ * FORMAT: one is damaged, or vocab.txt has a token twice; LIMIT: more than 16 MiB; INVALID: a link
+ * leads out of the folder. */
 int bi_hf_read_config(struct bi_reader *r, struct bioinfer_error *err);
-/* The model.json beside a state.pt called `file_name`, as the config, unless there is one; of other
- * names nothing. */
+/* The model.json beside a state.pt called `file_name`, as the config, unless there is one:
+ * "x-state.pt" has "x-model.json". 0, and nothing is read, for other names and where there is no
+ * such file. */
 int bi_hf_read_matgl(struct bi_reader *r, const char *file_name, struct bioinfer_error *err);
-/* The contact head of a fair-esm checkpoint called `file_name`, when it is there. */
+/* The contact head of a fair-esm checkpoint called `file_name` ("x.pt" has
+ * "x-contact-regression.pt"), when it is there; else, and for other names, 0. The tensors join the
+ * others; FORMAT also where it is no PyTorch file. */
 int bi_hf_read_contact_head(struct bi_reader *r, const char *file_name, struct bioinfer_error *err);
 /* The folder that links of a model in `path` must stay in: the model's in a hub cache, else path's
- * real one. *out is allocated; bi_free() frees it. Untouched after a failure. */
+ * real one. *out is allocated; bi_free() frees it. Untouched after a failure, which is that of
+ * finding the real path (NOT_FOUND ...). */
 int bi_hub_root(char **out, const struct bi_env *env, const char *path, struct bioinfer_error *err);
-/* 0, or INVALID and why the real place of `path` is not below the folder `root`. */
+/* 0, or INVALID and why the real place of `path` is not below the folder `root`, which is a real
+ * path; all is below "/". The folder itself is not below itself. Else a failure to find that place
+ * (NOT_FOUND for a link to nothing). */
 int bi_hub_check_link(const struct bi_env *env, const char *path, const char *root,
                       struct bioinfer_error *err);
 
@@ -101,8 +120,8 @@ struct bi_quoted {
 /* text[0, n) in that form, NUL-terminated. */
 struct bi_quoted bi_quote(const char *text, size_t n);
 
-/* Plain decimal digits without a sign or a leading zero, all of text[0, n); else, and beyond 64
- * bits, false: *out is untouched. */
+/* Plain decimal digits without a sign or a leading zero ("0" is one), all of text[0, n); else, for
+ * n = 0, and beyond 64 bits, false: *out is untouched. */
 bool bi_text_u64(const char *text, size_t n, uint64_t *out);
 
 /* Ranges, and what sorts n of them by (begin, end, index), in place. */

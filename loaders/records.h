@@ -21,14 +21,18 @@ struct bi_records {
 /* Memory of blocks for one reader; it lasts until the last block is freed. NOMEM, with *out NULL,
  * also where the mutex cannot be made. */
 int bi_records_pool_new(struct bi_records_pool **out, const struct bi_env *env);
-/* Ends the pool; its memory goes with the last block that is still there. NULL-safe. */
+/* Ends the pool; blocks that are out stay valid, and its memory goes with the last of them.
+ * NULL-safe. */
 void bi_records_pool_close(struct bi_records_pool **pool);
 
 /* An empty block, NULL without memory. Any thread, like all below. */
 struct bi_records *bi_records_new(struct bi_records_pool *pool);
-/* Appends a copy; false without memory: the block is as before. */
+/* Appends a copy of id, description, sequence and message, of which none may be NULL (the sequence
+ * not with a length of 0 either), length and status; all else of a record is zero. False without
+ * memory: the block is as before. Not behind bi_records_finish(). */
 bool bi_records_add(struct bi_records *block, const struct bioinfer_record *record);
-/* Sets the pointers, and the ordinals from first_ordinal on: shown is complete then. */
+/* Sets the pointers, and the ordinals from first_ordinal on: shown is complete then. Once for a
+ * block. */
 void bi_records_finish(struct bi_records *block, uint64_t first_ordinal);
 void bi_records_free(struct bi_records **block); /* NULL-safe */
 

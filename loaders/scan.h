@@ -22,7 +22,7 @@ enum bi_token {
     BI_TOKEN_OBJECT_END
 };
 
-/* Name of a token for messages: "a string". */
+/* Name of a token for messages: "a string", "']'", "the end". A constant. */
 const char *bi_token_name(enum bi_token token);
 
 /* A document that is being scanned. */
@@ -42,15 +42,17 @@ struct bi_scan {
     size_t value_len;
 };
 
-/* Starts scanning. FORMAT: the text is not all UTF-8, or has a byte order mark. */
+/* Starts scanning; `name` and `text`, which is changed, must outlive it. FORMAT: the text is not
+ * all UTF-8, or has a byte order mark. An empty text is found by bi_scan_next(). */
 int bi_scan_start(struct bi_scan *scan, const char *name, char *text, size_t size,
                   struct bioinfer_error *err);
-/* Next token into *scan; its key and value are valid as long as the text. After BI_TOKEN_END
- * nothing but white space was left. FORMAT: no JSON from here on, with the byte; LIMIT: nested
- * deeper than BI_SCAN_MAX_DEPTH. */
+/* Next token into *scan; its key and value, NULL where it has none, are valid as long as the text.
+ * At BI_TOKEN_END nothing but white space was left, and every later call gives it again. FORMAT: no
+ * JSON from here on, with the byte; LIMIT: nested deeper than BI_SCAN_MAX_DEPTH. After a failure
+ * nothing more is to be read. A name that is twice in an object is no failure here. */
 int bi_scan_next(struct bi_scan *scan, struct bioinfer_error *err);
-/* Skips the rest of the value whose first token was read last; a plain value has none. Statuses are
- * those of bi_scan_next(). */
+/* Skips the rest of the value whose first token was read last; a plain value has none, and *scan
+ * stays. Behind a container scan->token is its end. Statuses are those of bi_scan_next(). */
 int bi_scan_skip(struct bi_scan *scan, struct bioinfer_error *err);
 
 /* Offset of the first byte that is not part of well-formed UTF-8, n when all is well, also for an

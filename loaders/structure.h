@@ -33,19 +33,25 @@ struct bi_structure {
     int32_t n_models;
 };
 
-/* Gives the name of a file without folder and suffix, allocated; NULL = no memory. */
+/* Gives the name of a file without folder, .gz and then .pdb, .ent, .cif or .mmcif, allocated by
+ * env; NULL = no memory. */
 char *bi_structure_name(const struct bi_env *env, const char *path);
 /* Reads a PDB or mmCIF file, told by content, plain or in gzip, of at most BI_MAX_STRUCTURE_SIZE
- * bytes (LIMIT). EMPTY: it has no atom. After a failure *out is safe to close. */
+ * bytes, as stored and inflated (LIMIT). EMPTY: it has no atom, as text of any other kind, which is
+ * taken for a PDB. FORMAT: a record that cannot be read, or damaged gzip; NOT_FOUND, IO. After a
+ * failure *out is zeros, which are safe to close. */
 int bi_structure_open(struct bi_structure *out, const struct bi_env *env, const char *path,
                       struct bioinfer_error *err);
-/* The same of bytes in memory, with a NUL behind them, which need not stay. */
+/* The same of bytes in memory, with a NUL behind them, which need not stay; `name` is for messages
+ * and the structure's name. The inflated size alone is limited here. *out is to be zeros before, as
+ * NOMEM may leave it untouched. */
 int bi_structure_open_memory(struct bi_structure *out, const struct bi_env *env, const char *name,
                              const char *text, size_t size, struct bioinfer_error *err);
 void bi_structure_close(struct bi_structure *structure); /* NULL-safe */
 
-/* The readers of the two formats, which add all atoms: text is NUL-terminated behind size bytes.
- * FORMAT: a record that cannot be read; LIMIT: too many atoms. */
+/* The readers of the two formats, which set s->format and add all atoms: text is NUL-terminated
+ * behind size bytes. FORMAT: a record that cannot be read; LIMIT: too many atoms. 0 also where
+ * there is no atom. Atoms added before a failure stay, for bi_structure_close(). */
 int bi_pdb_read(struct bi_structure *s, const char *text, size_t size, struct bioinfer_error *err);
 int bi_mmcif_read(struct bi_structure *s, const char *text, size_t size,
                   struct bioinfer_error *err);
@@ -85,14 +91,17 @@ struct bi_backbone {
     char first_missing[32];
 };
 
-/* Both: numbers ascending, of repeated atoms the first, chains without a name left out.
+/* Both: numbers ascending, of repeated atoms the first, chains without a name left out, and in PDB
+ * files those whose name is no letter or digit.
  * GAPS: absent numbers are gaps, MSE is read as MET, other HETATM are left out.
  * LIGAND: no gaps; residues by their names (ATOM or HETATM, modified ones that ProDy calls
  * protein as X) that have a CA; first model, alternate location none or A, occupancy above 0. */
 enum bi_backbone_rules { BI_RULES_GAPS, BI_RULES_LIGAND };
 
-/* EMPTY when no residue is left. LIMIT: more than 4,096 chains or BI_MAX_RESIDUES residues. After a
- * failure *out is safe to free. */
+/* The structure need not stay. EMPTY when no residue is left. LIMIT: more than 4,096 chains, or
+ * more than BI_MAX_RESIDUES residues in one chain or in all, gaps counted. A residue that lacks
+ * backbone atoms is no failure: these are NaN. After a failure *out is zeros, which are safe to
+ * free. */
 int bi_backbone_build(struct bi_backbone *out, const struct bi_structure *structure,
                       enum bi_backbone_rules rules, struct bioinfer_error *err);
 void bi_backbone_free(struct bi_backbone *backbone); /* safe on zeros, not on NULL */
@@ -111,21 +120,23 @@ struct bi_ligand {
     size_t n_hydrogen, n_unknown; /* left out: their element is hydrogen, or none that counts */
 };
 
-/* The atoms that the rules LIGAND read and call neither protein nor water: ligands, ions,
- * nucleic acids, residues of other names. None is no error. NOMEM is the only failure; *out is safe
- * to free then. */
+/* The atoms that the rules LIGAND read, in the order of the file, without water and without
+ * residues that have both a protein's name and a CA: ligands, ions, nucleic acids, residues of
+ * other names, and protein residues that lack a CA. Hydrogens and unknown elements are counted
+ * alone. None is no error. NOMEM is the only failure; *out is safe to free then. */
 int bi_ligand_build(struct bi_ligand *out, const struct bi_structure *structure,
                     struct bioinfer_error *err);
 void bi_ligand_free(struct bi_ligand *ligand); /* safe on zeros, not on NULL */
 /* Do the rules LIGAND read the atom: is it of the first atom's model, with alternate location none
- * or A and an occupancy above 0? */
+ * or A and an occupancy above 0? The structure must have an atom. */
 bool bi_is_read(const struct bi_atom *atom, const struct bi_structure *structure);
 /* Is its residue's name one that these rules call protein, or water, whatever its record? */
 bool bi_is_protein(const struct bi_atom *atom);
 bool bi_is_water(const struct bi_atom *atom);
 
-/* Appends one line, without its end, that says what is in n_*; nothing when there is nothing to
- * say. out->failed is set where there is no memory. */
+/* Appends one line, without its end, that says what is in n_*, but for n_other, and that there are
+ * several models; nothing when there is nothing to say. out->failed is set where there is no
+ * memory. */
 void bi_backbone_describe(const struct bi_backbone *backbone, struct bi_buf *out);
 
 #endif

@@ -31,12 +31,15 @@ struct bi_zip {
 };
 
 /* Reads the central directory: names are unique and plain. The file must stay. FORMAT: it is no
- * archive, or damaged; LIMIT, UNSUPPORTED. After a failure, too, it is to be closed. */
+ * archive, damaged, or in parts, or a name is twice or leads elsewhere; LIMIT: more than 1,000,000
+ * records; else a failure to read. After a failure, too, it is to be closed. */
 int bi_zip_open(struct bi_zip *zip, const struct bi_file *file, struct bioinfer_error *err);
-/* Checks every record against its local header, and sets `data` of each: stored or deflated, not
- * encrypted, no overlaps; else FORMAT or UNSUPPORTED. */
+/* Checks every record against its local header, and sets `data` of each. UNSUPPORTED: encrypted, or
+ * neither stored nor, where zip->deflated, deflated; FORMAT: the headers differ, a record lies
+ * outside, or two overlap. The CRC and the bytes themselves are not looked at. */
 int bi_zip_check(struct bi_zip *zip, struct bioinfer_error *err);
-/* NULL when there is no record of this name. */
+/* The record whose whole name is these n bytes; NULL when there is none. It lives until the archive
+ * is closed. */
 const struct bi_zip_entry *bi_zip_find(const struct bi_zip *zip, const char *name, size_t n);
 /* Frees the directory; the file stays the caller's. Safe on zeros with an env. */
 void bi_zip_close(struct bi_zip *zip);

@@ -49,7 +49,8 @@ struct bi_complex {
         cap_bond_from, cap_bond_reverse, cap_bond_mass, cap_row;
 };
 
-void bi_complex_free(struct bi_complex *c); /* NULL-safe */
+/* Frees all arrays; *c is zeros then, without its env. Safe on NULL and on zeros. */
+void bi_complex_free(struct bi_complex *c);
 
 struct bi_affinity_options {
     int32_t n_pocket;  /* residues nearest to the ligand */
@@ -69,10 +70,11 @@ struct bi_affinity_shape {
 enum { BI_AFFINITY_ENERGY = 1 };
 
 struct bi_affinity_def {
-    /* FORMAT, EMPTY, LIMIT: the structure cannot be used. */
+    /* FORMAT, EMPTY, LIMIT: the structure cannot be used. It need not stay. */
     int (*receptor)(struct bi_receptor *out, const struct bi_env *env,
                     const struct bi_structure *structure, struct bioinfer_error *err);
-    /* The molecule cannot be used: FORMAT, EMPTY, UNSUPPORTED ... */
+    /* Fills *out, whose env is set, in place of what it had. The molecule cannot be used: FORMAT,
+     * EMPTY, UNSUPPORTED ...; *out is to be freed after a failure, too. */
     int (*join)(struct bi_complex *out, const struct bi_receptor *receptor,
                 const struct bi_molecule *molecule, const struct bi_affinity_options *options,
                 struct bioinfer_error *err);
@@ -80,7 +82,7 @@ struct bi_affinity_def {
     void (*build)(const struct bi_model *model, struct bi_graph *g,
                   const struct bi_affinity_shape *shape);
     const char *unit;   /* the unit of energies */
-    const char *caveat; /* how far the numbers can be trusted; one line */
+    const char *caveat; /* how far the numbers can be trusted, one line; NULL = not known */
 };
 
 #endif

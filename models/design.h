@@ -71,9 +71,12 @@ struct bi_side_files {
     double omit_all[BI_SYMBOLS], bias_all[BI_SYMBOLS];
 };
 
-/* Reads the files that params name; all of *side is empty where they name none. INVALID: a letter
- * of omit_aa, or a bias, that is none; FORMAT, NOT_FOUND: a file. After a failure, too, it is to be
- * freed, which leaves zeros. */
+/* Reads the texts params->..._json, and sets these to NULL, as they are the caller's (not where
+ * INVALID is returned). A text that is NULL leaves NULL in *side; omit_aa NULL omits X. INVALID: a
+ * letter of omit_aa that is none, which is found first; EMPTY: a text without an object; FORMAT: a
+ * line is no JSON object, or a bias of bias_json no number; a bias of another letter is logged and
+ * ignored. The entries of each structure are checked by bi_entry_read(). After a failure, too, it
+ * may be freed, which leaves zeros. */
 int bi_side_files_read(struct bi_side_files *side, const struct bi_env *env,
                        struct bioinfer_design_params *params, struct bioinfer_error *err);
 void bi_side_files_free(struct bi_side_files *side);
@@ -84,18 +87,24 @@ struct bi_notes {
     uint64_t n[BI_NOTES];
 };
 
-/* Logs a warning for the first ones of a kind, counts the others. */
+/* Logs a warning for the first ones of a kind (10, or 1), cut to 511 bytes, counts the others. */
 void bi_note(struct bi_notes *notes, const struct bi_env *env, enum bi_note kind, const char *fmt,
              ...) BI_PRINTF(4, 5);
-/* Says how many more there were, and begins again. */
+/* Says how many more there were, by kind, nothing of kinds without more, and begins again. */
 void bi_notes_end(struct bi_notes *notes, const struct bi_env *env);
-/* Says whether the k neighbours of some residue depend on the order of equally near ones, which
- * noise on the coordinates makes different. */
+/* Notes BI_NOTE_TIES where the k neighbours of some residue depend on the order of equally near
+ * ones, which is not looked for with noise on the coordinates, or beyond 2,048 residues; or where
+ * so few residues have their atoms that masked ones are neighbours. Nothing where n is at most
+ * k. */
 void bi_note_ties(struct bi_notes *notes, const struct bi_env *env, const struct bi_entry *e, int k,
                   bool noise);
 
 /* Makes an entry of a record, whose sequence is the text of a structure. A failure of the structure
- * is the entry's status and message, and 0 is returned; NOMEM alone stops the run. The entry is to
+ * is the entry's status and message, and 0 is returned; NOMEM alone stops the run. A record with a
+ * status passes it on. Others are those of bi_structure_open() and bi_backbone_build(); NOT_FOUND:
+ * a chain or residue named is not there, or a side file lacks the structure; INVALID: a position
+ * off its chain; FORMAT, MISMATCH: what a side file says; EMPTY: no chain is chosen, or no residue
+ * has its atoms; TOO_LONG: more than params->max_length. The record need not stay. The entry is to
  * be freed after a failure, too. */
 int bi_entry_read(struct bi_entry *entry, const struct bi_model *model,
                   const struct bioinfer_record *record, const struct bioinfer_design_params *params,
@@ -107,7 +116,7 @@ void bi_entry_free(struct bi_entry *entry);
 void bi_entry_coordinates(const struct bi_entry *entry, bool ca_only,
                           const float (*backbone)[BI_BACKBONE][3], float *x);
 /* Fills terms [BI_TERMS] of a token (kernels/decode.h) at a temperature above 0. Equal for all
- * tokens when `has_terms` is false. */
+ * tokens when `has_terms` is false: those of omit_aa and bias_json alone. */
 bool bi_entry_has_terms(const struct bi_entry *entry);
 void bi_entry_terms(const struct bi_entry *entry, const struct bioinfer_design_params *params,
                     const struct bi_side_files *side, int64_t token, double temperature,
@@ -179,11 +188,16 @@ struct bi_design_run {
 int bi_compare_order(const void *a, const void *b);
 /* Is the token one that is designed: of a designed chain, not fixed, all atoms there: 1 or 0. */
 float bi_is_open(const struct bi_entry *e, int64_t i);
-/* Makes room for orders of n tokens in jobs->keys and jobs->normal. NOMEM is the only failure. */
+/* Makes room for orders of n tokens in jobs->keys and jobs->normal, whose content stays. NOMEM is
+ * the only failure. */
 int bi_design_scratch(const struct bi_design_run *d, struct bi_jobs *jobs, size_t n,
                       struct bioinfer_error *err);
-/* Appends jobs of one entry, and draws their random numbers, up to the end of the entry
- * (walk.done) or of the round. LIMIT: more than 2^32 draws; statuses of reading given sequences. */
+/* Appends jobs of one entry, and draws their random numbers, up to the end of the entry (walk.done)
+ * or of the round, but one draw at least, which may give no job where nothing is conditioned on.
+ * LIMIT: more than 2^32 draws, or copies of the entry with more than BI_DESIGN_BATCH_TOKENS
+ * residues; INVALID: a token in two ties; BAD_RESIDUE, TOO_LONG, or a status of bi_fasta_next(): a
+ * sequence given. After a failure jobs->of is not to be used, and the walk goes no further: the
+ * caller sets walk.failed. */
 int bi_design_jobs(struct bi_design_run *d, struct bi_jobs *jobs, struct bi_entry *e,
                    struct bioinfer_error *err);
 /* Frees what a walk has open; it begins anew then. Safe on zeros. */
@@ -210,11 +224,15 @@ struct bi_report {
     struct bi_buf header, sequence, order;
 };
 
-/* Hands out the results of a round, or why there are none: NONFINITE, or the entry's status, is
- * such a result. Returns 0, NOMEM, or what the sink gave. */
+/* Hands out the results of a round, or why there are none: the entry's status, which NONFINITE
+ * becomes where the device ran and a logit is not finite, is such a result, in place of all others
+ * of the round. Without jobs nothing is handed out, but for an empty result where the round is the
+ * last. *n_pieces counts on. Returns 0, NOMEM, or what the sink gave. Results live while the sink
+ * runs. */
 int bi_design_report(struct bi_report *r, const struct bi_design_round *round,
                      struct bioinfer_error *err);
-/* Frees what results took, for a run to come. */
+/* Frees what results took, for a run to come; *r may be zeros. run->env is the one that it took
+ * memory from. */
 void bi_design_report_reset(struct bi_report *r, const struct bi_design_run *run);
 
 #endif

@@ -56,8 +56,10 @@ struct bi_esm_facts {
 bool bi_esm_facts(const struct bi_checkpoint *cp, struct bi_esm_facts *facts);
 
 /* Reads the configuration and binds every weight. vocab.txt, where there is one, must have the
- * symbols. Sets model->config and all facts of the model. MISMATCH: a tensor is missing, or one,
- * the vocabulary or config.json does not fit the others. */
+ * symbols. Sets model->config and all facts of the model; *e lives as long as the model. Heads for
+ * logits and contacts may be missing: can_include is without them then. MISMATCH: a tensor is
+ * missing, or one, the vocabulary or config.json does not fit the others; UNSUPPORTED: config.json
+ * asks for a vocab_size, positions or an activation that this kind has not. */
 int bi_esm_open(struct bi_model *model, struct bi_esm *e, struct bioinfer_error *err);
 
 /* As those of struct bi_model_def, for models whose configuration begins with a struct bi_esm. */
@@ -78,11 +80,14 @@ enum {
 /* Opens a family of that alphabet, as bi_esm_open(), with a struct bi_esm in the model's arena. */
 int bi_esm_open_residues(struct bi_model *model, const struct bi_esm_kind *kind,
                          struct bioinfer_error *err);
-/* The token of a capital letter, '.' or '-'; -1 = it has none. */
+/* The token of a capital letter, '.' or '-'; -1 = it has none, as J and small letters. The model is
+ * not looked at. */
 int bi_esm_residue_token(const struct bi_model *model, char residue);
-/* CLS, a token for each residue and EOS; "<mask>" and its like are one token. J (leucine or
- * isoleucine) has no token and is read as X, which out->n_mapped counts, unless raw. BAD_RESIDUE:
- * another character has none. out->ids is freed by who owns out. */
+/* CLS, a token for each residue and EOS, in place of what *out had; "<mask>" and its like are one
+ * token, "<pad>" only where positions are not learned. J (leucine or isoleucine) has no token and
+ * is read as X, which out->n_mapped counts, unless raw. BAD_RESIDUE: another character has none. A
+ * record without residues gives CLS and EOS. out->ids, of model->env, is freed by who owns out,
+ * also after a failure. */
 int bi_esm_encode(const struct bi_model *model, const struct bioinfer_record *record, bool raw,
                   struct bi_tokens *out, struct bioinfer_error *err);
 

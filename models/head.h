@@ -31,16 +31,24 @@ struct bi_head {
     bool one_letter;            /* all of them are one character */
 };
 
-/* Reads a head file (docs/heads.md), adds its weights to the model and sets model->head. */
+/* Reads a head file (docs/heads.md), adds its weights to the model and sets model->head; HEAD can
+ * be asked for then, and is all that is given by default. FORMAT: no head file, or a class without
+ * a name; MISMATCH: a tensor is missing or does not fit the layers, or the width or the classes do
+ * not fit; UNSUPPORTED: a word or taps that are not known; else those of bi_checkpoint_open().
+ * After a failure model->head stays as it was, and weights that were added stay, too. */
 int bi_head_open(struct bi_model *model, const char *path, struct bioinfer_error *err);
 /* Takes the classifier that transformers stores beside fine-tuned weights, where the checkpoint has
- * one of a kind that can be computed, and sets model->classifier. NULL stays where there is none,
- * or one of another kind, which bi_model_task_head() names. */
+ * one of a kind that can be computed, and sets model->classifier; CLASS_LOGITS can be asked for
+ * then. NULL stays, and 0 is returned, where there is none, or one of another kind, which
+ * bi_model_task_head() names. MISMATCH: a layer has another shape, or id2label another number of
+ * classes or one without a name; UNSUPPORTED: a problem_type that is not known. */
 int bi_classifier_open(struct bi_model *model, struct bioinfer_error *err);
-/* The head of this kind of output (BIOINFER_HEAD or BIOINFER_CLASS_LOGITS); NULL = the model has
- * none. */
+/* The head of this kind of output, BIOINFER_HEAD or BIOINFER_CLASS_LOGITS; NULL = the model has
+ * none. Any other kind gives the classifier, too. */
 const struct bi_head *bi_head_of(const struct bi_model *model, unsigned kind);
-/* The head on x, the last representation: [T, C] or [B, C], before the activation. */
+/* The head on x, the last representation, before the activation: [T, C] of all tokens, those around
+ * the residues too, where it reads residues, else [B, C], a row for each sequence. Errors stay in
+ * the graph. */
 bi_value_id bi_head_build(const struct bi_model *model, const struct bi_head *head,
                           struct bi_graph *g, bi_value_id x, bi_value_id start);
 

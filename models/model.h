@@ -250,19 +250,22 @@ struct bi_model_def {
     enum bi_half_use half;
     /* Does this family own the checkpoint? Looks at names and config only. */
     bool (*recognise)(const struct bi_checkpoint *cp);
-    /* Reads the configuration, binds and checks every weight. model->cp is set. */
+    /* Reads the configuration, binds and checks every weight. model->cp is set. Statuses are those
+     * of bi_model_open(), which closes the model after a failure. */
     int (*open)(struct bi_model *model, struct bioinfer_error *err);
     /* Writes the graph for one shape. Errors stay in the graph. */
     void (*build)(const struct bi_model *model, struct bi_graph *g, const struct bi_shape *shape,
                   const struct bi_wants *wants);
-    /* Residues to tokens. A bad residue: BAD_RESIDUE, with position and character. */
+    /* Residues to tokens, in place of what *out had. A bad residue: BAD_RESIDUE, with position and
+     * character. How many they are is the caller's to limit; out->ids is the caller's to free, also
+     * after a failure. */
     int (*encode)(const struct bi_model *model, const struct bioinfer_record *record, bool raw,
                   struct bi_tokens *out, struct bioinfer_error *err);
     /* Instead of build, encode and the rest: writes the graph that designs sequences. Inputs by
      * name as in engine/tasks/design_batch.c. Operands stay float32. */
     void (*build_design)(const struct bi_model *model, struct bi_graph *g,
                          const struct bi_design_shape *shape);
-    /* Values of input BI_INPUT_SCALE for the tokens of one sequence. */
+    /* Values of input BI_INPUT_SCALE for the tokens of one sequence; NULL: no graph has it. */
     void (*token_scale)(const struct bi_model *model, const int32_t *ids, size_t n, float *scale);
     /* Token of one residue letter, -1 when it has none. */
     int (*residue_token)(const struct bi_model *model, char residue);
@@ -289,15 +292,16 @@ struct bi_model_def {
     const struct bi_energy_def *energy;
 };
 
-/* The number of features, the first of bi_tracks.features, that the heads of a graph read; 0 where
- * none is asked for. */
+/* The number of features, the first of bi_tracks.features, that the heads of a graph read: the most
+ * that one of those asked for does; 0 where none is asked for. */
 int bi_tracks_features(const struct bi_tracks *t, const struct bi_tracks_shape *shape);
 
 /* The families of this build by number, from 0; NULL past the end. */
 const struct bi_model_def *bi_model_def(int index);
 
-/* Opens what `path` names; family NULL = found by recognise(). For the last three see struct
- * bi_model; the texts must outlive the model's opening only. */
+/* Opens what `path` names; family NULL = found by recognise(). For window, positions and
+ * rope_frequencies see struct bi_model; the texts must outlive the model's opening only, and
+ * model->positions is not to be read behind it. */
 struct bi_model_options {
     const char *family;
     struct bi_checkpoint_options checkpoint;
@@ -307,22 +311,27 @@ struct bi_model_options {
     const char *const *more; /* [n_more] paths of the other checkpoints of an ensemble */
     int n_more;
 };
-/* Reads the checkpoint's tables and binds all weights; no values are read but small ones.
- * UNSUPPORTED: no family recognises it, or it has what is not computed; MISMATCH: tensors are
- * missing or of other shapes. After a failure the model is closed. close: safe on zeros, which it
- * leaves. */
+/* Reads the checkpoint's tables and binds all weights; no values are read but small ones. The path
+ * is opened first, and its failure wins. INVALID: no family has the name given; MISMATCH: the
+ * weights are not those of the family named, tensors are missing or of other shapes, or a tensor of
+ * an adapter is not used; UNSUPPORTED: no family recognises it, it has what is not computed, or
+ * `more` or rope_frequencies is given where there is no such choice. After a failure the model is
+ * closed. close: safe on zeros, which it leaves. */
 int bi_model_open(struct bi_model *model, const struct bi_env *env, const char *path,
                   const struct bi_model_options *options, struct bioinfer_error *err);
 void bi_model_close(struct bi_model *model);
 /* The first tensor of a task's own head that is not computed (question answering, a decoder's), and
- * how many there are; NULL = none, or the head is model->classifier. */
+ * how many there are; NULL, with *n 0 = none, or the model has a classifier, whatever else is
+ * there. The text is the checkpoint's. */
 const char *bi_model_task_head(const struct bi_model *model, size_t *n);
 
 /* ---- for the files of families ---- */
 
-/* Adds a copy of a weight; its index, or a negative status. With tensor set, checks that it holds
- * the rows and columns asked for: MISMATCH "path: name: shape [..], expected [..]". UNSUPPORTED:
- * values of its type cannot be used. */
+/* Adds a copy of a weight; its index, or a negative status, and nothing is added then. Where tensor
+ * is set, checks that it holds the rows and columns asked for, all of its rows where none are
+ * picked; [1, n] is as good as [n] for rank 1. UNSUPPORTED: values of its type cannot be used,
+ * which is found first. MISMATCH: "path: name: shape [..], expected [..]", or an adapter's update
+ * has another shape. Without a tensor nothing is checked. */
 int bi_model_weight(struct bi_model *model, const struct bi_weight *weight,
                     struct bioinfer_error *err);
 /* One line of a family's table of weights. %d in a name is the layer. */
@@ -335,56 +344,65 @@ struct bi_binding {
     bool optional;                           /* the index is -1 when the file has none */
     float factor;
 };
-/* The tensor of that name, in either spelling of norms, an adapter's before the file's; NULL when
- * neither has it. */
+/* The tensor of that name, an adapter's, which counts as used then, before the file's; NULL when
+ * neither has it. In the file a norm may be spelled either way, the name as given first; in an
+ * adapter it may not. */
 const struct bi_tensor *bi_model_find(const struct bi_model *model, const char *name);
 /* Adds that weight and sets the int at base + at; counts its parameters. MISMATCH: the tensor is
- * missing, unless it is optional, or has another shape. */
+ * missing, unless it is optional, or has another shape, which an optional one must not have either;
+ * UNSUPPORTED as bi_model_weight(). The int is untouched after a failure. */
 int bi_model_bind(struct bi_model *model, const struct bi_binding *binding, int layer, void *base,
                   struct bioinfer_error *err);
-/* The n lines of vocab.txt in the model's arena, MISMATCH where there are more or fewer; *symbols
- * stays as it is where there is no vocab.txt. */
+/* The n lines of vocab.txt in the model's arena, without LF or CR LF; an empty line is a symbol,
+ * and the end of the last line may be missing. MISMATCH where there are more or fewer. 0, and
+ * *symbols stays as it is, where there is no vocab.txt. */
 int bi_model_vocab(struct bi_model *model, int64_t n, const char ***symbols,
                    struct bioinfer_error *err);
-/* The name in the file of a binding, in the model's arena; NULL = no memory. */
+/* prefix + pattern with the layer in place of a %d, in the model's arena; NULL = no memory. Neither
+ * text may be NULL, and the layer is not looked at without a %d. */
 const char *bi_model_name(struct bi_model *model, const char *prefix, const char *pattern,
                           int layer);
 /* The value of weight `index` in a graph; BI_NONE where the graph has failed, INTERNAL in it where
  * there is no such weight. */
 bi_value_id bi_model_value(const struct bi_model *model, struct bi_graph *g, int index);
 /* Rows [first, first + n) (rank 1: elements) as float32, with all that struct bi_weight says of
- * them applied. Statuses are those of reading the file; dst is filled in part then. */
+ * them applied, but for two cases: `values` are given as they stand, and a convolution of several
+ * taps is not multiplied by `factor`. The range is the caller's to check. Statuses are those of
+ * reading the file; dst is filled in part then. */
 int bi_weight_read(const struct bi_model *model, const struct bi_weight *weight, int64_t first,
                    int64_t n, float *dst, struct bioinfer_error *err);
-/* All of a tensor of at most 2^20 elements, in the model's arena. MISMATCH: it has more, or values
- * of its type cannot be used. */
+/* All of a tensor of at most 2^20 elements, in the model's arena, whatever its shape. MISMATCH: it
+ * has more, or values of its type cannot be used (not UNSUPPORTED, as elsewhere); else the statuses
+ * of reading the file. */
 int bi_model_read(struct bi_model *model, const struct bi_tensor *tensor, float **values,
                   struct bioinfer_error *err);
-/* A number of config.json in [min, max], min >= 0: 1 = set, 0 = the key is absent or null, and *out
- * stays; < 0 = status, MISMATCH where it is no such number. */
+/* A number of config.json in [min, max], min >= 0: 1 = set, 0 = the key is absent or null, or there
+ * is no config.json, and *out stays; < 0 = status, MISMATCH where it is no such number, or is
+ * written other than in plain digits. */
 int bi_config_int(const struct bi_model *model, const char *key, int64_t min, int64_t max,
                   int64_t *out, struct bioinfer_error *err);
 /* A number in [0, 1), the same way. A key that is null counts as absent, and a value outside of
  * [0, 1) is MISMATCH. */
 int bi_config_eps(const struct bi_model *model, const char *key, float *out,
                   struct bioinfer_error *err);
-/* Numbers of config.json, from 0 to 2^20, that the shapes of weights tell already: 0, or MISMATCH
- * where one that is there is another. */
+/* Numbers of config.json, from 0 to 2^20, that the shapes of weights tell already: 0, also where
+ * keys are absent or null, or MISMATCH where one that is there is another or no such number. */
 struct bi_config_fact {
     const char *key;
     int64_t want;
 };
 int bi_config_agrees(const struct bi_model *model, const struct bi_config_fact *facts, size_t n,
                      struct bioinfer_error *err);
-/* Is config.json's model_type this one? Also true when it says none. */
+/* Is config.json's model_type this one? Also true when it says none, and without a config.json. */
 bool bi_config_type_is(const struct bi_checkpoint *cp, const char *type);
-/* Adds the outputs asked for of representation `layer`: mean, per residue, first token; of the last
- * layer also those of the heads. */
+/* Adds the outputs asked for of representation `layer`: mean, per residue, first token, none where
+ * wants->layers does not list it; of the last layer, listed or not, also those of the heads, which
+ * the model must have where they are asked for. Errors stay in the graph. */
 void bi_model_represent(const struct bi_model *model, struct bi_graph *g,
                         const struct bi_wants *wants, bi_value_id x, bi_value_id start, int layer);
 /* A symbol of model->tokens, of those whose ids are listed, at text[0, n): sets *id and returns
  * its length. The first in the order of ids that matches is taken, not the longest. 0: none does,
- * and *id stays as it is. */
+ * and *id stays as it is. No listed symbol may be empty, as that would match anything. */
 size_t bi_model_special(const struct bi_model *model, const int32_t *ids, int n_ids,
                         const char *text, size_t n, int32_t *id);
 /* BAD_RESIDUE for character i, from 0, of a record. The message counts residues from 1, shows each

@@ -32,7 +32,9 @@ struct bi_tracks_program {
 };
 
 /* Writes the graph of a program. Its outputs are those of build_tracks, or the features, as kept
- * values. shape->n_windows is not read. Errors stay in the graph (bi_graph_status()). */
+ * values. shape->n_windows is not read; from BI_AT_ROWS no more of *program is read, and
+ * shape->lists must be set, with one output asked for. Errors stay in the graph
+ * (bi_graph_status()). */
 void bi_tracks_write(const struct bi_model *m, struct bi_graph *g,
                      const struct bi_tracks_program *program, const struct bi_tracks_shape *shape);
 

@@ -80,11 +80,13 @@ extern const char *const ag_organisms[AG_ORGANISMS];
 
 /* ---- weights.c ---- */
 
-/* Writes name.part to text [AG_NAME], cut to fit, and returns text. */
+/* Writes name.part to text [AG_NAME], a name cut to 79 bytes and a part to 39, and returns text,
+ * which neither may be. */
 const char *ag_join(char *text, const char *name, const char *part);
 /* A matrix [*out, in], whose out is as found where it is 0. gain: times each row; NULL = 1.
- * evens_first: see struct bi_weight. *index: its place in the model's table. MISMATCH: the tensor
- * is missing or has another shape. */
+ * evens_first: see struct bi_weight. *index: its place in the model's table. A convolution of one
+ * tap is as good. gain must live as long as the model. MISMATCH: the tensor, name.weight, is
+ * missing or has another shape; UNSUPPORTED: values of its type cannot be used. */
 int ag_matrix(const struct bi_tracks_source *s, int *index, const char *name, int64_t *out,
               int64_t in, const double *gain, int64_t evens_first, struct bioinfer_error *err);
 /* 0, or NOMEM where p is NULL, with the path of the checkpoint in the message. */
@@ -104,16 +106,22 @@ int ag_open_encoder(const struct bi_tracks_source *s, struct alphagenome *a,
                     struct bioinfer_error *err);
 int ag_open_decoder(const struct bi_tracks_source *s, struct alphagenome *a,
                     struct bioinfer_error *err);
-/* Binds the tower's layers, of rows of `width`, and the embedding of organisms. */
+/* Binds the tower's layers, of rows of `width`, and the embedding of organisms. Layers are those up
+ * to the first without an mha.q_proj.weight, at most AG_BLOCKS; none is no failure. Sets n_layers,
+ * width, n_heads and head_dim of the model, too. MISMATCH also: more than AG_ORGANISMS organisms,
+ * or layers that differ in their heads or the grid's width. */
 int ag_open_tower(const struct bi_tracks_source *s, struct alphagenome *a, int64_t width,
                   struct bioinfer_error *err);
-/* Binds the output embedders; sets width: of the rows of 1 base and of 128 that they give. */
+/* Binds the output embedders, behind all of the others; sets width: of the rows of 1 base and of
+ * 128 that they give. s->model->config is *a. */
 int ag_open_embedders(const struct bi_tracks_source *s, struct alphagenome *a, int64_t width[2],
                       struct bioinfer_error *err);
 
 /* ---- heads.c ---- */
 
-/* Heads of all organisms; width: of the rows that they read, of 1 base and of 128. */
+/* Heads of all organisms, by organism, then output, then resolution, without those that have no
+ * track; width: of the rows that they read, of 1 base and of 128. Sets the model's heads, and
+ * n_sites where config.json has max_splice_sites, from 1 to AG_SITES (else MISMATCH). */
 int ag_open_heads(const struct bi_tracks_source *s, struct alphagenome *a, const int64_t width[2],
                   struct bioinfer_error *err);
 

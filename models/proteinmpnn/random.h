@@ -8,10 +8,13 @@
 
 #include "../../base/random.h"
 
-/* n normal numbers, as torch.randn(n) draws them. Not for NATIVE. */
+/* n normal numbers, as one torch.randn(n) draws them, which is not what several calls of fewer
+ * draw: from 16 on they are made 16 at a time, and of CUDA each call moves the generator by the
+ * same. Not for NATIVE. */
 void bi_random_normal(struct bi_random *r, float *x, size_t n);
 /* n exponential numbers, as one exponential_() of a tensor of float64 draws them, or of float32
- * (`single`). Not for NATIVE. */
+ * (`single`), whose numbers are floats. Each call for MKL, also with n 0, seeds anew, and gives no
+ * 0; one for CUDA moves the generator by the same for any n. Not for NATIVE. */
 void bi_random_exponential(struct bi_random *r, double *x, size_t n, bool single);
 
 #endif

@@ -5,8 +5,9 @@
 #include "../../../kernels/edges.h"
 #include "../../../ops/shared.h"
 
-/* edge_sum.c: the checks (0 or INTERNAL) and the parameters of inputs 0 to 9, of k neighbours; z
- * [width] of edge n < k of row r, false: there is none, and z is untouched; gelu by erf. */
+/* edge_sum.c: the checks (0 or INTERNAL) and the parameters of inputs 0 to 9, of k neighbours, for
+ * which these checks have passed; z [width] of edge n < k of row r, false: there is none, and z is
+ * untouched; gelu by erf. Inputs that a node lacks are NULL. */
 int bi_expect_edges(const struct bi_graph *g, const struct bi_node *node, int32_t k,
                     struct bioinfer_error *err);
 struct bi_edge_terms bi_edge_terms_of(const struct bi_graph *g, const struct bi_node *node,
