@@ -9,7 +9,9 @@
 
 enum cli_energy_form { CLI_ENERGY_TSV, CLI_ENERGY_EXTXYZ, CLI_ENERGY_JSONL, CLI_ENERGY_ARRAYS };
 
-/* Gives the form of output that the options ask for; -1: said why not. */
+/* Gives the form of output that the options ask for: that of --format, else that of the suffix of
+ * the output, else CLI_ENERGY_TSV for standard output. -1: an unknown word or suffix, which was
+ * said. */
 int cli_energy_form(const struct cli_options *o);
 
 #endif

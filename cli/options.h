@@ -63,11 +63,13 @@ const struct cli_option *cli_option_at(size_t i);
 const struct cli_subcommand *cli_subcommand_at(size_t i);
 /* Topic i of the help; NULL past the end. */
 const struct cli_topic *cli_topic_at(size_t i);
-/* Gives what the option means for one command. */
+/* Gives what the option means for one command; "" where that does not know it and the option has no
+ * help of its own. */
 const char *cli_option_help(const struct cli_option *option, int command);
 /* The row of a command; that of the first one where there is none. */
 const struct cli_subcommand *cli_subcommand_of(int command);
-/* The kind of families that a command runs; -1 = it runs none. */
+/* The kind of families that a command runs, enum bioinfer_family_kind: of serve, which runs several
+ * kinds, that of sequences; -1 = it runs none. */
 int cli_kind_of(int command);
 
 #endif

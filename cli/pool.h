@@ -11,7 +11,8 @@
  * takes its place; of the chunk that it was computing, what has no whole result yet is done again
  * one record at a time. A record at which a worker ends again is set aside, with status
  * device_error. (Workers killed by SIGKILL from outside are not held against a record until the
- * fifth time.) A device that fails six times in a row without one result in between is given up. */
+ * fifth time.) A worker that fails seven times in a row without one result in between is given
+ * up. */
 #ifndef BI_CLI_POOL_H
 #define BI_CLI_POOL_H
 
@@ -98,45 +99,62 @@ struct cli_pool {
     struct bioinfer_error err;
 };
 
-/* Gives room for n elements of `size` bytes in *array, by doubling *cap; false: no memory. */
+/* Gives room for n elements of `size` bytes in *array, by doubling *cap; false: no memory, and both
+ * are untouched. */
 bool cli_pool_grow(void *array, size_t *cap, size_t n, size_t size);
-/* Ends the run for want of memory; NOMEM. Of all functions below an int is a status of the run,
- * kept in the pool, where a comment says nothing else. */
+/* Ends the run for want of memory; NOMEM. An int of any function below is a status of the run where
+ * a comment says nothing else: words are in p->err, and who calls puts it into p->status. */
 int cli_pool_no_memory(struct cli_pool *p);
 
 /* ---- pool_chunks.c ---- */
 
-/* Gives the next chunk of new records, NULL when the source has none now, or failed (p->status). */
+/* Gives the next chunk of new records, which the pool owns; NULL when the source has none now, too
+ * many results wait for their turn, or there is no memory for a chunk. Where the source fails, its
+ * status is in p->status, and records read before it are still a chunk. */
 struct cli_chunk *cli_pool_new_chunk(struct cli_pool *p);
-/* Takes a packed result, or a piece of one, of a record of the chunk. */
+/* Takes a packed result, or a piece of one, of a record of the chunk, and hands it on where its
+ * turn has come; piece 0 takes the place of what there was. A status, also the sink's; INTERNAL:
+ * nobody asked for it, or pieces are in a wrong order. */
 int cli_pool_take(struct cli_pool *p, struct cli_chunk *c, const void *bytes, uint64_t size);
-/* Hands on results whose turn has come, and frees chunks that are done with. */
+/* Hands on results whose turn has come, and frees chunks that are done with, in order of their
+ * numbers: one that a worker has not said to be done stops it. A status, that of the sink. */
 int cli_pool_deliver(struct cli_pool *p);
-/* Ends a record at which the worker ended twice: it has no result. */
+/* Ends a record at which the worker ended twice: its result is that it has none, status DEVICE. A
+ * status, as of cli_pool_take(). */
 int cli_pool_set_aside(struct cli_pool *p, struct cli_chunk *c, uint64_t index,
                        const struct cli_pool_worker *w);
-/* Sets the size of the chunks to come by the seconds that one took. */
+/* Sets the size of the chunks to come by the seconds that one took: twice the size below half a
+ * second, half of it above two, from CLI_SMALLEST_CHUNK to CLI_LARGEST_CHUNK. */
 void cli_pool_chunk_took(struct cli_pool *p, double seconds);
+/* Frees all chunks that are not delivered, with their results. */
 void cli_pool_free_chunks(struct cli_pool *p);
 
 /* ---- pool_workers.c ---- */
 
-/* Starts the process of a worker that does not run, with its pipes and shared memories: 0, or a
- * status with which the run ends. */
+/* Starts the process of a worker that does not run, with its pipes and shared memories, and does
+ * not wait for it: 0, NOMEM, or DEVICE where the system starts none; p->status has it, too. */
 int cli_pool_spawn(struct cli_pool *p, struct cli_pool_worker *w);
-/* Puts a chunk among the bytes that go to the worker; false: no memory. */
+/* Puts the records of a chunk that have no result yet among the bytes that go to the worker; false:
+ * no memory, and the run is to end, as part of the frame may be there. */
 bool cli_pool_put_chunk(struct cli_pool_worker *w, const struct cli_chunk *c);
-/* Writes what the pipe takes; it never waits. */
+/* Writes what the pipe takes; it never waits. A failure is not told: cli_pool_read() meets it. */
 void cli_pool_write(struct cli_pool_worker *w);
-/* Reads what there is; false when the worker has ended. */
+/* Reads what there is and does what frames say; false when the worker has ended, true also where
+ * p->status has become a failure. */
 bool cli_pool_read(struct cli_pool *p, struct cli_pool_worker *w);
-/* Queues again what a worker that ended had, and says when the next one starts. */
+/* Waits for the process of a worker that ended, queues again what it had, sets aside the record
+ * that ended it again, and sets when the next one starts, or w->given_up. A status, that of
+ * cli_pool_set_aside() or cli_pool_deliver(). */
 int cli_pool_ended(struct cli_pool *p, struct cli_pool_worker *w);
+/* Ends the process, if there is one, and frees what the worker has. One that is idle first prints
+ * its profile where --profile asks for it and the run did not fail, for 5 seconds at most. */
 void cli_pool_end_worker(struct cli_pool *p, struct cli_pool_worker *w);
 
 /* ---- pool_devices.c ---- */
 
-/* Fills p->workers; an exit code. */
+/* Fills p->workers, with names and threads; "all" without a GPU is the CPU. An exit code: NO_DEVICE
+ * for a text that can be no name, USAGE for one that is there twice, or more than CLI_MAX_WORKERS
+ * workers. Whether devices are there their workers tell. */
 int cli_pool_devices(struct cli_pool *p);
 
 #endif

@@ -24,22 +24,26 @@ struct cli_rows {
     unsigned long long n_noted; /* the sum of what results count (CLI_COUNTS) */
 };
 
-/* Opens the output. params: what a job is told; its writer is set here. An exit code. */
+/* Opens the output, with rows->head in front, or a job. params: what a job is told; its writer and
+ * text_head are set here, and are not to be used later. An exit code. */
 int cli_rows_create(struct cli_rows *rows, struct bioinfer_job_params *params);
 /* Computes all records, with progress and profile as the options ask, and completes the output. An
- * exit code. */
+ * exit code: DATA for an input without records; OK also where records have no result, which
+ * cli_rows_code() tells; under --strict the first of them is a failure. */
 int cli_rows_run(struct cli_rows *rows);
 /* Says in what time so many results came to be, and what has none. Between: `say` is called, NULL =
- * there is nothing more to say. */
+ * there is nothing more to say. With --quiet only what has none is said. */
 void cli_rows_say(struct cli_rows *rows, void (*say)(const struct cli_rows *rows));
-/* Prints the graph of the task for a record of so many residues; an exit code. */
+/* Prints the graph of cli->sequences, which is open, for a record of so many residues, on standard
+ * output; an exit code. */
 int cli_rows_dump(struct cli_rows *rows, int64_t tokens);
 /* The exit code of a run that came to its end: OK, or RECORDS where one has no result. */
 int cli_rows_code(const struct cli_rows *rows);
 void cli_rows_close(struct cli_rows *rows);
 
-/* Hands out the text of a result and empties it; `noted` is counted. The status of a failed record
- * is a piece of its own behind the text. 0, the text's own failure, or what the sink gave. */
+/* Hands out the text of a result and empties it; `noted` is the number that it counts. The status
+ * of a failed record is a piece of its own behind the text. 0, what the sink gave, or NOMEM where
+ * the text had no memory: nothing is handed out then, and its failure stays. */
 int cli_rows_give(struct cli_output *text, const struct bioinfer_result *result, int noted,
                   bioinfer_sink sink, void *sink_user, struct bioinfer_error *err);
 

@@ -50,8 +50,10 @@ struct score_track {
     char strand;
 };
 
-/* Reads the n_tracks tracks of a head from a table: an exit code; free() takes what there is after
- * a failure, too, and leaves NULL. */
+/* Reads the n_tracks tracks of a head from a table into *tracks, which is NULL before: an exit
+ * code, words said, one of table_read(), or DATA, where there are more or fewer, or a strand is
+ * none. score_tracks_free(), of n_tracks, takes what there is after a failure, too; it leaves
+ * NULL. */
 int score_tracks_read(struct score_track **tracks, const char *path, const char *head,
                       int n_tracks);
 void score_tracks_free(struct score_track **tracks, int n);
@@ -68,8 +70,11 @@ struct score_sites {
     size_t n;
 };
 
-int score_sites_read(struct score_sites *s, const char *path); /* an exit code */
-/* The sites [*first, return) of a gene; of one without sites *first is what is returned. */
+/* Reads a table into *s, which is zeroed before; an exit code, words said: DATA also for a table
+ * without sites. score_sites_free() takes what there is after a failure, too. */
+int score_sites_read(struct score_sites *s, const char *path);
+/* The sites [*first, return) of a gene, which is named without its version; of one without sites
+ * *first is what is returned. */
 size_t score_sites_find(const struct score_sites *s, const char *gene, size_t *first);
 void score_sites_free(struct score_sites *s);
 
@@ -85,9 +90,13 @@ struct score_quantiles {
     struct score_quantile *of;
 };
 
-int score_quantiles_read(struct score_quantiles *q, const char *path); /* an exit code */
-/* The quantile of a raw score, between those of the table linearly; NaN: the track has none, or the
- * score is NaN. */
+/* Reads a table into *q, which is zeroed before; an exit code, words said: DATA also for fewer than
+ * two quantiles, and for two lines of one track, but not for a table of no tracks.
+ * score_quantiles_free() takes what there is after a failure, too. */
+int score_quantiles_read(struct score_quantiles *q, const char *path);
+/* The quantile of a raw score, between those of the table linearly, the first or the last one
+ * beyond their raw scores, and of several with this raw score the last; NaN: the track has none, or
+ * the score is NaN. */
 double score_quantile(const struct score_quantiles *q, const char *scorer,
                       const struct score_track *track, double raw);
 void score_quantiles_free(struct score_quantiles *q);
@@ -124,10 +133,15 @@ struct scores {
 
 /* The output that scorer number i has rows of. */
 const struct score_output *scores_output(const struct scores *s, int i);
-/* Reads --scorers, and what goes with them; an exit code. */
+/* Reads --scorers, which is given, and makes t->scores with the scorers that it means; an exit
+ * code: USAGE for an unknown word, or one that lacks its --gtf or --polya. No file is opened. */
 int scores_begin(struct tracker *t);
-/* Opens the task of all outputs, the genes and the tables; an exit code. */
+/* Opens t->tracks with all outputs, the genome, the genes and the tables; an exit code. Scorers
+ * without an output, or without a chosen track of it, are taken out; USAGE where none stays.
+ * t->without says why that of junctions was taken out, where the model cannot count them. Lists and
+ * outputs of params are NULL behind it. */
 int scores_open(struct tracker *t, struct bioinfer_tracks_params *params);
+/* Frees t->scores, which is NULL then, after a failure of the above, too. The task stays. */
 void scores_end(struct tracker *t);
 
 /* ---- scores_rows.c ---- */
@@ -159,7 +173,9 @@ struct score_block {
 
 /* Writes the line of names of columns. */
 void scores_put_header(const struct tracker *t, struct cli_output *to);
-/* Writes the rows of a variant, whose blocks are one for each scorer, to t->row. */
+/* Writes the rows of a variant, whose blocks are one for each scorer, to t->row: by scorer, then
+ * track, then row of the block. A gene has no row of a track of the other strand. No memory:
+ * t->row.status. */
 void scores_put_rows(struct tracker *t, const struct unit *u, const struct place *p,
                      const struct score_block *blocks);
 
@@ -178,15 +194,18 @@ struct row_ranges {
     int64_t step, first;
 };
 
-/* Adds a list of rows of the window, and the one of the rows beside them in the variant's. NOMEM,
- * LIMIT, or INVALID where rows are not there. Arrays of the alleles are not looked at. */
+/* Adds a list of rows of the window, and the one of the rows beside them in the variant's; *made
+ * tells which they are: a list with the same rows that is there already is taken again. 0, NOMEM,
+ * LIMIT above 2^31 - 1 rows, or INVALID where rows are not there; nothing is added then. Arrays of
+ * the alleles are not looked at. */
 int lists_add(struct list_maker *own, struct list_maker *changed, const struct alleles *alleles,
               const struct row_ranges *of, struct score_list *made);
-/* Gives them to a record; kind: enum bioinfer_tracks_lists of their output. Own lists that the
- * variants' are compared with are rows alone. */
+/* Gives them to a record, as pointers into l; kind: enum bioinfer_tracks_lists of their output. Own
+ * lists that the variants' are compared with are rows alone. */
 void lists_give(const struct list_maker *l, int kind, bool own, struct bioinfer_row_lists *to);
+/* Frees n of them and the array itself, which may be NULL. */
 void lists_free(struct list_maker *of, size_t n);
-/* Makes rows of those that are marked, of n. */
+/* Adds the rows that are marked, of n, to no list: 0, or NOMEM, and none is added. */
 int lists_mark(struct list_maker *l, const unsigned char *marked, int64_t n);
 
 /* The sums of an output's lists. */
@@ -200,31 +219,39 @@ double list_sum(const struct score_sums *s, int32_t list, int track);
 
 /* ---- scores_junctions.c ---- */
 
-/* Finds the sites to count between, [4, side of the array of junctions], for the caller to free;
- * *sites NULL: no gene of a protein has a base of the variant. Alleles are the classes of sites. */
+/* Finds the sites to count between, [4, side of the array of junctions], -1 behind the last of a
+ * class, of which there are JUNCTION_SITES at most. *sites is NULL before, and stays NULL where no
+ * gene of a protein has a base of the variant; the caller frees it, after a failure, too. Alleles
+ * are the classes of sites, with their arrays. A status, without words where it is that of
+ * alleles_junction_sites(). */
 int junctions_find(const struct tracker *t, const struct unit *u, const struct place *p,
                    const struct alleles *alleles, int32_t **sites, struct bioinfer_error *err);
-/* Marks the bases of the window where such sites may be; none are marked where there are none.
- * wanted [window]. */
+/* Marks the bases of the window where such sites may be, in genes with a base of the variant; none
+ * are marked where none of these is a protein's. wanted [window]: marks that are there stay. A
+ * status. */
 int junctions_mark(const struct tracker *t, const struct unit *u, const struct place *p,
                    unsigned char *wanted, struct bioinfer_error *err);
-/* Sites of a class in the array of junctions. */
+/* Sites of a class in the array of junctions; 0 where junctions are not asked for. */
 int64_t junctions_side(const struct tracker *t);
 /* Adds the scores of a variant to the block, of counts between its sites, of both alleles one
- * behind the other. */
+ * behind the other: genes of proteins on the strand +, then on -, a row for each junction that
+ * alleles_junctions() hands out. A status; rows added before a failure stay. */
 int junctions_score(struct tracker *t, const struct unit *u, const struct place *p,
                     const int32_t *sites, const float *counts, struct score_block *block,
                     struct bioinfer_error *err);
 
 /* ---- scores_run.c ---- */
 
-/* Adds a row to the block: its `width` scores, which are to be filled in; NULL: no memory. gene
- * NULL: the variant itself. */
+/* Adds a row to the block: its `width` scores, which are to be filled in before the next call may
+ * move them; NULL: no memory, and no row is added. `width` is the same for all rows. gene NULL: the
+ * variant itself; else its strings are not copied. */
 float *score_block_add(struct score_block *b, size_t width, const struct bi_gene *gene);
-/* Finds the row of the last base that both alleles have, and how many more the other one has. */
+/* Sets `joint`, the row of the last base that both alleles have, and `inserted`, how many more the
+ * other one has; nothing is checked (alleles_check), and other members stay. */
 void score_align(const struct unit *u, const struct place *p, struct alleles *alleles);
 
-/* Computes all records of the source; a status. */
+/* Computes all records of the source; a status, also that of source or sink. A variant without
+ * scores is a result with its reason, and no failure of the run unless that is NOMEM. */
 int scores_run(struct tracker *t, struct bioinfer_error *err);
 
 #endif

@@ -18,12 +18,14 @@ struct alleles {
     int64_t inserted; /* bases of the alternative less bases of the reference */
 };
 
-/* Finds the row of the alternative that lies beside row `row` of the reference: ROW_ZEROS for bases
- * that were deleted and what moved in from outside the window; ROW_SPAN for the base in front of
- * inserted ones and these, of which there are the largest values (struct bioinfer_row_lists). */
+/* Finds the row of the alternative that lies beside row `row`, in [0, n_rows), of the reference:
+ * ROW_ZEROS for bases that were deleted and what moved in from outside the window; ROW_SPAN for the
+ * base in front of inserted ones and these, of which there are the largest values (struct
+ * bioinfer_row_lists). */
 enum { ROW_ZEROS = -1, ROW_SPAN = -2 };
 int64_t aligned_row(const struct alleles *alleles, int64_t row);
-/* Are the alleles in the window, and is it aligned somewhere in it? Arrays are not looked at. */
+/* 0, or INVALID where there are no rows or no tracks, or alleles of different lengths are not
+ * within the rows or not aligned at one of them. Arrays are not looked at. */
 int alleles_check(const struct alleles *alleles);
 
 enum aggregation {
@@ -34,11 +36,13 @@ enum aggregation {
     ACTIVE_SUM
 };
 
-/* A score from sums over n_rows rows of the reference and of the alternative. */
+/* A score from sums over n_rows rows of the reference and of the alternative; n_rows counts for
+ * means alone, which are NaN of no rows. */
 double score_of_sums(enum aggregation how, double reference, double alternative, int64_t n_rows);
 
 /* Finds the rows [*first, *end) around base `at` of a window that hold `width` bases, by whole rows
- * of `resolution` bases; width 0 = all. Rows off the window are left out. */
+ * of `resolution` bases; width 0 = all. Rows off the window are left out. `at` is in the window;
+ * where rows are an even number, one more lies in front of its row than behind it. */
 void center_rows(int64_t window, int64_t width, int64_t resolution, int64_t at, int64_t *first,
                  int64_t *end);
 
@@ -49,14 +53,16 @@ enum gene_score {
 
 /* The same over the exons of a gene; NaN of no row. */
 double score_of_gene(enum gene_score how, double reference, double alternative, int64_t n_rows);
-/* The largest absolute difference in rows [first, end) of arrays, aligned. */
+/* The largest absolute difference in rows [first, end) of arrays, aligned; 0 of no rows. 0, or
+ * INVALID, also where an array is NULL. */
 int alleles_gap(const struct alleles *alleles, int64_t first, int64_t end, float *scores);
 
 enum { MOST_SITES = 256 };
 
 /* A score from sums over the rows in front of each of n polyadenylation sites, at most MOST_SITES.
  * The ratio of the two alleles at a site is 0 where it is no number. The score is the largest
- * absolute log2((n - k) / k * r_k), k in [1, n), r_k: the sum of k ratios over that of the rest. */
+ * absolute log2((n - k) / k * r_k), k in [1, n), r_k: the sum of k ratios over that of the rest;
+ * those that are not finite are left out, and it is 0 where none is left, as for n < 2. */
 double score_of_sites(const double *reference, const double *alternative, size_t n);
 
 /* Chooses the sites [4, n] that junctions of both alleles are counted between: the n of each
@@ -64,7 +70,8 @@ double score_of_sites(const double *reference, const double *alternative, size_t
  * the last; the first of equal ones. Alleles are the classes of splice sites, 4 tracks of them
  * or more, and are aligned; a probability is that of the allele that has the larger one. known
  * [n_rows]: bit c of a row is set where it is known to be a site of class c, with a probability
- * of 1; bit 4 where sites are looked for at all. NOMEM. */
+ * of 1; bit 4 where sites are looked for at all. 0, NOMEM, or INVALID for n < 1, fewer tracks or
+ * missing arrays; sites are untouched then. */
 int alleles_junction_sites(const struct alleles *alleles, const unsigned char *known, int64_t n,
                            int32_t *sites);
 enum { JUNCTION_SITES = 256 }; /* so many of a class are scored, the first ones */
@@ -79,7 +86,9 @@ struct junction {
  * on a gene's strand that have the largest score of one track, in the order of the tracks, each
  * once. Alleles are counts [side, side, n_tracks], n_rows = side, of which the first half of the
  * tracks is of strand +; sites [4, side] are as in the array "sites" of a window, one list for both
- * alleles. take: 0 = go on, > 0 = stop, < 0 = a status. NOMEM, or a status that it gives. */
+ * alleles. The first of equal ones, by donor and then acceptor; none where no junction is there.
+ * take: 0 = go on, > 0 = stop, which gives 0, < 0 = a status; scores live during the call. 0,
+ * NOMEM, the status that take gives, or INVALID for an odd number of tracks or missing arrays. */
 int alleles_junctions(const struct alleles *alleles, const float *sites, char strand, int64_t start,
                       int64_t end, int (*take)(void *user, const struct junction *junction),
                       void *user);

@@ -173,96 +173,125 @@ struct serve {
 typedef const char *(*serve_option)(void *user, const char *name);
 
 /* Takes settings from the query of the address, "a,b,c" where there may be several values, and from
- * the members of a JSON body; both a status. */
+ * the members of a JSON body; both a status. INVALID: a value that is none of the name's, and of
+ * JSON a member that nobody knows (those with records are passed over); LIMIT: too many values. A
+ * later value takes the place of an earlier one, but in lists it is added. Settings taken before a
+ * failure stay. */
 int serve_settings_query(struct serve_request *r, serve_option option, void *user,
                          struct bioinfer_error *err);
 int serve_settings_json(struct serve_request *r, const struct bi_json *root,
                         struct bioinfer_error *err);
-/* Checks settings that depend on each other, and sets those that a request may leave out; a
- * status. */
+/* Checks settings that depend on each other, and sets those that a request may leave out, some by
+ * its records, which are there already. LIMIT: more than SERVE_MAX_DESIGNS of a structure; INVALID:
+ * `include` of designs for a format of text. */
 int serve_settings_finish(const struct serve *s, struct serve_request *r,
                           struct bioinfer_error *err);
-/* Says what is wrong with a request, and returns the status. */
+/* Puts words, cut at the end where they are too long, and status into *err; returns the status. */
 int serve_refuse(struct bioinfer_error *err, int status, const char *fmt, ...) CLI_PRINTF(3, 4);
 /* The same for want of memory; NOMEM. */
 int serve_no_memory(struct bioinfer_error *err);
 
 /* ---- serve_request.c ---- */
 
-/* Makes the records of a request of its body. `option` gives what the query of the address says of
- * a name, NULL = nothing. A status; the words say what is wrong. */
+/* Makes the records of a request of its body, which is copied, and takes the settings of both. The
+ * request has its work, its arena's env and fd -1. `option` gives what the query of the address
+ * says of a name, NULL = nothing. A status: INVALID for an empty body, too, LIMIT, NO_SPACE for a
+ * receptor, or one of a reader. A record that cannot be used is no failure: it has the status. */
 int serve_request_read(struct serve *s, struct serve_request *r, const char *body, size_t size,
                        serve_option option, void *user, struct bioinfer_error *err);
+/* Frees the request, after a failure of the above, too, its writer and the arena, and removes its
+ * files. fd is closed unless it is below 0, so a zeroed request would close standard input. */
 void serve_request_free(struct serve_request **r);
 
-/* Takes memory for n records; a status: INVALID for 0, LIMIT above SERVE_MAX_RECORDS. */
+/* Takes zeroed memory for n records and their mutations, in place of what there was; a status:
+ * INVALID for 0, LIMIT above SERVE_MAX_RECORDS. The arena frees it. */
 int serve_request_make(struct serve_request *r, size_t n, struct bioinfer_error *err);
-/* Takes the id of record i, its number where `json` is NULL, into *id. */
+/* Takes the id of record i, its number from 0 where `json` is NULL, into *id, which lives in the
+ * arena. INVALID: no string, an empty one, or one with a control character. */
 int serve_request_id(struct serve_request *r, const char **id, size_t i, const struct bi_json *json,
                      struct bioinfer_error *err);
-/* Copies the letters of a record as the reader of FASTA takes them; a status of the request. A
- * letter that is none is the record's status. */
+/* Copies the letters of a record as the reader of FASTA takes them, into the arena: 0, or NOMEM. A
+ * letter that is none, or no letters, is the record's status: BAD_RESIDUE or EMPTY, and its
+ * sequence is "" then, as it is where it had a status before. */
 int serve_request_letters(struct serve *s, struct serve_request *r, struct bioinfer_record *record,
                           const char *text, size_t n, struct bioinfer_error *err);
-/* Puts bytes where a reader can open them: a file descriptor, which the caller closes, -1: no
- * memory. */
+/* Puts bytes where a reader can open them, as /proc/self/fd/N: a file descriptor, which the caller
+ * closes and whose own place is behind the last byte. -1, with NOMEM in *err, whatever failed. */
 int serve_request_file(const char *bytes, size_t size, struct bioinfer_error *err);
-/* A copy of a message in which the path that it begins with, if it does, has become `name`; NULL:
- * no memory. */
+/* A copy of a message in which the path that it begins with, if it does, has become `name`; it
+ * lives in the arena. NULL: no memory. */
 const char *serve_request_words(struct bi_arena *arena, const char *message, const char *path,
                                 const char *name);
 
 /* ---- serve_bodies.c ---- */
 
-/* Each makes the records of a body of JSON; a status. */
+/* Each makes the records of a body of JSON; a status. INVALID: an array is missing or empty, a text
+ * is missing, or an object has members that nobody knows; LIMIT: too many records, or pairs with
+ * more than 1e11 products of lengths together. Ligands: also a status of their reader, and NO_SPACE
+ * where the receptor cannot be kept in r->receptor. Pairs also make r->targets; a pair has the
+ * status of its query, or where that can be used, of its target. */
 int serve_bodies_structures(struct serve_request *r, const struct bi_json *root,
                             struct bioinfer_error *err);
 int serve_bodies_ligands(struct serve *s, struct serve_request *r, const struct bi_json *root,
                          struct bioinfer_error *err);
 int serve_bodies_pairs(struct serve *s, struct serve_request *r, const struct bi_json *root,
                        struct bioinfer_error *err);
-/* Makes a record of a body that is a structure; a status. */
+/* Makes the one record of a body that is a structure, whose id is r->id or "0"; a status, as of
+ * serve_request_id(). The text is not looked at. */
 int serve_bodies_structure(struct serve_request *r, const char *body, size_t size,
                            struct bioinfer_error *err);
-/* Makes pairs of the records of FASTA, each with the one behind it; a status. */
+/* Makes pairs of the records of FASTA, 1 with 2, 3 with 4 and so on, so that half as many are left;
+ * a status: INVALID for an odd number of them, LIMIT as of pairs in JSON. */
 int serve_bodies_join(struct serve_request *r, struct bioinfer_error *err);
 
 /* ---- serve_npz.c ---- */
 
-/* Makes the records of a body in npz: "sequences", and "ids" where they are given; a status. */
+/* Makes the records of a body in npz: "sequences", and "ids" where they are given; a status.
+ * INVALID: no such array, arrays of another type, or other numbers of ids than sequences; FORMAT:
+ * no npz, or a broken one. A text ends at a NUL; a character beyond ASCII becomes '?'. */
 int serve_npz_read(struct serve *s, struct serve_request *r, const char *body, size_t size,
                    struct bioinfer_error *err);
 
 /* ---- serve_rows.c ---- */
 
-/* Adds a result of designs, affinities or alignments to the lines of an answer. */
+/* Adds a result of designs, affinities or alignments, of record number r->n_done, to the lines of
+ * an answer; a table has its title in front of the first. A failed record has a line in JSON and in
+ * a table of affinities, and else none. No memory: r->text.failed is set, or, where arrays are
+ * asked for, the failure has become the answer. */
 void serve_rows_put(struct serve *s, struct serve_request *r, const struct bioinfer_result *result);
-/* Begins the line of a record in JSON: its number and id. */
+/* Begins the line of a record in JSON: its number, which is r->n_done, and id. */
 void serve_rows_begin(struct serve_request *r, const char *id);
-/* Adds the member "status", and the message of a failure. */
+/* Adds the member "status" and, unless it is 0, "message". */
 void serve_rows_status(struct serve_request *r, int status, const char *message);
 
 /* ---- serve_work.c ---- */
 
-/* The work that a path asks for, -1 = none. */
+/* The work that a path asks for, by the whole of it; -1 = none. */
 int serve_work_of(const char *path);
-/* Whether the model of this server does it; align needs none. */
+/* Whether the model of this server does it; align needs none. Not for -1. */
 bool serve_work_done(const struct serve *s, int work);
-/* Writes the paths of this server's work, with commas between. */
+/* Writes the paths of this server's work, with commas between, cut to size - 1 bytes. */
 void serve_work_list(const struct serve *s, char *text, size_t size);
-/* Opens the task of a lane, by its key; a status. */
+/* Opens the task of a lane, by its key, after closing the one it has; a status, as of the opening
+ * call of the library, INVALID for options of alignments. l->task is NULL after a failure. */
 int serve_work_open(struct serve *s, struct serve_lane *l, struct bioinfer_error *err);
 
 /* ---- serve_answer.c ---- */
 
-/* Adds a result to the answer; a failure becomes the answer. `status` is of the task's result. */
+/* Adds a result, or a piece of one, of record number r->n_done to the answer, whatever ordinal the
+ * result has. A failure becomes the answer: 503 for want of memory, 413 above max_answer bytes, or
+ * what serve_http_status() says of the writer's. Nothing is done where r->http is set already. */
 void serve_answer_put(struct serve *s, struct serve_request *r,
                       const struct bioinfer_result *result);
-/* Completes the answer behind the last result: r->http is set then, in any case. */
+/* Completes the answer behind the last result: r->http is set then, in any case, to 200 unless
+ * something failed. Arrays are in r->fd, a file without a name; the writer is closed. */
 void serve_answer_finish(struct serve *s, struct serve_request *r);
-/* Makes an error the answer, in place of what was there. */
+/* Makes an error the answer, in place of the text that was there; the writer stays until finish().
+ * The words are copied. */
 void serve_answer_fail(struct serve_request *r, int http, int status, const char *message);
-/* The status of HTTP that says what a status of the library does: 400, 413, 503 or 500. */
+/* The status of HTTP that says what a status of the library does: 413 for LIMIT; 503 for NOMEM,
+ * NO_SPACE, DEVICE_LOST and CANCELLED; 400 for INVALID, FORMAT, UNSUPPORTED, DUPLICATE_ID and
+ * OUT_OF_RANGE; 500 for any other, 0 among them. */
 int serve_http_status(int status);
 /* The type of content of a format; "application/octet-stream" where it has none of its own. */
 const char *serve_content_type(const char *format);
@@ -273,13 +302,16 @@ void serve_answer_arrays(struct serve *s, struct serve_request *r,
 
 /* ---- serve_lanes.c ---- */
 
-/* Puts the request, which is whole, where it is computed; the lock is held. False: all lanes are
- * taken. */
+/* Puts the request, which is whole, behind others with its key, or into a lane without work, and
+ * numbers it; the lock is held. False: no lane has its key, and all have work; the request is as
+ * it was, and the caller's. */
 bool serve_lanes_add(struct serve *s, struct serve_request *r);
-/* Computes what waits in the lane that has waited longest: 1; 0 = nothing waits; < 0 = a status
- * with which no more can be computed. */
+/* Computes what waits in the lane that has waited longest, and gives each request its answer: 1,
+ * also where these say that it failed or has waited too long; 0 = nothing waits, at once; < 0 =
+ * DEVICE_LOST or FORKED, with which no more can be computed. The lock is not held. */
 int serve_lanes_run(struct serve *s, struct bioinfer_error *err);
-/* Gives all requests in lanes this answer. */
+/* Gives all requests that wait in lanes this answer; begun ones are not touched. The lock is not
+ * held. */
 void serve_lanes_fail(struct serve *s, int http, int status, const char *message);
 /* Closes the tasks of all lanes, which are empty. */
 void serve_lanes_close(struct serve *s);
@@ -287,7 +319,8 @@ void serve_lanes_close(struct serve *s);
 /* ---- serve_metrics.c ---- */
 
 /* Count an answer by its status of HTTP, and the time that a request took; print all figures as
- * text for Prometheus. All three are called with the lock held. */
+ * text for Prometheus (no memory: out->failed). All three are called with the lock held. After
+ * SERVE_CODES - 1 different codes, all others are counted together, as the one that came last. */
 void serve_metrics_code(struct serve *s, int code);
 void serve_metrics_seconds(struct serve *s, double seconds);
 void serve_metrics_print(struct serve *s, struct bi_buf *out);
@@ -296,14 +329,15 @@ void serve_metrics_print(struct serve *s, struct bi_buf *out);
 
 struct serve_http;
 /* Serves the socket, whose owner it becomes, until serve_http_stop(): a status. UNSUPPORTED: the
- * library is not installed. */
+ * library is not installed, or lacks a function; IO: it does not start. After a failure *out is
+ * untouched, and the socket is the caller's. */
 int serve_http_start(struct serve_http **out, struct serve *s, int socket,
                      struct bioinfer_error *err);
 /* Tells the connection that its request has an answer, and gives the request up. The lock is not
  * held. */
 void serve_http_done(struct serve_request *r);
-/* Takes the connections that still wait at the socket, and ends all when they have their answers,
- * or after the time of a request. */
+/* Takes the connections that still wait at the socket, ends all when they have their answers, or
+ * after the time of a request and 5 seconds, and closes the socket. The lock is not held. */
 void serve_http_stop(struct serve_http **http);
 
 #endif

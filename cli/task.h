@@ -59,7 +59,8 @@ extern const struct cli_task cli_embed_task, cli_score_task, cli_design_task, cl
 /* The last piece of a result may have a text of this name: numbers with blanks between them, which
  * the command adds up and which are no part of the output. */
 #define CLI_COUNTS "counts"
-/* Takes that text from a result and reads n numbers; what is not there stays as it is. */
+/* Takes that text, where it is the last one, from a result and reads n numbers; counts of those
+ * that are not there stay as they are. */
 void cli_take_counts(struct bioinfer_result *result, unsigned long long *counts, int n);
 
 /* The records and results of a run, for the process that owns them. */
@@ -73,12 +74,15 @@ struct cli_run_io {
     bool whole;          /* it needs the pieces of a result one behind the other */
 };
 
-/* Tells whether the options ask for workers. */
+/* Tells whether the options ask for workers, and the task may have them: never with --dry-run, nor
+ * where it is `ordered`; one that is `inside` has none on a single device without --workers. */
 bool cli_task_pooled(const struct cli *cli, const struct cli_task *task);
-/* Opens the model and the task in this process, or workers where the options ask for them; fills
- * cli->info. Returns an exit code. */
+/* Opens the model, unless the task needs none, and the task in this process, or workers where the
+ * options ask for them; fills cli->info. task->begin() came before. Returns an exit code. *pool,
+ * NULL before, stays NULL without workers; the caller closes it, after a failure, too. */
 int cli_task_open(struct cli *cli, const struct cli_task *task, struct cli_pool **pool);
-/* Computes all records of io->source, here or by the pool; a status. */
+/* Computes all records of io->source, here where pool is NULL or by the pool, and again while
+ * io->pending says so; a status, that of the task, the source or the sink. */
 int cli_task_run(struct cli *cli, const struct cli_task *task, struct cli_pool *pool,
                  const struct cli_run_io *io, struct bioinfer_error *err);
 /* ---- dry.c: what a run would take ---- */
@@ -94,15 +98,17 @@ struct cli_dry {
     bioinfer_task *task; /* tells memory and batches */
 };
 /* Reads all records, computes a few of them, and says on standard output what all would take.
- * Returns an exit code. */
+ * Returns an exit code: DATA where none can be computed; records without a result are counted. */
 int cli_dry_measure(struct cli *cli, const struct cli_dry *how);
-/* The same for a task of sequences, which it opens; an exit code. */
+/* The same for a task of sequences: opens context, reader, model and task, of which it ends the
+ * task, in any case; an exit code. */
 int cli_dry_run(struct cli *cli, const struct cli_task *task);
 /* The weight of a record of FASTA, as `weigh` of most tasks. */
 struct cli_weight cli_weigh_sequence(const struct cli *cli, const struct bioinfer_record *record);
-/* Gives the bytes of a plain file; 0 when it is none or cannot be read: who reads it says why. */
+/* Gives the bytes of a plain file; 0 when it is none, is in gzip, has fewer than two or cannot be
+ * read: who reads it says why. */
 uint64_t cli_plain_size(const char *path);
-/* The same for all files of sequences. */
+/* The sum of these for all files of sequences; 0 where one of them has 0. */
 uint64_t cli_inputs_size(const struct cli *cli);
 
 #endif

@@ -31,18 +31,22 @@ enum track_stat { SAD, SAR, REF, ALT, N_STATS };
 
 /* ---- table.c ---- */
 
-/* Reads a table into text that is the caller's to free; an exit code, its words said. */
+/* Reads a table into text that is the caller's to free; an exit code, its words said: NO_INPUT,
+ * also above 256 MiB; DATA, also for want of memory. *text is NULL after a failure. */
 int table_read(char **text, const char *path);
-/* Cuts the next line off the text; NULL: there is none. *at begins as the text. */
+/* Cuts the next line off the text, in place and without its end; NULL: there is none. *at begins as
+ * the text. A text that ends with a line's end has one more line, "". */
 char *table_line(char **at);
-/* Finds a column of a header, -1 = none. */
+/* Finds a column of a header, the first of that name; -1 = none. */
 int table_column(const char *header, const char *name);
 /* Finds a field of a line and its length; no NUL stands behind it. NULL: there are fewer, and *len
- * is untouched. */
+ * is untouched. A column below 0 is taken for 0. */
 const char *table_field(const char *line, int column, size_t *len);
-/* Copies a field, "" where there is none (column -1, too); NULL: no memory. */
+/* Copies a field, "" where there is none (column -1, too), which the caller frees; NULL: no
+ * memory. */
 char *table_copy(const char *line, int column);
-/* Tells whether the line belongs to a head, by the name in the column; column -1: all are. */
+/* Tells whether the line belongs to a head, by the name in the column, which is that of the head or
+ * one of its parts between dots; column -1: all lines do. A line without the field does not. */
 bool table_belongs(const char *line, int column, const char *head);
 
 /* ---- targets.c ---- */
@@ -60,9 +64,12 @@ struct targets {
     int n;
 };
 
-/* Each returns an exit code, its words said. */
+/* Reads the tracks of a head; an exit code, its words said: one of table_read(), or DATA, where
+ * there are not n_tracks of them, a line is wrong or there is no memory. The path is not copied.
+ * After a failure, too, targets_free() frees what there is. */
 int targets_read(struct targets *t, const char *path, const char *head, int n_tracks);
-/* The number of tracks that a table has of a head; -1, and words: it cannot be read. */
+/* The number of tracks that a table has of a head, all lines where it has no column "head"; -1, and
+ * words: it cannot be read. */
 int targets_count(const char *path, const char *head);
 void targets_free(struct targets *t);
 
@@ -78,15 +85,22 @@ struct wish {
     char *tracks_hit, *ontology_hit;
 };
 
-/* Each returns an exit code, its words said. */
+/* Takes the lists, which are not copied; an exit code: USAGE, where one has commas alone, its words
+ * said; NO_MEMORY, without words. wish_close() frees what there is after a failure, too. */
 int wish_open(struct wish *w, const char *tracks, const char *ontology);
 void wish_close(struct wish *w);
-/* Do these lists take a table of tracks? */
+/* Do these lists take a table of tracks, that is, have they a name or a term? */
 bool wish_needs_table(const struct wish *w);
-/* Selects tracks of an output; none = no part of the lists means one of it. */
+/* Selects tracks of an output, and notes in w which parts of the lists mean one. OK with none = no
+ * part does. They are in the order of --tracks, one as often as parts mean it; with --ontology too
+ * only those of its terms stay, and those without a term. t->of NULL: numbers alone are known. An
+ * exit code: USAGE for a number beyond the last track, or names or terms without a table; DATA for
+ * a table without terms, words said; NO_MEMORY, without words. The caller frees s->of, after a
+ * failure, too. */
 int selection_read(struct selection *s, const struct wish *w, const struct targets *t,
                    const char *output, int n_tracks);
-/* Tells whether a text is what a pattern means: '*' is any characters; case does not matter. */
+/* Tells whether a whole text is what a pattern means: '*' is any characters, or none; case does not
+ * matter. */
 bool track_matches(const char *pattern, const char *text);
 /* Writes the identifier of a track, or track_N where there is no table, cut to `size`. */
 void track_name(char *name, size_t size, const struct targets *t, int track);
@@ -110,7 +124,8 @@ struct output {
 
 /* ---- places.c ---- */
 
-/* 0, or INVALID, where the place is none of the genome: the reason goes to text. */
+/* 0, or INVALID, where the genome lacks the contig, or it ends before the place does: the reason
+ * goes to text, which is untouched else. */
 int check_place(const bioinfer_genome *genome, const struct bioinfer_locus *l, char *text,
                 size_t size);
 
@@ -179,8 +194,10 @@ struct tracker;
 struct scores;
 
 /* Computes the windows of all units, and gives their values to t->kind->take in the order of the
- * windows. A status, as of all that follow. */
+ * windows. A status, that of t->source, of t->kind's functions or of the engine; a window without
+ * values is no failure, and `take` gets its status. */
 int compute_all(struct tracker *t, struct bioinfer_error *err);
+/* Frees the windows whose values are to come, and their units, but not t->asked. */
 void compute_close(struct tracker *t);
 /* The words of a change's status, which is 0 or NONFINITE; "" for 0. */
 const char *change_text(int status);
@@ -194,9 +211,11 @@ int add_change(struct tracker *t, struct window *w, int64_t first, int64_t lengt
 /* How one kind of input becomes windows, and their values results. */
 struct kind {
     const char *holds; /* "windows", "intervals", "variants" */
-    /* Fills in the next window of a unit. */
+    /* Fills in *w, zeroed before, with the next window of a unit; its sequence stays NULL where no
+     * place of it can have values. A status, which ends the run, as of the next. */
     int (*ask)(struct tracker *t, struct unit *u, struct window *w, struct bioinfer_error *err);
-    /* Puts the results of a window, or those that a piece of its values gives. */
+    /* Puts the results of a window, or those that a piece of its values gives; r->status: why there
+     * are none. */
     int (*take)(struct tracker *t, struct flight *f, const struct bioinfer_result *r,
                 struct bioinfer_error *err);
     /* Puts the result of a place that has none; NULL = put_result() does. */
@@ -245,45 +264,56 @@ extern const char *const stat_names[N_STATS];
  * writers read it (struct bioinfer_writer_params). */
 #define TRACKS_WINDOW "window"
 
-/* Sets the kind, now that cli->told says what the input holds. */
+/* Sets the kind, to_table and to_coverage, now that cli->told, which is not NULL, says what the
+ * input holds. */
 void tracker_set_kind(struct tracker *t);
-int tracker_open_genome(struct tracker *t); /* an exit code */
-/* Refreshes what the task says of itself. */
+/* Opens --genome, unless it is open or not given, which is OK, too; an exit code. */
+int tracker_open_genome(struct tracker *t);
+/* Refreshes t->info by the task, which is open. */
 void tracker_learn(struct tracker *t);
 /* Takes the next unit that is to be computed: 1, *unit is the caller's; 0 = there is none; < 0 = a
- * status; *unit is NULL but for 1. */
+ * status; *unit is NULL but for 1. A record that cannot be used is a unit, too, whose first place
+ * has the status. */
 int next_unit(struct tracker *t, struct unit **unit, struct bioinfer_error *err);
 void unit_free(struct unit **unit); /* accepts NULL */
-/* Says why a place has no result, in words that are copied: 0, or NOMEM. */
+/* Says why a place has no result, in words that are copied and take the place of earlier ones: 0,
+ * or NOMEM, and the place is as it was. */
 int place_fail(struct place *p, int status, const char *text, struct bioinfer_error *err);
 /* Fails with NOMEM, which it returns, naming what there is no memory for. */
 int no_memory(struct bioinfer_error *err, const char *what);
 /* Reads the window around a base into t->reference and sets *start, its first base, which may be
- * below 0: a status of bioinfer_genome_read(). */
+ * below 0, in any case: a status of bioinfer_genome_read(). Bases off the contig are N. */
 int read_window(struct tracker *t, const char *chrom, int64_t middle, int64_t *start,
                 struct bioinfer_error *err);
-/* The difference that a change makes to a track of an output, or what else `stat` says; the values
- * are those of the output. */
+/* The difference that a change makes to a track of an output, or what else `stat` says: SAD is the
+ * sum over bins of `other` less that of `values`, SAR the same of log2(1 + value), REF the sum of
+ * `values` and ALT of `other`, where the one that is not asked for may be NULL. Both are values of
+ * the output, or its sums where t->sums says so. */
 double track_score(const struct tracker *t, const struct output *o, const float *values,
                    const float *other, enum track_stat stat, int track);
-/* Puts the result of place i of a unit, with what t->row has gathered: its arrays, or why there are
- * none. */
+/* Puts the result of place i of a unit, with what t->row has gathered, which is empty then: its
+ * arrays, none in a table, or why there are none; the last place ends the record's result. A
+ * status: NOMEM, also where t->row lacked memory before, or what the sink gave. */
 int put_result(struct tracker *t, const struct unit *u, int i, int status, const char *message,
                const struct bioinfer_array *arrays, int n, struct bioinfer_error *err);
 
 /* ---- outputs.c, with the task's state ---- */
 
 /* Finds the outputs that --outputs, --organism and --resolution mean, reads their tables and
- * selects their tracks; an exit code. */
+ * selects their tracks; an exit code, words said but for NO_MEMORY. Outputs no track of which is
+ * meant are named in t->left_out; USAGE where none stays, or a part of the lists means nothing. */
 int outputs_find(struct tracker *t);
-/* Opens the task of these outputs; an exit code, as of the next. */
+/* Opens t->tracks for these outputs, which --contributions wants one of, and learns their facts; an
+ * exit code. params->outputs is NULL behind it. */
 int outputs_open(struct tracker *t, struct bioinfer_tracks_params *params);
-/* The same for the command, which knows their facts from its workers. */
+/* For the command, which has the facts of outputs from its workers: reads tables and selects tracks
+ * as outputs_find() did there, and opens no task; an exit code as of it. */
 int outputs_hear(struct tracker *t);
+/* Frees tables and selections, once, after a failure of the above, too. */
 void outputs_free(struct tracker *t);
-/* Prints the model's table of outputs; an exit code. */
+/* Opens context and model, and prints the table of its outputs; an exit code. */
 int outputs_list(struct cli *cli);
-/* Their names, with commas between; what does not fit is left out. */
+/* Their names, with commas between; what does not fit is left out, and "..." stands there. */
 void outputs_name(const struct tracker *t, char *text, size_t size);
 
 /* ---- tracks_input.c ---- */
@@ -304,12 +334,17 @@ struct tracks_input {
     bool failed; /* reading did */
 };
 
-/* Opens the input and says in cli->told what it holds; an exit code. */
+/* Opens the input, and the genome, and says in cli->told what it holds; an exit code. *in is zeroed
+ * before; the kind is still to be set (tracker_set_kind). */
 int tracks_input_open(struct tracks_input *in, struct tracker *t);
 /* A bioinfer_source, user = the input: windows, intervals or clusters of variants. A record has the
- * name of its first place, and its bases or the places as text (tracks_input.c) for a sequence. */
+ * name of its first place, and its bases or the places as text (tracks_input.c) for a sequence. It
+ * lives until the next call; one that cannot be used has a status: INVALID, or TOO_LONG for alleles
+ * above a quarter of a window. CANCELLED, without words, once a signal came; in->failed is set by
+ * other failures alone. */
 int tracks_input_next(void *user, struct bioinfer_record *record, struct bioinfer_error *err);
-/* Makes the unit that a record holds; a status. */
+/* Makes the unit that a record holds: 0, or NOMEM, and unit_free() frees what there is. Bases are
+ * not copied; status and message of the record become those of the first place. */
 int unit_read(struct unit *u, const struct kind *kind, const struct bioinfer_record *record,
               struct bioinfer_error *err);
 void tracks_input_close(struct tracks_input *in); /* accepts a zeroed one */

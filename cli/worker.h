@@ -82,8 +82,9 @@ struct cli_fault {
 
 /* ---- worker.c ---- */
 
-/* `bioinfer --worker=DEVICE/THREADS:SHARED[:TOLD]`, all other options as the command has them.
- * Gives the exit code of the process. */
+/* `bioinfer --worker=DEVICE/THREADS:SHARED[:TOLD]`, all other options as the command has them. It
+ * ends the process, and returns only where it cannot begin: USAGE for a spec that cannot be,
+ * NO_MEMORY without a thread, neither with words. */
 int cli_worker(struct cli *cli, const struct cli_task *task, const char *spec);
 /* Called for every record before it is computed; a status ends the worker with it. NULL, but in
  * the program that tests/jobs/fault.c makes of these sources. */
@@ -91,14 +92,18 @@ extern int (*cli_worker_meets)(const char *id, struct bioinfer_error *err);
 
 /* ---- pool.c: the other side ---- */
 
-/* Starts a worker for every device of the list and waits until all have their model open;
- * fills cli->info. Returns an exit code. */
+/* Starts a worker for every device of the list and waits until all have their model open; fills
+ * cli->info and cli->fingerprint, whose texts are the pool's, and calls task->hear. Returns an exit
+ * code. After a failure, too, cli_pool_close() frees *pool. */
 int cli_pool_open(struct cli_pool **pool, struct cli *cli, const struct cli_task *task);
-/* Computes all records of io->source; a status, also that of source or sink. */
+/* Computes all records of io->source; a status, also that of source or sink. Where the source
+ * fails, records before it are still computed. DEVICE_LOST: no device is left; CANCELLED: a signal
+ * came; MISMATCH: a new worker has another model. For one run of a pool, as a failure stays. */
 int cli_pool_run(struct cli_pool *pool, const struct cli_run_io *io, struct bioinfer_error *err);
-/* Lets the workers print their profile and leave. */
+/* Ends the workers; with --profile idle ones print theirs first, unless the run failed. */
 void cli_pool_close(struct cli_pool **pool);
-/* Do these options ask for worker processes? */
+/* Do these options ask for worker processes, that is, for --workers or a device other than the CPU,
+ * and for no graph or trace of rules? */
 bool cli_pool_wanted(const struct cli_options *o);
 
 #endif

@@ -22,14 +22,15 @@ struct bi_align_plan {
     uint64_t memory_limit; /* bytes of one pair's traceback */
 };
 
-/* The largest number that divides both; of 0 and 0: 0. */
+/* The largest number that divides both, never negative; of 0 and 0: 0. */
 int64_t bi_align_divisor(int64_t a, int64_t b);
 
 /* The largest number that kernels of differences meet; high: the largest score, at least 0. */
 int64_t bi_align_most(const struct bi_align_scoring *s, int32_t high);
 
-/* Fills *plan. kernels(bits): those of the CPU with lanes of 8 or 16 bits, asked for the narrowest
- * that hold the scores; where 16 are too few the plan has none. The memory limit is 0. */
+/* Fills *plan. kernels(bits): those of the CPU with lanes of 8 or 16 bits, asked once for the
+ * narrowest that hold the scores; where 16 are too few, or it gives NULL, the plan has none. The
+ * memory limit is 0, which is for the caller to set. */
 void bi_align_plan_make(struct bi_align_plan *plan, const struct bi_align_scoring *scoring,
                         const struct bi_align_kernels *(*kernels)(int bits));
 
@@ -44,31 +45,35 @@ struct bi_align_work {
 };
 /* Frees the buffers, which are empty then and may be used again; env stays. */
 void bi_align_work_free(struct bi_align_work *work);
-/* Makes room for `size` bytes; the content is lost where the buffer grows. NOMEM: it is empty.
- * bi_align_work_free(), or the owner by bi_free(), frees it. */
+/* Makes room for `size` bytes, not zeroed; the content is lost where the buffer grows, else it
+ * stays. 0, or NOMEM, and it is empty. bi_align_work_free(), or the owner by bi_free(), frees
+ * it. */
 int bi_align_buffer_need(const struct bi_env *env, struct bi_align_buffer *b, uint64_t size,
                          struct bioinfer_error *err);
 
 /* One pair by strips, on n_threads threads: *end has the score and the last cell, *begin the cell
- * where the path begins, `path` its runs. path NULL: the score and the end alone. *sparse is set,
- * or cleared, as the traceback kept only some rows, to stay below the memory limit, or all. Neither
- * sequence is empty. LIMIT: the traceback, even one of some rows, is above the limit; *end is not
- * to be used then. */
+ * where the path begins, `path` its runs. path NULL: the score and the end alone, and *begin is not
+ * to be read. *sparse is set, or cleared, as the traceback kept only some rows, to stay below the
+ * memory limit, or all. Neither sequence is empty, and the scoring is not local. A plan without
+ * kernels takes one thread. LIMIT: the traceback, even one of some rows, is above the limit; NOMEM
+ * also where path->failed is set. *end is not to be used after either. */
 int bi_align_pair(const struct bi_align_plan *plan, struct bi_align_work *work,
                   const struct bi_align_input *in, int n_threads, struct bi_align_end *end,
                   struct bi_align_walk *begin, struct bi_align_path *path, bool *sparse,
                   struct bioinfer_error *err);
 
-/* One pair locally; all of *end and *begin are 0 where nothing scores above 0. path NULL: the score
- * alone is sure. LIMIT: the costs take more than 8 bits, and the traceback is above the limit. */
+/* One pair locally; all of *end and *begin are 0 where nothing scores above 0, and the path is
+ * empty. path NULL: the score alone is sure. LIMIT: the traceback is above the memory limit, whose
+ * measure is all cells where costs take more than 8 bits, else a row for each strip. */
 int bi_align_local(const struct bi_align_plan *plan, struct bi_align_work *work,
                    const struct bi_align_input *in, struct bi_align_end *end,
                    struct bi_align_walk *begin, struct bi_align_path *path,
                    struct bioinfer_error *err);
 
 /* One pair globally, of the diagonals low <= j - i <= high alone, 0 and m - n among them: what it
- * finds is the best of the paths there. The plan has kernels. path NULL: the score and the end
- * alone. LIMIT: the traceback is above the memory limit. */
+ * finds is the best of the paths there. The plan has kernels and no free ends, and neither sequence
+ * is empty. path NULL: the score and the end alone, and *begin is untouched. LIMIT: the traceback
+ * is above the memory limit. */
 int bi_align_band(const struct bi_align_plan *plan, struct bi_align_work *work,
                   const struct bi_align_input *in, int64_t low, int64_t high,
                   struct bi_align_end *end, struct bi_align_walk *begin, struct bi_align_path *path,

@@ -17,9 +17,10 @@ struct bi_wave_costs {
 };
 
 /* Costs for pairs of codes of `used`, as far as these are of the kind above; mismatch, open and
- * extend are 0 where fewer than two are used, ends are free, the scoring is local, or costs are too
- * large. Pairs may have the codes in c->letters alone: those that fit the scores of the first
- * two. */
+ * extend are 0 where fewer than two are used, ends are free, the scoring is local or has two costs
+ * of gaps, a match is no better than a mismatch or than both residues in gaps, or costs are too
+ * large or too unlike. Pairs may have the codes in c->letters alone: the first one, and those that
+ * fit the scores of the first two, by their numbers. */
 void bi_wave_costs_make(struct bi_wave_costs *c, const struct bi_align_scoring *s, uint32_t used);
 
 /* Wavefronts of one thread: memory that is kept between pairs, and those of the pair at hand. */
@@ -34,29 +35,37 @@ void bi_wave_free(struct bi_wave **w); /* NULL-safe */
  * but *c and *in must stay until the pair ends. Then run() as far as `most` cells, and where these
  * do not do bound(), which finds some alignment's penalty; with it the next run() has fewer cells
  * to fill. Both: 1 = done; 0 = gave up, as `most` cells are filled, the penalty is beyond what
- * lists hold, or what is kept is above `keep`; < 0 = a status. start(): 0 or a status. */
+ * lists hold, or what is kept is above `keep`; < 0 = a status, NOMEM alone. start(): 0 or NOMEM.
+ * Neither sequence is empty. `most` counts all cells since start() for run(), which goes on where
+ * it gave up, and those of this call for bound(), which begins anew and leaves an earlier bound
+ * where it gives up. */
 int bi_wave_start(struct bi_wave *w, const struct bi_wave_costs *c, const struct bi_align_input *in,
                   uint64_t keep, struct bioinfer_error *err);
 int bi_wave_run(struct bi_wave *w, int64_t most, struct bioinfer_error *err);
 int bi_wave_bound(struct bi_wave *w, int64_t most, struct bioinfer_error *err);
 
-/* penalty: P after a run that is done. most: the bound that was found, INT32_MAX before. cells:
- * cells filled so far, by both; left: about those that are left to fill with this bound. */
+/* penalty: P, in points, after a run that is done, else what it has got to. most: the bound that
+ * was found, INT32_MAX before. cells: cells filled so far, by run() and the last bound(), with some
+ * for each wavefront; left: about those that are left to fill with this bound, no number to go by
+ * before there is one. */
 int32_t bi_wave_penalty(const struct bi_wave *w);
 int32_t bi_wave_most(const struct bi_wave *w);
 int64_t bi_wave_cells(const struct bi_wave *w);
 int64_t bi_wave_left(const struct bi_wave *w);
 uint64_t bi_wave_left_size(const struct bi_wave *w); /* bytes of them, when they are kept */
-/* The diagonals *low <= j - i <= *high that a path with at most such a penalty can reach. */
+/* The diagonals *low <= j - i <= *high that a path with at most such a penalty can reach, 0 and
+ * m - n among them, maybe beyond -n and m. */
 void bi_wave_band(const struct bi_wave_costs *c, const struct bi_align_input *in, int64_t penalty,
                   int64_t *low, int64_t *high);
-/* Score of the pair whose penalty that is. */
+/* Score of the pair whose penalty P, in points, that is. */
 int64_t bi_wave_score(const struct bi_wave_costs *c, const struct bi_align_input *in,
                       int64_t penalty);
-/* Gives memory back that few pairs need; the pair ends with it. */
+/* Gives memory back that few pairs need; the pair ends with it, but for its penalty, bound and
+ * counts. May be left out before the next start(). */
 void bi_wave_end(struct bi_wave *w);
 /* The path after a run that is done, with `keep` not 0, as bi_align_step() takes it through flags
- * of all cells; *begin is where it begins. path->failed is set where there is no memory. */
+ * of all cells; *begin is where it begins, and the path ends at (n, m). path->failed is set where
+ * there is no memory. */
 void bi_wave_path(const struct bi_wave *w, const struct bi_align_scoring *s,
                   struct bi_align_walk *begin, struct bi_align_path *path);
 
@@ -64,8 +73,9 @@ void bi_wave_path(const struct bi_wave *w, const struct bi_align_scoring *s,
 
 /* Finds P of a global alignment where all costs are 1, among the paths on the diagonals
  * low <= j - i <= high, 0 and m - n among them. path NULL: P alone; else the path that
- * bi_align_step() takes through flags of all cells, *begin where it does. NOMEM is the only
- * failure; *penalty is untouched then. */
+ * bi_align_step() takes through flags of all cells, *begin where it does. Neither sequence is
+ * empty. NOMEM is the only failure, and *penalty is untouched then; where the path had no memory
+ * the call gives 0, and path->failed is set. `s` counts for the path alone. */
 int bi_align_bits(struct bi_align_work *work, const struct bi_align_input *in, int64_t low,
                   int64_t high, int64_t *penalty, const struct bi_align_scoring *s,
                   struct bi_align_walk *begin, struct bi_align_path *path,
