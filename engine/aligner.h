@@ -80,25 +80,30 @@ struct bi_aligner {
 
 /* ---- align.c ---- */
 
-/* As bioinfer_align_open() describes: *out is NULL after a failure. UNSUPPORTED, INVALID, FORMAT:
- * the parameters or the matrix; DEVICE: there is no such device. */
+/* As bioinfer_align_open() describes: *out is NULL after a failure; params NULL = defaults.
+ * INVALID: out or ctx is NULL; FORKED; then statuses of bi_params_copy(); DEVICE: a name of no
+ * device; then INVALID, or those of the matrix (FORMAT, NOT_FOUND), for parameters; UNSUPPORTED:
+ * such parameters or kernels are not on this device; then those of opening a GPU (DEVICE). */
 int bi_aligner_new(bi_aligner **out, bioinfer_context *ctx,
                    const struct bioinfer_align_params *params, struct bioinfer_error *err);
 void bi_aligner_free(bi_aligner **aligner); /* NULL-safe */
 /* Aligns n pairs; results[i] belongs to pairs[i], and has a status of its own where that pair
- * fails. Messages and CIGARs live until the next call. A status that is returned is one of the
- * whole call, after which no result may be used; INVALID: an argument or a sequence is NULL; n may
- * be 0. */
+ * fails; 0 is returned then, too. Messages, never NULL, and CIGARs live until the next call. A
+ * status that is returned is one of the whole call, after which no result may be used; INVALID: an
+ * argument is NULL, or a sequence of a length above 0; FORKED; DEVICE or DEVICE_LOST of a GPU; n
+ * may be 0. */
 int bi_aligner_run(bi_aligner *aligner, const struct bioinfer_align_pair *pairs, size_t n_pairs,
                    struct bioinfer_alignment *results, struct bioinfer_error *err);
 /* Measures kernels of a GPU from now on, or no longer; on the CPU nothing is measured. get: figures
  * as far as profile->struct_size has room for them, zeros on the CPU; INVALID: that is not set. */
 void bi_aligner_set_profile(bi_aligner *aligner, int on);
 int bi_aligner_get_profile(bi_aligner *aligner, struct bioinfer_align_profile *profile);
-/* 1, or 0 where one letter is not in the alphabet: *score is untouched then. */
+/* 1 and the score in 1/scale of a point, or 0 where one letter is not in the alphabet: *score is
+ * untouched then. */
 int bi_aligner_score(const bi_aligner *aligner, char query, char target, int *score);
-/* bi_aligner_run() of which what results point to goes to *kept, whose earlier contents are freed,
- * also by a call that fails. */
+/* bi_aligner_run() of which what results point to goes to *kept, zeroed before its first use, whose
+ * earlier contents are void, also after a call that fails. The caller frees it by
+ * bi_align_kept_free(), with the env of the context. Neither NULL nor a fork is looked for. */
 int bi_aligner_run_into(struct bi_aligner *a, struct bi_align_kept *kept,
                         const struct bioinfer_align_pair *pairs, size_t n,
                         struct bioinfer_alignment *results, struct bioinfer_error *err);
@@ -108,44 +113,50 @@ void bi_align_kept_free(const struct bi_env *env, struct bi_align_kept *kept);
  * to 159 bytes, and lives as long as the results of the call. */
 int bi_aligner_fail(struct bi_aligner *a, struct bioinfer_alignment *r, size_t i, int status,
                     const char *fmt, ...) BI_PRINTF(5, 6);
-/* Makes the path of the worker the result of place i, with its counts of matches and gaps. NOMEM is
- * the only failure; *r is untouched then. */
+/* Makes the path of the worker the result of place i, with its counts of matches and gaps, which
+ * are added to those of *r, 0 before. Where `identity` alone is asked for, no CIGAR is kept. NOMEM
+ * is the only failure; *r is untouched then. */
 int bi_aligner_put_path(struct bi_aligner *a, size_t i, const struct bi_align_worker *w,
                         const struct bi_align_walk *begin, const struct bi_align_end *end,
                         bool sparse, struct bioinfer_alignment *r, struct bioinfer_error *err);
 
-/* The same of a path that is not known, by equal letters and all that face each other. */
+/* The same of a path that is not known, by equal letters and all that face each other: ends,
+ * columns and identities, no other field. */
 void bi_aligner_put_counts(struct bi_aligner *a, size_t i, int64_t matches, int64_t aligned,
                            struct bioinfer_alignment *r);
 
 /* ---- tasks/pairs.c ---- */
 
-/* The aligner of a task that bioinfer_align_open() made; NULL = the task is another one. */
+/* The aligner of a task that bioinfer_align_open() made, which owns it; NULL = the task is another
+ * one, or NULL. */
 bi_aligner *bi_align_task_aligner(const struct bioinfer_task *task);
 
 /* ---- align_codes.c ---- */
 
 /* Lists the sequences of pairs [first, first + n) and the pairs that are to be aligned: pair and
- * inputs from `first` on, *n_sound of them. *size: bytes of codes. The others get their status in
- * results: EMPTY, TOO_LONG, on a GPU also LIMIT. INVALID: a sequence is NULL, which ends the
- * call. */
+ * inputs from `first` on, *n_sound of them. *size: bytes of codes. results of all are made anew,
+ * and the others get their status there, the first one that holds: TOO_LONG; EMPTY, of which a
+ * message names the query first; on a GPU also LIMIT, where the score or the traceback may be too
+ * large. INVALID: a sequence of a length above 0 is NULL, which ends the call. */
 int bi_aligner_list(struct bi_aligner *a, const struct bioinfer_align_pair *pairs, size_t first,
                     size_t n, struct bioinfer_alignment *results, size_t *n_sound, uint64_t *size,
                     struct bioinfer_error *err);
-/* Encodes what bi_aligner_list() listed, into `codes`. Pairs with bad letters get their status, and
- * codes all the same. Returns the codes that targets use, a bit for each; a->used has those of
- * all. */
+/* Encodes what bi_aligner_list() listed, into `codes`, which has *size bytes. Pairs with bad
+ * letters get BAD_RESIDUE, said of the query where both are bad, and codes all the same. Returns
+ * the codes that targets use, a bit for each; a->used has those of all. */
 uint32_t bi_aligner_encode(struct bi_aligner *a, size_t first, size_t n, uint8_t *codes,
                            struct bioinfer_alignment *results);
 
 /* ---- align_near.c ---- */
 
 /* Aligns those of n places that differ little, to the same results as all others; their inputs'
- * query becomes NULL. */
+ * query becomes NULL, also where one fails and has a status. Pairs with a status are passed over.
+ * Makes a->waves of the codes that were met; with other costs no pair is tried. */
 void bi_aligner_run_near(struct bi_aligner *a, size_t n, struct bioinfer_alignment *results);
 /* Tries the pair at place i whatever it takes, as its matrix is above the memory limit: whether a
  * pair has a result must not depend on what was tried before. True: it has a result; false: it is
- * to be aligned in another way, and its result is untouched. */
+ * to be aligned in another way, and its result is untouched, as always where the costs allow no
+ * attempt. After bi_aligner_run_near(), which finds that out. */
 bool bi_aligner_try_near(struct bi_aligner *a, struct bi_align_worker *w, size_t i,
                          struct bioinfer_alignment *results);
 
@@ -156,7 +167,8 @@ bool bi_aligner_try_near(struct bi_aligner *a, struct bi_align_worker *w, size_t
 bool bi_aligner_is_single(const struct bi_aligner *a, const struct bi_align_input *in);
 
 /* Do what bi_aligner_run() does when its memory is made: on the CPU's threads, or on a->gpu. Pairs
- * that fail have a status; one that is returned is that of the call. */
+ * that fail have a status; one that is returned is that of the call, and nothing is on its way
+ * then. */
 int bi_aligner_run_cpu(struct bi_aligner *a, const struct bioinfer_align_pair *pairs, size_t n,
                        struct bioinfer_alignment *results, struct bioinfer_error *err);
 int bi_aligner_run_gpu(struct bi_aligner *a, const struct bioinfer_align_pair *pairs, size_t n,

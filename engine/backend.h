@@ -30,7 +30,8 @@ struct bi_device_params {
     int *n_devices;        /* NULL, or where open() tells how many there are, also when it fails */
 };
 
-/* Facts of a device, the same as long as it is open but for memory_free. */
+/* Facts of a device, the same as long as it is open but for memory_free on the CPU; that of a GPU
+ * is what was free when it was opened. */
 struct bi_caps {
     const char *kernels;   /* "avx512" */
     const char *precision; /* how float32 operands are multiplied: "bf16x2"; NULL = "fp32" */
@@ -63,12 +64,14 @@ struct bi_program {
 struct bi_backend_ops {
     int abi;          /* BI_BACKEND_ABI */
     const char *name; /* "cpu" */
-    /* Opens the device. Called once per model, any thread. */
+    /* Opens the device. Called once per model, any thread. *out is untouched after a failure.
+     * DEVICE: there is no driver, or no such device; UNSUPPORTED: it lacks what params ask for. */
     int (*open)(struct bi_device **out, const struct bi_env *env,
                 const struct bi_device_params *params, struct bioinfer_error *err);
     void (*close)(struct bi_device **device); /* NULL-safe */
     void (*caps)(const struct bi_device *device, struct bi_caps *caps);
-    /* Device memory, 64-byte aligned. free accepts a zeroed buffer. Any thread. */
+    /* Device memory, 64-byte aligned, whose bytes are anything. free accepts a zeroed buffer, and
+     * leaves one. Any thread. */
     int (*alloc)(struct bi_device *device, struct bi_buffer *buffer, uint64_t size,
                  struct bioinfer_error *err);
     void (*free)(struct bi_device *device, struct bi_buffer *buffer);
@@ -90,13 +93,15 @@ struct bi_backend_ops {
     /* Has the device a kernel for a launch? Its addresses tell no more than how they are aligned.
      * NULL = for all of them. Any thread. */
     bool (*takes)(const struct bi_device *device, const struct bi_launch *launch);
-    /* Resolves entry names of launches to functions. */
+    /* Resolves entry names of launches to functions, also by their types and sizes. UNSUPPORTED or
+     * INTERNAL: there is none for one of them, and what the launches have is not to be used. */
     int (*module)(struct bi_device *device, struct bi_launch *launches, int n,
                   struct bioinfer_error *err);
     int (*queue_new)(struct bi_queue **out, struct bi_device *device, struct bioinfer_error *err);
     void (*queue_free)(struct bi_queue **queue); /* NULL-safe */
     /* Readies a queue for a program (scratch); may allocate. Called when a plan is compiled
-     * or bound anew, never between runs. */
+     * or bound anew, never between runs. Anything that an earlier call made goes first. After a
+     * failure the program is not to be submitted; release() frees what was made. */
     int (*prepare)(struct bi_queue *queue, struct bi_program *program, struct bioinfer_error *err);
     /* Forgets what prepare() made. NULL = nothing to do. */
     void (*release)(struct bi_queue *queue, struct bi_program *program);
@@ -116,14 +121,16 @@ struct bi_backend_ops {
     int (*copy)(struct bi_queue *queue, enum bi_copy_way way, void *dst, const void *src,
                 uint64_t size, struct bioinfer_error *err);
     /* Returns when the slot's download is done. BI_ALL_SLOTS: when the queue is empty, also
-     * after an upload or a submit that failed. */
+     * after an upload or a submit that failed. A failure may be that of any work before it on the
+     * device; whether all has ended then only BI_ALL_SLOTS tells. */
     int (*wait)(struct bi_queue *queue, int slot, struct bioinfer_error *err);
 };
 
-/* Backends, numbered from 0: cpu, cuda, hip, and those of tests; NULL past the end. index >= 0. */
+/* Backends, numbered from 0: cpu, cuda, hip, and those of tests; NULL past the end and below 0. */
 const struct bi_backend_ops *bi_backend(int index);
 /* The backend and the number, 0 to 99, of a device name: "cpu", "cuda:0"; without a number it is 0.
- * NULL, "" and "auto" are the CPU. DEVICE: this build has none of this name, and *out is NULL. */
+ * NULL, "" and "auto" are the CPU. Whether the device is there is not looked at. DEVICE: this build
+ * has none of this name, or the number has other characters or a 0 in front; *out is NULL. */
 int bi_backend_find(const struct bi_backend_ops **out, int *ordinal, const char *device,
                     struct bioinfer_error *err);
 

@@ -21,14 +21,16 @@ struct bi_driver_library {
 
 /* Opens a library and fills the pointers of `table`. One that the process has loaded already comes
  * first, as two copies of a runtime in a process do not get along; then what the loader finds, then
- * the folders. On failure *library is what was opened, for the caller's close, or NULL. DEVICE:
- * there is no such library, or it lacks a symbol that is needed. */
+ * the folders. Pointers of symbols that are not needed and not there become NULL. ordinal is for
+ * messages. On failure *library is what was opened, for the caller's close, or NULL, and some
+ * pointers are filled. DEVICE: there is no such library, or it lacks a symbol that is needed. */
 int bi_driver_load(void **library, void *table, const struct bi_driver_library *what,
                    const struct bi_driver_symbol *symbols, size_t n, int ordinal,
                    struct bioinfer_error *err);
 
 /* Writes words for an error code of CUDA or HIP, cut to `size` bytes with the NUL. Returns its
- * status: NOMEM, DEVICE_LOST when every later call fails too, else DEVICE. */
+ * status: NOMEM, DEVICE_LOST when the device's state is undefined from then on, else DEVICE, as of
+ * a code that is not known, whose word is "error". */
 int bi_driver_describe(const char *api, int code, char *text, size_t size);
 
 enum { /* codes that have a meaning here */

@@ -24,8 +24,9 @@ struct bioinfer_context {
 int bi_context_check(const struct bioinfer_context *ctx, struct bioinfer_error *err);
 
 /* Where weights lie that are called `path`: a file or folder, a hub name, "tiny"; NULL = the usual
- * ones of the family. *out is allocated; the caller frees it by bi_free(). NOT_FOUND: there are
- * none of this name; INVALID: path is NULL and family is NULL or not the name of one. */
+ * ones of the family, which is not looked at where there is a path. *out is allocated; the caller
+ * frees it by bi_free(). NOT_FOUND: there are none of this name, or the family names no usual ones;
+ * INVALID: path is NULL and family is NULL or not the name of one. */
 int bi_find_weights(char **out, const struct bi_env *env, const char *path, const char *family,
                     struct bioinfer_error *err);
 /* Finds a file or folder of this name that comes with bioinfer; *out is allocated, and the caller
@@ -39,8 +40,9 @@ int bi_find_shipped(char **out, const struct bi_env *env, const char *name,
 int bi_release_missing(const struct bi_env *env, const char *name, struct bioinfer_error *err);
 
 /* Copies a caller's parameter struct of any version: fields it does not know stay zero, fields
- * we do not know must be zero, else UNSUPPORTED. INVALID: struct_size is not set. src NULL = all
- * defaults: dst stays as it is, zeros. */
+ * we do not know must be zero, else UNSUPPORTED. INVALID: struct_size is not set, or less than its
+ * own size. After a failure, and where src is NULL = all defaults, dst stays as it is, zeros. What
+ * the fields point to is not copied. */
 int bi_params_copy(void *dst, size_t size, const void *src, const char *what,
                    struct bioinfer_error *err);
 
@@ -121,11 +123,14 @@ struct bi_weight_need {
 
 /* Fills ptrs[0, n) with device addresses of weights, and loads those that are not there, several at
  * once. All or nothing: after a failure ptrs is untouched, and nothing that was loaded here stays.
- * Addresses are valid until the model closes. Any thread: it takes the store's lock. */
+ * Addresses are valid until the model closes. Any thread: it takes the store's lock. NONFINITE: a
+ * weight holds a value that is not finite, which is looked for where model->check_weights is set;
+ * statuses of the device, such as NOMEM, and of reading the file. */
 int bi_store_load(struct bioinfer_model *model, const struct bi_weight_need *needs, size_t n,
                   void **ptrs, struct bioinfer_error *err);
-/* Completes store.sums: reads the weights that no plan has read as a whole. The caller holds the
- * store's lock. After a failure those that were not summed are read by the next call. */
+/* Completes store.sums: reads the weights that no plan has read as a whole, and loads none. The
+ * caller holds the store's lock. After a failure those that this call began are read by the next
+ * one; statuses of reading the file. */
 int bi_store_sum(struct bioinfer_model *model, struct bioinfer_error *err);
 
 #endif

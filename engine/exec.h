@@ -9,8 +9,8 @@
  *     bi_exec_submit  one upload, one submit of the whole program, one download; returns at once
  *     bi_exec_wait    until the output block is there: bi_exec_output
  *
- * There are two slots, so a batch can be filled while the one before computes and the results
- * of the one before that are cut. One thread at a time. */
+ * There are two slots, so a batch can be filled, or the results of one be cut, while another one
+ * computes. One thread at a time. */
 #ifndef BI_EXEC_H
 #define BI_EXEC_H
 
@@ -58,11 +58,14 @@ struct bi_recipe {
 };
 
 /* Builds and verifies; fuses and lowers too when `fuse` is set. No address yet. The caller frees
- * *out by bi_graph_free(); it is NULL after a failure. INVALID: no_rules names no rule. */
+ * *out by bi_graph_free(); it is NULL after a failure. INVALID: no_rules names no rule, which is
+ * found with `fuse` alone; statuses of the builders, which come first, and of bi_rules_apply(). */
 int bi_plan_graph(struct bi_graph **out, const struct bioinfer_model *model,
                   const struct bi_recipe *recipe, bool fuse, struct bioinfer_error *err);
-/* Hands out that graph as text, or the names of all rules with how often each fired, by one call of
- * `write`. IO: write gave other than 0. */
+/* Hands out that graph as text, by one call of `write`; with `trace`, whatever `fused` says, a line
+ * for each firing instead, and then the names of all rules with how often each fired. recipe->trace
+ * is overwritten, and void then. IO: write gave other than 0; else as bi_plan_graph(), and write is
+ * not called. */
 int bi_plan_dump(const struct bioinfer_model *model, struct bi_recipe *recipe, bool fused,
                  bool trace, int (*write)(void *user, const char *text, size_t len), void *user,
                  struct bioinfer_error *err);
@@ -96,21 +99,25 @@ static inline const void *bi_plan_shape(const struct bi_plan *plan)
     return plan->key.shape;
 }
 
-/* The key of the plan of a recipe. */
+/* The key of the plan of a recipe, whose shape has at most BI_KEY_SIZE bytes (asserted). */
 struct bi_plan_key bi_plan_key_of(const struct bi_recipe *recipe);
 /* Builds the recipe's graph, fuses it and plans its memory; nothing is on the device yet. The
- * caller frees *out by bi_plan_free(). INTERNAL: the graph has too many inputs. */
+ * caller frees *out by bi_plan_free(). INTERNAL: the graph uses more than BI_EXEC_INPUTS inputs or
+ * BI_EXEC_KEPT kept ones; statuses of bi_plan_graph() and bi_memory_plan(). */
 int bi_plan_new(struct bi_plan **out, const struct bioinfer_model *model,
                 const struct bi_recipe *recipe, struct bioinfer_error *err);
-/* Brings the plan's weights onto the device. */
+/* Brings the plan's weights onto the device, those that are there already excepted; as
+ * bi_store_load() of all of them. */
 int bi_plan_load(const struct bi_plan *plan, struct bioinfer_model *model,
                  struct bioinfer_error *err);
 /* Gives every launch of a slot's program its addresses, which lie in these three blocks of device
- * memory and in the weights, and loads those that are missing. After a failure the program is not
- * to be run, and may be bound again. */
+ * memory and in the weights, and loads those that are missing. Nothing of the blocks is kept but
+ * their addresses. After a failure the program is not to be run, and may be bound again. INTERNAL:
+ * an input that has to be a weight is none; else as bi_store_load() and the backend's module(). */
 int bi_plan_bind(struct bi_plan *plan, int slot, struct bioinfer_model *model, void *input,
                  void *activation, void *output, struct bioinfer_error *err);
-/* Frees a plan and its programs; what a backend prepared of them is released before. NULL-safe. */
+/* Frees a plan and its programs; what a backend prepared of them is released before, by the caller.
+ * NULL-safe. */
 void bi_plan_free(struct bi_plan **plan, const struct bi_env *env);
 /* Sizes a few per octave: n rounded up to 4, 5, 6 or 7 quarters of a power of two, at least 16,
  * which is also what n <= 0 gives. */
@@ -176,8 +183,10 @@ struct bi_exec {
     struct bioinfer_op_profile ops[BI_OP_COUNT], ops_shown[BI_OP_COUNT];
 };
 
-/* memory_limit: bytes a batch may take beside the weights; 0 or less = nine tenths of what is free,
- * no limit where the device does not tell. *out is NULL after a failure. */
+/* memory_limit: bytes that batches and kept values may take beside the weights; 0 or less = nine
+ * tenths of what was free when the model was opened, its weights not taken off; no limit where the
+ * device does not tell. The model must live longer. *out is NULL after a failure: NOMEM, or a
+ * status of the device. */
 int bi_exec_new(struct bi_exec **out, struct bioinfer_model *model, int64_t memory_limit,
                 struct bioinfer_error *err);
 void bi_exec_free(struct bi_exec **exec); /* NULL-safe; waits for what is on its way */
@@ -190,47 +199,55 @@ struct bi_exec_batch {
                               * all other ops */
 };
 
-/* Finds or compiles the plan and takes a free slot; the counts stand in its input block. 0: *slot
- * is to be filled and submitted.
+/* Finds or compiles the plan and takes a slot that is not at work, whose batch is over then: one
+ * that was waited for must have been cut, and one that was begun must have been submitted. The
+ * counts stand in its input block. 0: *slot is to be filled and submitted.
  * 1: not beside the batch that is on its way (no slot, or not the memory): wait for that one,
- * cut it, and call again. TOO_LONG with figures: more than the memory limit, also alone. *slot is
- * NULL unless 0 is returned. */
+ * cut it, and call again; never where none is. TOO_LONG with figures: more than the memory limit,
+ * also alone, or a count of more than 31 bits. NOMEM: the device has no more, also with all other
+ * blocks freed. *slot is NULL unless 0 is returned. */
 int bi_exec_begin(struct bi_exec *exec, const struct bi_exec_batch *batch,
                   struct bi_exec_slot **slot, struct bioinfer_error *err);
-/* Where the graph's input of that name lies; NULL = this plan does not use it. */
+/* Where the graph's input of that name lies, in host memory; NULL = this plan does not use it, or
+ * it is a kept one. */
 void *bi_exec_input(const struct bi_exec_slot *slot, const char *name);
 /* The same of one trip, from 0, of an input that each trip has its own of (bi_input_trips); the
  * trip is not checked. */
 void *bi_exec_input_trip(const struct bi_exec_slot *slot, const char *name, int64_t trip);
-/* Starts the batch and returns at once. On failure the slot is idle again. */
+/* Starts the batch, which was begun, and returns at once. On failure the slot is idle again, and
+ * nothing reads its blocks; a batch in the other slot is still to be waited for. INTERNAL: too many
+ * copies of kept values; else the backend's statuses. */
 int bi_exec_submit(struct bi_exec *exec, struct bi_exec_slot *slot, struct bioinfer_error *err);
 /* Waits until the outputs of a submitted batch are there. The slot's blocks stay valid until the
- * second bi_exec_begin after this. INTERNAL: the slot was not submitted. After a failure it is
- * idle, and there are no outputs. */
+ * next bi_exec_begin(), whatever that gives. INTERNAL: the slot was not submitted, or was waited
+ * for. After a failure it is idle, and there are no outputs; a batch in the other slot is still to
+ * be waited for. */
 int bi_exec_wait(struct bi_exec *exec, struct bi_exec_slot *slot, struct bioinfer_error *err);
-/* An output of the batch, in host memory, never NULL, and *ld, the elements between its rows. */
+/* An output of the batch, in host memory, never NULL, and *ld, the elements between its rows (1 at
+ * rank 1). The slot was waited for. A kept output is not there: it is not to be asked for. */
 const void *bi_exec_output(const struct bi_exec_slot *slot, const struct bi_output *output,
                            int64_t *ld);
 /* ---- kept.c ---- */
 
-/* Takes room for a kept value, in host memory where that of the device does not do. Its bytes are
- * anything; size 0 takes a little. No batch is being filled. NOMEM: neither memory has room; *out
- * is NULL after any failure. */
+/* Takes room for a kept value, in host memory where that of the device, or the memory limit, does
+ * not do. The bytes are anything; size 0 takes a little. No batch is being filled. The caller gives
+ * it back by bi_kept_free(). NOMEM: neither memory has room; *out is NULL after any failure. */
 int bi_kept_new(struct bi_kept **out, struct bi_exec *exec, uint64_t size,
                 struct bioinfer_error *err);
-/* Gives it back, when no batch on its way reads or writes it; NULL-safe. Its memory on the
- * device stays for the next one; that of the host is freed. */
+/* Gives it back, when no batch on its way reads or writes it, and sets *kept to NULL; NULL-safe.
+ * Memory on the device stays for the next one; that of the host is freed. */
 void bi_kept_free(struct bi_exec *exec, struct bi_kept **kept);
 /* Says of a batch that is being filled: `size` bytes of kept input `input`, from byte `to` on, are
  * those of the kept value from byte `from` on. An input that the graph does not read is passed
- * over. */
+ * over, as is size 0; that the bytes lie within both is not checked. */
 void bi_kept_take(const struct bi_exec_slot *slot, const char *input, uint64_t to,
                   struct bi_kept *kept, uint64_t from, uint64_t size);
 /* The same of kept output `output`, from byte `from` on: `size` bytes go to byte `to`. Of both,
  * more than BI_EXEC_COPIES for a batch make its submit fail with INTERNAL. */
 void bi_kept_give(const struct bi_exec_slot *slot, const struct bi_output *output, uint64_t from,
                   struct bi_kept *kept, uint64_t to, uint64_t size);
-/* For the executor: queues the copies of a batch, those to kept values or those from them. */
+/* For the executor: queues the copies of a batch, those to kept values or those from them, in the
+ * order of the calls above. After a failure some are queued. INTERNAL: there are too many. */
 int bi_kept_copy(struct bi_exec *exec, const struct bi_exec_slot *slot, bool gives,
                  struct bioinfer_error *err);
 /* For the executor: frees those that are nobody's, moves all to host memory while no batch is on
@@ -240,11 +257,13 @@ int bi_kept_spill(struct bi_exec *exec, struct bioinfer_error *err);
 void bi_kept_drop_all(struct bi_exec *exec);
 
 /* Waits for everything on its way and forgets it: for a run that ends in an error. All slots are
- * idle then; failures of what was on its way are not told. */
+ * idle then, also those that were waited for; failures of what was on its way are not told. Plans,
+ * memory and kept values stay. */
 void bi_exec_abandon(struct bi_exec *exec);
 
-/* Fills as much of *profile as its struct_size says; ops stay valid until the next call. INVALID:
- * struct_size is not set, and nothing is filled. */
+/* Fills as much of *profile as its struct_size says, with sums since the executor was made; ops,
+ * those that were timed alone, stay valid until the next call. INVALID: struct_size is not set, and
+ * nothing is filled. */
 int bi_exec_get_profile(struct bi_exec *exec, struct bioinfer_profile *profile);
 
 #endif

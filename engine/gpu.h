@@ -69,14 +69,14 @@ struct bi_gpu_driver {
     int (*event_wait)(bi_gpu_handle gpu, bi_gpu_handle event); /* the host waits */
     int (*stream_wait)(bi_gpu_handle gpu, bi_gpu_handle stream, bi_gpu_handle event);
     int (*event_seconds)(bi_gpu_handle gpu, bi_gpu_handle from, bi_gpu_handle to, double *seconds);
-    /* NOMEM, DEVICE_LOST (every later call fails) or DEVICE; words into text. */
+    /* NOMEM, DEVICE_LOST (its state is undefined from then on) or DEVICE; words into text. */
     int (*describe)(int code, char *text, size_t size);
     bool needs_images; /* modules come from the blobs of the library */
     bool keeps_images; /* images stay in memory as long as the module, which points into them */
 };
 
-/* Where the code of an entry is, in the best form that the device loads; NULL = not in this build.
- * It belongs to the library. */
+/* Where the code of an entry is, in the best form that the device loads; NULL = not in this build,
+ * or in no form for the device. It belongs to the library. */
 struct bi_gpu_blob;
 const struct bi_gpu_blob *bi_gpu_find_blob(const struct bi_gpu_facts *facts,
                                            const struct bi_gpu_entry *e);
@@ -88,7 +88,8 @@ const struct bi_gpu_entry *bi_gpu_entry_of(const struct bi_gpu_facts *facts,
 
 /* Writes the params of an entry of gpu_entries_sm90.h: tensor maps, then `params` of its op. out:
  * e->size bytes, at most BI_GPU_SM90_PARAMS, 64-byte aligned. n_tokens: of the bucket. 0, or the
- * driver's code where it makes no tensor map; out is not to be used then. */
+ * driver's code where it makes no tensor map; out is not to be used then. Maps without an address
+ * are zeros. Other entries have no such params: e->sm90 is not NULL. */
 enum { BI_GPU_SM90_PARAMS = 1280 };
 int bi_gpu_sm90_params(const struct bi_gpu_driver *driver, bi_gpu_handle gpu,
                        const struct bi_gpu_entry *e, const void *params, int64_t n_tokens,
@@ -98,14 +99,17 @@ int bi_gpu_sm90_params(const struct bi_gpu_driver *driver, bi_gpu_handle gpu,
 extern const struct bi_gpu_driver bi_gpu_driver_cuda;
 
 /* The open() of a backend over `driver`; the rest of its table is BI_GPU_OPS. *out is untouched
- * after a failure; *params->n_devices is set then, too. DEVICE: no driver, or no such GPU. */
+ * after a failure; *params->n_devices is set then, too, unless memory for the device itself was not
+ * there. DEVICE: no driver, or no such GPU; else the statuses of the driver's open(). */
 int bi_gpu_open(struct bi_device **out, const struct bi_env *env,
                 const struct bi_gpu_driver *driver, const struct bi_device_params *params,
                 struct bioinfer_error *err);
 
 /* Members of struct bi_backend_ops (backend.h), which says of each what it gives, on which threads
  * it is called, and what holds after a failure. A driver's error becomes NOMEM, DEVICE_LOST or
- * DEVICE with its words. */
+ * DEVICE with its words. After DEVICE_LOST the driver is not called any more but to close it: what
+ * needs it fails with DEVICE_LOST, wait() without waiting, and what is freed is forgotten. Facts,
+ * sizes, takes(), a flush where no weight was written and a program without launches go on. */
 void bi_gpu_close(struct bi_device **device);
 void bi_gpu_caps(const struct bi_device *device, struct bi_caps *caps);
 int bi_gpu_alloc(struct bi_device *device, struct bi_buffer *buffer, uint64_t size,

@@ -9,7 +9,8 @@
  *
  * Builders return a value id; after a failed one (no memory, shapes that do not fit) the
  * graph keeps its first error, later builders return BI_NONE at once, and
- * bi_graph_status() tells. So a model's build() reads straight down. */
+ * bi_graph_status() tells. So a model's build() reads straight down. BI_NONE itself may be passed
+ * on to any of them then. */
 #ifndef BI_GRAPH_H
 #define BI_GRAPH_H
 
@@ -186,7 +187,8 @@ struct bi_graph {
     struct bioinfer_error error;
 };
 
-/* Makes an empty graph. After a failure *out is untouched. */
+/* Makes an empty graph, which the caller frees and which keeps env. After a failure *out is
+ * untouched. */
 int bi_graph_new(struct bi_graph **out, const struct bi_env *env, struct bioinfer_error *err);
 /* Frees the graph with all its values, names and lists. NULL-safe. */
 void bi_graph_free(struct bi_graph **graph);
@@ -194,18 +196,23 @@ void bi_graph_free(struct bi_graph **graph);
 /* The status of the first error of a builder, whose words *err gets; 0 when there was none. */
 int bi_graph_status(const struct bi_graph *g, struct bioinfer_error *err);
 /* Records a builder's error and returns BI_NONE. The first one stays, later ones are dropped; every
- * builder gives BI_NONE then. */
+ * builder gives BI_NONE then, but for bi_weight() of a weight that is there. */
 bi_value_id bi_graph_fail(struct bi_graph *g, int status, const char *fmt, ...) BI_PRINTF(3, 4);
 
 /* Gives an axis its name in axes.inc. */
 const char *bi_axis_name(enum bi_axis axis);
 /* Says that an axis has `times` rows for each one of axis `of`, so that bi_axes_count() makes its
- * count. Where `of` itself follows from a third axis, that has been said before. */
+ * count. Where `of` itself follows from a third axis, that has been said before, which is not
+ * checked. INTERNAL in the graph: the axis follows already, has several rows for each count (as
+ * VECTORS has) or the same count as `of`, one of the two is FIXED, times < 0, or BI_GRAPH_FOLLOWS
+ * are there. */
 void bi_axis_times(struct bi_graph *g, enum bi_axis axis, enum bi_axis of, int32_t times);
-/* Sets the counts of axes that follow from others. TOO_LONG: one has more than 31 bits. */
+/* Sets the counts of axes that follow from others, in the order in which that was said; all other
+ * counts stay. TOO_LONG: one has more than 31 bits. */
 int bi_axes_count(const struct bi_graph *g, struct bi_counts *counts, struct bioinfer_error *err);
 
-/* An input [n] of a name that is copied; BI_NONE where the graph has failed. */
+/* An input [n] of a name that is copied; BI_NONE where the graph has failed. Each call makes a new
+ * one: names that are there already are not looked for. */
 bi_value_id bi_input(struct bi_graph *g, const char *name, enum bi_dtype dtype, enum bi_axis axis,
                      int64_t n);
 /* An input [n, width] of float32 rows. */
@@ -217,55 +224,68 @@ bi_value_id bi_input_matrix(struct bi_graph *g, const char *name, enum bi_dtype 
 /* A kept value: float32 rows that an earlier program left on the device. */
 bi_value_id bi_input_kept(struct bi_graph *g, const char *name, enum bi_axis axis, int64_t n,
                           int64_t width);
-/* A weight of the model by its index, rank 1 or 2, in float32; asked for again, the same value.
- * BI_NONE where the graph has failed, of all functions here that give a value. */
+/* A weight of the model by its index, rank 1 or 2, in float32; the name is copied. Asked for again,
+ * the same value, with its first name, also where the graph has failed. A new one, and what all
+ * other functions here give, is BI_NONE then. */
 bi_value_id bi_weight(struct bi_graph *g, int32_t index, const char *name, int rank,
                       const int64_t *shape);
-/* Columns [first, first + n) of a weight of rank 2 that is no stack; that they are there is not
- * checked. */
+/* Columns [first, first + n) of a weight of rank 2, counted in the model's; asked for again, the
+ * same value. It is no stack, has all its rows and is not transposed; this, and that the columns
+ * are there, is not checked. */
 bi_value_id bi_weight_columns(struct bi_graph *g, bi_value_id w, int64_t first, int64_t n);
-/* Rows (rank 1: elements) of a weight that is no stack, in the order given; the list is copied. A
- * row that the weight does not have fails the graph with INTERNAL. */
+/* Rows (rank 1: elements) of a weight that is no stack and has all its rows (not checked), in the
+ * order given, also twice; the list is copied, and each call makes a new value. A row that the
+ * weight does not have fails the graph with INTERNAL. */
 bi_value_id bi_weight_rows(struct bi_graph *g, bi_value_id w, const int32_t *rows, int64_t n);
-/* A weight of rank 2, or those of its rows, with rows and columns exchanged. It is no stack, has
- * all its columns and is not transposed yet, else the graph fails with INTERNAL. */
+/* A weight of rank 2, or those of its rows, with rows and columns exchanged; asked for again, the
+ * same value. A stack, columns that do not begin at 0 and what is transposed already fail the graph
+ * with INTERNAL; that it has all its columns behind the first is not checked. */
 bi_value_id bi_weight_transposed(struct bi_graph *g, bi_value_id w);
-/* Makes a transposed weight [taps C, N] a convolution [C, taps N] with the taps in reverse; any
- * other weight fails the graph with INTERNAL. */
+/* Makes a transposed weight [taps C, N] a convolution [C, taps N] with the taps in reverse, a new
+ * value each time. INTERNAL in the graph: it is not of bi_weight_transposed(), or taps is less than
+ * 1 or does not divide its rows. */
 bi_value_id bi_weight_flipped(struct bi_graph *g, bi_value_id w, int32_t taps);
-/* Makes the value the graph's next output; nothing where the graph has failed. */
+/* Makes the value the graph's next output; nothing where the graph has failed. The name is copied.
+ * The value is checked by bi_graph_verify(), and counts of uses know it when they are made anew. */
 void bi_output(struct bi_graph *g, bi_value_id value, int kind, int layer, const char *name);
-/* An output that stays on the device, as a kept value for other programs. */
+/* An output that stays on the device, as a kept value for other programs; kind 0, layer -1. */
 void bi_output_kept(struct bi_graph *g, bi_value_id value, const char *name);
 
 /* Nodes added between these two run as often as that count of the batch says, in order. Values made
  * before the loop and changed in it by ops that write in place (PUT_ROWS) are carried from one trip
- * to the next and to the nodes behind the loop; all others live for one trip. Loops do not nest. */
+ * to the next and to the nodes behind the loop; all others live for one trip. INTERNAL in the
+ * graph: a loop begins in a loop or a stage, or none is there to end. LIMIT: there would be more
+ * than BI_GRAPH_STAGES loops and stages. */
 void bi_loop_begin(struct bi_graph *g, enum bi_counter trips);
 void bi_loop_end(struct bi_graph *g);
 /* Nodes added between these two are a stage of n trips: they are written, fused and planned once,
  * and their launches run n times. A trip has its own of each bi_input_trips(), and gives its own
  * rows of what bi_all_trips() makes of a value; what ops in place change is carried from trip to
  * trip, as in a loop. All other values live for one trip. One trip is no stage: the nodes are
- * plain ones. LIMIT: n is not 1 to BI_TRIPS_MAX. Not in a loop or in another stage. */
+ * plain ones. LIMIT in the graph: n is not 1 to BI_TRIPS_MAX, or there are BI_GRAPH_STAGES loops
+ * and stages. INTERNAL: it begins in a loop or in another stage, or ends in a loop. The end of no
+ * stage does nothing. */
 void bi_trips_begin(struct bi_graph *g, int64_t n);
 void bi_trips_end(struct bi_graph *g);
 /* An input [n] for each trip of the stage that is open, or a plain one where none is. */
 bi_value_id bi_input_trips(struct bi_graph *g, const char *name, enum bi_dtype dtype,
                            enum bi_axis axis, int64_t n);
-/* How often the nodes of a phase run: 1 but for stages. Loops run as a count says. */
+/* How often the nodes of a phase run: 1 but for stages, also for loops, which run as a count says,
+ * and for phases that the graph does not have. */
 int32_t bi_graph_trips(const struct bi_graph *g, int32_t phase);
 /* Gives the count that says how often a loop runs; of other phases it is any. */
 enum bi_counter bi_graph_counter(const struct bi_graph *g, int32_t phase);
 /* Do nodes of a phase run again, in a loop or in a stage of several trips? */
 bool bi_graph_repeats(const struct bi_graph *g, int32_t phase);
 /* Nodes added from here on run behind all before them, however they are fused: what those leave
- * nobody is memory for these. Not in a loop or a stage. */
+ * nobody is memory for these. In a loop or a stage the graph fails with INTERNAL. */
 void bi_phase_next(struct bi_graph *g);
 
-/* Appends a node; shapes by the op's infer. attrs: those of the op, NULL = all 0. Returns its first
- * output; BI_NONE where the graph has failed, or fails now: an input is missing, attrs are of
- * another op (INTERNAL), or shapes do not fit (infer's status). */
+/* Appends a node; shapes by the op's infer. attrs: those of the op, NULL = all 0; they are copied.
+ * Returns its first output (others are in `out` of its node); BI_NONE where the graph has failed,
+ * or fails now: an input that the op requires is BI_NONE or behind n_in, attrs are of another op
+ * (INTERNAL), or shapes do not fit (infer's status). Inputs beyond the op's: see
+ * bi_graph_verify(). */
 bi_value_id bi_node_add(struct bi_graph *g, enum bi_op_kind op, const bi_value_id *in, int n_in,
                         const struct bi_attrs *attrs);
 /* The same, and its outputs are float16 where `half`. */
@@ -307,7 +327,8 @@ struct bi_step_values {
 #define BUILDER(stem, ...) bi_value_id bi_##stem(struct bi_graph *g, __VA_ARGS__);
 #include "../ops/ops.inc"
 
-/* A norm of each of so many groups of columns of x [R, D]; w, b [D]. */
+/* A norm of each of so many groups of columns of x [R, D]; w, b [D]; b BI_NONE = none. 1 group or
+ * less: one norm of all columns. As bi_node_add(). */
 bi_value_id bi_layernorm_groups(struct bi_graph *g, bi_value_id x, bi_value_id w, bi_value_id b,
                                 int32_t groups, float eps);
 
@@ -320,50 +341,65 @@ bi_value_id bi_rmsnorm_grad(struct bi_graph *g, bi_value_id x, bi_value_id w, bi
 /* Appends the nodes that compute the derivative of the sum of all of y by x, from the gradients of
  * the ops between them (bi_op.grad), and gives that derivative: float32 of the shape of x. Both are
  * float32 of rank 2; y follows from x through plain ops, none of them in place or in a loop that
- * has ended: in a loop, all of it is of one trip. BI_NONE with INTERNAL in the graph: y does not
- * follow from x, a type or rank is another one, or an op between them has no gradient. */
+ * has ended: in a loop, all of it is of one trip. x itself has ones. BI_NONE with INTERNAL in the
+ * graph: y does not follow from x, a type or rank is another one, an op between them has no
+ * gradient, or all gradients by x are left out as 0. */
 bi_value_id bi_graph_gradient(struct bi_graph *g, bi_value_id y, bi_value_id x);
 
 /* Sets n_uses of every value: by nodes that are not dead, and by outputs. */
 void bi_graph_count_uses(struct bi_graph *g);
 /* Counts uses and makes lists of them, which bi_node_add(), bi_graph_replace() and bi_graph_kill()
- * keep until nodes are removed or change places. NOMEM stays in the graph. */
+ * keep until nodes are removed or change places. NOMEM stays in the graph; one that has failed gets
+ * no lists. */
 void bi_graph_index(struct bi_graph *g);
-/* Marks a node as dead: it reads nothing any more. */
+/* Marks a node as dead: its inputs lose its uses, which are to be counted already. The number stays
+ * until bi_graph_dce(). One that is dead stays as it is. */
 void bi_graph_kill(struct bi_graph *g, size_t node);
 /* Every use of `from` (nodes and outputs) becomes a use of `to`, which is wide or exact if that
- * was. */
+ * was. n_uses follow only where there are lists (bi_graph_index()). Shapes are not compared, and
+ * neither is BI_NONE; from == to changes nothing. */
 void bi_graph_replace(struct bi_graph *g, bi_value_id from, bi_value_id to);
-/* x is not made float16, so a graph that ends here and one that begins here give its bits. */
+/* x is not made float16, so a graph that ends here and one that begins here give its bits. This and
+ * the next do nothing where the graph has failed. */
 void bi_graph_keep_wide(struct bi_graph *g, bi_value_id x);
 /* Where the graph is lowered, products of x [T, K] take x and their weights in two terms of float16
  * each, at the cost of three products (kernels/halves.h). */
 void bi_graph_exact(struct bi_graph *g, bi_value_id x);
-/* The weight that stacks n weights, two or three, along dimension 0. They have one width, which is
+/* The weight that stacks n weights, two or three, along dimension 0, a new value each time. They
+ * have one width and all their rows and columns, and are neither stacks nor transposed, which is
  * not checked here. */
 bi_value_id bi_weight_stack(struct bi_graph *g, const bi_value_id *part, int n);
-/* Part i, from 0, of a weight that stacks several of one height: rows and columns of that part. */
+/* Part i, from 0, of a weight that stacks several of one height: rows and columns of that part.
+ * Neither the heights nor i are checked. */
 bi_value_id bi_weight_part(struct bi_graph *g, bi_value_id w, int i);
 /* Makes float16 of every value that only matrix products and attention read: operands in half
  * precision, residual stream, norms' inputs and outputs of the graph in float32. A node for which
  * the target, NULL = any, has no kernel then stays in float32. The rules of BI_RULE_LOWER come
- * before it. */
+ * before it. Statuses are those of bi_graph_verify(), which ends it; after a failure the graph is
+ * to be freed. */
 struct bi_target;
 int bi_graph_lower(struct bi_graph *g, const struct bi_target *target, struct bioinfer_error *err);
-/* Marks nodes whose outputs nobody uses as dead and removes dead nodes. Returns how many. */
+/* Marks nodes whose outputs nobody uses as dead, but for those in place in loops and stages, and
+ * removes dead nodes. Returns how many it marked, without those that were dead before. Uses are
+ * counted then, and lists of them are void. */
 int bi_graph_dce(struct bi_graph *g);
-/* Restores execution order (inputs before users) after insertions; stable. INTERNAL: a node waits
- * for itself, and the order is as before. Lists of uses are void then (bi_graph_index()). */
+/* Restores execution order (inputs before users, phases in their order) after insertions; stable.
+ * No node is dead (bi_graph_dce()). INTERNAL: a node waits for itself, for a dead one or for a
+ * later phase; else the graph's own error, or NOMEM. The order is as before after a failure. Lists
+ * of uses are void after success (bi_graph_index()). */
 int bi_graph_sort(struct bi_graph *g, struct bioinfer_error *err);
 /* Ids in range, producers before users, shapes equal to what infer says, one producer per
- * value, outputs live. Cheap; run after build, after every rule pass and before planning. 0; the
- * graph's own error, where it has failed; INTERNAL, naming the first node that is wrong. */
+ * value, outputs live, no shape negative. Cheap; run after build, after every rule pass and before
+ * planning, with no dead nodes. 0; the graph's own error, where it has failed, which comes first;
+ * INTERNAL, naming the first node, else output, else value that is wrong; infer's own status. */
 int bi_graph_verify(struct bi_graph *g, struct bioinfer_error *err);
-/* Appends the stable text form. Nodes and values are numbered in order of appearance. out->failed
- * is set where there is no memory. */
+/* Appends the stable text form. Nodes and values are numbered in order of appearance; dead nodes,
+ * and values that nobody reads or gives, are left out. out->failed is set where there is no
+ * memory. */
 void bi_graph_dump(const struct bi_graph *g, struct bi_buf *out);
 
-/* Elements of a value, the product of its shape (1 at rank 0), and their bytes. */
+/* Elements of a value, the product of its shape (1 at rank 0), and their bytes. Overflow is not
+ * checked. */
 int64_t bi_value_elements(const struct bi_value *v);
 int64_t bi_value_size(const struct bi_value *v);
 

@@ -37,13 +37,17 @@ struct bi_memory_plan {
     uint64_t unshared_size; /* size of the activations, were nothing reused */
 };
 
-/* Input offsets start behind struct bi_counts, which opens the input block. After a failure *plan
- * is zeros, which free takes. */
+/* Places all values; *plan is overwritten, and the caller frees it. The graph was verified, and its
+ * uses are counted: inputs and weights without one have no place. Input offsets start behind
+ * struct bi_counts, which opens the input block. After a failure *plan is zeros, which free takes.
+ * INTERNAL: an output is an input, a weight or a view of another value, a node changes an input or
+ * a weight in place, or what all trips give is another's memory. LIMIT: a size overflows. */
 int bi_memory_plan(struct bi_memory_plan *plan, const struct bi_graph *g,
                    struct bioinfer_error *err);
 /* Frees it; *plan is zeros then. */
 void bi_memory_plan_free(struct bi_memory_plan *plan);
-/* For tests: true where no two values that are alive at once overlap. */
+/* For tests: true where no two values of the activation block that are alive at once overlap;
+ * inputs and outputs are not looked at. */
 bool bi_memory_plan_check(const struct bi_memory_plan *plan, const struct bi_graph *g);
 
 #endif

@@ -33,28 +33,32 @@ struct bi_target {
     const void *device;
 };
 
-/* Has the target, NULL = any, a kernel for a node of the graph, as its values are typed now? */
+/* Has the target, NULL = any, a kernel for a node of the graph, as its values are typed now? True
+ * for views, which need none. */
 bool bi_target_takes(const struct bi_target *target, const struct bi_graph *g,
                      const struct bi_node *node);
-/* The same of all live nodes from number `first` on; if one has none, all of them are killed. */
+/* The same of all live nodes from number `first` on, true where there are none; if one has no
+ * kernel, all of them are killed (bi_graph_kill()), and false is given. */
 bool bi_target_takes_new(const struct bi_target *target, struct bi_graph *g, size_t first);
 
 enum { BI_RULE_MAX = 64 };
 
-/* How often rules fired; the caller zeroes it. */
+/* How often rules fired; the caller zeroes it. A trace may be NULL below: nobody counts. */
 struct bi_rule_trace {
     int fired[BI_RULE_MAX]; /* by index in the table */
     struct bi_buf *text;    /* one line per firing of a pattern; may be NULL */
 };
 
-/* Name of rule `index`, NULL past the end. */
+/* Name of rule `index`, NULL past the end and where it is negative. */
 const char *bi_rule_name(int index);
 /* When rule `index` is applied; index is that of a rule. */
 enum bi_rule_phase bi_rule_phase(int index);
 /* Rewrites a graph for a target: fusion, and where its operands are float16 what goes before
  * bi_graph_lower(), that, and what goes behind it. target NULL = fusion alone, for any target.
- * `skip`: names of rules separated by commas, or "all"; NULL = none; an unknown name is
- * BIOINFER_INVALID. The graph is verified after every step; dead code is removed. */
+ * `skip`: names of rules separated by commas, or "all"; NULL and empty names = none; an unknown
+ * name is BIOINFER_INVALID, and the graph is as it was. The graph is verified before and after
+ * every step, whose statuses are given; dead code is removed. After another failure it is to be
+ * freed. */
 int bi_rules_apply(struct bi_graph *g, const struct bi_target *target, const char *skip,
                    struct bi_rule_trace *trace, struct bioinfer_error *err);
 /* Applies the rules of one phase: patterns until none fires, then each pass once. Statuses are

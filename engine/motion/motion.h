@@ -40,12 +40,14 @@ struct bi_forces {
  * the only failure; *m is untouched then. */
 int bi_motion_open(struct bi_motion *m, const struct bi_env *env, const struct bi_frame *frame,
                    struct bioinfer_error *err);
-void bi_motion_close(struct bi_motion *m);                 /* NULL-safe */
-double bi_motion_kinetic(const struct bi_motion *m);       /* eV */
-double bi_motion_temperature(const struct bi_motion *m);   /* kelvin, of 3 n degrees of freedom */
-double bi_motion_largest_force(const struct bi_motion *m); /* norm, eV / angstrom */
-/* Appends the frame with its momenta (md) or without, as extended XYZ. `more`: words behind the
- * others. out->failed is set where there is no memory. */
+void bi_motion_close(struct bi_motion *m);               /* NULL-safe; zeros are left */
+double bi_motion_kinetic(const struct bi_motion *m);     /* eV */
+double bi_motion_temperature(const struct bi_motion *m); /* kelvin, of 3 n degrees of freedom */
+/* Norm, eV / angstrom; 0 without atoms. A force that is NaN is passed over. */
+double bi_motion_largest_force(const struct bi_motion *m);
+/* Appends the frame with its momenta (md) or without, as extended XYZ; the stress where there is
+ * one. `more`: words behind the others, as they are. NULL: no name, no words. out->failed is set
+ * where there is no memory. */
 void bi_motion_write(const struct bi_motion *m, const char *name, bool momenta, const char *more,
                      struct bi_buf *out);
 
@@ -63,8 +65,8 @@ struct bi_dynamics {
 void bi_dynamics_start(const struct bi_dynamics *d, struct bi_motion *m);
 /* Makes step number `step`, from 1, from the forces at hand to those of the new places. Random
  * numbers are addressed by (step, atom), so a run that goes on gives the same bits.
- * NONFINITE: the atoms fly apart, said with the step; statuses of the forces. After a failure the
- * atoms are between two steps, and not to be used. */
+ * NONFINITE: the atoms fly apart, or a force is not finite; statuses of the forces. All are said
+ * with the step. After a failure the atoms are between two steps, and not to be used. */
 int bi_dynamics_step(const struct bi_dynamics *d, struct bi_motion *m, uint64_t step,
                      const struct bi_forces *forces, struct bioinfer_error *err);
 /* Fills *facts for kernels that make the same steps (kernels/motion.h), but for the unit of their
@@ -94,21 +96,26 @@ struct bi_run {
     uint32_t most; /* steps of a leap */
     bool draw;     /* momenta are drawn */
     /* Is called behind each leap, and each step that is made alone: the first one, and those before
-     * one that fails. */
+     * one that fails; behind the frame of that step, where it has one. Other than 0 ends the run
+     * with that status. NULL = nothing. */
     int (*each)(void *user, const struct bi_motion *m, uint64_t step, struct bioinfer_error *err);
     void *user;
 };
 
-/* Makes the file and the steps of a run. With `resume`, takes up a file that is there: goes on from
- * its last frame that is whole and lies at a multiple of `every` steps, and cuts what is behind it.
- * Each frame is handed to the system at once, and is on the disk some seconds later. Frames that
- * were written before a failure stay.
- * MISMATCH: it is of another run, or of other atoms than *m; INVALID: it is there, and not to be
- * taken up; statuses of bi_dynamics_step(). t->file is closed by bi_trajectory_close() in any
- * case. */
+/* Makes the file and the steps of a run: frame 0, one each `every` steps, and one behind the last
+ * step. A file that is there and not empty is taken up with `resume`: the run goes on from its last
+ * frame that is whole and lies at a multiple of `every` steps, and cuts what is behind it; 0 with
+ * no step made where that is the end. Each frame is handed to the system at once, and is on the
+ * disk some seconds later, or when this returns. Frames that were written before a failure stay.
+ * MISMATCH: it is of another run, of other atoms than *m, has a damaged frame before others, or no
+ * frame to go on from; INVALID: it is there, also when empty, and `resume` is not set; statuses of
+ * files, forces, bi_dynamics_step(), leap and each. After a failure *m is not to be used. The
+ * caller has set run and dt; t->file is closed by bi_trajectory_close() in any case. */
 int bi_trajectory_run(struct bi_trajectory *t, const char *path, bool resume,
                       const struct bi_run *run, struct bi_motion *m, struct bioinfer_error *err);
-void bi_trajectory_close(struct bi_trajectory *t); /* safe after a failed run */
+/* Closes what bi_trajectory_run() opened, also one that failed, and may be called again; not of a
+ * trajectory that was never run. Frames that are not on the disk yet are with the system. */
+void bi_trajectory_close(struct bi_trajectory *t);
 
 /* ---- fire.c ---- */
 
@@ -120,8 +127,12 @@ struct bi_relaxation {
 
 /* Moves the atoms to a minimum of the energy. *done: the steps that were made; *relaxed: whether no
  * force, and with a cell no row of its virial / n, is larger than fmax; false with 0 returned: the
- * steps did not do. INVALID: `cell`, and not periodic along all axes; statuses of the forces.
- * Source: Bitzek et al., Phys. Rev. Lett. 97, 170201 (2006); the cell as ASE's UnitCellFilter. */
+ * steps did not do. Energy and forces of *m are those of its places then. If no steps are allowed,
+ * the forces are computed all the same. INVALID: `cell`, and not periodic along all axes, or the
+ * forces have no stress; NONFINITE: a force is infinite (compute() must refuse NaN), or the cell
+ * collapses or grows without end; statuses of the forces. After a failure the atoms are somewhere
+ * on their way. Source: Bitzek et al., Phys. Rev. Lett. 97, 170201 (2006); the cell as ASE's
+ * UnitCellFilter. */
 int bi_relax(const struct bi_relaxation *r, struct bi_motion *m, const struct bi_forces *forces,
              uint64_t *done, bool *relaxed, struct bioinfer_error *err);
 

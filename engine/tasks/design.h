@@ -60,19 +60,22 @@ void bi_design_item(const struct bi_design_task *d, struct bi_design_unit *u, in
 /* bi_task_def's load: tokens, or a BI_DESIGN_SAMPLED-th of the tokens of samples where that is
  * more. */
 int64_t bi_design_load(const struct bi_counts *counts);
-/* The program that a dump shows, an enum bi_design_pass shifted left by 1: that of the mode. */
+/* The program that a dump shows, an enum bi_design_pass shifted left by 1: that of the mode. Bit 0,
+ * which says that it scores again, is not set. */
 int32_t bi_design_program(const struct bi_design_task *d);
-/* bi_task_def's recipe. 0, or NOMEM: there is none for tables of cells.
+/* bi_task_def's recipe. Without items it is that of bi_design_program(). 0, or NOMEM: there is none
+ * for tables of cells, which are made here for the batch and hold until the next call.
  * Rounds up terms and cells, as b->capacity has all other sizes rounded already. The first 7 words
  * of the key are sizes; the last one is the pass and whether it scores again. */
 int bi_design_recipe(struct bioinfer_task *t, const struct bi_batch *b, struct bi_recipe *recipe,
                      struct bioinfer_error *err);
-/* bi_task_def's fill. Writes "grid" and "cells" with the first item of a batch alone. Jobs that are
- * no samples get temperature 1. */
+/* bi_task_def's fill, of items one after the other, after bi_design_recipe() of the same batch.
+ * Writes "grid" and "cells" with the first item of a batch alone. Jobs that are no samples get
+ * temperature 1. */
 void bi_design_fill(const struct bioinfer_task *t, const struct bi_item *item,
                     const struct bi_batch_place *place);
-/* bi_task_def's collect: copies codes and logits of an item to its job. NONFINITE: one of its
- * logits is not finite. */
+/* bi_task_def's collect: copies codes and logits of an item to its job, again where its batch is
+ * run again. Returns 0: whether logits are finite is found out when results are handed out. */
 int bi_design_collect(struct bioinfer_task *t, struct bi_item *item,
                       const struct bi_batch_place *place, struct bioinfer_error *err);
 

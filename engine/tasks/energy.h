@@ -14,7 +14,9 @@ struct bi_chunk {
 };
 
 /* The frames that are computed from here on make these steps first, from the positions of the
- * chunk; one at a time. Results are of the last step. NULL: they make none. */
+ * chunk; one at a time. Results are of the last step. NULL: they make none. The chunk, which is not
+ * copied, stays until the next call of this; `energy` is a task of bioinfer_energy_open(), which is
+ * not checked. */
 void bi_energy_move(bioinfer_task *energy, struct bi_chunk *chunk);
 
 #endif

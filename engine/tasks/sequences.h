@@ -42,15 +42,16 @@ struct bi_sequence_unit {
 int bi_sequences_new(struct bioinfer_task **out, const struct bioinfer_model *model,
                      const struct bi_task_def *def, size_t size, struct bioinfer_error *err);
 /* Takes the parameters and opens the task (bi_task_open()). After a failure the task is closed by
- * its owner as one that was opened. */
+ * its owner as one that was opened. no_rules is copied. Statuses of bi_task_open(). */
 int bi_sequences_open(struct bi_sequences *s, const struct bi_sequence_params *params,
                       struct bioinfer_error *err);
-/* Frees what the parameters made, not the task. */
+/* Frees what the parameters made, not the task; once, also after bi_sequences_open() failed. */
 void bi_sequences_free(struct bi_sequences *s);
 /* Fills the unit with the next record of the source, and *r with the record, which stays valid
  * until the source is asked again: 1; 0 = there is none, NONE_NOW = none at present, and *r is as
- * the source left it; < 0 = a status that ends the run. A failure of the record, such as EMPTY,
- * BAD_RESIDUE or TOO_LONG, is the unit's status, and 1 is returned. */
+ * the source left it; < 0 = a status that ends the run: the source's, or NOMEM. A failure of the
+ * record is the unit's status, and 1 is returned: the one it comes with, EMPTY without letters,
+ * what the family says of them (BAD_RESIDUE), then TOO_LONG, or EMPTY where no residue is left. */
 int bi_sequences_read(struct bi_sequences *s, struct bi_sequence_unit *u, struct bioinfer_record *r,
                       struct bioinfer_error *err);
 /* Warns in the log how many residues were read as X, if any, forgets them, and frees the tokens. */
@@ -58,11 +59,12 @@ void bi_sequences_end(struct bi_sequences *s);
 /* Residues of a record of so many tokens: without those in front and behind, at least 0. */
 int64_t bi_sequences_residues(const struct bi_model *m, int64_t n_tokens);
 /* Fills the recipe of a batch's graph that gives `wants`; it points into the task, until the next
- * call. Returns 0. */
+ * call. wants.layers stays where it is as long as the task: plans are told apart by its address.
+ * Returns 0. */
 int bi_sequences_recipe(struct bi_sequences *s, const struct bi_batch *b, struct bi_wants wants,
                         struct bi_recipe *recipe);
 /* The counts of a batch of one sequence of so many residues, with the tokens in front and
- * behind. */
+ * behind. The length is not checked. */
 struct bi_counts bi_sequences_one(const struct bioinfer_task *t, int64_t n_residues);
 /* The inputs that bi_sequences_fill() fills, where a graph has them. */
 extern const char *const bi_sequences_made[3];

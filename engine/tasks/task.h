@@ -98,10 +98,12 @@ struct bi_task_def {
     /* How many of items[0, n), of one program and within the load, one batch takes; NULL = all. */
     size_t (*take)(const struct bioinfer_task *t, struct bi_item *const *items, size_t n);
     /* Memory does not hold n items like this one in a batch: NULL, or take() may allow fewer from
-     * now on. Of one item, gives those that are computed in its place: their number, 0 = none. */
+     * now on. For one item, gives those that are computed in its place: their number, 0 = none, and
+     * the unit gets the status. `instead` is NULL where n is more than 1. */
     size_t (*too_large)(struct bioinfer_task *t, const struct bi_item *item, size_t n,
                         struct bi_item ***instead);
-    /* The graph for a batch. The recipe's pointers hold until the next call. */
+    /* The graph for a batch. The recipe's pointers hold until the next call. NOMEM, TOO_LONG: the
+     * batch is computed in halves; any other status ends the run. */
     int (*recipe)(struct bioinfer_task *t, const struct bi_batch *b, struct bi_recipe *recipe,
                   struct bioinfer_error *err);
     /* The rows of input `input` of def->inputs; NULL = this item leaves them as they are. */
@@ -113,21 +115,25 @@ struct bi_task_def {
     const char *const *made;
     int n_made;
     /* 1: the batch had more than its graph has room for; the sizes of its items are set anew, and
-     * it is computed again. NULL = there is room for all that is packed. TOO_LONG: it is computed
-     * in halves; any other status ends the run. */
+     * it is computed again. NULL = there is room for all that is packed. TOO_LONG or NOMEM: it is
+     * computed in halves; any other status ends the run. */
     int (*again)(struct bioinfer_task *t, struct bi_item *const *items,
                  const struct bi_batch_place *place, struct bioinfer_error *err);
-    /* Copies the outputs of an item; also a second time, when its batch is run again. NONFINITE: a
-     * value is not finite; NOMEM; any other status ends the run. */
+    /* Copies the outputs of an item; also a second time, when its batch is run again; not of a unit
+     * that has a status. NONFINITE: a value is not finite, and the item is computed again in
+     * float32, or, where it was or all are, the unit gets that status. NOMEM or TOO_LONG: the batch
+     * is run again in halves; any other status ends the run. */
     int (*collect)(struct bioinfer_task *t, struct bi_item *item,
                    const struct bi_batch_place *place, struct bioinfer_error *err);
-    /* Gives a unit further items when those it had are done: 1; 0 = there are none. NULL = units
-     * have all items at once. */
+    /* Gives a unit without a status further items when those it had are done: 1; 0 = there are
+     * none; < 0 = a status that ends the run. NULL = units have all items at once. */
     int (*next)(struct bioinfer_task *t, struct bi_unit *u, struct bioinfer_error *err);
     /* Computes a unit without a graph; bi_task_run_alone() or bi_task_run_direct() takes then the
-     * place of bi_task_run(), and of the functions above this one read() alone is used. */
+     * place of bi_task_run(), and of the functions above this one read() alone is used. Other than
+     * 0 ends the run; what is wrong with the unit alone is its status (bi_unit_fail()). */
     int (*direct)(struct bioinfer_task *t, struct bi_unit *u, struct bioinfer_error *err);
-    /* Hands out a unit, or, where it is not over, a piece of it. */
+    /* Hands out a unit, also one that has a status, or, where it is not over, a piece of it. Other
+     * than 0 ends the run with that status. */
     int (*result)(struct bioinfer_task *t, struct bi_unit *u, struct bioinfer_error *err);
     /* Frees what the task put into a unit, also into one that read() left half made. */
     void (*drop)(struct bioinfer_task *t, struct bi_unit *u);
@@ -171,50 +177,61 @@ int bi_task_new(struct bioinfer_task **out, const struct bioinfer_model *model,
 /* ---- runner.c ---- */
 
 /* Makes the executor of a task whose def is set, and checks the names of the rules that its recipe
- * leaves out. batch_tokens: 0 = what fills the device, or stays in a cache. memory_limit: bytes of
- * activations, 0 = from the free memory. INVALID: no rule has such a name. After a failure
- * bi_task_close() is still to be called. */
+ * leaves out. batch_tokens: 0 or less = what fills the device, or stays in a cache. memory_limit:
+ * as bi_exec_new() has it. INVALID: no rule has such a name; statuses of the recipe
+ * and of bi_plan_graph(). After a failure bi_task_close() is still to be called. */
 int bi_task_open(struct bioinfer_task *t, const struct bioinfer_model *model, int64_t batch_tokens,
                  int64_t memory_limit, struct bioinfer_error *err);
-void bi_task_close(struct bioinfer_task *t); /* also one that was not opened */
-/* One thread at a time: MISUSE when another one is inside, FORKED in a child of the context's
- * process. 0: bi_task_leave() must follow; else it must not. */
+/* Frees the executor, not the task; also of one that was not opened, or was closed. */
+void bi_task_close(struct bioinfer_task *t);
+/* One thread at a time: FORKED in a child of the context's process, else MISUSE when another one is
+ * inside, or this one is, from a callback. 0: bi_task_leave() must follow; else it must not. */
 int bi_task_enter(struct bioinfer_task *t, struct bioinfer_error *err);
 void bi_task_leave(struct bioinfer_task *t);
-/* Loads the weights of the task's graph; without it the first run does. */
+/* Loads the weights of the task's graph; without it the first run does. After a failure what was
+ * there before stays, and the task may run. Neither this nor what follows enters the task. */
 int bi_task_load(struct bioinfer_task *t, struct bioinfer_error *err);
-/* Hands out the graph for a batch of these counts as text (trace: how often each rule fired) by one
- * call of `write`. IO: write gave other than 0. */
+/* Hands out the graph for a batch of these counts as text (trace: how often each rule fired,
+ * whatever `fused` says) by one call of `write`. IO: write gave other than 0; statuses of the
+ * recipe and of bi_plan_dump(). */
 int bi_task_dump(struct bioinfer_task *t, const struct bi_counts *counts, int fused, int trace,
                  int (*write)(void *user, const char *text, size_t len), void *user,
                  struct bioinfer_error *err);
 /* As bi_exec_get_profile(). The task was opened. */
 int bi_task_get_profile(struct bioinfer_task *t, struct bioinfer_profile *profile);
-/* Runs the task until read() ends. 0: every unit was handed out. NONE_NOW: so it was, and read()
- * has none at present. A status ends the run; units that were not handed out by then are dropped,
- * and the task may run again. */
+/* Runs the task until read() ends. 0: every unit was handed out, those with a status of their own
+ * too. NONE_NOW: so it was, and read() has none at present, also asked a second time. After a
+ * failure of read() the units before it are computed and handed out first, and a failure in that is
+ * returned in its place. Any other status ends the run at once; units that were not handed out by
+ * then are dropped. CANCELLED: progress gave other than 0. The task may run again in any case. */
 int bi_task_run(struct bioinfer_task *t, struct bioinfer_error *err);
 /* Runs a task whose def has `direct`: up to BI_DIRECT_AHEAD units are read and not handed out. One
  * is read on the caller's thread while others are computed and handed out by a thread each, in
  * order.
- * Units that were read before a failure of read() are handed out; after one of direct() or result()
- * none is. The task needs def and env alone. */
+ * Units that were read before a failure of read() are handed out; after one of direct() or
+ * result(), which is returned in place of one of read(), none is. NONE_NOW as bi_task_run(). Where
+ * no thread can be started it is bi_task_run_alone(). The task needs def and env alone. */
 enum { BI_DIRECT_AHEAD = BIOINFER_PAIRS_AHEAD };
 int bi_task_run_direct(struct bioinfer_task *t, struct bioinfer_error *err);
-/* The same with one unit at a time, on the caller's thread. */
+/* The same with one unit at a time, on the caller's thread: each is handed out before the next one
+ * is read. */
 int bi_task_run_alone(struct bioinfer_task *t, struct bioinfer_error *err);
 /* Gives a unit a status instead of a result; the first message stays, a later status replaces. The
- * message is copied; where there is no memory for it, the unit has the status alone. */
+ * message is not NULL, and is copied; where there is no memory for it, the unit has the status
+ * alone. */
 void bi_unit_fail(const struct bi_env *env, struct bi_unit *u, int status, const char *message);
 /* Why the unit has no result: its message, else the name of its status; "" = it has one. Never
  * NULL; it belongs to the unit. */
 const char *bi_unit_message(const struct bi_unit *u);
 
-/* Where a packed input of an item's batch begins; NULL = the graph does not use it. */
+/* Where a packed input of an item's batch begins, not the rows of this item, which begin at
+ * place->at; NULL = the graph does not use it. */
 void *bi_batch_input(const struct bi_batch_place *place, const char *name);
-/* The same of an input that each trip of a stage has its own of (bi_input_trips). */
+/* The same of an input that each trip, from 0, of a stage has its own of (bi_input_trips); the trip
+ * is not checked. */
 void *bi_batch_input_trip(const struct bi_batch_place *place, const char *name, int64_t trip);
-/* An output of the batch, and the elements between its rows. */
+/* An output of the batch, from its first row on, never NULL, and the elements between its rows. As
+ * bi_exec_output(). */
 const void *bi_batch_output(const struct bi_batch_place *place, const struct bi_output *output,
                             int64_t *ld);
 

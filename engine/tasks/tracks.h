@@ -187,15 +187,16 @@ struct bi_tracks_task {
 
 /* ---- tracks.c ---- */
 
-/* Rows of an output's values of a window: its bins, or with sums two for each kind of sum. */
+/* Rows of an output's values of a window: its bins, or with sums two for each kind of sum. Lists
+ * are not looked at (bi_extent()). */
 int64_t bi_tracks_rows(const struct bi_tracks_task *s, const struct bi_tracks_output *o);
 /* Sites along one side of a square of pairs: the smallest n for which n n is at least the bins. */
 int64_t bi_tracks_side(const struct bi_tracks_output *o);
 /* Elements of one kind of features per token, and bytes of all kinds for n tokens. */
 int64_t bi_tracks_feature_width(const struct bi_tracks_task *s, int feature);
 uint64_t bi_tracks_features_size(const struct bi_tracks_task *s, int64_t n_tokens);
-/* A block of the pool's size, one given back before or a new one, which the caller owns; its bytes
- * are anything. NULL = no memory. */
+/* A block of the pool's size, one given back before or a new one, which the caller owns and may
+ * free by bi_free(); its bytes are anything. NULL = no memory. */
 void *bi_pool_take(const struct bi_env *env, struct bi_block_pool *pool);
 
 /* ---- tracks_cut.c: bases of views, and what differs ---- */
@@ -214,11 +215,14 @@ void bi_tracks_codes(int32_t codes[2][256], bool quarter);
 void bi_view_bases(const struct bi_tracks_task *s, const char *sequence,
                    const struct bi_change *change, int view, int64_t from, int64_t to,
                    int32_t *bases);
-/* Leaves out the bases at both ends of a change that are as before. */
+/* Leaves out the bases at both ends of a change that are as before, letter by letter: another case
+ * counts as another base. A change of nothing has first == end then. */
 void bi_change_trim(struct bi_change *change, const char *sequence);
-/* The cut around bases [first, last] of a window, both inside; its tokens lie in the window. */
+/* The cut around bases [first, last] of a window, both inside, first <= last; its tokens lie in the
+ * window, and those to compute are all of a window that is short. */
 struct bi_cut bi_cut_around(const struct bi_tracks *t, int64_t first, int64_t last);
-/* Finds the tokens that a change reaches in a view; false: none, and *cut is untouched. */
+/* Finds the tokens that a change reaches in a view; false: none, as no code differs (another case
+ * is none) or the shift moved it out, and *cut is untouched. */
 bool bi_find_cut(const struct bi_tracks_task *s, const char *sequence,
                  const struct bi_change *change, int view, struct bi_cut *cut);
 /* Is a cut one of those that run together: as large as that around one base, and off the window's
@@ -227,12 +231,15 @@ bool bi_cut_is_usual(const struct bi_tracks_task *s, const struct bi_cut *cut);
 
 /* ---- tracks_sites.c: sites of junctions that are given ---- */
 
-/* Copies the sites of a record that has some into *to, which goes with the unit, also after a
- * failure. INVALID: they are not in order, not of the window, or nothing asks for them. */
+/* Copies the sites of a record that has some into *to, whose `at` is freed by bi_free(), also after
+ * a failure, when it is as it was. Classes are filled up with -1. INVALID: they are not in order,
+ * not of the window, none or too many of a class, or the task has no output of junctions, which is
+ * found first. */
 int bi_sites_take(const struct bi_tracks_task *s, struct bi_sites *to,
                   const struct bioinfer_sites *sites, struct bioinfer_error *err);
-/* Fills the inputs of a program that reads them. rows: those that it has, ascending; NULL = all
- * of a window. first: the sites are those of the first allele in its own window. */
+/* Fills the inputs of a program that reads them. rows: those that it has, ascending, and a site
+ * whose row is not among them counts as none; NULL = all of a window. first: the sites are those of
+ * the first allele in its own window. */
 void bi_sites_fill(const struct bi_tracks_task *s, const struct bi_sites *sites, bool first,
                    const struct bioinfer_row_lists *rows, const struct bi_batch_place *place);
 
@@ -243,27 +250,41 @@ enum {
     BI_MOST_LISTS = 32768   /* ... so many each, as blocks of a grid of GPUs are counted */
 };
 
-/* Takes what is asked for of each output. */
+/* Takes what is asked for of each output; nothing where the parameters have no lists. INVALID:
+ * there are shifts, sums or the other strand, a kind is none or not for this output, or an output
+ * behind the first BI_LISTED_OUTPUTS has lists. All that was made goes with the task, also after a
+ * failure. */
 int bi_lists_open(struct bi_tracks_task *s, const struct bioinfer_tracks_params *p,
                   struct bioinfer_error *err);
-/* Copies the lists of a record; INVALID: they are none. */
+/* Copies the lists of a record into w->lists, which stays NULL where neither the task nor the
+ * record has some. INVALID: one of the two alone has some, a list is wrong, or changes have
+ * junctions and nothing chooses sites. bi_lists_drop() frees them, also after a failure. */
 int bi_lists_take(struct bi_tracks_task *s, struct bi_window_unit *w,
                   const struct bioinfer_record *from, struct bioinfer_error *err);
-/* Takes room for the rows that the window (change -1) or a change keeps. */
+/* Takes room for the rows that the window (change -1) or a change keeps; 0 with nothing taken where
+ * it keeps none, or has room already. Statuses of bi_kept_new(). */
 int bi_lists_take_room(struct bi_tracks_task *s, struct bi_window_unit *w, int32_t change,
                        struct bioinfer_error *err);
-/* Has the sites of the piece at hand chosen, and checks them. What is wrong with the sites of a
- * change is its status. *n: changes that have some. */
+/* Has the sites of the piece at hand chosen, and checks them. Changes with a status are passed
+ * over, and one for which none are chosen has none. A fault of the sites of a change is its
+ * status (INVALID), and 0 is returned; other than 0 from the chooser, and NOMEM, end it. *n:
+ * changes that have some. */
 int bi_lists_choose(struct bi_tracks_task *s, struct bi_window_unit *w,
                     const struct bioinfer_result *r, size_t *n, struct bioinfer_error *err);
-/* Gives back the rows that junctions of the piece at hand were counted from. */
+/* Gives back the rows that junctions of the piece at hand were counted from, and their sites;
+ * nothing where there are none. */
 void bi_lists_drop_piece(struct bi_tracks_task *s, struct bi_window_unit *w);
-/* Fills the inputs of a program of COUNTS. */
+/* Fills the inputs of a program of COUNTS. The change has sites (bi_lists_choose()), and the rows
+ * are kept. */
 void bi_counts_fill(const struct bi_tracks_task *s, const struct bi_window_unit *w, int32_t change,
                     bool of_window, const struct bi_batch_place *place);
-/* Fills the inputs of a program for the window itself (change -1) or a change. */
+/* Fills the inputs of a program for the window itself (change -1) or a change, and says which rows
+ * it keeps or is compared with, for which there is room (bi_lists_take_room()). w->lists is not
+ * NULL. */
 void bi_lists_fill(const struct bi_tracks_task *s, const struct bi_window_unit *w, int32_t change,
                    const struct bi_batch_place *place);
+/* Frees the lists of a window, half made ones too, with the rows that it keeps and those of the
+ * piece at hand; w->lists is NULL then. Does nothing where it was NULL. */
 void bi_lists_drop(struct bi_tracks_task *s, struct bi_window_unit *w);
 
 /* Where values of output i are among those of the window, or of one of its changes. */
@@ -309,8 +330,8 @@ void bi_tracks_fill(const struct bioinfer_task *t, const struct bi_item *item,
                     const struct bi_batch_place *place);
 int bi_tracks_collect(struct bioinfer_task *t, struct bi_item *item,
                       const struct bi_batch_place *place, struct bioinfer_error *err);
-/* Makes values of n windows, to which all views were added, their mean in place. One view: as it
- * is. */
+/* Makes values of n windows, to which all views were added, their mean in place; sums, which are
+ * two numbers each, in double. One view: as it is. */
 void bi_tracks_mean(const struct bi_tracks_task *s, int64_t n, float *values);
 
 #endif
