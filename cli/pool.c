@@ -143,7 +143,7 @@ int cli_pool_open(struct cli_pool **out, struct cli *cli, const struct cli_task 
         st = turn(p);
         waiting = 0;
         for (int i = 0; i < p->n_workers; i++)
-            waiting += !p->workers[i].ready;
+            waiting += !p->workers[i].ready && !p->workers[i].given_up;
     }
     if (!st && cli_stop_signal())
         st = BIOINFER_CANCELLED;
