@@ -296,7 +296,7 @@ int serve_http_status(int status);
 /* The type of content of a format; "application/octet-stream" where it has none of its own. */
 const char *serve_content_type(const char *format);
 /* Hands arrays to the writer of the answer, which it opens with the first ones; a failure, such as
- * more than max_answer bytes, becomes the answer. */
+ * more than max_answer bytes, becomes the answer. r->http must be 0: it is not looked at here. */
 void serve_answer_arrays(struct serve *s, struct serve_request *r,
                          const struct bioinfer_result *result);
 

@@ -18,8 +18,8 @@
  *  - Parameters: each struct starts with struct_size, and zero in any other field means its
  *    default. BIOINFER_PARAMS fills them. They need live during the call alone. A struct that a
  *    function fills (*_get_*, struct bioinfer_job_stats) has its struct_size set by the caller,
- *    too. One that is not set is INVALID; a field that this library does not know and that is not
- *    zero is UNSUPPORTED.
+ *    too. One that is not set is INVALID; a parameter that this library does not know and that is
+ *    not zero is UNSUPPORTED.
  *  - Ownership: *_open, *_new and *_read make what their counterpart *_close or *_free frees, which
  *    accepts NULL and sets the handle to NULL. Where one fails, *out is NULL, unless an argument
  *    that must be given was NULL. Close what was made from a model before the model, the context
@@ -960,8 +960,9 @@ struct bioinfer_output_info {
     int n_tracks;
     int kind; /* enum bioinfer_tracks_kind */
 };
-/* NOT_FOUND past the end, and for a model that gives no tracks; *info is as before then. The texts
- * are the model's. */
+/* Fills *info as far as its struct_size goes. NOT_FOUND past the end, below 0, and for a model that
+ * gives no tracks; INVALID: a pointer is NULL, or struct_size is not set. *info is as before then.
+ * The texts are the model's. */
 BIOINFER_API int bioinfer_model_output(const bioinfer_model *model, int index,
                                        struct bioinfer_output_info *info);
 /* Finds the row that is meant by a name: "human.cage.128", "cage.128" or "cage". organism NULL =

@@ -95,7 +95,8 @@ int bi_journal_end(struct bi_journal *j, struct bi_journal_record *r, struct bio
  * fail for the same reason later. Committed records can still be read. */
 int bi_journal_commit(struct bi_journal *j, bool sync, struct bioinfer_error *err);
 /* Ends it for a reason of the caller's. Returns the status of the first failure, and *err has its
- * words: this one, or an earlier one, where status and why (then NULL, too) count for nothing. */
+ * words: this one, or an earlier one, where status and why (then NULL, too) count for nothing. It
+ * cuts nothing: the next commit does, and until then j->n counts what was added. */
 int bi_journal_fail(struct bi_journal *j, int status, const struct bioinfer_error *why,
                     struct bioinfer_error *err);
 /* Is it time to commit? First after a quarter of a second, later every two seconds, and never so

@@ -40,7 +40,8 @@ int bi_hdf5_read(struct bi_hdf5_file *f, const struct bi_hdf5_set *s, uint64_t f
 /* Takes text i, which lives during the call; 0 goes on, anything else ends it. */
 typedef int (*bi_hdf5_take_text)(void *user, size_t i, const char *text);
 /* Hands out the n texts of a dataset [n], in order: 0, or what `take` returned. FORMAT: it has no n
- * texts of any length (is_text), or is not there; then none is taken. */
+ * texts of any length (is_text), is not there, or libhdf5 cannot read it; NOMEM. All are read
+ * before the first is taken, so after either none was. */
 int bi_hdf5_texts(struct bi_hdf5_file *f, const char *name, uint64_t n, bi_hdf5_take_text take,
                   void *user, struct bioinfer_error *err);
 /* Hands out a text of any length that the root group has as an attribute, as text 0: what `take`
