@@ -393,12 +393,15 @@ static void begin_sync(struct bi_out *out)
     out->begun = out->size;
 }
 
-/* One write of all bytes; SIGPIPE is kept from the process for the time of the call. */
-static int write_all(struct bi_out *out, const char *bytes, size_t n, struct bioinfer_error *err)
+/* One write of all bytes; SIGPIPE is kept from the process for the time of the call. Does nothing
+ * after a failure, which it notes. */
+static int write_all(struct bi_out *out, const char *bytes, size_t n)
 {
     sigset_t pipe_set, old_set, pending;
     bool was_pending = false, blocked = false;
     int status = 0;
+    if (out->failure.status)
+        return out->failure.status;
     if (out->is_stdout) {
         sigemptyset(&pipe_set);
         sigaddset(&pipe_set, SIGPIPE);
@@ -415,7 +418,7 @@ static int write_all(struct bi_out *out, const char *bytes, size_t n, struct bio
         if (e == EINTR)
             continue;
         if (e) {
-            status = bi_fail_errno(err, e, "%s: write after %llu bytes",
+            status = bi_fail_errno(&out->failure, e, "%s: write after %llu bytes",
                                    out->is_stdout ? "standard output" : out->path,
                                    (unsigned long long)out->size);
             break;
@@ -436,22 +439,37 @@ static int write_all(struct bi_out *out, const char *bytes, size_t n, struct bio
     return status;
 }
 
-int bi_out_flush(struct bi_out *out, struct bioinfer_error *err)
+static int flush(struct bi_out *out)
 {
     size_t n = out->buffered;
     out->buffered = 0;
     out->size -= n; /* counted when gathered; write_all counts what really went out */
-    return write_all(out, out->buffer, n, err);
+    return write_all(out, out->buffer, n);
+}
+
+/* The status of the first failure of this output, 0 = none, and its words. */
+static int failure_of(const struct bi_out *out, struct bioinfer_error *err)
+{
+    if (out->failure.status && err)
+        *err = out->failure;
+    return out->failure.status;
+}
+
+int bi_out_flush(struct bi_out *out, struct bioinfer_error *err)
+{
+    flush(out);
+    return failure_of(out, err);
 }
 
 int bi_out_write(struct bi_out *out, const void *bytes, size_t n, struct bioinfer_error *err)
 {
-    int st;
+    if (out->failure.status)
+        return failure_of(out, err);
     if (n > OUT_BUFFER_SIZE - out->buffered) {
-        if ((st = bi_out_flush(out, err)))
-            return st;
-        if (n >= OUT_BUFFER_SIZE)
-            return write_all(out, bytes, n, err);
+        if (flush(out) || n >= OUT_BUFFER_SIZE) {
+            write_all(out, bytes, n);
+            return failure_of(out, err);
+        }
     }
     if (n)
         memcpy(out->buffer + out->buffered, bytes, n);
@@ -463,11 +481,11 @@ int bi_out_write(struct bi_out *out, const void *bytes, size_t n, struct bioinfe
 int bi_out_patch(struct bi_out *out, uint64_t offset, const void *bytes, size_t n,
                  struct bioinfer_error *err)
 {
-    int e, st = bi_out_flush(out, err);
-    if (!st && (e = pwrite_all(out->env, out->fd, bytes, n, offset)))
-        st = bi_fail_errno(err, e, "%s: write at offset %llu", out->path,
-                           (unsigned long long)offset);
-    return st;
+    int e;
+    if (!flush(out) && (e = pwrite_all(out->env, out->fd, bytes, n, offset)))
+        bi_fail_errno(&out->failure, e, "%s: write at offset %llu", out->path,
+                      (unsigned long long)offset);
+    return failure_of(out, err);
 }
 
 int bi_out_read(struct bi_out *out, uint64_t offset, void *dst, size_t n,
@@ -523,11 +541,10 @@ static int rename_over(const struct bi_env *env, const char *from, const char *t
     return e;
 }
 
-int bi_out_finish(struct bi_out *out, struct bioinfer_error *err)
+/* All of bi_out_finish() for a file behind the flush. */
+static int take_name(struct bi_out *out, struct bioinfer_error *err)
 {
-    int e, st = bi_out_flush(out, err);
-    if (st || out->is_stdout)
-        return st;
+    int e, st;
     if (out->sync != BI_SYNC_NONE && (e = sync_fd(out->env, out->fd)))
         return bi_fail_errno(err, e, "%s: sync", out->path);
     e = close(out->fd) ? errno : 0;
@@ -540,6 +557,13 @@ int bi_out_finish(struct bi_out *out, struct bioinfer_error *err)
     bi_free(out->env, out->temp);
     out->temp = NULL;
     return 0;
+}
+
+int bi_out_finish(struct bi_out *out, struct bioinfer_error *err)
+{
+    if (!flush(out) && !out->is_stdout)
+        take_name(out, &out->failure);
+    return failure_of(out, err);
 }
 
 void bi_out_close(struct bi_out *out)

@@ -113,6 +113,7 @@ struct bi_out {
     char *path, *temp; /* temp: where it grows (temp.h), "" = nowhere */
     char *buffer;      /* writes are gathered here */
     size_t buffered;
+    struct bioinfer_error failure; /* the first one; status 0 = none */
 };
 
 #define BI_OUT_NONE ((struct bi_out){.fd = -1})
@@ -122,9 +123,9 @@ struct bi_out {
  * stays until finish. */
 int bi_out_open(struct bi_out *out, const struct bi_env *env, const char *path,
                 struct bioinfer_error *err);
-/* Gathers up to 256 KiB before anything is handed to the system. After a failure, here or of the
- * flush that others begin with, bytes are missing, and no later call tells: close it, do not
- * finish it. */
+/* Gathers up to 256 KiB before anything is handed to the system. A failure is final, here and of
+ * the flush that others begin with: bytes are missing, so every later call writes nothing and gives
+ * the same status and words, bi_out_finish() too. */
 int bi_out_write(struct bi_out *out, const void *bytes, size_t n, struct bioinfer_error *err);
 /* Hands gathered bytes to the system; 0 also where there are none. A failure is final, as above. */
 int bi_out_flush(struct bi_out *out, struct bioinfer_error *err);
@@ -132,12 +133,13 @@ int bi_out_flush(struct bi_out *out, struct bioinfer_error *err);
  * IO or wrong); `size` stays, and the range is not checked. A failure is final, as above. */
 int bi_out_patch(struct bi_out *out, uint64_t offset, const void *bytes, size_t n,
                  struct bioinfer_error *err);
-/* Flushes, then reads back bytes already written (files only); FORMAT beyond them. */
+/* Flushes, then reads back bytes already written (files only); FORMAT beyond them. A failure of the
+ * reading alone is not final. */
 int bi_out_read(struct bi_out *out, uint64_t offset, void *dst, size_t n,
                 struct bioinfer_error *err);
 /* flush, fsync, rename over path, fsync the folder; less as `sync` says, and standard output is
  * flushed only. Most of a large file is on the disk by then. After a failure path is as it was, or,
- * where the sync of the folder failed, is removed. */
+ * where the sync of the folder failed, is removed; the failure is final, as above. */
 int bi_out_finish(struct bi_out *out, struct bioinfer_error *err);
 /* Without finish before, removes the temporary file, and drops what is gathered for standard
  * output. Leaves BI_OUT_NONE, which is safe too. */
