@@ -6,7 +6,8 @@
  *     lost     what a driver reports when its device has gone
  *     illegal  a kernel that writes where there is no memory: CUDA's own error 700, on the device
  *
- * BIOINFER_NO_MEMFD=1: there is no shared memory, BIOINFER_NO_MEMFD=N: of N bytes at most.
+ * BIOINFER_NO_WORKER=DEVICE: each worker of this device ends, with exit status 3, before it is
+ * ready. BIOINFER_NO_MEMFD=1: there is no shared memory, BIOINFER_NO_MEMFD=N: of N bytes at most.
  * BIOINFER_KILL_AT_RENAME=N ends the process by SIGKILL when it is about to give a file or folder
  * its name for the Nth time. BIOINFER_KILL_AT_CALL=N does so at the Nth point of all writes,
  * syncs, cuts, renames and removals of files: each has one before it and one behind it, a write
@@ -18,6 +19,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -97,9 +99,29 @@ static int meet(const char *id, struct bioinfer_error *err)
     return strncmp(fault, "lost:", 5) ? BIOINFER_INTERNAL : BIOINFER_DEVICE_LOST;
 }
 
+/* Whether this process is a worker of the device, by its first argument: --worker=DEVICE/... */
+static int is_worker_of(const char *device)
+{
+    char words[PATH_MAX + 256], want[64];
+    FILE *f = fopen("/proc/self/cmdline", "r");
+    const size_t n = f ? fread(words, 1, sizeof words - 1, f) : 0;
+    const int n_want = snprintf(want, sizeof want, "--worker=%s/", device);
+    const char *first = words;
+
+    if (f)
+        fclose(f);
+    words[n] = '\0';
+    first += strlen(words) + 1;
+    return first < words + n && !strncmp(first, want, (size_t)n_want);
+}
+
 static void __attribute__((constructor)) set(void)
 {
+    const char *device = getenv("BIOINFER_NO_WORKER");
+
     cli_worker_meets = meet;
+    if (device && is_worker_of(device))
+        _exit(3);
 }
 
 /* ---- calls on files: these stand before the C library's ---- */

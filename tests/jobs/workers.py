@@ -3,7 +3,8 @@
 processes that die, hang and lose their device, and commands that die before their workers. CPU
 workers take the same path as those of GPUs; with DEVICE (cuda:0) it is the device's own, on
 bioinfer-tiny in small batches, beside the CPU's, and with a real illegal access among the faults.
-BIOINFER_FAULTS: fault.c. PART: together, shared, faults, broken, kills, stops, supervisors."""
+BIOINFER_FAULTS: fault.c. PART: together, refusals, absent, shared, faults, broken, kills, stops,
+supervisors."""
 import io
 import os
 import random
@@ -168,6 +169,20 @@ class Run:
         self.check(path, p.words)
         print("a worker that dies at every record is given up; resumed, the output is equal")
 
+    def absent(self):
+        """One of two workers never becomes ready: it is given up, and the other one does all."""
+        path = self.path()
+        p = subprocess.run(self.faulty.args(self.fasta, "-o", path, "--device", "cpu,cuda:0"),
+                           env=self.command.env(BIOINFER_NO_WORKER="cuda:0"),
+                           capture_output=True, check=False, timeout=120)
+        words = p.stderr.decode()
+        assert p.returncode == 1, (p.returncode, words[-3000:])
+        assert words.count("given up") == 1, words[-3000:]
+        assert "cuda:0 is given up after 7 failures in a row: exit status 3" in words, \
+            words[-3000:]
+        self.check(path, words)
+        print("a worker that never becomes ready is given up, the other one computes all")
+
     def together(self):
         """The device and the CPU over one queue: each record is what one of them makes of it
         alone."""
@@ -256,7 +271,8 @@ def main(exe, faulty, root, count, seed=1, device="cpu", *parts):
     with tempfile.TemporaryDirectory(prefix="bioinfer-workers-") as folder:
         run = Run(exe, faulty, root, folder, int(seed), device)
         print(f"an undisturbed run takes {run.seconds:.2f} s", flush=True)
-        for part, counts in (("refusals" if device == "cpu" else "together", ()),
+        for part, counts in (*((("refusals", ()), ("absent", ())) if device == "cpu" else
+                               (("together", ()),)),
                              ("faults", ()), ("broken", ()), ("shared", ()), ("kills", (count,)),
                              ("stops", (max(1, count // 20),)),
                              ("supervisors", (max(2, count // 8),))):
