@@ -49,7 +49,11 @@ static int open_table(struct cli_complexes *c)
         return code;
     }
     code = read_column(&c->ids, path, ids, CLI_COUNT(ids), &err);
-    return code == CLI_EXIT_DATA ? CLI_EXIT_OK : code; /* without one, files say who is who */
+    if (code == CLI_EXIT_DATA)
+        return CLI_EXIT_OK; /* without one, files say who is who */
+    if (code)
+        cli_say(c->cli, "%s", err.text);
+    return code;
 }
 
 static char *join_path(const struct cli_complexes *c, const char *name)

@@ -192,8 +192,9 @@ struct cli_options {
     bool drop_unknown;
 };
 
-/* Fills *options, which is zeroed, from the command line. False: the message is printed, exit 64.
- * Either way the caller frees options->words, by free(), when nothing needs the options. */
+/* Fills *options, which is zeroed, from the command line. False: the message is printed, exit 64,
+ * or NO_MEMORY where options->words is NULL. Either way the caller frees options->words, by free(),
+ * when nothing needs the options. */
 bool cli_parse(struct cli_options *options, int argc, char **argv);
 /* enum bioinfer_family_letters of a family; those of proteins where it is NULL or not known. */
 int cli_letters_of(const char *family);
@@ -260,8 +261,8 @@ struct cli_paths {
 struct cli;
 
 /* Finds the files of sequences that the command line names: files as they are, and of folders those
- * whose names say so, in order of their names. Returns an exit code, of which NO_MEMORY is not
- * said; paths found before a failure are in *p. DATA: a folder has none. One file alone, and "-",
+ * whose names say so, in order of their names. Returns an exit code, words said; paths found before
+ * a failure are in *p. DATA: a folder has none. One file alone, and "-",
  * is not looked at; of several a missing one is NO_INPUT, and "-" USAGE. */
 int cli_sequences_find(struct cli *cli, struct cli_paths *p);
 /* Frees the paths, and removes the folder of standard input. Once: *p is left as it is. */
@@ -325,8 +326,11 @@ void cli_say_lost(struct cli *cli, const char *fmt, ...) CLI_PRINTF(2, 3);
 /* In a worker: takes the messages instead. */
 extern void (*cli_say_hook)(const char *text);
 /* Says err, or where it is NULL or empty the status' name, and returns the exit code for `status`,
- * which is not 0, at this stage. CANCELLED: names the signal instead; CLOSED_PIPE: says nothing. */
+ * which is not 0, at this stage. NOMEM: "out of memory" stands before words that do not say so.
+ * CANCELLED: names the signal instead; CLOSED_PIPE: says nothing. */
 int cli_fail(struct cli *cli, enum cli_stage stage, int status, const struct bioinfer_error *err);
+/* Says that there is no memory for this; NO_MEMORY. cli may be NULL. */
+int cli_no_memory(struct cli *cli, const char *what);
 
 /* The steps every run begins with; each returns an exit code. */
 int cli_open_context(struct cli *cli);

@@ -39,7 +39,7 @@ static int read_all(struct cli_csv *csv, const char *path, struct bioinfer_error
             char *grown = cap < MAX_SIZE ? realloc(csv->data, cap ? 2 * cap : 65536) : NULL;
             if (!grown) {
                 code = fail(err, CLI_EXIT_NO_MEMORY, BIOINFER_NOMEM, path, 0,
-                            "the table is too large");
+                            cap < MAX_SIZE ? "out of memory" : "the table is too large");
                 goto out;
             }
             csv->data = grown;
@@ -73,22 +73,23 @@ static char *row_end(char *p, const char *end, long *lines)
 }
 
 /* Column number `index` of a row as a new string, outer quotes taken off, doubled
- * quotes single; NULL when the row is shorter or there is no memory. */
-static char *cell(const struct cli_csv_row *row, char separator, int index)
+ * quotes single; false: no memory. NULL when the row is shorter. */
+static bool cell(const struct cli_csv_row *row, char separator, int index, char **text)
 {
     const char *p = row->text, *end = p + row->len;
     char *out, *w;
     bool quoted = false;
 
+    *text = NULL;
     for (; index > 0; index--) {
         for (; p < end && (quoted || *p != separator); p++)
             if (*p == '"')
                 quoted = !quoted;
         if (p++ >= end)
-            return NULL;
+            return true;
     }
     if (!(out = w = malloc((size_t)(end - p) + 1)))
-        return NULL;
+        return false;
     for (; p < end && (quoted || *p != separator); p++) {
         if (*p == '"') {
             if (quoted && p + 1 < end && p[1] == '"')
@@ -105,7 +106,8 @@ static char *cell(const struct cli_csv_row *row, char separator, int index)
     for (p = out; *p == ' '; p++)
         ;
     memmove(out, p, (size_t)(w - p) + 1);
-    return out;
+    *text = out;
+    return true;
 }
 
 static bool add_row(struct cli_csv *csv, const struct cli_csv_row *row)
@@ -127,8 +129,13 @@ static int find_column(struct cli_csv *csv, const char *path, const char *column
 {
     char *name, what[160];
 
-    for (*index = 0; (name = cell(&csv->header, csv->separator, *index)); ++*index) {
-        bool found = !strcmp(name, column);
+    for (*index = 0;; ++*index) {
+        bool found;
+        if (!cell(&csv->header, csv->separator, *index, &name))
+            return fail(err, CLI_EXIT_NO_MEMORY, BIOINFER_NOMEM, path, 1, "out of memory");
+        if (!name)
+            break;
+        found = !strcmp(name, column);
         free(name);
         if (found)
             return CLI_EXIT_OK;
@@ -173,11 +180,10 @@ static int find_rows(struct cli_csv *csv, const char *path, const char *column,
                 return code;
             continue;
         }
-        if (row.len && !(row.value = cell(&row, csv->separator, index)))
-            row.value = NULL; /* a short row: reported with its line by the caller */
-        if (!add_row(csv, &row)) {
+        /* a short row has no value: reported with its line by the caller */
+        if ((row.len && !cell(&row, csv->separator, index, &row.value)) || !add_row(csv, &row)) {
             free(row.value);
-            return fail(err, CLI_EXIT_NO_MEMORY, BIOINFER_NOMEM, path, row.line, "no memory");
+            return fail(err, CLI_EXIT_NO_MEMORY, BIOINFER_NOMEM, path, row.line, "out of memory");
         }
     }
     if (!csv->header.text)

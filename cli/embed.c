@@ -60,11 +60,12 @@ static char *output_path(struct cli *cli, int *code)
         cli_say(cli, "%s: output and input are the same file", o->output);
         return NULL;
     }
-    *code = CLI_EXIT_NO_MEMORY;
     if (o->output)
         size = strlen(o->output) + 1;
-    if (!(path = malloc(size)))
+    if (!(path = malloc(size))) {
+        *code = cli_no_memory(cli, "the name of the output");
         return NULL;
+    }
     if (o->output)
         strcpy(path, o->output);
     else if (is_text(o->format))

@@ -220,13 +220,17 @@ static void say_again(struct cli *cli, const char *options)
 
 int cli_fail(struct cli *cli, enum cli_stage stage, int status, const struct bioinfer_error *err)
 {
-    const char *text = err && err->text[0] ? err->text : bioinfer_status_name(status);
+    const char *text = err && err->text[0]        ? err->text
+                       : status == BIOINFER_NOMEM ? "out of memory"
+                                                  : bioinfer_status_name(status);
     const char *resume = cli->options->resume;
     int code = exit_of(stage, status);
 
     cli->failing = true;
     if (status == BIOINFER_CANCELLED)
         cli_say(cli, "stopped by %s", stop_signal == SIGTERM ? "SIGTERM" : "SIGINT");
+    else if (status == BIOINFER_NOMEM && !strstr(text, "memory"))
+        cli_say(cli, "out of memory: %s", text);
     else if (code != CLI_EXIT_CLOSED_PIPE) /* nobody reads on: the exit code says it */
         cli_say(cli, "%s", text);
     if (status == BIOINFER_DUPLICATE_ID)
@@ -234,6 +238,12 @@ int cli_fail(struct cli *cli, enum cli_stage stage, int status, const struct bio
                                                                        : "--dup-ids suffix");
     cli->failing = false;
     return code;
+}
+
+int cli_no_memory(struct cli *cli, const char *what)
+{
+    cli_say(cli, "out of memory for %s", what);
+    return CLI_EXIT_NO_MEMORY;
 }
 
 static void on_log(void *user, int level, const char *text)
@@ -535,8 +545,9 @@ int main(int argc, char **argv)
         argc--;
     }
     if (!cli_parse(&options, argc, argv)) {
+        const int code = options.words ? CLI_EXIT_USAGE : CLI_EXIT_NO_MEMORY;
         free(options.words);
-        return CLI_EXIT_USAGE;
+        return code;
     }
     if (options.help) {
         cli_help(&options);

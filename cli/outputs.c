@@ -60,7 +60,7 @@ static int add_all(struct tracker *t)
 static int add_names(struct tracker *t, const char *list)
 {
     char *copy = strdup(list), *part, *rest;
-    int code = copy ? CLI_EXIT_OK : CLI_EXIT_NO_MEMORY;
+    int code = copy ? CLI_EXIT_OK : cli_no_memory(NULL, "the list of outputs");
 
     for (part = copy ? strtok_r(copy, ",", &rest) : NULL; part && !code;
          part = strtok_r(NULL, ",", &rest))

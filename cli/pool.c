@@ -130,7 +130,7 @@ int cli_pool_open(struct cli_pool **out, struct cli *cli, const struct cli_task 
 
     *out = p;
     if (!p)
-        return CLI_EXIT_NO_MEMORY;
+        return cli_no_memory(cli, "the workers");
     p->cli = cli;
     p->task = task;
     p->last = &p->first;

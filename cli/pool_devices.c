@@ -57,8 +57,10 @@ static int add_all(struct cli_pool *p)
     pid_t pid;
     FILE *f;
 
-    if (pipe2(out, O_CLOEXEC))
-        return CLI_EXIT_INTERNAL;
+    if (pipe2(out, O_CLOEXEC)) {
+        cli_say(p->cli, "--device all: cannot list the devices: %s", strerror(errno));
+        return CLI_EXIT_NO_DEVICE;
+    }
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, out[1], STDOUT_FILENO);
     e = posix_spawn(&pid, "/proc/self/exe", &actions, NULL, argv, environ);

@@ -125,7 +125,7 @@ static int add_folder(struct cli *cli, struct cli_paths *p, const struct kind *k
         if (!kind->is(entry->d_name))
             skip(&skipped, entry->d_name);
         else if (!add_path(p, path, entry->d_name, strlen(entry->d_name)))
-            code = CLI_EXIT_NO_MEMORY;
+            code = cli_no_memory(cli, "names of inputs");
     closedir(folder);
     if (!code && p->n == first) {
         cli_say(cli, "%s: %s", path, kind->missing);
@@ -156,7 +156,7 @@ static int add_list(struct cli *cli, struct cli_paths *p, const char *path)
         while (n && (line[n - 1] == '\n' || line[n - 1] == '\r'))
             n--;
         if (n && line[0] != '#' && !add_path(p, NULL, line, (size_t)n))
-            code = CLI_EXIT_NO_MEMORY;
+            code = cli_no_memory(cli, "names of inputs");
     }
     if (ferror(file))
         code = CLI_EXIT_IO;
@@ -200,7 +200,7 @@ static int add_stdin(struct cli *cli, struct cli_paths *p)
         error = bi_temp_folder(folder, path);
     if (!error) {
         if (!(p->folder = strdup(folder)))
-            return CLI_EXIT_NO_MEMORY;
+            return cli_no_memory(cli, "names of inputs");
         snprintf(path, sizeof path, "%s/stdin", folder);
         error = copy_stdin(path);
     }
@@ -208,7 +208,8 @@ static int add_stdin(struct cli *cli, struct cli_paths *p)
         cli_say(cli, "standard input: %s", strerror(error));
         return CLI_EXIT_IO;
     }
-    return add_path(p, NULL, path, strlen(path)) ? CLI_EXIT_OK : CLI_EXIT_NO_MEMORY;
+    return add_path(p, NULL, path, strlen(path)) ? CLI_EXIT_OK
+                                                 : cli_no_memory(cli, "names of inputs");
 }
 
 int cli_structures_find(struct cli *cli, struct cli_paths *p)
@@ -225,7 +226,7 @@ int cli_structures_find(struct cli *cli, struct cli_paths *p)
         else if (ends_in(o->inputs[i], ".txt"))
             code = add_list(cli, p, o->inputs[i]);
         else if (!add_path(p, NULL, o->inputs[i], strlen(o->inputs[i])))
-            code = CLI_EXIT_NO_MEMORY;
+            code = cli_no_memory(cli, "names of inputs");
     }
     if (!code && !p->n) {
         cli_say(cli, "no structures");
@@ -251,7 +252,7 @@ int cli_sequences_find(struct cli *cli, struct cli_paths *p)
             cli_say(cli, "%s: %s; an output is named by -o", path, strerror(errno));
             code = CLI_EXIT_NO_INPUT;
         } else if (!add_path(p, NULL, path, strlen(path))) {
-            code = CLI_EXIT_NO_MEMORY;
+            code = cli_no_memory(cli, "names of inputs");
         }
     }
     return code;

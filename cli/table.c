@@ -21,7 +21,12 @@ int table_read(char **text, const char *path)
         return CLI_EXIT_NO_INPUT;
     }
     *text = calloc((size_t)size + 1, 1);
-    ok = *text && fread(*text, 1, (size_t)size, f) == (size_t)size && strlen(*text) == (size_t)size;
+    if (!*text) {
+        cli_say(NULL, "%s: out of memory for a table of %ld bytes", path, size);
+        fclose(f);
+        return CLI_EXIT_NO_MEMORY;
+    }
+    ok = fread(*text, 1, (size_t)size, f) == (size_t)size && strlen(*text) == (size_t)size;
     fclose(f);
     if (ok)
         return CLI_EXIT_OK;

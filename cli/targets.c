@@ -11,44 +11,48 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Track n of the table. */
-static bool read_track(struct targets *t, int n, const char *line, const int *columns,
-                       const char *path, int number)
+static int no_room(const char *path)
+{
+    cli_say(NULL, "%s: out of memory for its lines", path);
+    return CLI_EXIT_NO_MEMORY;
+}
+
+/* Reads track n of the table; an exit code. */
+static int read_track(struct targets *t, int n, const char *line, const int *columns,
+                      const char *path, int number)
 {
     char *end = NULL, *other = table_copy(line, columns[2]);
     const bool paired = columns[2] >= 0;
     long pair = other && paired ? strtol(other, &end, 10) : n;
-    bool ok = false;
+    int code = CLI_EXIT_DATA;
 
     t->of[n].identifier = table_copy(line, columns[0]);
     t->of[n].description = table_copy(line, columns[1]);
     t->of[n].ontology = table_copy(line, columns[4]);
     if (!other || !t->of[n].identifier || !t->of[n].description || !t->of[n].ontology)
-        cli_say(NULL, "%s: no memory for its lines", path);
+        code = no_room(path);
     else if (!*t->of[n].identifier)
         cli_say(NULL, "%s: line %d: no identifier", path, number);
     else if (paired && (end == other || *end || pair < 0 || pair >= t->n))
         cli_say(NULL, "%s: line %d: strand_pair '%.40s' is no track", path, number, other);
     else
-        ok = true;
-    t->pairs[n] = ok ? (int)pair : n;
+        code = CLI_EXIT_OK;
+    t->pairs[n] = code ? n : (int)pair;
     free(other);
-    return ok;
+    return code;
 }
 
-static bool read_lines(struct targets *t, char *text, const char *path, const char *head,
-                       int n_tracks)
+static int read_lines(struct targets *t, char *text, const char *path, const char *head,
+                      int n_tracks)
 {
     /* identifier, description, strand_pair, head, ontology */
-    int columns[5] = {-1, -1, -1, -1, -1}, number = 0, n = 0;
+    int columns[5] = {-1, -1, -1, -1, -1}, number = 0, n = 0, code;
     bool begun = false;
 
     t->of = calloc((size_t)n_tracks, sizeof *t->of);
     t->pairs = calloc((size_t)n_tracks, sizeof *t->pairs);
-    if (!t->of || !t->pairs) {
-        cli_say(NULL, "%s: no memory for its lines", path);
-        return false;
-    }
+    if (!t->of || !t->pairs)
+        return no_room(path);
     for (char *line = text, *next; line; line = next) {
         next = strchr(line, '\n');
         if (next)
@@ -66,35 +70,34 @@ static bool read_lines(struct targets *t, char *text, const char *path, const ch
             columns[4] = table_column(line, "ontology");
             if (columns[0] < 0) {
                 cli_say(NULL, "%s: the header has no column 'identifier'", path);
-                return false;
+                return CLI_EXIT_DATA;
             }
             t->has_pairs = columns[2] >= 0;
             t->has_ontology = columns[4] >= 0;
         } else if (*line && table_belongs(line, columns[3], head)) {
-            if (n < n_tracks && !read_track(t, n, line, columns, path, number))
-                return false;
+            if (n < n_tracks && (code = read_track(t, n, line, columns, path, number)))
+                return code;
             n++;
         }
     }
     if (n != n_tracks) {
         cli_say(NULL, "%s: %d tracks, the head has %d", path, n, n_tracks);
-        return false;
+        return CLI_EXIT_DATA;
     }
-    return true;
+    return CLI_EXIT_OK;
 }
 
 int targets_read(struct targets *t, const char *path, const char *head, int n_tracks)
 {
     char *text;
-    bool ok;
     int code;
 
     *t = (struct targets){.n = n_tracks, .path = path};
     if ((code = table_read(&text, path)))
         return code;
-    ok = read_lines(t, text, path, head, n_tracks);
+    code = read_lines(t, text, path, head, n_tracks);
     free(text);
-    return ok ? CLI_EXIT_OK : CLI_EXIT_DATA;
+    return code;
 }
 
 int targets_count(const char *path, const char *head)
@@ -205,7 +208,7 @@ static int select_part(struct selection *s, const char *part, const struct targe
         }
         for (long i = first; i <= last; i++)
             if (!take(s, (int)i))
-                return CLI_EXIT_NO_MEMORY;
+                return cli_no_memory(NULL, "the choice of tracks");
         return CLI_EXIT_OK;
     }
     if (!t->of) {
@@ -214,7 +217,7 @@ static int select_part(struct selection *s, const char *part, const struct targe
     }
     for (int i = 0; i < t->n; i++)
         if (is_meant(part, &t->of[i], output) && !take(s, i))
-            return CLI_EXIT_NO_MEMORY;
+            return cli_no_memory(NULL, "the choice of tracks");
     return CLI_EXIT_OK;
 }
 
@@ -230,7 +233,7 @@ int wish_open(struct wish *w, const char *tracks, const char *ontology)
             return CLI_EXIT_USAGE;
         }
         if (lists[i] && !(*hits[i] = calloc(strlen(lists[i]) + 1, 1)))
-            return CLI_EXIT_NO_MEMORY;
+            return cli_no_memory(NULL, "the lists of tracks");
     }
     return CLI_EXIT_OK;
 }
@@ -262,7 +265,7 @@ static int select_list(struct selection *s, const struct wish *w, const struct t
                        const char *output, int n_tracks)
 {
     char *copy = strdup(w->tracks), *part, *rest;
-    int code = copy ? CLI_EXIT_OK : CLI_EXIT_NO_MEMORY;
+    int code = copy ? CLI_EXIT_OK : cli_no_memory(NULL, "the list of tracks");
 
     for (part = copy ? strtok_r(copy, ",", &rest) : NULL; part && !code;
          part = strtok_r(NULL, ",", &rest)) {
@@ -305,7 +308,7 @@ int selection_read(struct selection *s, const struct wish *w, const struct targe
         return code;
     for (int i = 0; !w->tracks && i < n_tracks; i++)
         if (!take(s, i))
-            return CLI_EXIT_NO_MEMORY;
+            return cli_no_memory(NULL, "the choice of tracks");
     if (!w->ontology)
         return CLI_EXIT_OK;
     if (!t->of || !t->has_ontology) {

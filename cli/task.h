@@ -80,7 +80,7 @@ bool cli_task_pooled(const struct cli *cli, const struct cli_task *task);
 /* Opens the model, unless the task needs none, and the task in this process, or workers where the
  * options ask for them; fills cli->info. task->begin() came before. Returns an exit code. *pool,
  * NULL before, stays NULL without workers; the caller closes it, after a failure, too. The reason
- * of a failure was said, but for NO_MEMORY and, where workers take all devices, INTERNAL. */
+ * of a failure was said. */
 int cli_task_open(struct cli *cli, const struct cli_task *task, struct cli_pool **pool);
 /* Computes all records of io->source, here where pool is NULL or by the pool, and again while
  * io->pending says so; a status, that of the task, the source or the sink. */

@@ -32,7 +32,7 @@ enum track_stat { SAD, SAR, REF, ALT, N_STATS };
 /* ---- table.c ---- */
 
 /* Reads a table into text that is the caller's to free; an exit code, its words said: NO_INPUT,
- * also above 256 MiB; DATA, also for want of memory. *text is NULL after a failure. */
+ * also above 256 MiB; NO_MEMORY; DATA. *text is NULL after a failure. */
 int table_read(char **text, const char *path);
 /* Cuts the next line off the text, in place and without its end; NULL: there is none. *at begins as
  * the text. A text that ends with a line's end has one more line, "". */
@@ -65,7 +65,7 @@ struct targets {
 };
 
 /* Reads the tracks of a head; an exit code, its words said: one of table_read(), or DATA, where
- * there are not n_tracks of them, a line is wrong or there is no memory. The path is not copied.
+ * there are not n_tracks of them or a line is wrong. The path is not copied.
  * After a failure, too, targets_free() frees what there is. */
 int targets_read(struct targets *t, const char *path, const char *head, int n_tracks);
 /* The number of tracks that a table has of a head, all lines where it has no column "head"; -1, and
@@ -85,8 +85,8 @@ struct wish {
     char *tracks_hit, *ontology_hit;
 };
 
-/* Takes the lists, which are not copied; an exit code: USAGE, where one has commas alone, its words
- * said; NO_MEMORY, without words. wish_close() frees what there is after a failure, too. */
+/* Takes the lists, which are not copied; an exit code: USAGE, where one has commas alone, or
+ * NO_MEMORY, its words said. wish_close() frees what there is after a failure, too. */
 int wish_open(struct wish *w, const char *tracks, const char *ontology);
 void wish_close(struct wish *w);
 /* Do these lists take a table of tracks, that is, have they a name or a term? */
@@ -95,7 +95,7 @@ bool wish_needs_table(const struct wish *w);
  * part does. They are in the order of --tracks, one as often as parts mean it; with --ontology too
  * only those of its terms stay, and those without a term. t->of NULL: numbers alone are known. An
  * exit code: USAGE for a number beyond the last track, or names or terms without a table; DATA for
- * a table without terms, words said; NO_MEMORY, without words. The caller frees s->of, after a
+ * a table without terms; NO_MEMORY; words said. The caller frees s->of, after a
  * failure, too. */
 int selection_read(struct selection *s, const struct wish *w, const struct targets *t,
                    const char *output, int n_tracks);
@@ -300,7 +300,7 @@ int put_result(struct tracker *t, const struct unit *u, int i, int status, const
 /* ---- outputs.c, with the task's state ---- */
 
 /* Finds the outputs that --outputs, --organism and --resolution mean, reads their tables and
- * selects their tracks; an exit code, words said but for NO_MEMORY. Outputs no track of which is
+ * selects their tracks; an exit code, words said. Outputs no track of which is
  * meant are named in t->left_out; USAGE where none stays, or a part of the lists means nothing. */
 int outputs_find(struct tracker *t);
 /* Opens t->tracks for these outputs, which --contributions wants one of, and learns their facts; an

@@ -1,0 +1,121 @@
+/* no_memory.c - the one file by which bioinfer-no-memory differs from bioinfer: one of the
+ * command's own allocations fails (those of the library: alloc_fail.c). meson.build has the linker
+ * send malloc() and its like of all objects here; the library takes its memory elsewhere.
+ *
+ * Allocations of one place, by the five calls around them, fail alike, so the first one of each
+ * place is tried. BIOINFER_NO_MEMORY=N: that of place number N, in order of their first calls.
+ * BIOINFER_COUNT_PLACES=FILE: how many places there were, written there when the process exits.
+ * BIOINFER_NO_PIPES=1: the process gets no pipe. A worker process has all it asks for. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <execinfo.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t n, size_t size);
+void *__real_realloc(void *old, size_t size);
+char *__real_strdup(const char *text);
+char *__real_strndup(const char *text, size_t n);
+int __real_pipe2(int *ends, int flags);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_realloc(void *old, size_t size);
+char *__wrap_strdup(const char *text);
+char *__wrap_strndup(const char *text, size_t n);
+int __wrap_pipe2(int *ends, int flags);
+
+enum { MAX_PLACES = 4096, N_CALLS = 5 };
+
+static struct {
+    pthread_mutex_t lock;
+    uint64_t of[MAX_PLACES]; /* a hash of the calls around it */
+    int n, fails;            /* number of the one that fails; 0 = none */
+    const char *told;        /* the file that the count goes to; NULL = none */
+} places = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void __attribute__((constructor)) set(void)
+{
+    const char *number = getenv("BIOINFER_NO_MEMORY");
+    void *frame;
+
+    backtrace(&frame, 1); /* the first call takes memory of its own */
+    places.fails = number ? atoi(number) : 0;
+    places.told = getenv("BIOINFER_COUNT_PLACES");
+    unsetenv("BIOINFER_NO_MEMORY"); /* workers see neither */
+    unsetenv("BIOINFER_COUNT_PLACES");
+}
+
+static void __attribute__((destructor)) say_places(void)
+{
+    FILE *f = places.told ? fopen(places.told, "w") : NULL;
+
+    if (!f)
+        return;
+    fprintf(f, "%d\n", places.n);
+    fclose(f);
+}
+
+/* Whether this allocation is the one that fails. */
+static __attribute__((noinline)) bool fails(void)
+{
+    void *frames[N_CALLS + 2];
+    uint64_t hash = 0xcbf29ce484222325u;
+    bool known = false, is_it;
+    int n;
+
+    if (!places.fails && !places.told)
+        return false;
+    n = backtrace(frames, N_CALLS + 2);
+    for (int i = 2; i < n; i++) /* behind this function and the one that stands for malloc() */
+        hash = (hash ^ (uintptr_t)frames[i]) * 0x100000001B3u;
+    pthread_mutex_lock(&places.lock);
+    for (int i = 0; !known && i < places.n; i++)
+        known = places.of[i] == hash;
+    if (!known && places.n == MAX_PLACES)
+        abort();
+    if (!known)
+        places.of[places.n++] = hash;
+    is_it = !known && places.n == places.fails;
+    pthread_mutex_unlock(&places.lock);
+    if (is_it)
+        errno = ENOMEM;
+    return is_it;
+}
+
+void *__wrap_malloc(size_t size)
+{
+    return fails() ? NULL : __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+    return fails() ? NULL : __real_calloc(n, size);
+}
+
+void *__wrap_realloc(void *old, size_t size)
+{
+    return fails() ? NULL : __real_realloc(old, size);
+}
+
+char *__wrap_strdup(const char *text)
+{
+    return fails() ? NULL : __real_strdup(text);
+}
+
+char *__wrap_strndup(const char *text, size_t n)
+{
+    return fails() ? NULL : __real_strndup(text, n);
+}
+
+int __wrap_pipe2(int *ends, int flags)
+{
+    if (!getenv("BIOINFER_NO_PIPES"))
+        return __real_pipe2(ends, flags);
+    errno = EMFILE;
+    return -1;
+}
