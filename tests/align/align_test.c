@@ -4,16 +4,9 @@
  *
  * Sections: tools, tiny pairs, random pairs, lanes, letters, long pairs, published figures, bad
  * input, memory. */
-#include <stdbool.h>
-
-#include "../../engine/aligner.h"
-#include "../test.h"
-#include "oracle.h"
-#include "texts.h"
+#include "compare.h"
 
 /* ---- tools ---- */
-
-static const char dna[] = "ACGTN", protein[] = "ARNDCQEGHILKMFPSTWYVBZX*";
 
 struct setting {
     const char *matrix;
@@ -21,35 +14,22 @@ struct setting {
     unsigned free_ends;
 };
 
-static bioinfer_context *contexts[4]; /* one for each instruction set of this machine */
-static const char *masks[4];
-static int n_contexts;
+static struct bioinfer_align_params params_of(const struct setting *s)
+{
+    return BIOINFER_PARAMS(struct bioinfer_align_params, .matrix = s->matrix, .match = s->match,
+                           .mismatch = s->mismatch, .gap_open = s->open, .gap_extend = s->extend,
+                           .scale = s->scale, .free_ends = s->free_ends,
+                           .free_gaps = !s->open && !s->extend);
+}
 
 static bi_aligner *open_aligner(bioinfer_context *ctx, const struct setting *s, int traceback,
                                 int ties, uint64_t limit)
 {
-    struct bioinfer_align_params p = BIOINFER_PARAMS(
-        struct bioinfer_align_params, .matrix = s->matrix, .match = s->match,
-        .mismatch = s->mismatch, .gap_open = s->open, .gap_extend = s->extend, .scale = s->scale,
-        .free_ends = s->free_ends, .traceback = traceback, .ties = ties, .memory_limit = limit,
-        .free_gaps = !s->open && !s->extend);
-    struct bioinfer_error err = {0};
-    bi_aligner *a = NULL;
-    if (!CHECK(!bi_aligner_new(&a, ctx, &p, &err)))
-        fprintf(stderr, "    %s\n", err.text);
-    return a;
-}
-
-static void oracle_of(struct oracle_scoring *o, const bi_aligner *a, const struct setting *s)
-{
-    const char *letters = s->matrix ? protein : dna;
-    memset(o, 0, sizeof *o);
-    o->open = s->open;
-    o->extend = s->extend;
-    o->free_ends = s->free_ends;
-    for (int i = 0; letters[i]; i++)
-        for (int j = 0; letters[j]; j++)
-            CHECK(bi_aligner_score(a, letters[i], letters[j], &o->score[i][j]));
+    struct bioinfer_align_params p = params_of(s);
+    p.traceback = traceback;
+    p.ties = ties;
+    p.memory_limit = limit;
+    return aligner_of(ctx, &p);
 }
 
 /* ---- tiny pairs: all of up to 4 letters, against enumeration ---- */
@@ -82,13 +62,14 @@ static void all_tiny_pairs(void)
             pairs[i * n + j] = (struct bioinfer_align_pair){letters[i], letters[j],
                                                             (size_t)length[i], (size_t)length[j]};
     for (size_t k = 0; k < sizeof settings / sizeof *settings; k++) {
+        const struct bioinfer_align_params p = params_of(&settings[k]);
         struct oracle_scoring o;
         int64_t *want = calloc((size_t)n * (size_t)n, sizeof *want);
         for (int c = 0; c < n_contexts; c++)
             for (int traceback = 0; traceback < (c == 0 ? 2 : 1); traceback++) {
                 bi_aligner *a = open_aligner(contexts[c], &settings[k], traceback, 0, 0);
                 long wrong = 0;
-                oracle_of(&o, a, &settings[k]);
+                oracle_of(&o, a, &p);
                 CHECK(!bi_aligner_run(a, pairs, (size_t)n * (size_t)n, results, NULL));
                 for (int i = 0; i < n; i++)
                     for (int j = 0; j < n; j++) {
@@ -127,43 +108,6 @@ static const struct setting random_settings[] = {
     /* clang-format on */
 };
 
-static void compare(const struct setting *s, const struct bioinfer_align_pair *pairs,
-                    const struct text *q, const struct text *t, int n)
-{
-    struct bioinfer_alignment *results = calloc((size_t)n, sizeof *results);
-    int64_t *want = calloc((size_t)n, sizeof *want);
-    struct oracle_scoring o;
-    long wrong = 0;
-
-    for (int c = 0; c < n_contexts; c++)
-        for (int traceback = 0; traceback < 2; traceback++) {
-            bi_aligner *a = open_aligner(contexts[c], s, traceback, (int)below(3), 0);
-            if (!c && !traceback) {
-                oracle_of(&o, a, s);
-                for (int i = 0; i < n; i++)
-                    want[i] = oracle_score(&o, q[i].codes, q[i].n, t[i].codes, t[i].n);
-            }
-            CHECK(!bi_aligner_run(a, pairs, (size_t)n, results, NULL));
-            for (int i = 0; i < n; i++) {
-                bool bad = results[i].status || results[i].score != want[i];
-                if (!bad && traceback)
-                    bad = oracle_cigar(&o, q[i].codes, t[i].codes, &results[i], q[i].n, t[i].n) !=
-                          want[i];
-                if (bad && wrong++ < 3)
-                    fprintf(stderr,
-                            "%s %s %d/%d gaps %d/%d free %u: %.*s x %.*s: %lld, want %lld%s\n",
-                            masks[c], s->matrix ? s->matrix : "dna", s->match, s->mismatch, s->open,
-                            s->extend, s->free_ends, q[i].n, q[i].letters, t[i].n, t[i].letters,
-                            (long long)results[i].score, (long long)want[i],
-                            traceback ? " (traceback)" : "");
-            }
-            bi_aligner_free(&a);
-        }
-    CHECK_EQ(wrong, 0);
-    free(results);
-    free(want);
-}
-
 static long n_random = 20000;
 
 static void random_pairs(void)
@@ -184,11 +128,8 @@ static void random_pairs(void)
                             : random_text(1 + (int)below(longest), n_letters, letters);
             pairs[i] = pair_of(&q[i], &t[i]);
         }
-        compare(s, pairs, q, t, longest == 700 ? 60 : BATCH);
-        for (int i = 0; i < BATCH; i++) {
-            free_text(&q[i]);
-            free_text(&t[i]);
-        }
+        compare_with_oracle(params_of(s), pairs, q, t, longest == 700 ? 60 : BATCH, NULL);
+        free_texts(q, t, BATCH);
     }
 }
 
@@ -241,11 +182,8 @@ static void full_group(const struct setting *s, int n_letters, int n, int m)
         }
         pairs[i] = pair_of(&q[i], &t[i]);
     }
-    compare(s, pairs, q, t, PAIRS);
-    for (int i = 0; i < PAIRS; i++) {
-        free_text(&q[i]);
-        free_text(&t[i]);
-    }
+    compare_with_oracle(params_of(s), pairs, q, t, PAIRS, NULL);
+    free_texts(q, t, PAIRS);
 }
 
 static void full_lanes(void)
@@ -329,6 +267,7 @@ static void long_pairs(void)
         struct text t = relative(&q, 12, n_letters, letters);
         limits[1] = k == 2 ? 800000 : 600000;
         struct bioinfer_align_pair pair = pair_of(&q, &t);
+        const struct bioinfer_align_params p = params_of(&settings[k]);
         struct oracle_scoring o;
         int64_t want = 0;
         for (int c = 0; c < n_contexts; c++)
@@ -336,7 +275,7 @@ static void long_pairs(void)
                 bi_aligner *a = open_aligner(contexts[c], &settings[k], limit >= 0, 0,
                                              limits[limit < 0 ? 0 : limit]);
                 struct bioinfer_alignment r = {0};
-                oracle_of(&o, a, &settings[k]);
+                oracle_of(&o, a, &p);
                 if (!c && limit < 0)
                     want = oracle_score(&o, q.codes, q.n, t.codes, t.n);
                 CHECK(!bi_aligner_run(a, &pair, 1, &r, NULL));
@@ -363,6 +302,7 @@ static void shared_pair(void)
 {
     const struct setting s = {NULL, 2, -4, 6, 2, 0, BIOINFER_FREE_ENDS};
     struct text q = random_text(12000, 4, dna), t = relative(&q, 15, 4, dna);
+    const struct bioinfer_align_params ap = params_of(&s);
     struct bioinfer_align_pair pair = pair_of(&q, &t);
     int64_t score[3][2];
 
@@ -376,7 +316,7 @@ static void shared_pair(void)
             bi_aligner *a;
             CHECK(!bioinfer_context_new(&ctx, &p, NULL));
             a = open_aligner(ctx, &s, traceback, 0, 0);
-            oracle_of(&o, a, &s);
+            oracle_of(&o, a, &ap);
             CHECK(!bi_aligner_run(a, &pair, 1, &r, NULL) && !r.status);
             score[threads - 1][traceback] = r.score;
             CHECK_EQ(r.score, score[0][0]);
@@ -835,27 +775,11 @@ static void stream(void)
 
 int main(int argc, char **argv)
 {
-    static const char *const all[] = {"generic", "avx2", "avx512", "neon"};
-
     if (argc > 1)
         n_random = strtol(argv[1], NULL, 10);
     if (argc > 2)
         texts_seed(strtoull(argv[2], NULL, 10) * 2 + 1);
-    for (int i = 0; i < 4; i++) {
-        struct bioinfer_context_params p = BIOINFER_PARAMS(struct bioinfer_context_params,
-                                                           .cpu_mask = all[i], .n_threads = 2);
-        struct bioinfer_align_params ap = BIOINFER_PARAMS(struct bioinfer_align_params, .ties = 0);
-        bioinfer_context *ctx = NULL;
-        bi_aligner *a = NULL;
-        CHECK(!bioinfer_context_new(&ctx, &p, NULL));
-        if (!bi_aligner_new(&a, ctx, &ap, NULL)) {
-            masks[n_contexts] = all[i];
-            contexts[n_contexts++] = ctx;
-        } else {
-            bioinfer_context_free(&ctx);
-        }
-        bi_aligner_free(&a);
-    }
+    open_contexts();
     printf("%d instruction sets\n", n_contexts);
     TEST(stream);
     TEST(all_tiny_pairs);
@@ -870,7 +794,6 @@ int main(int argc, char **argv)
     TEST(any_letter);
     TEST(wide_costs);
     TEST(failing_allocations);
-    for (int c = 0; c < n_contexts; c++)
-        bioinfer_context_free(&contexts[c]);
+    close_contexts();
     return test_report();
 }

@@ -4,14 +4,8 @@
  *     align_identity [random groups (default 500)] [seed] */
 #include <stdbool.h>
 
-#include "../../engine/aligner.h"
-#include "../test.h"
-#include "texts.h"
+#include "aligners.h"
 
-static const char dna[] = "ACGTN", protein[] = "ARNDCQEGHILKMFPSTWYVBZX*";
-static const char *const masks[] = {"generic", "avx2", "avx512", "neon"};
-static bioinfer_context *contexts[4]; /* one for each instruction set of this machine */
-static int n_contexts;
 static long n_random = 500;
 
 struct setting {
@@ -41,17 +35,13 @@ enum { SETTINGS = sizeof settings / sizeof *settings };
 static bi_aligner *open_aligner(bioinfer_context *ctx, const struct setting *s, int ties,
                                 int traceback)
 {
-    struct bioinfer_align_params p = BIOINFER_PARAMS(
+    const struct bioinfer_align_params p = BIOINFER_PARAMS(
         struct bioinfer_align_params, .matrix = s->matrix, .match = s->match,
         .mismatch = s->mismatch, .gap_open = s->open, .gap_extend = s->extend,
         .gap_open2 = s->open2, .gap_extend2 = s->extend2, .free_ends = s->free_ends,
         .local = s->local, .ties = ties, .traceback = traceback, .identity = 1,
         .scale = s->open > 20000 ? 1000 : 1);
-    struct bioinfer_error err = {0};
-    bi_aligner *a = NULL;
-    if (!CHECK(!bi_aligner_new(&a, ctx, &p, &err)))
-        fprintf(stderr, "    %s\n", err.text);
-    return a;
+    return aligner_of(ctx, &p);
 }
 
 /* Columns, those included that free ends leave out. */
@@ -124,10 +114,7 @@ static void group(const struct setting *s, int n, int m, int n_letters)
         pairs[i] = pair_of(&q[i], &t[i]);
     }
     compare(s, pairs, PAIRS);
-    for (int i = 0; i < PAIRS; i++) {
-        free_text(&q[i]);
-        free_text(&t[i]);
-    }
+    free_texts(q, t, PAIRS);
 }
 
 static void shapes(void)
@@ -175,22 +162,10 @@ int main(int argc, char **argv)
     if (argc > 1)
         n_random = strtol(argv[1], NULL, 10);
     texts_seed(argc > 2 ? strtoull(argv[2], NULL, 10) * 2 + 1 : 1);
-    for (int i = 0; i < 4; i++) {
-        struct bioinfer_context_params p = BIOINFER_PARAMS(struct bioinfer_context_params,
-                                                           .cpu_mask = masks[i], .n_threads = 2);
-        bioinfer_context *ctx = NULL;
-        bi_aligner *a = NULL;
-        CHECK(!bioinfer_context_new(&ctx, &p, NULL));
-        if (!bi_aligner_new(&a, ctx, NULL, NULL))
-            contexts[n_contexts++] = ctx;
-        else
-            bioinfer_context_free(&ctx);
-        bi_aligner_free(&a);
-    }
+    open_contexts();
     TEST(shapes);
     TEST(random_groups);
     TEST(long_matches);
-    for (int c = 0; c < n_contexts; c++)
-        bioinfer_context_free(&contexts[c]);
+    close_contexts();
     return test_report();
 }

@@ -4,19 +4,10 @@
  *     align_two [random pairs (default 20000)] [seed]
  *
  * Sections: tools, tiny pairs, random pairs, large pairs, bad input. */
-#include <stdbool.h>
-
-#include "../../engine/aligner.h"
-#include "../test.h"
-#include "oracle.h"
-#include "texts.h"
+#include "compare.h"
 
 /* ---- tools ---- */
 
-static const char dna[] = "ACGTN", protein[] = "ARNDCQEGHILKMFPSTWYVBZX*";
-static const char *const masks[] = {"generic", "avx2", "avx512", "neon"};
-static bioinfer_context *contexts[4]; /* one for each instruction set of this machine */
-static int n_contexts;
 static long n_random = 20000;
 
 struct setting {
@@ -44,35 +35,12 @@ enum { SETTINGS = sizeof settings / sizeof *settings };
 static const unsigned free_ends[] = {0, BIOINFER_FREE_ENDS, 1, 2, 4, 8, 5, 10, 6, 9, 0};
 enum { MODES = sizeof free_ends / sizeof *free_ends, LOCAL = MODES - 1 };
 
-static bi_aligner *open_aligner(bioinfer_context *ctx, const struct setting *s, int mode,
-                                int traceback, int ties, uint64_t limit)
+static struct bioinfer_align_params params_of(const struct setting *s, int mode)
 {
-    struct bioinfer_align_params p = BIOINFER_PARAMS(
-        struct bioinfer_align_params, .matrix = s->matrix, .match = s->match,
-        .mismatch = s->mismatch, .gap_open = s->open, .gap_extend = s->extend,
-        .gap_open2 = s->open2, .gap_extend2 = s->extend2, .free_ends = free_ends[mode],
-        .local = mode == LOCAL, .traceback = traceback, .ties = ties, .memory_limit = limit);
-    struct bioinfer_error err = {0};
-    bi_aligner *a = NULL;
-    if (!CHECK(!bi_aligner_new(&a, ctx, &p, &err)))
-        fprintf(stderr, "    %s\n", err.text);
-    return a;
-}
-
-static void oracle_of(struct oracle_scoring *o, const bi_aligner *a, const struct setting *s,
-                      int mode)
-{
-    const char *letters = s->matrix ? protein : dna;
-    memset(o, 0, sizeof *o);
-    o->open = s->open;
-    o->extend = s->extend;
-    o->open2 = s->open2;
-    o->extend2 = s->extend2;
-    o->free_ends = free_ends[mode];
-    o->local = mode == LOCAL;
-    for (int i = 0; letters[i]; i++)
-        for (int j = 0; letters[j]; j++)
-            CHECK(bi_aligner_score(a, letters[i], letters[j], &o->score[i][j]));
+    return BIOINFER_PARAMS(struct bioinfer_align_params, .matrix = s->matrix, .match = s->match,
+                           .mismatch = s->mismatch, .gap_open = s->open, .gap_extend = s->extend,
+                           .gap_open2 = s->open2, .gap_extend2 = s->extend2,
+                           .free_ends = free_ends[mode], .local = mode == LOCAL);
 }
 
 /* Whether a result is what plain loops give, path by path. The codes of the tests and those of the
@@ -101,44 +69,6 @@ static bool is_defined(const bi_aligner *a, const struct text *q, const struct t
     return same;
 }
 
-/* n pairs of one setting and mode, by all kernels, with a path and without. */
-static void compare(const struct setting *s, int mode, const struct bioinfer_align_pair *pairs,
-                    const struct text *q, const struct text *t, int n)
-{
-    struct bioinfer_alignment *results = calloc((size_t)n, sizeof *results);
-    int64_t *want = calloc((size_t)n, sizeof *want);
-    struct oracle_scoring o;
-    long wrong = 0;
-
-    for (int c = 0; c < n_contexts; c++)
-        for (int traceback = 0; traceback < 2; traceback++) {
-            const int ties = (int)below(3);
-            bi_aligner *a = open_aligner(contexts[c], s, mode, traceback, ties, 0);
-            if (!c && !traceback) {
-                oracle_of(&o, a, s, mode);
-                for (int i = 0; i < n; i++)
-                    want[i] = oracle_score(&o, q[i].codes, q[i].n, t[i].codes, t[i].n);
-            }
-            CHECK(!bi_aligner_run(a, pairs, (size_t)n, results, NULL));
-            for (int i = 0; i < n; i++) {
-                bool bad = results[i].status || results[i].score != want[i];
-                if (!bad && traceback)
-                    bad = oracle_cigar(&o, q[i].codes, t[i].codes, &results[i], q[i].n, t[i].n) !=
-                              want[i] ||
-                          !is_defined(a, &q[i], &t[i], &results[i]);
-                if (bad && wrong++ < 3)
-                    fprintf(stderr, "%s, setting %d, mode %d, ties %d: %.*s x %.*s: %lld, %lld%s\n",
-                            masks[c], (int)(s - settings), mode, ties, q[i].n, q[i].letters, t[i].n,
-                            t[i].letters, (long long)results[i].score, (long long)want[i],
-                            traceback ? " (traceback)" : "");
-            }
-            bi_aligner_free(&a);
-        }
-    CHECK_EQ(wrong, 0);
-    free(results);
-    free(want);
-}
-
 /* ---- tiny pairs: all of up to 3 letters, against enumeration of all alignments ---- */
 
 static void all_tiny_pairs(void)
@@ -158,12 +88,14 @@ static void all_tiny_pairs(void)
     for (int i = 0; i < n * n; i++)
         pairs[i] = pair_of(&words[i / n], &words[i % n]);
     for (int k = 0; k < SETTINGS; k++) {
-        const struct setting *s = &settings[k];
+        struct bioinfer_align_params p = params_of(&settings[k], 0);
         struct oracle_scoring o;
-        for (int c = 0; !s->matrix && c < n_contexts; c++) {
-            bi_aligner *a = open_aligner(contexts[c], s, 0, 1, c, 0);
+        p.traceback = 1;
+        for (int c = 0; !p.matrix && c < n_contexts; c++) {
+            p.ties = c;
+            bi_aligner *a = aligner_of(contexts[c], &p);
             long wrong = 0;
-            oracle_of(&o, a, s, 0);
+            oracle_of(&o, a, &p);
             CHECK(!bi_aligner_run(a, pairs, (size_t)(n * n), results, NULL));
             for (int i = 0; i < n * n; i++) {
                 const struct text *q = &words[i / n], *t = &words[i % n];
@@ -222,11 +154,9 @@ static void random_pairs(void)
             }
             pairs[i] = pair_of(&q[i], &t[i]);
         }
-        compare(s, mode, pairs, q, t, longest == 400 ? 30 : BATCH);
-        for (int i = 0; i < BATCH; i++) {
-            free_text(&q[i]);
-            free_text(&t[i]);
-        }
+        compare_with_oracle(params_of(s, mode), pairs, q, t, longest == 400 ? 30 : BATCH,
+                            is_defined);
+        free_texts(q, t, BATCH);
     }
 }
 
@@ -254,11 +184,9 @@ static void full_lanes(void)
                         t[i].letters[x] = letters[t[i].codes[x] = q[i].codes[x]];
                 pairs[i] = pair_of(&q[i], &t[i]);
             }
-            compare(&settings[k], (int)(shape + (size_t)k) % MODES, pairs, q, t, PAIRS);
-            for (int i = 0; i < PAIRS; i++) {
-                free_text(&q[i]);
-                free_text(&t[i]);
-            }
+            compare_with_oracle(params_of(&settings[k], (int)(shape + (size_t)k) % MODES), pairs, q,
+                                t, PAIRS, is_defined);
+            free_texts(q, t, PAIRS);
         }
 }
 
@@ -275,13 +203,17 @@ static void one_large_pair(const struct setting *s, int mode, int n, int threads
         for (int traceback = 0; traceback < 2; traceback++) {
             struct bioinfer_context_params p = BIOINFER_PARAMS(struct bioinfer_context_params,
                                                                .n_threads = threads);
+            struct bioinfer_align_params ap = params_of(s, mode);
             struct bioinfer_alignment r = {0};
             struct bi_align_end end;
             bioinfer_context *ctx = NULL;
             if (!traceback && ties)
                 continue;
+            ap.traceback = traceback;
+            ap.ties = ties;
+            ap.memory_limit = limit;
             CHECK(!bioinfer_context_new(&ctx, &p, NULL));
-            bi_aligner *a = open_aligner(ctx, s, mode, traceback, ties, limit);
+            bi_aligner *a = aligner_of(ctx, &ap);
             CHECK(!bi_aligner_run(a, &pair, 1, &r, NULL) && !r.status);
             CHECK(!traceback || r.sparse == (limit != 0));
             if (traceback) {
@@ -345,24 +277,12 @@ int main(int argc, char **argv)
     if (argc > 1)
         n_random = strtol(argv[1], NULL, 10);
     texts_seed(argc > 2 ? strtoull(argv[2], NULL, 10) * 2 + 1 : 1);
-    for (int i = 0; i < 4; i++) {
-        struct bioinfer_context_params p = BIOINFER_PARAMS(struct bioinfer_context_params,
-                                                           .cpu_mask = masks[i], .n_threads = 2);
-        bioinfer_context *ctx = NULL;
-        bi_aligner *a = NULL;
-        CHECK(!bioinfer_context_new(&ctx, &p, NULL));
-        if (!bi_aligner_new(&a, ctx, NULL, NULL))
-            contexts[n_contexts++] = ctx;
-        else
-            bioinfer_context_free(&ctx);
-        bi_aligner_free(&a);
-    }
+    open_contexts();
     TEST(all_tiny_pairs);
     TEST(random_pairs);
     TEST(full_lanes);
     TEST(large_pairs);
     TEST(refusals);
-    for (int c = 0; c < n_contexts; c++)
-        bioinfer_context_free(&contexts[c]);
+    close_contexts();
     return test_report();
 }
