@@ -7,6 +7,7 @@
  * least, or nothing here shows that it can be stopped. RECEPTOR is a protein for affinities. */
 #include "../../engine/engine.h"
 #include "../test.h"
+#include "../text.h"
 
 enum { RESIDUES = 40 };
 
@@ -18,21 +19,6 @@ struct fired {
     bool listed; /* the text ends with a line for each rule, in their order */
 };
 
-struct text {
-    char *data;
-    size_t size;
-};
-
-static int append(void *user, const char *text, size_t len)
-{
-    struct text *t = user;
-    t->data = realloc(t->data, t->size + len + 1);
-    memcpy(t->data + t->size, text, len);
-    t->size += len;
-    t->data[t->size] = '\0';
-    return 0;
-}
-
 static int n_rules(void)
 {
     int n = 0;
@@ -42,7 +28,7 @@ static int n_rules(void)
 }
 
 /* Reads the table of rules at the end of a trace. */
-static struct fired read_table(const struct text *t)
+static struct fired read_table(const struct test_text *t)
 {
     struct fired f = {.listed = t->size > 0};
     const char *at = t->data + t->size;
@@ -94,11 +80,11 @@ static int open_task(bioinfer_task **t, const bioinfer_model *m, const char *tas
 static struct fired trace(const bioinfer_model *m, const char *task, const char *no_rules)
 {
     struct bioinfer_error err = {0};
-    struct text text = {0};
+    struct test_text text = {0};
     struct fired f = {0};
     bioinfer_task *t = NULL;
     if (CHECK_EQ(open_task(&t, m, task, no_rules, &err), 0) &&
-        CHECK_EQ(bioinfer_task_dump(t, RESIDUES, 1, 1, append, &text, &err), 0))
+        CHECK_EQ(bioinfer_task_dump(t, RESIDUES, 1, 1, test_append, &text, &err), 0))
         f = read_table(&text);
     else
         fprintf(stderr, "    %s without %s: %s\n", task, no_rules ? no_rules : "none", err.text);

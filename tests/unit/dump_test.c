@@ -6,6 +6,7 @@
  * replaces the golden files by what is so today. */
 #include "../../include/bioinfer.h"
 #include "../test.h"
+#include "../text.h"
 
 static const struct {
     const char *name;
@@ -22,21 +23,6 @@ static const struct {
     {"esm2-attentions.rules", BIOINFER_ATTENTIONS, 0, 1},
     {"esm2-logits.rules", BIOINFER_LOGITS, 0, 1},
 };
-
-struct text {
-    char *data;
-    size_t size;
-};
-
-static int append(void *user, const char *text, size_t len)
-{
-    struct text *t = user;
-    t->data = realloc(t->data, t->size + len + 1);
-    memcpy(t->data + t->size, text, len);
-    t->size += len;
-    t->data[t->size] = '\0';
-    return 0;
-}
 
 static int refuse(void *user, const char *text, size_t len)
 {
@@ -65,17 +51,18 @@ static void golden(bioinfer_model *model, const char *folder, size_t i, int writ
     struct bioinfer_embed_params p = BIOINFER_PARAMS(struct bioinfer_embed_params,
                                                      .include = cases[i].include);
     struct bioinfer_error err = {0};
-    struct text got = {0}, again = {0};
+    struct test_text got = {0}, again = {0};
     bioinfer_task *s = NULL;
     char path[1024], *want = calloc(1, 1 << 20);
     FILE *f;
     if (!CHECK_EQ(bioinfer_embed_open(&s, model, &p, &err), 0) ||
-        !CHECK_EQ(bioinfer_task_dump(s, 8, cases[i].fused, cases[i].trace, append, &got, &err),
+        !CHECK_EQ(bioinfer_task_dump(s, 8, cases[i].fused, cases[i].trace, test_append, &got, &err),
                   0)) {
         fprintf(stderr, "    %s: %s\n", cases[i].name, err.text);
         goto out;
     }
-    CHECK_EQ(bioinfer_task_dump(s, 8, cases[i].fused, cases[i].trace, append, &again, &err), 0);
+    CHECK_EQ(bioinfer_task_dump(s, 8, cases[i].fused, cases[i].trace, test_append, &again, &err),
+             0);
     CHECK_STR(again.data, got.data); /* stable */
     CHECK_EQ(bioinfer_task_dump(s, 8, 1, 0, refuse, NULL, &err), BIOINFER_IO);
     snprintf(path, sizeof path, "%s/%s.txt", folder, cases[i].name);
