@@ -3,6 +3,7 @@
  * Sections: 1 accepted  2 refused  3 gzip and BGZF  4 limits  5 failing memory and reads
  *           6 files */
 #define _GNU_SOURCE
+#include "../faults.h"
 #include "fasta_reading.h"
 
 #include <errno.h>
@@ -500,21 +501,6 @@ static void stays_small(void)
 
 /* ---- 5 failing memory and reads ---- */
 
-struct fault {
-    enum bi_fault kind;
-    int at, count, error;
-    bool once;
-};
-
-static int on_fault(void *user, enum bi_fault kind)
-{
-    struct fault *f = user;
-    if (kind != f->kind)
-        return 0;
-    f->count++;
-    return f->count == f->at || (f->count > f->at && !f->once) ? f->error : 0;
-}
-
 static char folder[] = "/tmp/bioinfer-fasta-XXXXXX";
 static char file_path[64];
 
@@ -531,13 +517,13 @@ static void write_file(const void *bytes, size_t n)
 static long fail_each(enum bi_fault kind, int error, int status, bool once)
 {
     for (int at = 1;; at++) {
-        struct fault f = {kind, at, 0, error, once};
+        struct test_fault f = {kind, at, 0, error, once};
         struct bi_env env = bi_env_default();
         struct bioinfer_reader *r = NULL;
         struct bioinfer_error err = {0};
         int st;
         memset(&got, 0, sizeof got);
-        env.fault = on_fault;
+        env.fault = test_on_fault;
         env.fault_user = &f;
         st = bi_fasta_open(&r, &env, file_path, NULL, &err);
         if (!st) {

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "../faults.h"
 #include "../test.h"
 
 /* ---- 1 a folder and its files ---- */
@@ -260,30 +261,19 @@ static void writes_the_same_matrix_twice(void)
     }
 }
 
-struct fault {
-    enum bi_fault kind;
-    int at, count;
-};
-
-static int on_fault(void *user, enum bi_fault kind)
-{
-    struct fault *f = user;
-    return kind == f->kind && ++f->count == f->at ? ENOSPC : 0;
-}
-
 /* Whichever system call fails, it is told and leaves no file. */
 static void survives_faults(void)
 {
     for (int i = 0; bi_writer_format(i); i++)
         for (int kind = BI_FAULT_ALLOC; kind < BI_FAULT_COUNT; kind++)
             for (int at = 1;; at++) {
-                struct fault f = {(enum bi_fault)kind, at, 0};
+                struct test_fault f = {(enum bi_fault)kind, at, 0, ENOSPC, true};
                 struct bi_env env = environment;
                 struct bioinfer_error err = {0};
                 int st;
                 if (!has_arrays(bi_writer_format(i)))
                     break;
-                env.fault = on_fault;
+                env.fault = test_on_fault;
                 env.fault_user = &f;
                 st = write_matrix(&env, in_folder("x"), bi_writer_format(i), 20, &err);
                 if (f.count < at) {

@@ -10,6 +10,7 @@
 
 #include "../failing.h"
 #include "../folder.h"
+#include "../faults.h"
 #include "../test.h"
 
 /* libhdf5 loses the memory of a file that it could not close. */
@@ -149,17 +150,6 @@ static void refuses_rows(void)
 
 /* ---- failures ---- */
 
-struct fault {
-    enum bi_fault kind;
-    int at, count, error;
-};
-
-static int on_fault(void *user, enum bi_fault kind)
-{
-    struct fault *f = user;
-    return kind == f->kind && ++f->count >= f->at ? f->error : 0;
-}
-
 static void survives_faults(void)
 {
     static const struct {
@@ -175,10 +165,10 @@ static void survives_faults(void)
         const size_t k = i % BI_COUNT(cases);
         int at = 1;
         for (bool met = true; met; at++) {
-            struct fault f = {cases[k].kind, at, 0, cases[k].error};
+            struct test_fault f = {cases[k].kind, at, 0, cases[k].error, false};
             struct bi_env env = bi_env_default();
             struct bioinfer_error err = {0};
-            env.fault = on_fault;
+            env.fault = test_on_fault;
             env.fault_user = &f;
             const int st = write_all(&env, format, &err);
             met = f.count >= at;

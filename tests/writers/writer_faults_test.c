@@ -7,20 +7,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 
-struct fault {
-    enum bi_fault kind;
-    int at, count, error;
-    bool once;
-};
-
-static int on_fault(void *user, enum bi_fault kind)
-{
-    struct fault *f = user;
-    if (kind != f->kind)
-        return 0;
-    f->count++;
-    return f->count == f->at || (f->count > f->at && !f->once) ? f->error : 0;
-}
+#include "../faults.h"
 
 static const struct shape mean_large = {"mean", 6, 1, {70000}}; /* beyond the write buffer */
 
@@ -41,11 +28,11 @@ static int run(const struct bi_env *env, const char *format, struct bioinfer_err
 static long fail_each(const char *format, enum bi_fault kind, int error, bool once)
 {
     for (int at = 1;; at++) {
-        struct fault f = {kind, at, 0, error, once};
+        struct test_fault f = {kind, at, 0, error, once};
         struct bi_env env = bi_env_default();
         struct bioinfer_error err = {0};
         int st, expected = error == EINTR ? 0 : bi_status_from_errno(error);
-        env.fault = on_fault;
+        env.fault = test_on_fault;
         env.fault_user = &f;
         st = run(&env, format, &err);
         if (f.count < at) {
@@ -129,13 +116,13 @@ static void keeps_the_old_file(void)
 {
     for (int i = 0; bi_writer_format(i); i++)
         for (int kind = BI_FAULT_SYNC; kind <= BI_FAULT_RENAME; kind++) {
-            struct fault f = {(enum bi_fault)kind, 1, 0, EIO, true};
+            struct test_fault f = {(enum bi_fault)kind, 1, 0, EIO, true};
             struct bi_env env = bi_env_default();
             struct bioinfer_error err;
             FILE *old = fopen(in_folder("x"), "wb");
             fputs("old", old);
             fclose(old);
-            env.fault = on_fault;
+            env.fault = test_on_fault;
             env.fault_user = &f;
             CHECK_EQ(run(&env, bi_writer_format(i), &err), BIOINFER_IO);
             check_text("x", "old");
