@@ -4,7 +4,7 @@
 
 #include "../../base/team.h"
 #include "../../loaders/gunzip.h"
-#include "../test.h"
+#include "bytes.h"
 
 enum { N_TEXT = 300000, N_FILE = 1 << 19, STEP = 3000, N_LOG = 256 };
 
@@ -43,23 +43,7 @@ static void fill_text(void)
 /* One gzip member; bgzf adds the field with the member's size. */
 static void put_member(struct bytes *b, const unsigned char *from, size_t n, bool bgzf)
 {
-    unsigned char field[6] = {'B', 'C', 2, 0, 0, 0}, *out = b->data + b->n;
-    gz_header header = {.extra = field, .extra_len = 6, .os = 255};
-    z_stream z = {0};
-    CHECK(deflateInit2(&z, 1, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) == Z_OK);
-    if (bgzf)
-        deflateSetHeader(&z, &header);
-    z.next_in = (unsigned char *)(uintptr_t)from;
-    z.avail_in = (uInt)n;
-    z.next_out = out;
-    z.avail_out = (uInt)(N_FILE - b->n);
-    CHECK(deflate(&z, Z_FINISH) == Z_STREAM_END);
-    if (bgzf) {
-        out[16] = (unsigned char)((z.total_out - 1) & 255);
-        out[17] = (unsigned char)((z.total_out - 1) >> 8);
-    }
-    b->n += z.total_out;
-    deflateEnd(&z);
+    b->n += gzip_member(b->data + b->n, N_FILE - b->n, from, n, 1, bgzf);
 }
 
 /* The text in members of STEP bytes and an empty one. Each odd-numbered one is a plain gzip member

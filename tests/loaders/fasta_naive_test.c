@@ -97,16 +97,6 @@ static int naive(const char *t, size_t n, bool raw, char *out)
     return n_records ? 0 : BIOINFER_FORMAT;
 }
 
-static uint64_t random_state = 88172645463325252u;
-
-static unsigned random_below(unsigned n)
-{
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return (unsigned)(random_state >> 33) % n;
-}
-
 /* Lines of all kinds, their ends of one kind or mixed. */
 static size_t random_file(char *text)
 {

@@ -7,10 +7,8 @@
 
 #include "../../loaders/fasta.h"
 
-#include <zlib.h>
-
 #include "../../loaders/gunzip.h"
-#include "../test.h"
+#include "bytes.h"
 
 struct log {
     char text[4096];
@@ -177,23 +175,7 @@ static inline void put(struct bytes *b, const void *p, size_t n)
 static inline void put_member(struct bytes *b, const char *text, size_t n, int bgzf)
 {
     static unsigned char out[1 << 14];
-    unsigned char field[6] = {'B', 'C', 2, 0, 0, 0};
-    gz_header header = {.extra = field, .extra_len = 6, .os = 255};
-    z_stream z = {0};
-    CHECK(deflateInit2(&z, 9, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) == Z_OK);
-    if (bgzf)
-        deflateSetHeader(&z, &header);
-    z.next_in = (unsigned char *)(uintptr_t)text;
-    z.avail_in = (uInt)n;
-    z.next_out = out;
-    z.avail_out = sizeof out;
-    CHECK(deflate(&z, Z_FINISH) == Z_STREAM_END);
-    if (bgzf) {
-        out[16] = (unsigned char)((z.total_out - 1) & 255);
-        out[17] = (unsigned char)((z.total_out - 1) >> 8);
-    }
-    put(b, out, z.total_out);
-    deflateEnd(&z);
+    put(b, out, gzip_member(out, sizeof out, text, n, 9, bgzf));
 }
 
 #endif

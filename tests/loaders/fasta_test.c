@@ -504,15 +504,6 @@ static void stays_small(void)
 static char folder[] = "/tmp/bioinfer-fasta-XXXXXX";
 static char file_path[64];
 
-static void write_file(const void *bytes, size_t n)
-{
-    FILE *f = fopen(file_path, "wb");
-    if (CHECK(f != NULL)) {
-        CHECK(fwrite(bytes, 1, n, f) == n);
-        fclose(f);
-    }
-}
-
 /* Fails call n of a kind, for n = 1, 2, ... until nothing fails any more. */
 static long fail_each(enum bi_fault kind, int error, int status, bool once)
 {
@@ -557,12 +548,12 @@ static void survives_faults(void)
                 pack(&b, 30, 1);
             else
                 put(&b, seed, sizeof seed - 1);
-            write_file(b.data, b.n);
+            write_file(file_path, b.data, b.n);
         } else { /* grows the sequence buffer */
             memset(large, 'A', sizeof large);
             large[0] = '>';
             large[2] = '\n';
-            write_file(large, sizeof large);
+            write_file(file_path, large, sizeof large);
         }
         n += fail_each(BI_FAULT_ALLOC, ENOMEM, BIOINFER_NOMEM, true);
         n += fail_each(BI_FAULT_ALLOC, ENOMEM, BIOINFER_NOMEM, false);
@@ -589,7 +580,7 @@ static void reads_files(void)
     CHECK_HAS(err.text, "expected a file, got a folder");
     CHECK_EQ(bi_fasta_open_memory(&r, &env, "t.fa", "", 0, &p, &err), BIOINFER_INVALID);
     CHECK(!r);
-    write_file(seed, sizeof seed - 1);
+    write_file(file_path, seed, sizeof seed - 1);
     memset(&got, 0, sizeof got);
     if (CHECK(!bi_fasta_open(&r, &env, file_path, NULL, &err))) {
         read_all(r);

@@ -10,30 +10,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../test.h"
+#include "bytes.h"
 
 /* ---- 1 texts ---- */
 
 static char file_path[64];
-
-static void write_file(const void *bytes, size_t n)
-{
-    FILE *f = fopen(file_path, "wb");
-    if (CHECK(f != NULL)) {
-        CHECK(fwrite(bytes, 1, n, f) == n);
-        fclose(f);
-    }
-}
-
-static uint64_t random_state = 88172645463325252u;
-
-static unsigned random_below(unsigned n)
-{
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return (unsigned)(random_state >> 33) % n;
-}
 
 static struct {
     char data[8 << 20];
@@ -215,7 +196,7 @@ static void reads_large_files(void)
     uint64_t done, hash;
     long n_records, n;
     make_mixed(100000);
-    write_file(mixed.data, mixed.n);
+    write_file(file_path, mixed.data, mixed.n);
     hash = digest_file(0, &n_records, &done);
     CHECK_EQ(n_records, 100000);
     CHECK_EQ(done, mixed.n);
@@ -241,7 +222,7 @@ static int fail_some(void *user, enum bi_fault kind)
 static void survives_faults_of_threads(void)
 {
     make_mixed(20000);
-    write_file(mixed.data, mixed.n);
+    write_file(file_path, mixed.data, mixed.n);
     for (int k = 0; k < 40; k++) {
         int rule[] = {k % 2 ? BI_FAULT_READ : BI_FAULT_ALLOC, 1 + k};
         struct bi_env env = bi_env_default();
@@ -277,7 +258,7 @@ static void survives_shrinking(void)
         struct bioinfer_reader_params p = BIOINFER_PARAMS(struct bioinfer_reader_params,
                                                           .n_threads = 4);
         uint64_t n = 0;
-        write_file(mixed.data, mixed.n);
+        write_file(file_path, mixed.data, mixed.n);
         if (!CHECK(!bi_fasta_open(&r, &env, file_path, &p, &err)))
             continue;
         bi_fasta_tune_blocks(r, 2000);
