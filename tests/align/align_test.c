@@ -775,10 +775,7 @@ static void stream(void)
 
 int main(int argc, char **argv)
 {
-    if (argc > 1)
-        n_random = strtol(argv[1], NULL, 10);
-    if (argc > 2)
-        texts_seed(strtoull(argv[2], NULL, 10) * 2 + 1);
+    n_random = texts_arguments(argc, argv, n_random);
     open_contexts();
     printf("%d instruction sets\n", n_contexts);
     TEST(stream);

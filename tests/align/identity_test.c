@@ -159,9 +159,7 @@ static void long_matches(void)
 
 int main(int argc, char **argv)
 {
-    if (argc > 1)
-        n_random = strtol(argv[1], NULL, 10);
-    texts_seed(argc > 2 ? strtoull(argv[2], NULL, 10) * 2 + 1 : 1);
+    n_random = texts_arguments(argc, argv, n_random);
     open_contexts();
     TEST(shapes);
     TEST(random_groups);

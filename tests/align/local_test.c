@@ -171,9 +171,7 @@ static void refusals(void)
 
 int main(int argc, char **argv)
 {
-    if (argc > 1)
-        n_random = strtol(argv[1], NULL, 10);
-    texts_seed(argc > 2 ? strtoull(argv[2], NULL, 10) * 2 + 1 : 1);
+    n_random = texts_arguments(argc, argv, n_random);
     TEST(random_pairs);
     TEST(long_pair);
     TEST(refusals);

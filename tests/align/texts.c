@@ -1,6 +1,7 @@
 /* texts.c - see texts.h. */
 #include "texts.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 static uint64_t state = 1;
@@ -8,6 +9,18 @@ static uint64_t state = 1;
 void texts_seed(uint64_t seed)
 {
     state = seed;
+}
+
+long texts_arguments(int argc, char **argv, long n_random)
+{
+    char *end;
+
+    if (argc > 1 && ((n_random = strtol(argv[1], &end, 10)) < 1 || *end)) {
+        fprintf(stderr, "%s: '%s' random pairs, expected a number above 0\n", argv[0], argv[1]);
+        exit(2);
+    }
+    texts_seed(argc > 2 ? strtoull(argv[2], NULL, 10) * 2 + 1 : 1);
+    return n_random;
 }
 
 uint32_t below(uint32_t n)

@@ -11,6 +11,9 @@ struct text {
 };
 
 void texts_seed(uint64_t seed); /* not 0 */
+/* Takes the arguments [random pairs] [seed] of a test, and gives how many pairs there are to be:
+ * n_random without an argument. Ends the test where it is none. */
+long texts_arguments(int argc, char **argv, long n_random);
 uint32_t below(uint32_t n);
 struct text random_text(int n, int n_letters, const char *letters);
 /* A copy with substitutions, and pieces left out or put in. */
