@@ -2,8 +2,8 @@
 """Times alignment beside parasail, KSW2, WFA2 and edlib on one core, or on a GPU beside the CPU.
 
   align.py --build BUILD [--quick] [--near] [--human MT-human.fa --orang MT-orang.fa]
+  align.py --build BUILD [--quick] --ours
   align.py --build BUILD --device cuda:0 [--pairs 1000000]
-  align.py --build BUILD --device cuda:0 --reads [--pairs 1000000] [--threads 16]
 
 BUILD: a meson build folder in which `ninja bench/align_peers bench/align_files cli/bioinfer` has
 run, with Debian's libparasail-dev, libminimap2-dev, libwfa2-dev and libedlib-dev installed for the
@@ -17,15 +17,13 @@ A second table (--near: it alone) has DNA whose pairs differ by 1, 5 and 30 %, 7
 substitutions and the rest single bases more or less; its contenders run in turns, and a row's ratio
 is that of their fastest runs.
 
+--ours: a table of bioinfer alone, related and unrelated pairs: scores, columns and identities
+without a path, CIGARs, and scores and CIGARs of gaps of two pieces; the fastest of --repeat turns.
+
 On a GPU: `kernels` is their time by events, `call` the library call (codes, sorting, upload,
 kernels, download, CIGARs), `files` the command from FASTA files to TSV with the device open
 (bench/align_files), `command` that with the start of process and driver. All results are compared
 with the CPU's. Needs numpy.
-
---reads: pairs of 150 bases that differ by 1 %, on the device, on all threads of the CPU and by WFA2
-on as many (`ninja bench/align_wfa2`, which has that library in itself). `call` is from letters in
-memory to scores or CIGARs in memory, by the wall clock; `files` from FASTA to TSV. WFA2 has no such
-command: ratios of files are to its call, which reads and writes nothing.
 """
 import argparse
 import os
@@ -51,7 +49,7 @@ TRITON = [(32, 32, 32, .000355), (64, 48, 48, .000687), (128, 64, 64, .001299),
           (2048, 192, 192, .135129), (4096, 256, 256, .475797), (1024, 512, 512, .499893)]
 
 
-def make_pairs(folder, name, letters, length, pairs, spread=0.0):
+def make_pairs(folder, name, letters, length, pairs, spread=0.0, related=True):
     """Two FASTA files of related random sequences; lengths are uniform within `spread` of the
     length."""
     rng = np.random.default_rng(length * 7919 + pairs)
@@ -62,7 +60,7 @@ def make_pairs(folder, name, letters, length, pairs, spread=0.0):
         for first in range(0, pairs, CHUNK):
             n = min(CHUNK, pairs - first)
             q = codes[rng.integers(0, len(codes), (n, most), np.uint8)]
-            t = np.where(rng.integers(0, 10, (n, most), np.uint8) == 0,
+            t = np.where(rng.integers(0, 10 if related else 1, (n, most), np.uint8) == 0,
                          codes[rng.integers(0, len(codes), (n, most), np.uint8)], q)
             lengths = rng.integers(int(length * (1 - spread)), most + 1,
                                    n) if spread else np.full(n, length)
@@ -94,6 +92,8 @@ def peer(args, who, files, scoring, repeat, device="cpu"):
 def row(args, what, files, scoring, ours, others, repeat):
     """One line: ours, the others (of many only the best), and the ratio to the best of these with
     the same scores."""
+    if args.only and args.only not in what:
+        return
     figures = {who: peer(args, who, files, scoring, repeat) for who in ours + others}
     base = figures[ours[0]]
     fair = [who for who in others if figures[who] and
@@ -137,6 +137,31 @@ def on_cpu(args, folder):
     row(args, what + ", CIGAR", files, ("2,-4", "6", "2"),
         ["bioinfer-cigar", "bioinfer-avx2-cigar"],
         ["ksw2-cigar", "parasail-cigar-scan-32", "parasail-cigar-striped-32"], args.repeat)
+
+
+def alone(args, folder):
+    """Measures identities beside CIGARs, and gaps of two pieces beside those of one."""
+    print("GCUPS, one core, bioinfer alone, in turns")
+    kinds = [("scores", "bioinfer", False), ("identities", "bioinfer-identity", False),
+             ("CIGARs", "bioinfer-cigar", False), ("two pieces: scores", "bioinfer", True),
+             ("CIGARs", "bioinfer-cigar", True)]
+    blosum, nt = ("BLOSUM62", "11", "1"), ("2,-4", "6", "2")
+    for name, letters, scoring, two in (
+            ("proteins", AA, blosum, ("BLOSUM62", "11,25", "3,1")),
+            ("DNA", NT, nt, ("2,-4", "6,26", "2,1"))):
+        for length in (150, 400):
+            pairs = int((2e8 if args.quick else 1e9) / length ** 2) // 64 * 64
+            for related in (True, False):
+                files = make_pairs(folder, "ours", letters, length, pairs, related=related)
+                best = [0.0] * len(kinds)
+                for _ in range(args.repeat):
+                    for i, (_, who, pieces) in enumerate(kinds):
+                        best[i] = max(best[i], peer(args, who, files, two if pieces else scoring,
+                                                    1)[0])
+                print("%-29s" % ("%s %d, %s" % (name, length, "related" if related else
+                                                "unrelated")),
+                      "  ".join("%s %.2f" % (kind[0], f) for kind, f in zip(kinds, best)),
+                      flush=True)
 
 
 def make_near(folder, length, pairs, share):
@@ -190,64 +215,6 @@ def near(args, folder):
                             for who, (s, _) in best.items()]
                     print("%6d at %2.0f %%  %-17s " % (length, 100 * share, name), "  ".join(text),
                           "  ratio %.2f" % (min(fair.values()) / best[ours][0]), flush=True)
-
-
-def make_reads(folder, pairs, length=150, share=.01):
-    """Two FASTA files as make_near() makes them, many at a time."""
-    rng = np.random.default_rng(pairs)
-    codes = np.frombuffer(NT.encode(), np.uint8)
-    files = folder / "reads.a.fasta", folder / "reads.b.fasta"
-    with open(files[0], "wb") as fa, open(files[1], "wb") as fb:
-        for first in range(0, pairs, CHUNK):
-            n = min(CHUNK, pairs - first)
-            q = rng.integers(0, 4, (n, length), np.uint8)
-            dice = rng.random((n, length), np.float32)
-            t = np.where(dice < .7 * share, (q + rng.integers(1, 4, (n, length), np.uint8)) % 4, q)
-            copies = np.where((dice >= .7 * share) & (dice < .85 * share), 0, 1)
-            copies += (dice >= .85 * share) & (dice < share)
-            q, t = codes[q].tobytes(), codes[np.repeat(t.ravel(), copies.ravel())].tobytes()
-            ends = np.concatenate([[0], np.cumsum(copies.sum(1))])
-            for i in range(n):
-                fa.write(b">q%d\n%s\n" % (first + i, q[i * length:(i + 1) * length]))
-                fb.write(b">t%d\n%s\n" % (first + i, t[ends[i]:ends[i + 1]]))
-    return files
-
-
-def reads_call(args, who, files, scoring, device):
-    """(Seconds, sum of scores) of a contender on all threads."""
-    done = subprocess.run([args.build / "bench/align_wfa2", who, *files, *scoring, str(args.repeat),
-                           device, str(args.threads)], capture_output=True, text=True)
-    if done.returncode:
-        sys.exit(done.stderr)
-    _, _, _, seconds, total, *_ = done.stdout.split("\t")
-    return float(seconds), int(total)
-
-
-def reads(args, folder):
-    """Reads that differ little: the device, the CPU and WFA2, each on all it has."""
-    scoring = ("0,-4", "8", "2")
-    files = make_reads(folder, args.pairs)
-    print("%d pairs of 150 bases at 1 %%, mismatch 4, gaps 6 + 2 k; seconds; %d threads" %
-          (args.pairs, args.threads))
-    for cigar in ("", "-cigar"):
-        wfa2, total = reads_call(args, "wfa2" + cigar, files, scoring, "cpu")
-        print("%-7s WFA2      call %.4f" % (cigar[1:] or "score", wfa2), flush=True)
-        tables = []
-        for device in dict.fromkeys((args.device, "cpu")):
-            call, ours = reads_call(args, "bioinfer" + cigar, files, scoring, device)
-            if ours != total:
-                sys.exit("scores differ from WFA2's on " + device)
-            out = folder / "reads.tsv"
-            more = ("--threads", str(args.threads))
-            opened = command(args, files, scoring, out, device, not cigar, more, repeat=args.repeat)
-            whole = min(command(args, files, scoring, out, device, not cigar, more)
-                        for _ in range(args.repeat))
-            tables.append(out.read_bytes())
-            print("%-7s %-8s  call %.4f (ratio %.2f)  files %.4f (%.2f)  command %.4f (%.2f)" %
-                  (cigar[1:] or "score", device, call, wfa2 / call, opened, wfa2 / opened, whole,
-                   wfa2 / whole), flush=True)
-        if len(set(tables)) > 1:
-            sys.exit("results differ")
 
 
 def command(args, files, scoring, out, device, score_only=True, more=(), repeat=0):
@@ -330,26 +297,27 @@ def main():
     parser.add_argument("--repeat", type=int, default=3, help="the fastest of so many runs")
     parser.add_argument("--near", action="store_true",
                         help="the table of pairs that differ little alone")
-    parser.add_argument("--reads", action="store_true",
-                        help="short pairs that differ little, beside WFA2 on all threads")
+    parser.add_argument("--ours", action="store_true",
+                        help="the table of bioinfer alone: identities, gaps of two pieces")
     parser.add_argument("--quick", action="store_true", help="a fifth of the pairs")
     parser.add_argument("--threads", type=int, default=os.cpu_count(),
                         help="of the library beside a GPU")
-    parser.add_argument("--only", help="rows of a GPU's first table whose names have this")
+    parser.add_argument("--only", help="rows of the first table whose names have this, no others")
     parser.add_argument("--human")
     parser.add_argument("--orang")
     args = parser.parse_args()
     args.failed = False
     with tempfile.TemporaryDirectory() as folder:
-        if args.reads:
-            reads(args, pathlib.Path(folder))
+        if args.ours:
+            alone(args, pathlib.Path(folder))
             return
         if args.device != "cpu":
             on_gpu(args, pathlib.Path(folder))
             return
         if not args.near:
             on_cpu(args, pathlib.Path(folder))
-        near(args, pathlib.Path(folder))
+        if not args.only:
+            near(args, pathlib.Path(folder))
 
 
 if __name__ == "__main__":

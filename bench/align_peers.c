@@ -8,8 +8,10 @@
  * 8, then 16 where that saturates), ksw2, wfa2 (matches of score 0; edit distance where all costs
  * are 1), edlib (that alone); with a CIGAR: bioinfer-cigar, bioinfer-avx2-cigar,
  * parasail-cigar-METHOD-BITS, ksw2-cigar, wfa2-cigar, wfa2-low-cigar (its memory "ultralow"),
- * edlib-cigar. A gap of k costs OPEN + (k - 1) EXTEND. Prints: WHO, pairs, cells, best seconds,
- * sum of the scores, on a GPU also the seconds of kernels and of packing in one more run. */
+ * edlib-cigar; with columns and identities alone: bioinfer-identity. A gap of k costs OPEN +
+ * (k - 1) EXTEND; ours takes two of both with a comma, gaps of two pieces. Prints: WHO, pairs,
+ * cells, best seconds, sum of the scores, on a GPU also the seconds of kernels and of packing in
+ * one more run. */
 #define _GNU_SOURCE
 #include <ctype.h>
 #include <pthread.h>
@@ -41,7 +43,7 @@ struct job {
     struct bioinfer_align_pair *pairs;
     size_t n;
     const char *who, *matrix, *device;
-    int match, mismatch, open, extend, threads;
+    int match, mismatch, open, extend, open2, extend2, threads;
     bool timed;
     double kernel, prepare; /* seconds of the last run that a GPU's kernels and its packing took */
 };
@@ -139,6 +141,8 @@ static double run_bioinfer(struct job *job, int64_t *sum)
     struct bioinfer_align_params p = BIOINFER_PARAMS(
         struct bioinfer_align_params, .matrix = job->matrix, .match = job->match,
         .mismatch = job->mismatch, .gap_open = job->open, .gap_extend = job->extend,
+        .gap_open2 = job->open2, .gap_extend2 = job->extend2,
+        .identity = strstr(job->who, "identity") != NULL,
         .traceback = strstr(job->who, "cigar") != NULL, .device = job->device);
     static bioinfer_context *ctx;
     static bioinfer_task *task;
@@ -370,8 +374,11 @@ int main(int argc, char **argv)
     job.who = argv[1];
     if (sscanf(argv[4], "%d,%d", &job.match, &job.mismatch) != 2)
         job.matrix = argv[4];
-    job.open = atoi(argv[5]);
-    job.extend = atoi(argv[6]);
+    const bool two = sscanf(argv[5], "%d,%d", &job.open, &job.open2) == 2;
+    if (sscanf(argv[6], "%d,%d", &job.extend, &job.extend2) != 1 + two)
+        die("OPEN and EXTEND: expected one cost or two of both");
+    if (two && strncmp(job.who, "bioinfer", 8))
+        die("gaps of two pieces: bioinfer alone is timed with them");
     job.device = argc > 8 ? argv[8] : "cpu";
     job.threads = argc > 9 ? atoi(argv[9]) : 1;
     if (strcmp(job.device, "cpu") || job.threads > 1)
