@@ -5,6 +5,10 @@ and single calls with the weights loaded, beside transformers in the same run.
 
   esm2_gpu.py --bioinfer build/cli/bioinfer --calls build/bench/calls --fasta proteins.fasta
               [--device cuda:0] [--sizes 8M,150M,650M] [--reference]
+  esm2_gpu.py --bioinfer build/cli/bioinfer --profile [--device cuda:0] [--sizes 650M]
+
+--profile prints a table of its own in place of all that: milliseconds, launches and TFLOP/s of each
+op in fp32 and fp16, proteins of one length at a time, as `bioinfer --profile` says in a second run.
 
 --reference runs esm2_reference.py, which needs torch and transformers. Needs numpy, and safetensors
 for the goldens of bioinfer-tiny. Random weights are written to --work. The first run of a size
@@ -13,6 +17,8 @@ compiles PTX in the driver, which its cache keeps: the second run is the one pri
 import argparse
 import json
 import pathlib
+import random
+import re
 import struct
 import subprocess
 import sys
@@ -25,6 +31,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 SIZES = {"8M": (6, 320, 20), "35M": (12, 480, 20), "150M": (30, 640, 20), "650M": (33, 1280, 20),
          "3B": (36, 2560, 40)}
 SHAPES = ("1x256", "32x512", "8x1024")
+PROFILED = ((1, 256), (16, 256), (96, 512))  # proteins, residues of each
 CONTACTS = ("1x477", "16x477")  # maps of 475 residues
 OUTLIERS = 4  # residual channels whose embedding is far larger than the others'
 
@@ -164,6 +171,31 @@ def size_row(args, work, size):
           f"{maps[1]:10.1e}")
 
 
+def profile(args, work, size):
+    """Prints the time of each op in both precisions."""
+    write_weights(work / size, *SIZES[size])
+    rng = random.Random(1)
+    for n, length in PROFILED:
+        fasta = work / "profiled.fasta"
+        fasta.write_text("".join(f">{i}\n{''.join(rng.choices('ACDEFGHIKLMNPQRSTVWY', k=length))}\n"
+                                 for i in range(n)))
+        for precision in ("fp32", "fp16"):
+            command = [args.bioinfer, "esm2", str(fasta), "--weights", str(work / size), "--device",
+                       args.device, "--precision", precision, "-o", str(work / "profiled.npz"),
+                       "--profile"]
+            for _ in range(2):  # kernels are compiled or read by the first
+                done = subprocess.run(command, capture_output=True, text=True)
+                if done.returncode:
+                    sys.exit(f"{' '.join(command)}: exit {done.returncode}\n{done.stderr}")
+            rows = re.findall(r"^(\w+) +(\d+) +([\d.]+) +([\d.]+) ", done.stdout + done.stderr,
+                              re.M)
+            if not rows:
+                sys.exit(f"{' '.join(command)}: no table of ops in what it says")
+            for op, launches, ms, rate in rows:
+                print(f"{size:>5} {n:3d} x {length:4d} {precision} {op:22} {float(ms):9.2f} ms "
+                      f"{launches:>5} launches {float(rate) / 1000:8.2f} TFLOP/s", flush=True)
+
+
 def calls(args, weights, out, size):
     """{shape: (median ms, TFLOP/s)}, seconds FASTA to npz with the weights loaded, seconds to the
     first result."""
@@ -210,9 +242,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bioinfer", required=True)
-    parser.add_argument("--fasta", required=True)
+    parser.add_argument("--fasta")
     parser.add_argument("--device", default="cuda:0")
-    parser.add_argument("--sizes", default="8M,150M,650M")
+    parser.add_argument("--sizes", help="default: 8M,150M,650M; of --profile 650M")
+    parser.add_argument("--profile", action="store_true",
+                        help="milliseconds of each op in fp32 and fp16, and nothing else")
     parser.add_argument("--batch-tokens", default="16384")
     parser.add_argument("--few", type=int, default=20, help="proteins compared with the CPU")
     parser.add_argument("--repeat", type=int, default=2)
@@ -221,9 +255,16 @@ def main():
     parser.add_argument("--reference", action="store_true", help="also run transformers")
     parser.add_argument("--work", help="folder for weights and outputs (default: a temporary one)")
     args = parser.parse_args()
+    if not args.fasta and not args.profile:
+        parser.error("--fasta is missing")
+    args.sizes = args.sizes or ("650M" if args.profile else "8M,150M,650M")
     with tempfile.TemporaryDirectory() as temporary:
         work = pathlib.Path(args.work or temporary)
         work.mkdir(parents=True, exist_ok=True)
+        if args.profile:
+            for size in args.sizes.split(","):
+                profile(args, work, size)
+            return
         tiny(args, work)
         print("1 - cosine: worst residue against the CPU in fp32.  all: FASTA to npz, whole "
               "process, first and best\nof the later runs.  one: the same for one protein: start, "

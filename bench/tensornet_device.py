@@ -8,12 +8,17 @@ is, the time of its kernels and of those of them that find edges (--profile), an
 of molecular dynamics (the difference of two runs). Below: whether steps of one submission are those
 of one each, to the bit. Exit 1 where a check fails. Takes about two minutes; needs no packages.
 
+--copper N adds a row of a periodic crystal of 2N x N x N cells of copper, 8 N^3 atoms. Steps are so
+many by default that they have 400,000 atoms together (9,523 of 42 atoms), 20 at least: the time of
+fewer steps of a small system is lost in that of the command's start.
+
     python bench/tensornet_device.py --bioinfer build/cli/bioinfer --weights matpes-pbe.state.pt \\
-        a.xyz b.pdb.gz
+        --copper 8 a.xyz b.pdb.gz
 """
 import argparse
 import gzip
 import json
+import math
 import os
 import re
 import subprocess
@@ -21,19 +26,26 @@ import sys
 import tempfile
 import time
 
+COPPER = 3.615  # angstrom, an edge of its cubic cell
 FINDS = ('atom_cells', 'edge_count', 'edge_start', 'edge_list', 'edge_reverse')
 
 
 def arguments():
     p = argparse.ArgumentParser(description=__doc__,
                                 formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument('files', nargs='+')
+    p.add_argument('files', nargs='*')
     p.add_argument('--bioinfer', required=True)
     p.add_argument('--weights', required=True)
     p.add_argument('--device', default='cuda:0')
+    p.add_argument('--copper', type=int, metavar='N', help='a crystal of 8 N^3 atoms, too')
     p.add_argument('--steps', type=int, default=0, help='of dynamics (default: 400,000 atoms)')
     p.add_argument('--repeat', type=int, default=2, help='the fastest of so many runs')
-    return p.parse_args()
+    o = p.parse_args()
+    if o.copper is not None and o.copper < 1:
+        p.error('--copper %d: expected 1 or more' % o.copper)
+    if not o.files and not o.copper:
+        p.error('neither files nor --copper')
+    return o
 
 
 def read(path):
@@ -55,10 +67,20 @@ def symbol(line):
     return word if word in ('C', 'H', 'N', 'O', 'P', 'S') else line[12:16].strip(' 0123456789')[0]
 
 
-def write(path, atoms, n):
+def crystal(n):
+    """Atoms of 2n x n x n cells, each moved by up to 0.05 angstrom, and the line of their box."""
+    sites = [(i + x, j + y, k + z) for i in range(2 * n) for j in range(n) for k in range(n)
+             for x, y, z in ((0, 0, 0), (.5, .5, 0), (.5, 0, .5), (0, .5, .5))]
+    atoms = [('Cu', *(COPPER * at + 0.05 * math.sin(7 * i + 3 * axis)
+                      for axis, at in enumerate(site))) for i, site in enumerate(sites)]
+    return atoms, 'Lattice="%g 0 0 0 %g 0 0 0 %g" pbc="T T T" Properties=species:S:1:pos:R:3' % (
+        2 * n * COPPER, n * COPPER, n * COPPER)
+
+
+def write(path, atoms, n, line=''):
     with open(path, 'w') as file:
         for i in range(n):
-            file.write('%d\n\n' % len(atoms))
+            file.write('%d\n%s\n' % (len(atoms), line))
             for s, x, y, z in atoms:
                 file.write('%s %.6f %.6f %.6f\n' % (s, x + 0.01 * (i % 100), y, z))
 
@@ -73,11 +95,11 @@ def run(o, *args):
     return time.monotonic() - start, done.stdout
 
 
-def frames(o, atoms):
+def frames(o, atoms, line):
     """The largest differences for an atom and of forces, and seconds of a frame."""
     told = []
     for device in o.device, 'cpu':
-        write('in.xyz', atoms, 1)
+        write('in.xyz', atoms, 1, line)
         run(o, 'tensornet', 'in.xyz', '--device', device, '--forces', '-o', device[:3] + '.jsonl')
         with open(device[:3] + '.jsonl') as file:
             told.append(json.loads(file.readline()))
@@ -86,15 +108,15 @@ def frames(o, atoms):
                 for a, b in zip(f, g))
     n, seconds = max(2, 100000 // len(atoms)), []
     for count in 1, n + 1:
-        write('in.xyz', atoms, count)
+        write('in.xyz', atoms, count, line)
         seconds.append(min(run(o, 'tensornet', 'in.xyz', '--device', o.device, '-o',
                                'out.extxyz')[0] for _ in range(o.repeat)))
     return energy, force, (seconds[1] - seconds[0]) / n
 
 
-def kernels(o, atoms):
+def kernels(o, atoms, line):
     """Launches of a frame, milliseconds of all kernels and of those that find edges."""
-    write('in.xyz', atoms, 1)
+    write('in.xyz', atoms, 1, line)
     text = run(o, 'tensornet', 'in.xyz', '--device', o.device, '-o', 'out.extxyz', '--profile')[1]
     rows = re.findall(r'^(\w+) +(\d+) +([\d.]+) ', text, re.M)
     return (sum(int(row[1]) for row in rows), sum(float(row[2]) for row in rows),
@@ -115,29 +137,29 @@ def moved(o, steps, every):
 def main():
     o = arguments()
     o.bioinfer, o.weights = os.path.abspath(o.bioinfer), os.path.abspath(o.weights)
-    files = [os.path.abspath(path) for path in o.files]
+    systems = [(os.path.basename(path), read(path), '') for path in o.files]
+    if o.copper:
+        systems.append(('copper', *crystal(o.copper)))
     failed = 0
     print('%-22s %6s %9s %9s %10s %9s %11s %10s %10s' % (
         'file', 'atoms', 'dE/atom', 'dF', 'frame ms', 'launches', 'kernels ms', 'edges ms',
         'step ms'))
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
-        for path in files:
-            atoms = read(path)
-            energy, force, seconds = frames(o, atoms)
-            launches, all_ms, edge_ms = kernels(o, atoms)
+        for name, atoms, line in systems:
+            energy, force, seconds = frames(o, atoms, line)
+            launches, all_ms, edge_ms = kernels(o, atoms, line)
             steps = o.steps or max(20, 400000 // len(atoms))
-            write('in.xyz', atoms, 1)
+            write('in.xyz', atoms, 1, line)
             few = min(moved(o, 1, 1)[0] for _ in range(o.repeat))
             step = (moved(o, steps + 1, steps + 1)[0] - few) / steps
             print('%-22s %6d %9.1e %9.1e %10.3f %9d %11.3f %10.3f %10.3f' % (
-                os.path.basename(path), len(atoms), energy, force, 1e3 * seconds, launches, all_ms,
+                name, len(atoms), energy, force, 1e3 * seconds, launches, all_ms,
                 edge_ms, 1e3 * step), flush=True)
             same = moved(o, 12, 1)[1] == moved(o, 12, 12)[1]
             if not same or energy > 2e-5 or force > 5e-3:
                 failed = 1
-                print('%s: %s' % (os.path.basename(path),
-                                  'differs from the CPU' if same else 'steps differ'))
+                print('%s: %s' % (name, 'differs from the CPU' if same else 'steps differ'))
     print('FAILED' if failed else 'steps of one submission are those of one each')
     return failed
 
