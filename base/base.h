@@ -32,6 +32,7 @@ enum bi_fault {
     BI_FAULT_ALLOC,
     BI_FAULT_OPEN,
     BI_FAULT_READ,
+    BI_FAULT_LIST, /* the next name of a folder */
     BI_FAULT_WRITE,
     BI_FAULT_SYNC,
     BI_FAULT_RENAME,

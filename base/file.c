@@ -748,11 +748,20 @@ int bi_folder_list(const struct bi_env *env, const char *path,
     DIR *d = e ? NULL : opendir(path);
     if (!d)
         return bi_fail_errno(err, e ? e : errno, "%s: cannot read this folder", path);
-    for (struct dirent *entry; !st && (entry = readdir(d));)
+    while (!st && !e) {
+        const struct dirent *entry = NULL;
+        if (!(e = fault(env, BI_FAULT_LIST))) {
+            errno = 0; /* a failure and the end differ by it alone */
+            entry = readdir(d);
+            e = entry ? 0 : errno;
+        }
+        if (!entry)
+            break;
         if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
             st = each(user, entry->d_name);
+    }
     closedir(d);
-    return st;
+    return e ? bi_fail_errno(err, e, "%s: cannot read this folder to its end", path) : st;
 }
 
 int bi_folder_sync_all(const struct bi_env *env, const char *path, struct bioinfer_error *err)

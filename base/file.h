@@ -200,8 +200,8 @@ int bi_folder_make(const struct bi_env *env, const char *path, struct bioinfer_e
 int bi_folder_make_temp(char *temp, const struct bi_env *env, const char *path,
                         struct bioinfer_error *err);
 /* Calls `each` with every name in the folder but "." and "..", in the system's order; non-zero
- * stops and is returned, and err is `each`'s to fill then. A folder that fails while it is read
- * looks as if it ended there. */
+ * stops and is returned, and err is `each`'s to fill then. BIOINFER_IO also where the system fails
+ * behind some names, for which `each` was called. */
 int bi_folder_list(const struct bi_env *env, const char *path,
                    int (*each)(void *user, const char *name), void *user,
                    struct bioinfer_error *err);

@@ -121,11 +121,15 @@ static int add_folder(struct cli *cli, struct cli_paths *p, const struct kind *k
         cli_say(cli, "%s: %s", path, strerror(errno));
         return CLI_EXIT_NO_INPUT;
     }
-    while (!code && (entry = readdir(folder)))
+    while (!code && (errno = 0, entry = readdir(folder)))
         if (!kind->is(entry->d_name))
             skip(&skipped, entry->d_name);
         else if (!add_path(p, path, entry->d_name, strlen(entry->d_name)))
             code = cli_no_memory(cli, "names of inputs");
+    if (!code && errno) { /* not its end */
+        cli_say(cli, "%s: cannot read this folder to its end: %s", path, strerror(errno));
+        code = CLI_EXIT_IO;
+    }
     closedir(folder);
     if (!code && p->n == first) {
         cli_say(cli, "%s: %s", path, kind->missing);

@@ -91,8 +91,13 @@ class Memory(unittest.TestCase):
         os.mkdir(os.path.join(self.folder, "s"))
         self.write("s/a.fasta", ">a\nMKTAY\n")
         self.write("b.fasta", ">b\nMKTAYI\n")
-        self.sweep("x.npz", "esm2", "s", "b.fasta", "--weights",
-                   os.path.join(GOLDEN, "esm2", "hf-d16"), "-o", "x.npz")
+        args = ("esm2", "s", "b.fasta", "--weights", os.path.join(GOLDEN, "esm2", "hf-d16"), "-o",
+                "x.npz")
+        self.sweep("x.npz", *args)
+        self.write("s/c.fasta", ">c\nMKTA\n")  # three of ".", ".." and these two are read
+        code, _, words = self.run_it(args, BIOINFER_NO_NAMES=1)
+        self.assertEqual(code, 74, words)
+        self.assertIn("s: cannot read this folder to its end: Input/output error", words)
 
     def test_workers(self):
         self.write("a.fasta", ">a\nMKTAY\n>b\nMKTAYI\n")

@@ -1,4 +1,5 @@
-/* file_test.c - files whose calls fail: an output that misses bytes never gets its name. */
+/* file_test.c - files whose calls fail: an output that misses bytes never gets its name, and a
+ * folder that cannot be read to its end does not look like a shorter one. */
 #define _GNU_SOURCE
 #include "base/file.h"
 
@@ -114,12 +115,47 @@ static void reading_back_is_not_final(void)
     bi_path_remove(in_folder("x"));
 }
 
+static int count_name(void *user, const char *name)
+{
+    CHECK_EQ(name[0], 'n');
+    return ++*(int *)user == 10 ? -1000 : 0;
+}
+
+/* A folder of six names, and `.` and `..`, fails at each of its nine reads, and is read. */
+static void a_folder_that_fails_does_not_end(void)
+{
+    for (int at = 1; at <= 10; at++) {
+        struct fault f = {BI_FAULT_LIST, at, 0};
+        struct bi_env env = bi_env_default();
+        struct bioinfer_error err = {0};
+        int n = 0;
+        CHECK_EQ(bi_folder_make(&env, in_folder("f"), &err), 0);
+        for (int i = 0; i < 6; i++) {
+            char name[20];
+            snprintf(name, sizeof name, "f/n%d", i);
+            CHECK_EQ(bi_folder_make(&env, in_folder(name), &err), 0);
+        }
+        env.fault = on_fault;
+        env.fault_user = &f;
+        CHECK_EQ(bi_folder_list(&env, in_folder("f"), count_name, &n, &err),
+                 at < 10 ? BIOINFER_IO : 0);
+        if (at < 10)
+            CHECK_HAS(err.text, in_folder("f"));
+        CHECK(n <= 6 && (at < 10 || n == 6));
+        env.fault = NULL;
+        n = 9; /* the function's own failure is given as it is */
+        CHECK_EQ(bi_folder_list(&env, in_folder("f"), count_name, &n, &err), -1000);
+        bi_folder_remove(&env, in_folder("f"));
+    }
+}
+
 int main(void)
 {
     if (!test_folder(folder, sizeof folder, "file"))
         return 1;
     TEST(failures_are_final);
     TEST(reading_back_is_not_final);
+    TEST(a_folder_that_fails_does_not_end);
     CHECK_EQ(rmdir(folder), 0);
     return test_report();
 }
