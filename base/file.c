@@ -27,6 +27,7 @@ static int fault(const struct bi_env *env, enum bi_fault kind)
     return env->fault ? env->fault(env->fault_user, kind) : 0;
 }
 
+/* O_NONBLOCK opens a FIFO without a wait for its writer, and changes nothing of regular files. */
 static int open_fd(const struct bi_env *env, const char *path, int flags, int *fd)
 {
     int e = fault(env, BI_FAULT_OPEN);
@@ -81,7 +82,6 @@ int bi_file_open(struct bi_file *file, const struct bi_env *env, const char *pat
     f.env = env;
     if (!(f.path = bi_strdup(env, path)))
         return bi_fail(err, BIOINFER_NOMEM, "%s: path", path);
-    /* O_NONBLOCK: opening a FIFO must not wait for a writer; no effect on regular files */
     if ((e = open_fd(env, path, O_RDONLY | O_NONBLOCK, &f.fd))) {
         status = bi_fail_errno(err, e, "%s: cannot open", path);
         goto fail;
@@ -608,7 +608,8 @@ int bi_append_open(struct bi_append *file, const struct bi_env *env, const char 
         status = bi_fail(err, BIOINFER_NOMEM, "%s: buffer", path);
         goto fail;
     }
-    e = open_fd(env, path, (read_only ? O_RDONLY : O_RDWR | O_CREAT) | O_NOFOLLOW, &a.fd);
+    e = open_fd(env, path, (read_only ? O_RDONLY : O_RDWR | O_CREAT) | O_NOFOLLOW | O_NONBLOCK,
+                &a.fd);
     if (!e && fstat(a.fd, &st))
         e = errno;
     if (e) {
@@ -706,7 +707,9 @@ void bi_append_park(struct bi_append *file)
 
 int bi_append_wake(struct bi_append *file, struct bioinfer_error *err)
 {
-    int e = file->fd >= 0 ? 0 : open_fd(file->env, file->path, O_RDONLY | O_NOFOLLOW, &file->fd);
+    int e = file->fd >= 0
+                ? 0
+                : open_fd(file->env, file->path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, &file->fd);
     return e ? bi_fail_errno(err, e, "%s: cannot open again", file->path) : 0;
 }
 

@@ -165,8 +165,8 @@ struct bi_append {
 #define BI_APPEND_NONE ((struct bi_append){.fd = -1})
 
 /* Opens path for reading and writing, and creates it when it is not there; or, read_only, opens one
- * that is there to read it (else NOT_FOUND). IO: it is a link or no regular file; but, read_only, a
- * FIFO is waited for first. */
+ * that is there to read it (else NOT_FOUND). IO: it is a link or no regular file, such as a
+ * FIFO. */
 int bi_append_open(struct bi_append *file, const struct bi_env *env, const char *path,
                    bool read_only, struct bioinfer_error *err);
 /* Gathers up to 256 KiB. After a failure nothing of `bytes` is counted in `size`, and what was

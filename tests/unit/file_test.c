@@ -149,6 +149,21 @@ static void a_folder_that_fails_does_not_end(void)
     }
 }
 
+/* A FIFO is refused, to be read or to be written, without a wait for its other end. */
+static void a_fifo_is_refused(void)
+{
+    const struct bi_env env = bi_env_default();
+    CHECK_EQ(mkfifo(in_folder("p"), 0666), 0);
+    for (int read_only = 0; read_only < 2; read_only++) {
+        struct bi_append file = BI_APPEND_NONE;
+        struct bioinfer_error err = {0};
+        CHECK_EQ(bi_append_open(&file, &env, in_folder("p"), read_only, &err), BIOINFER_IO);
+        CHECK_HAS(err.text, "expected a regular file");
+        bi_append_close(&file);
+    }
+    bi_path_remove(in_folder("p"));
+}
+
 int main(void)
 {
     if (!test_folder(folder, sizeof folder, "file"))
@@ -156,6 +171,7 @@ int main(void)
     TEST(failures_are_final);
     TEST(reading_back_is_not_final);
     TEST(a_folder_that_fails_does_not_end);
+    TEST(a_fifo_is_refused);
     CHECK_EQ(rmdir(folder), 0);
     return test_report();
 }
