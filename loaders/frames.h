@@ -60,7 +60,7 @@ int bi_frames_grow(const struct bi_frames *f, struct bi_frame *frame, struct bio
  * some atoms may be then; f->done where nothing can be read behind it, also after a status. *none,
  * which is false before: 0 is returned, and there was no frame; of a PDB file, all models were
  * read. A POSCAR is one frame, and is done after it. FORMAT, LIMIT, EMPTY (no atoms), and the
- * statuses of bi_frames_line(). For bi_xyz_read() err must not be NULL. */
+ * statuses of bi_frames_line(). */
 int bi_xyz_read(struct bi_frames *f, struct bi_frame *frame, bool *none,
                 struct bioinfer_error *err);
 int bi_poscar_read(struct bi_frames *f, struct bi_frame *frame, struct bioinfer_error *err);

@@ -378,7 +378,7 @@ static int read_atom(struct bi_frames *f, struct bi_frame *frame, const struct c
 
 int bi_xyz_read(struct bi_frames *f, struct bi_frame *frame, bool *none, struct bioinfer_error *err)
 {
-    struct bioinfer_error first = {0}, *to = err;
+    struct bioinfer_error first = {0}, of_cell = {0};
     struct comment c = {0};
     const char *line;
     uint64_t count = 0;
@@ -410,8 +410,8 @@ int bi_xyz_read(struct bi_frames *f, struct bi_frame *frame, bool *none, struct 
         bad = read_comment(f, frame, &c, line, n, &first);
     if (st > 0 && !bad && !count)
         bad = bi_frames_fail(f, &first, BIOINFER_EMPTY, "a frame without atoms");
-    if (st > 0 && !bad && (bad = bi_cell_check(frame->cell, frame->periodic, to)))
-        bad = bi_frames_fail(f, &first, bad, "%s", to->text);
+    if (st > 0 && !bad && (bad = bi_cell_check(frame->cell, frame->periodic, &of_cell)))
+        bad = bi_frames_fail(f, &first, bad, "%s", of_cell.text);
     for (uint64_t i = 0; i < count && st > 0; i++)
         if ((st = bi_frames_line(f, &line, &n, err)) > 0 && !bad)
             bad = read_atom(f, frame, &c.columns, line, n, &first);
@@ -425,7 +425,7 @@ int bi_xyz_read(struct bi_frames *f, struct bi_frame *frame, bool *none, struct 
         return st;
     if (!st && !bad)
         return bi_frames_fail(f, err, BIOINFER_FORMAT, "the file ends before the comment");
-    if (bad)
+    if (bad && err)
         *err = first;
     return bad;
 }

@@ -1,5 +1,5 @@
 /* atoms_test.c - frames out of every format, and all that files can get wrong. */
-#include "../../loaders/atoms.h"
+#include "../../loaders/frames.h"
 
 #include <zlib.h>
 
@@ -299,6 +299,27 @@ static void names_what_is_wrong(void)
     }
 }
 
+/* The reader of XYZ has the same statuses for who wants no words. */
+static void needs_no_words(void)
+{
+    int n = 0;
+    for (size_t i = 0; i < BI_COUNT(bad); i++) {
+        struct reader r;
+        bool none = false;
+        begin(&r, "bad.xyz", bad[i].text, strlen(bad[i].text));
+        if (r.of && r.of->format == BI_FRAMES_XYZ) {
+            r.frame.env = &r.env;
+            const int st = bi_xyz_read(r.of, &r.frame, &none, NULL);
+            /* a file without a frame is no failure of its reader */
+            CHECK_EQ(none && !st ? BIOINFER_EMPTY : st, bad[i].status);
+            n++;
+        }
+        bi_frame_free(&r.frame);
+        bi_frames_close(&r.of);
+    }
+    CHECK(n > 40);
+}
+
 /* A bad frame costs itself alone: those before and behind it are read. */
 static void goes_on_behind_a_bad_frame(void)
 {
@@ -391,6 +412,7 @@ int main(void)
     TEST(reads_gzip);
     TEST(reads_folders);
     TEST(names_what_is_wrong);
+    TEST(needs_no_words);
     TEST(goes_on_behind_a_bad_frame);
     TEST(completes_cells);
     TEST(survives_failing_allocations);
