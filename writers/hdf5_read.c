@@ -174,14 +174,18 @@ static bool read_rows(struct bi_hdf5_file *f, hid_t set, const struct bi_hdf5_se
 int bi_hdf5_read(struct bi_hdf5_file *f, const struct bi_hdf5_set *s, uint64_t first, uint64_t n,
                  float *dst, struct bioinfer_error *err)
 {
-    uint64_t row = 1, begin, end;
+    uint64_t row = 1, all = 1, begin, end;
     float *rows = dst;
     hid_t set;
-    bool ok = false;
+    bool ok = true;
     if (!n)
         return 0;
     for (int k = 1; k < s->rank; k++)
-        row *= s->shape[k];
+        ok = ok && bi_mul_size(row, s->shape[k], &row);
+    ok = ok && bi_mul_size(row, s->rank > 0 ? s->shape[0] : 1, &all);
+    if (!ok || !bi_range_ok(first, n, all)) /* so that a row has elements */
+        return damaged(f, s->name, err);
+    ok = false;
     begin = first / row;
     end = (first + n - 1) / row + 1;
     if ((first % row || n % row) && !(rows = bi_calloc(f->env, (end - begin) * row, sizeof *rows)))

@@ -2,6 +2,7 @@
  *
  * "arrays_test --samples FOLDER" writes the files that read_back.py compares. */
 #define _GNU_SOURCE
+#include "../../writers/hdf5_read.h"
 #include "../../writers/writer.h"
 
 #include <dirent.h>
@@ -261,6 +262,61 @@ static void writes_the_same_matrix_twice(void)
     }
 }
 
+/* A bi_hdf5_take: ends at the dataset of a matrix. */
+static int take_matrix(void *user, const struct bi_hdf5_set *s)
+{
+    static char name[100];
+    struct bi_hdf5_set *matrix = user;
+    if (s->rank != 2 || s->class != 1)
+        return 0;
+    snprintf(name, sizeof name, "%.99s", s->name);
+    *matrix = *s;
+    matrix->name = name;
+    return 1;
+}
+
+/* Elements of HDF5 that a dataset has are read, and shapes that have no such elements are refused:
+ * one of none, and one of more than a file has room for. */
+static void reads_hdf5(void)
+{
+    static const uint64_t shapes[][3] = {
+        {9, 0, 0}, {9, 0, 5}, {9, 5, 0}, {0, 5, 1}, {1, 1ULL << 32, 1ULL << 32}, {1, 1, 1}};
+    enum { ROWS = 9 }; /* id 9 has none */
+    struct bi_hdf5_set matrix = {0};
+    struct bi_hdf5_file *f = NULL;
+    const char *path = in_folder("x");
+    float got[8];
+    bool is_there = false, cut;
+    for (int i = 0; bi_writer_format(i); i++)
+        is_there |= !strcmp(bi_writer_format(i), "h5");
+    if (!is_there)
+        return;
+    CHECK(!write_matrix(&environment, path, "h5", ROWS, NULL));
+    if (CHECK(!bi_hdf5_open(&f, &environment, path, NULL)) &&
+        CHECK_EQ(bi_hdf5_each(f, take_matrix, &matrix, &cut, NULL), 1)) {
+        const uint64_t width = matrix.shape[1];
+        CHECK_EQ(matrix.shape[0], ROWS);
+        for (uint64_t at = 0; at + 8 <= ROWS * width; at++) {
+            long wrong = 0;
+            CHECK_EQ(bi_hdf5_read(f, &matrix, at, 8, got, NULL), 0);
+            for (uint64_t k = 0; k < 8; k++)
+                wrong += got[k] != value((at + k) / width, (at + k) % width);
+            CHECK_EQ(wrong, 0);
+        }
+        CHECK_EQ(bi_hdf5_read(f, &matrix, ROWS * width - 7, 8, got, NULL), BIOINFER_FORMAT);
+        matrix.rank = 3;
+        for (size_t i = 0; i < BI_COUNT(shapes); i++) {
+            struct bioinfer_error err = {0};
+            memcpy(matrix.shape, shapes[i], sizeof shapes[i]);
+            CHECK_EQ(bi_hdf5_read(f, &matrix, 0, 1, got, &err), BIOINFER_FORMAT);
+            CHECK_HAS(err.text, path);
+        }
+        CHECK_EQ(bi_hdf5_read(f, &matrix, UINT64_MAX, 8, got, NULL), BIOINFER_FORMAT);
+    }
+    bi_hdf5_close(&f);
+    empty_folder();
+}
+
 /* Whichever system call fails, it is told and leaves no file. */
 static void survives_faults(void)
 {
@@ -334,6 +390,7 @@ int main(int argc, char **argv)
     TEST(refuses_what_half_cannot_hold);
     TEST(refuses_what_is_no_row);
     TEST(writes_the_same_matrix_twice);
+    TEST(reads_hdf5);
     TEST(survives_faults);
     rmdir(folder);
     return test_report();
