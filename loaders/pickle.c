@@ -220,7 +220,7 @@ static const char *const type_names[] = {
     [BI_PICKLE_DICT] = "a dict",       [BI_PICKLE_OBJECT] = "a Namespace",
     [BI_PICKLE_SYMBOL] = "a name",     [BI_PICKLE_DTYPE] = "a dtype",
     [BI_PICKLE_STORAGE] = "a storage", [BI_PICKLE_TENSOR] = "a tensor",
-    [BI_PICKLE_OPAQUE] = "an object",
+    [BI_PICKLE_OPAQUE] = "an object",  [BI_PICKLE_UNSET] = "no value",
 };
 
 const char *bi_pickle_describe(const struct bi_pickle_value *v, char *buffer, size_t size)

@@ -102,7 +102,7 @@ const struct bi_pickle_value *bi_pickle_get(const struct bi_pickle_value *dict, 
 /* Is it a string or bytes, equal to text as a whole? */
 bool bi_pickle_is_text(const struct bi_pickle_value *v, const char *text);
 /* "a tuple", a constant; or "an unsupported Python class x.y.Z" for what has a name, which is in
- * the caller's buffer, cut to it. Not for BI_PICKLE_UNSET. */
+ * the caller's buffer, cut to it; "no value" for BI_PICKLE_UNSET. */
 const char *bi_pickle_describe(const struct bi_pickle_value *v, char *buffer, size_t size);
 
 /* Zero-initialise but for the first group. One object may read several pickles, one

@@ -87,6 +87,36 @@ static int unpickle(const void *bytes, size_t size, struct bi_pickle *p, struct 
     return st;
 }
 
+/* Every type has words, that of no value too. */
+static void type_words(void)
+{
+    static const char *const want[] = {"None",
+                                       "a bool",
+                                       "an int",
+                                       "a float",
+                                       "a big int",
+                                       "a string",
+                                       "bytes",
+                                       "a tuple",
+                                       "a list",
+                                       "a set",
+                                       "a dict",
+                                       "a Namespace",
+                                       "an unsupported Python name a.b",
+                                       "a dtype",
+                                       "a storage",
+                                       "a tensor",
+                                       "an unsupported Python class a.b",
+                                       "no value"};
+    const struct bi_pickle_symbol symbol = {"a.b", -1};
+    CHECK_EQ(BI_COUNT(want), BI_PICKLE_UNSET + 1);
+    for (size_t i = 0; i < BI_COUNT(want); i++) {
+        const struct bi_pickle_value v = {.type = (enum bi_pickle_type)i, .u.symbol = &symbol};
+        char buffer[80];
+        CHECK_STR(bi_pickle_describe(&v, buffer, sizeof buffer), want[i]);
+    }
+}
+
 static void long_strings(void)
 {
     static const size_t sizes[] = {0, 1, 16383, 16384, 16385, 100000, BI_MAX_TEXT, BI_MAX_TEXT + 1};
@@ -410,6 +440,7 @@ int main(void)
     env = bi_env_default();
     TEST(long_numbers);
     TEST(json_limits);
+    TEST(type_words);
     TEST(long_strings);
     TEST(calls);
     TEST(long1_values);
