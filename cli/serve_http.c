@@ -12,6 +12,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <microhttpd.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,7 +76,7 @@ struct serve_http {
     struct MHD_Daemon *daemon;
     struct connection *connections; /* guarded by the lock of serve */
     pthread_t watch;
-    bool watching, stopped;
+    bool stopped;
 };
 
 /* One request of a connection. */
@@ -648,11 +649,21 @@ static void on_completed(void *user, struct MHD_Connection *connection, void **c
 
 /* ---- 6 start and end ---- */
 
+static struct MHD_Daemon *start_daemon(struct serve_http *h, int socket)
+{
+    return h->mhd.MHD_start_daemon_(
+        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, on_request, h,
+        MHD_OPTION_LISTEN_SOCKET, socket, MHD_OPTION_NOTIFY_COMPLETED, on_completed, h,
+        MHD_OPTION_NOTIFY_CONNECTION, on_connection, h, MHD_OPTION_CONNECTION_LIMIT,
+        (unsigned)SERVE_CONNECTIONS, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)65536,
+        MHD_OPTION_END);
+}
+
 int serve_http_start(struct serve_http **out, struct serve *s, int socket,
                      struct bioinfer_error *err)
 {
     struct serve_http *h = calloc(1, sizeof *h);
-    int st;
+    int st, own, error;
 
     if (!h) {
         err->status = BIOINFER_NOMEM;
@@ -663,21 +674,19 @@ int serve_http_start(struct serve_http **out, struct serve *s, int socket,
         free(h);
         return st;
     }
-    h->daemon = h->mhd.MHD_start_daemon_(
-        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, on_request, h,
-        MHD_OPTION_LISTEN_SOCKET, socket, MHD_OPTION_NOTIFY_COMPLETED, on_completed, h,
-        MHD_OPTION_NOTIFY_CONNECTION, on_connection, h, MHD_OPTION_CONNECTION_LIMIT,
-        (unsigned)SERVE_CONNECTIONS, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)65536,
-        MHD_OPTION_END);
-    h->watching = h->daemon && !pthread_create(&h->watch, NULL, watch, h);
-    if (!h->watching) {
+    /* the library closes its socket when it stops and after some failures: it has a copy */
+    own = fcntl(socket, F_DUPFD_CLOEXEC, 0);
+    h->daemon = own < 0 ? NULL : start_daemon(h, own);
+    error = h->daemon ? pthread_create(&h->watch, NULL, watch, h) : errno;
+    if (!h->daemon || error) {
         err->status = BIOINFER_IO;
-        snprintf(err->text, sizeof err->text, "libmicrohttpd does not start: %s", strerror(errno));
+        snprintf(err->text, sizeof err->text, "libmicrohttpd does not start: %s", strerror(error));
         if (h->daemon)
             h->mhd.MHD_stop_daemon_(h->daemon);
         free(h);
         return BIOINFER_IO;
     }
+    close(socket);
     *out = h;
     return 0;
 }

@@ -6,7 +6,10 @@
  * place is tried. BIOINFER_NO_MEMORY=N: that of place number N, in order of their first calls.
  * BIOINFER_COUNT_PLACES=FILE: how many places there were, written there when the process exits.
  * BIOINFER_NO_PIPES=1: the process gets no pipe. BIOINFER_NO_NAMES=1: a folder fails behind its
- * third name. A worker process has all it asks for. */
+ * third name. BIOINFER_NO_THREADS=1: it gets no thread. A worker process has all it asks for.
+ *
+ * A file that is closed twice ends the process: in between another thread may have got its number
+ * for a file of its own. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
@@ -25,6 +28,9 @@ char *__real_strdup(const char *text);
 char *__real_strndup(const char *text, size_t n);
 int __real_pipe2(int *ends, int flags);
 struct dirent *__real_readdir64(DIR *folder);
+int __real_close(int fd);
+int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *),
+                          void *user);
 void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t n, size_t size);
 void *__wrap_realloc(void *old, size_t size);
@@ -32,6 +38,9 @@ char *__wrap_strdup(const char *text);
 char *__wrap_strndup(const char *text, size_t n);
 int __wrap_pipe2(int *ends, int flags);
 struct dirent *__wrap_readdir64(DIR *folder);
+int __wrap_close(int fd);
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *),
+                          void *user);
 
 enum { MAX_PLACES = 4096, N_CALLS = 5 };
 
@@ -133,4 +142,22 @@ struct dirent *__wrap_readdir64(DIR *folder)
         return __real_readdir64(folder);
     errno = EIO;
     return NULL;
+}
+
+int __wrap_close(int fd)
+{
+    const int st = __real_close(fd);
+
+    if (st && errno == EBADF) {
+        fprintf(stderr, "no_memory.c: file %d is closed, and it is not open\n", fd);
+        abort();
+    }
+    return st;
+}
+
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *),
+                          void *user)
+{
+    return getenv("BIOINFER_NO_THREADS") ? EAGAIN
+                                         : __real_pthread_create(thread, attr, start, user);
 }

@@ -110,6 +110,17 @@ class Memory(unittest.TestCase):
             self.assertEqual(code, 69, words)
             self.assertIn("Too many open files", words)
 
+    def test_server(self):
+        """A server that gets no thread closes its socket once, and says what it lacks."""
+        code, _, words = self.run_it(
+            ("serve", "esm2", "--weights", os.path.join(GOLDEN, "esm2", "hf-d16"), "--listen",
+             "unix:" + os.path.join(self.folder, "socket")), BIOINFER_NO_THREADS=1)
+        if "without libmicrohttpd" in words or "serving needs libmicrohttpd" in words:
+            self.skipTest(words)
+        self.assertEqual(code, 69, words)
+        self.assertIn("does not start: Resource temporarily unavailable", words)
+        self.assertFalse(os.path.exists(os.path.join(self.folder, "socket")))
+
     def test_pairs(self):
         import dualbind_weights
         dualbind_weights.write(os.path.join(self.folder, "w.safetensors"), 64, 0)
