@@ -67,6 +67,7 @@ static bool grid_refine(struct grid *g, int64_t wide)
 static struct grid grid_for(const struct bi_linear_params *p, int64_t m, int64_t least,
                             int64_t block_tiles, int64_t wide)
 {
+    assert(m > 0 && p->n > 0);
     struct grid g = {.tiles = ceil_div(m, MR), .panels = ceil_div(p->n, NR), .columns = 1};
     g.rows = ceil_div(g.tiles, block_tiles);
     if (g.rows > 2)

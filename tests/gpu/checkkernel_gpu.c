@@ -736,7 +736,7 @@ void ck_check(struct ck *ck, const struct ck_case *c)
     bool any = false;
     const bool turn = ++ck->at % ck->every == ck->first % ck->every;
     find_served(ck, c);
-    if (ck->hoppers_alone && c->gpu_only)
+    if (c->cpu_only || (ck->hoppers_alone && c->gpu_only))
         return;
     if (ck->bench) {
         if (turn)

@@ -60,6 +60,7 @@ struct ck_case {
     size_t gated;  /* offsetof the int32 of a gated linear (linear.h), CK_NONE = it is none: w
                       * is stacked for the reference and in blocks for the kernel */
     int gpu_only;  /* no kernel of the CPU has it */
+    int cpu_only;  /* no kernel of a GPU has it */
     int in_place;  /* array 0 is given the memory of array 1, the output */
     int32_t blind; /* sequences of up to so many tokens give no NaN for NaN */
     double nmse;   /* sum of squared errors over sum of squares; 0 = 1e-12 */
