@@ -75,7 +75,7 @@ def prepare(folder, root, build, full):
     put('few.fa', fasta(ACIDS, [30, 5, 61, 120], 'q'))
     put('bases.fa', fasta('ACGT', [100, 400, 33], 'b'))
     put('other_bases.fa', fasta('ACGT', [90, 430, 40], 'b'))
-    for name, bases in ('half', 5120), ('odd', 592), ('borzoi', 768):
+    for name, bases in ('half', 5120), ('odd', 592), ('borzoi', 768), ('alpha', 8192):
         put(name + '.fa', fasta('ACGT', [bases, bases, bases], 'w'))
         genome = letters('ACGT', 3 * bases)
         at = 3 * bases // 2
@@ -102,6 +102,16 @@ def prepare(folder, root, build, full):
             name + '.vcf',
             '##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n' + variants,
         )
+    put('alpha.gtf', gene('G1', [(12000, 12100), (12200, 12400), (12700, 12800)]))
+    put(
+        'alpha.tsv',
+        'head\tidentifier\tname\tstrand\tbiosample_name\n'
+        + ''.join(
+            'human.%s\tT%d%s\tT%d\t%s\tof %d\n' % (head, i, strand, i, strand, i)
+            for head, strands in SCORED.items()
+            for i, strand in enumerate(strands)
+        ),
+    )
     structures(folder, root)
     tool = os.path.join(build, 'tests', 'mpnn_weights')
     if os.path.exists(tool):
@@ -125,6 +135,16 @@ def prepare(folder, root, build, full):
                 for at in (125000, 125040, 125900)
             ),
         )
+
+
+def gene(name, exons):
+    """GTF of a gene of chr1 with one transcript."""
+    about = 'gene_id "%s"; gene_type "protein_coding"; gene_name "%s";' % (name, name)
+    more = about + ' transcript_id "%s-1";' % name
+    rows = [('gene', exons[0][0], exons[-1][1], about)]
+    rows += [('transcript', exons[0][0], exons[-1][1], more)]
+    rows += [('exon', first, end, more) for first, end in exons]
+    return ''.join('chr1\tT\t%s\t%d\t%d\t.\t+\t.\t%s\n' % (k, a + 1, b, t) for k, a, b, t in rows)
 
 
 def structures(folder, root):
@@ -179,7 +199,33 @@ TRACKS = [  # name, family, weights with options, stem of the inputs
     ('enformer-half', 'enformer', GOLDEN + 'enformer/half --positions formula-pt', 'half'),
     ('enformer-odd', 'enformer', GOLDEN + 'enformer/odd --positions formula-pt', 'odd'),
     ('borzoi', 'borzoi', GOLDEN + 'borzoi/final', 'borzoi'),
+    ('alphagenome', 'alphagenome', GOLDEN + 'alphagenome/small', 'alpha'),
 ]
+ALPHA = GOLDEN + 'alphagenome/small'
+SCORED = {  # heads whose tracks alpha.tsv names, with the strand of each
+    'atac.1': '..',
+    'contact_maps.2048': '...',
+    'dnase.1': '.',
+    'chip_tf.128': '...',
+    'chip_histone.128': '..',
+    'cage.1': '+',
+    'procap.1': '-',
+    'rna_seq.1': '+-',
+    'splice_sites.1': '++--.',
+    'splice_site_usage.1': '++--',
+    'splice_junctions.1': '++--',
+}
+MORE_TRACKS = {  # name -> arguments in front of the weights
+    'enformer-odd contributions': 'enformer {in}/odd.fa --positions formula-pt --contributions'
+    ' --tracks 0 -o out.npz --weights %senformer/odd' % GOLDEN,
+    'alphagenome outputs': 'alphagenome {in}/alpha.fa -o out.npz --head human.rna_seq.1,'
+    'human.atac.128,human.contact_maps.2048,human.splice_junctions.1 --weights ' + ALPHA,
+    'alphagenome contributions': 'alphagenome {in}/alpha.fa --contributions --tracks 0'
+    ' --head human.chip_tf.128 -o out.npz --weights ' + ALPHA,
+    'alphagenome scorers': 'alphagenome {in}/alpha.vcf --genome {in}/alpha.genome.fa'
+    ' --gtf {in}/alpha.gtf --targets {in}/alpha.tsv --scorers recommended -o out.tsv'
+    ' --weights ' + ALPHA,
+}
 TRACK_WORK = {  # name -> input, options; @ is the stem of the inputs
     'windows': '{in}/@.fa -o out.npz',
     'views': '{in}/@.fa --rc --shifts 0,1 -o out.npz',
@@ -301,12 +347,15 @@ def tracks():
             for what, args in TRACK_WORK.items():
                 if gpu and what in ('bedgraph', 'bigwig', 'intervals'):
                     continue  # as windows, but for the files
-                if gpu and device != 'sm_80' and stem == 'half':
+                if gpu and (device != 'sm_80' and stem == 'half' or stem == 'alpha'):
                     continue  # slow
                 few = stem == 'odd' and device in QUICK and what in ('windows', 'variants')
                 command = '%s %s --weights %s' % (family, args.replace('@', stem), weight)
                 quick = device == 'cpu' or few
                 yield case('tracks %s %s' % (name, what), device, command, quick=quick)
+    for name, command in MORE_TRACKS.items():
+        for device in CPU:
+            yield case('tracks ' + name, device, command, quick=device == 'cpu')
 
 
 def alignments():
@@ -337,6 +386,8 @@ def graphs():
         yield from dumps(name + ' attentions', head + ' --include attentions')
     for name, family, weight, stem in TRACKS:
         yield from dumps(name, '%s {in}/%s.fa --weights %s' % (family, stem, weight))
+    for name, command in MORE_TRACKS.items():
+        yield from dumps(name, command)
     for what in '', ' --score-only', ' --conditional', ' --unconditional':
         yield from dumps('proteinmpnn' + what, MPNN + '{in}/small.pdb' + what)
 
@@ -365,6 +416,8 @@ def launches():
     variants = '%s {in}/%s.vcf --genome {in}/%s.genome.fa --weights %s -o out.tsv'
     for name, family, weight, stem in TRACKS:
         yield logged(name, variants % (family, stem, stem, weight), True)
+    for name, command in MORE_TRACKS.items():
+        yield logged(name, command, True)
     full = '{in}/enformer --positions formula-pt'
     yield logged('enformer window', 'enformer {in}/window.fa -o out.npz --weights ' + full)
     yield logged('enformer windows', 'enformer {in}/windows.fa --rc -o out.npz --weights ' + full)

@@ -20,7 +20,7 @@ LEAF = re.compile(r'%(\d+) = (input|weight) "(.*)" (\S+) (\[.*\](?: kept)?(?: of
 NODE = re.compile(
     r'((?:%\d+, )*%\d+)( \((?:each step|\d+ trips)\))? = (\w+)\((.*?)\)(?: \{(.*)\})? : (.*)$'
 )
-OUTPUT = re.compile(r'output %(\d+) "(.*)" layer (-?\d+)$')
+OUTPUT = re.compile(r'output %(\d+) "(.*)" layer (-?\d+)( kept)?$')
 
 
 def canonical(dump, attributes=False):
@@ -57,10 +57,9 @@ def canonical(dump, attributes=False):
                 (depth, '%s = %s' % (', '.join(names[r[1:]] for r in results.split(', ')), what))
             )
         elif output:
-            number, name, layer = output.groups()
-            lines.append(
-                (depths[number] + 1, 'output %s "%s" layer %s' % (names[number], name, layer))
-            )
+            number, name, layer, kept = output.groups()
+            what = 'output %s "%s" layer %s%s' % (names[number], name, layer, kept or '')
+            lines.append((depths[number] + 1, what))
         else:
             raise ValueError('a dump has a line that is not understood: %s' % line)
     return ['%d %s' % line for line in sorted(lines)]
