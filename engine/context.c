@@ -626,7 +626,7 @@ int bioinfer_family_kind(int index)
     return d && d->affinity       ? BIOINFER_FAMILY_AFFINITY
            : d && d->energy       ? BIOINFER_FAMILY_ENERGY
            : d && d->build_design ? BIOINFER_FAMILY_DESIGN
-           : d && d->build_tracks ? BIOINFER_FAMILY_TRACKS
+           : d && d->tracks       ? BIOINFER_FAMILY_TRACKS
                                   : BIOINFER_FAMILY_SEQUENCES;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../models/head.h"
+#include "../models/programs.h"
 #include "engine.h"
 
 /* Two hashes with different seeds over the same bytes. */
@@ -86,7 +87,7 @@ static int add_content(struct pair *to, const struct bioinfer_model *m, struct b
     char text[200];
     int st = 0;
     snprintf(text, sizeof text, "%s layers=%d width=%d heads=%d window=%" PRId64, base->def->name,
-             base->n_layers, base->width, base->n_heads, base->tracks.window);
+             base->n_layers, base->width, base->n_heads, base->tracks ? base->tracks->window : 0);
     add_text(to, text);
     if (base->variant)
         add_text(to, base->variant);

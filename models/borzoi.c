@@ -42,6 +42,7 @@ struct separable {
 };
 
 struct borzoi {
+    struct bi_tracks tracks;
     struct bi_conv dna, tower[MAX_TOWER];
     struct bi_conv unet[MAX_LEVELS];                 /* [0]: the tower gives it */
     struct bi_conv side[MAX_LEVELS], up[MAX_LEVELS]; /* [0] at the finest level */
@@ -123,7 +124,7 @@ static int open_positions(const struct bi_tracks_source *s, struct borzoi *b,
                           struct bioinfer_error *err)
 {
     struct bi_model *m = s->model;
-    int64_t n = m->tracks.n_tokens, width = b->layers.n_features, half = width / 2;
+    int64_t n = m->tracks->n_tokens, width = b->layers.n_features, half = width / 2;
     float *p, rate;
     if (m->positions)
         return bi_fail(err, BIOINFER_INVALID, "%s: positions '%.60s': this family knows one kind",
@@ -151,7 +152,7 @@ static int open_heads(const struct bi_tracks_source *s, struct borzoi *b, int64_
                       struct bioinfer_error *err)
 {
     static const char *const names[] = {"human", "mouse"};
-    struct bi_tracks *t = &s->model->tracks;
+    struct bi_tracks *t = s->model->tracks;
     for (size_t i = 0; i < BI_COUNT(names); i++) {
         char name[32];
         int64_t out = 0;
@@ -202,7 +203,7 @@ static int open_bins(struct bi_model *m, struct borzoi *b, int64_t n_all,
 
 static int open_sizes(struct bi_model *m, struct borzoi *b, struct bioinfer_error *err)
 {
-    struct bi_tracks *t = &m->tracks;
+    struct bi_tracks *t = m->tracks;
     int64_t usual = USUAL_WINDOW;
     int st = bi_config_int(m, "seq_length", 1, 1 << 24, &usual, err);
     if (st < 0 || (st = bi_tracks_window(m, (int64_t)1 << (b->n_tower + b->n_levels), usual, err)))
@@ -243,7 +244,7 @@ static int open_level(const struct bi_tracks_source *s, struct borzoi *b, int le
                       struct bioinfer_error *err)
 {
     static const char *const features[MAX_LEVELS] = {"u0", "u1", "u2"};
-    struct bi_tracks *t = &s->model->tracks;
+    struct bi_tracks *t = s->model->tracks;
     const int64_t in = b->unet[level].out;
     char name[32];
     int st;
@@ -268,6 +269,7 @@ static int borzoi_open(struct bi_model *m, struct bioinfer_error *err)
     if (!b)
         return bi_fail(err, BIOINFER_NOMEM, "%s: configuration", m->cp->path);
     m->config = b;
+    m->tracks = &b->tracks;
     m->name = "borzoi";
     if ((st = open_convolutions(&s, b, &width, err)) || (st = open_sizes(m, b, err)))
         return st;
@@ -283,8 +285,8 @@ static int borzoi_open(struct bi_model *m, struct bioinfer_error *err)
     }
     if ((st = open_heads(&s, b, width, err)) || (st = bi_tracks_bases(&s, &b->bases, err)))
         return st;
-    bi_tracks_bins(&m->tracks, (int64_t)1 << b->n_tower, b->n_bins,
-                   ((m->tracks.n_tokens << b->n_levels) - b->n_bins) / 2);
+    bi_tracks_bins(m->tracks, (int64_t)1 << b->n_tower, b->n_bins,
+                   ((m->tracks->n_tokens << b->n_levels) - b->n_bins) / 2);
     b->positions = -1;
     return b->layers.rotary.layer && !m->positions ? 0 : open_positions(&s, b, err);
 }
@@ -323,22 +325,32 @@ static bi_value_id finer(const struct bi_model *m, struct bi_graph *g, bi_value_
     return bi_add(g, bi_matmul(g, x, bi_model_value(m, g, y->w)), bi_model_value(m, g, y->b));
 }
 
-static void borzoi_tracks(const struct bi_model *m, struct bi_graph *g, const bi_value_id *u,
-                          const struct bi_tracks_shape *shape)
+static void borzoi_trunk(const struct bi_model *m, struct bi_graph *g, const bi_value_id *u,
+                         const struct bi_tracks_trunk *of, bi_value_id *rows)
 {
     const struct borzoi *b = m->config;
-    const struct bi_tracks *t = &m->tracks;
+    const struct bi_tracks *t = m->tracks;
     const bi_value_id positions = b->positions < 0 ? BI_NONE : bi_model_value(m, g, b->positions);
     bi_value_id x = bi_tracks_transformer(m, g, pool(g, u[b->n_levels - 1]), positions, &b->layers,
                                           &(struct bi_tracks_kept){0, t->n_tokens, 1, BI_NONE});
+    (void)of;
     for (int i = b->n_levels - 1; i >= 0; i--)
         x = finer(m, g, x, u[i], i);
     x = bi_tracks_crop(g, x, t->heads[0].first_bin, t->heads[0].n_bins);
     if (b->has_final)
         x = bi_tracks_conv_block(m, g, x, &b->final, BI_NORM_ACT_TANH_GELU);
-    x = bi_norm_act(g, x, BI_NONE, BI_NONE, BI_NORM_ACT_TANH_GELU, 0);
-    bi_tracks_outputs(m, g, x, b->head_w, b->head_b, shape);
+    rows[0] = bi_norm_act(g, x, BI_NONE, BI_NONE, BI_NORM_ACT_TANH_GELU, 0);
 }
+
+static bi_value_id borzoi_head(const struct bi_model *m, struct bi_graph *g,
+                               const bi_value_id *rows, const struct bi_tracks_asked *asked)
+{
+    const struct borzoi *b = m->config;
+    return bi_tracks_output(m, g, rows[0], b->head_w, b->head_b, asked);
+}
+
+static const struct bi_tracks_def network = {
+    .features = borzoi_features, .trunk = borzoi_trunk, .head = borzoi_head};
 
 #define RELEASE(name) {"johahi/" name, "see its page", NULL, 0, 0}
 #define REPLICATES(stem, end)                                                                      \
@@ -358,6 +370,5 @@ const struct bi_model_def bi_model_borzoi = {
     .releases = releases,
     .recognise = borzoi_recognise,
     .open = borzoi_open,
-    .build_features = borzoi_features,
-    .build_tracks = borzoi_tracks,
+    .tracks = &network,
 };

@@ -40,6 +40,7 @@ struct stage {
 };
 
 struct enformer {
+    struct bi_tracks tracks;
     struct stage stage[MAX_STAGES]; /* [0]: the stem */
     int n_stages;
     struct bi_tracks_layers layers;
@@ -239,7 +240,7 @@ static int open_heads(const struct bi_tracks_source *s, struct enformer *e, int6
                       struct bioinfer_error *err)
 {
     struct bi_model *m = s->model;
-    struct bi_tracks *t = &m->tracks;
+    struct bi_tracks *t = m->tracks;
     size_t at = strlen(s->prefix);
     for (size_t i = 0; i < m->cp->n_tensors; i++) {
         const char *full = m->cp->tensors[i].name, *name, *end;
@@ -284,7 +285,7 @@ static int open_heads(const struct bi_tracks_source *s, struct enformer *e, int6
 /* Sizes that follow from the stages. */
 static int open_sizes(struct bi_model *m, struct enformer *e, struct bioinfer_error *err)
 {
-    struct bi_tracks *t = &m->tracks;
+    struct bi_tracks *t = m->tracks;
     int64_t token = (int64_t)1 << e->n_stages, usual = USUAL_TOKENS * token, kept;
     const struct bi_json *target = bi_json_get(m->cp->config, "target_length");
     double given = 0;
@@ -327,6 +328,7 @@ static int enformer_open(struct bi_model *m, struct bioinfer_error *err)
     if (!e)
         return bi_fail(err, BIOINFER_NOMEM, "%s: configuration", m->cp->path);
     m->config = e;
+    m->tracks = &e->tracks;
     m->name = "enformer";
     for (; !st && e->n_stages < MAX_STAGES; e->n_stages++) {
         char at[32] = "stem";
@@ -342,14 +344,14 @@ static int enformer_open(struct bi_model *m, struct bioinfer_error *err)
         (st = bi_tracks_conv(&s, &e->final, "final_pointwise.1.0", "final_pointwise.1.2", width,
                              err)) ||
         (st = open_heads(&s, e, e->final.out, err)) || (st = bi_tracks_bases(&s, &e->bases, err)) ||
-        (st = make_positions(m, m->tracks.n_tokens, e->layers.n_features, &positions, err)))
+        (st = make_positions(m, m->tracks->n_tokens, e->layers.n_features, &positions, err)))
         return st;
-    m->tracks.n_features = 1;
-    m->tracks.batches = true;
-    m->tracks.features[0] = (struct bi_feature){"tokens", 1, width};
-    bi_tracks_bins(&m->tracks, m->tracks.token_size, e->n_bins,
-                   (m->tracks.n_tokens - e->n_bins) / 2);
-    return bi_tracks_values(&s, &e->positions, "positions", 2, 2 * m->tracks.n_tokens - 1,
+    m->tracks->n_features = 1;
+    m->tracks->batches = true;
+    m->tracks->features[0] = (struct bi_feature){"tokens", 1, width};
+    bi_tracks_bins(m->tracks, m->tracks->token_size, e->n_bins,
+                   (m->tracks->n_tokens - e->n_bins) / 2);
+    return bi_tracks_values(&s, &e->positions, "positions", 2, 2 * m->tracks->n_tokens - 1,
                             e->layers.n_features, positions, err);
 }
 
@@ -369,21 +371,28 @@ static void enformer_features(const struct bi_model *m, struct bi_graph *g, bi_v
     features[0] = x;
 }
 
-static void enformer_tracks(const struct bi_model *m, struct bi_graph *g,
-                            const bi_value_id *features, const struct bi_tracks_shape *shape)
+static void enformer_trunk(const struct bi_model *m, struct bi_graph *g,
+                           const bi_value_id *features, const struct bi_tracks_trunk *of,
+                           bi_value_id *rows)
 {
     const struct enformer *e = m->config;
-    const struct bi_tracks_head *h = &m->tracks.heads[0]; /* all have these bins */
-    struct bi_tracks_kept crop = {h->first_bin, h->n_bins, shape->n_windows, BI_NONE};
-    bi_value_id x;
-    if (shape->n_windows > 1)
-        crop.rows = bi_input(g, "kept", BI_I32, BI_AXIS_FIXED, shape->n_windows * h->n_bins);
-    x = bi_tracks_transformer(m, g, features[0], bi_model_value(m, g, e->positions), &e->layers,
-                              &crop);
+    const struct bi_tracks_head *h = &m->tracks->heads[0]; /* all have these bins */
+    const struct bi_tracks_kept crop = {h->first_bin, h->n_bins, of->n_windows, of->kept};
+    bi_value_id x = bi_tracks_transformer(m, g, features[0], bi_model_value(m, g, e->positions),
+                                          &e->layers, &crop);
     x = bi_tracks_conv_block(m, g, x, &e->final, BI_NORM_ACT_QUICK_GELU);
-    x = bi_norm_act(g, x, BI_NONE, BI_NONE, BI_NORM_ACT_QUICK_GELU, 0);
-    bi_tracks_outputs(m, g, x, e->head_w, e->head_b, shape);
+    rows[0] = bi_norm_act(g, x, BI_NONE, BI_NONE, BI_NORM_ACT_QUICK_GELU, 0);
 }
+
+static bi_value_id enformer_head(const struct bi_model *m, struct bi_graph *g,
+                                 const bi_value_id *rows, const struct bi_tracks_asked *asked)
+{
+    const struct enformer *e = m->config;
+    return bi_tracks_output(m, g, rows[0], e->head_w, e->head_b, asked);
+}
+
+static const struct bi_tracks_def network = {
+    .features = enformer_features, .trunk = enformer_trunk, .head = enformer_head};
 
 static const struct bi_release releases[] = {{"EleutherAI/enformer-official-rough", "see its page",
                                               "config.json pytorch_model.bin", 0, 1005149571},
@@ -397,6 +406,5 @@ const struct bi_model_def bi_model_enformer = {
     .releases = releases,
     .recognise = enformer_recognise,
     .open = enformer_open,
-    .build_features = enformer_features,
-    .build_tracks = enformer_tracks,
+    .tracks = &network,
 };

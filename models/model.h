@@ -107,83 +107,6 @@ struct bi_tokens {
     int n_mapped; /* residues the family reads as another one (J as X) */
 };
 
-/* ---- families that read windows of DNA and give tracks ---- */
-
-enum { BI_TRACKS_FEATURES = 12, BI_TRACKS_HEADS = 64, BI_BASES = 6 };
-
-/* Input "bases" [window]: 0 to 3 are A, C, G, T; then a base that is none of them, and one that
- * is a quarter of each. */
-enum bi_base { BI_BASE_NONE = 4, BI_BASE_QUARTER = 5 };
-
-/* Convolutions make features of the bases of each token. A token's features depend on its own bases
- * and `reach` more on either side, so a change of few bases recomputes few tokens. */
-struct bi_feature {
-    const char *name; /* the kept value's */
-    int rows;         /* per token */
-    int64_t width;
-};
-
-/* A head is one row of the table of outputs. A graph gives [n_bins, n_tracks] for it. */
-struct bi_tracks_head {
-    const char *name;     /* unique: "human", "mouse.cage.128" */
-    const char *output;   /* "human", "cage" */
-    const char *organism; /* NULL = none is known */
-    int trunk;            /* heads of one trunk can be computed together */
-    int n_tracks;
-    enum bioinfer_tracks_kind kind;
-    bool whole; /* the graph gives all tracks, whichever are asked for */
-    /* Bins that values of the reverse strand are moved to the right once they are turned back, so
-     * that they lie beside those of the other one; the first ones are 0 then. */
-    int reverse_shift;
-    int64_t bin_size;
-    int64_t n_bins, first_bin; /* bins given, and cut off in front of them */
-    int64_t row_width;         /* junctions: of the rows, one a base, that they are counted from */
-    int n_features;            /* the first of the model's, which the graph behind them reads */
-};
-
-/* A head that a graph computes. */
-struct bi_tracks_asked {
-    int head;
-    const int32_t *tracks; /* [n_tracks] those of the head; NULL = all */
-    int64_t n_tracks;
-};
-
-/* How an output is given where lists name rows of it (kernels/list_sums.h). */
-struct bi_tracks_lists {
-    bool any; /* false: all of its rows are given, as without lists */
-    /* The rows themselves are, as kept value "reference<i>", which others are compared with. */
-    bool kept;
-    int kind;                /* enum bi_list_kind: what is made of the rows of a list */
-    int32_t n, size, others; /* lists, their rows, and rows of the kept value */
-};
-
-/* The outputs of a graph, and the number of its windows. */
-struct bi_tracks_shape {
-    int64_t n_windows;                   /* 1 but for families with `batches` */
-    const struct bi_tracks_asked *asked; /* [n_asked], of one trunk */
-    int n_asked;
-    /* 0: the graph gives the tracks, 1: their sums over bins (kernels/bin_sums.h), 2: the sums with
-     * logarithms. */
-    int sums;
-    /* 0: sites of junctions are the most likely ones. Else they are int32 inputs: "sites" [4 k],
-     * their places; "site_rows" [4 k], which of the finest rows stands for each, -1 = none; and
-     * "spans" [n_span], a power of two, rows whose largest numbers are one row more, which stands
-     * for those sites that have 0 in "site_spans" [4 k] and not -1. */
-    int64_t n_span;
-    /* NULL, or of each of n_asked outputs: where there are `any`, int32 input "lists<i>" is as the
-     * op list_sums takes it, or the rows [size] that are `kept`. */
-    const struct bi_tracks_lists *lists;
-};
-
-/* Sizes are bases unless said otherwise. Filled by open(). */
-struct bi_tracks {
-    int64_t window, token_size, reach, n_tokens;
-    int n_features, n_heads;
-    bool batches; /* build_tracks takes several windows, and there is one feature a token */
-    struct bi_feature features[BI_TRACKS_FEATURES];
-    struct bi_tracks_head heads[BI_TRACKS_HEADS];
-};
-
 struct bi_model {
     const struct bi_model_def *def;
     const struct bi_env *env;
@@ -212,8 +135,8 @@ struct bi_model {
     const struct bi_checkpoint_options *more_options;
     const char *variant;   /* names what config.json chooses that no weight shows; NULL = nothing */
     const char *rope_used; /* which ones are computed with, in words; NULL = not rotary */
-    struct bi_tracks tracks;
-    const struct bi_head *head;       /* a file of its own; NULL = none */
+    struct bi_tracks *tracks;   /* windows of DNA and their tracks (programs.h); NULL = none */
+    const struct bi_head *head; /* a file of its own; NULL = none */
     const struct bi_head *classifier; /* the fine-tuned weights' own; NULL = none */
     unsigned can_include;             /* kinds these weights can give */
     unsigned default_include;
@@ -269,32 +192,14 @@ struct bi_model_def {
     void (*token_scale)(const struct bi_model *model, const int32_t *ids, size_t n, float *scale);
     /* Token of one residue letter, -1 when it has none. */
     int (*residue_token)(const struct bi_model *model, char residue);
-    /* Families that give tracks have the next two instead of build, encode and what follows them:
-     * the stages of the network, between which programs may end and begin (models/programs.h).
-     * Makes features [rows * tokens, width], in the order of bi_tracks.features, of tokens whose
-     * bases [tokens * token_size] are given. */
-    void (*build_features)(const struct bi_model *model, struct bi_graph *g, bi_value_id bases,
-                           bi_value_id *features);
-    /* Makes the outputs, from the features of shape->n_windows windows, one window below the other:
-     * for each head that is asked for, in that order, "tracks" [n_windows * n_bins, n_tracks], or
-     * sums of them. Behind them stand the places of the sites of junctions, int32 [4 k], unless
-     * these are given. Of several windows int32 input "kept" [n_windows * n_bins] lists the tokens
-     * that are given. */
-    void (*build_tracks)(const struct bi_model *model, struct bi_graph *g,
-                         const bi_value_id *features, const struct bi_tracks_shape *shape);
-    /* Counts the one output that is asked for, of junctions, between sites that are given, from
-     * some of the rows of bases that the graph of tracks counts from: output "tracks". */
-    void (*build_counts)(const struct bi_model *model, struct bi_graph *g, bi_value_id rows,
-                         const struct bi_tracks_shape *shape);
-    /* Families that rate complexes have this instead of all that; NULL = it is none. */
+    /* Families that give tracks have this instead of build, encode and what follows them; NULL = it
+     * is none. */
+    const struct bi_tracks_def *tracks;
+    /* The same of families that rate complexes. */
     const struct bi_affinity_def *affinity;
     /* The same of families that give energies of atoms. */
     const struct bi_energy_def *energy;
 };
-
-/* The number of features, the first of bi_tracks.features, that the heads of a graph read: the most
- * that one of those asked for does; 0 where none is asked for. */
-int bi_tracks_features(const struct bi_tracks *t, const struct bi_tracks_shape *shape);
 
 /* The families of this build by number, from 0; NULL past the end. */
 const struct bi_model_def *bi_model_def(int index);

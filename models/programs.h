@@ -1,12 +1,103 @@
-/* programs.h - programs over a network of tracks.
+/* programs.h - networks from windows of DNA to tracks, and programs over them.
  *
- * A family writes its network once, in two stages: build_features makes features of bases, and
- * build_tracks makes tracks of features (models/model.h). A program is a piece of that network:
- * where it begins, where it ends, and how many windows it computes whole or in part. */
+ * A family writes its network once, in parts: features of the bases around each token, a trunk over
+ * all tokens of a window, and a head for each output. A program is a piece of that network: where
+ * it begins and ends, how many windows it computes whole or in part, and how its outputs are given.
+ * No family knows of programs. */
 #ifndef BI_MODELS_PROGRAMS_H
 #define BI_MODELS_PROGRAMS_H
 
 #include "model.h"
+
+enum {
+    BI_TRACKS_FEATURES = 12,
+    BI_TRACKS_HEADS = 64,
+    BI_TRACKS_ROWS = 3,  /* values that a trunk makes */
+    BI_TRACKS_SITES = 4, /* classes of splice sites */
+    BI_BASES = 6
+};
+
+/* Input "bases" [window]: 0 to 3 are A, C, G, T; then a base that is none of them, and one that
+ * is a quarter of each. */
+enum bi_base { BI_BASE_NONE = 4, BI_BASE_QUARTER = 5 };
+
+/* Convolutions make features of the bases of each token. A token's features depend on its own bases
+ * and `reach` more on either side, so a change of few bases recomputes few tokens. */
+struct bi_feature {
+    const char *name; /* the kept value's */
+    int rows;         /* per token */
+    int64_t width;
+};
+
+/* A head is one row of the table of outputs. */
+struct bi_tracks_head {
+    const char *name;     /* unique: "human", "mouse.cage.128" */
+    const char *output;   /* "human", "cage" */
+    const char *organism; /* NULL = none is known */
+    int trunk;            /* heads of one trunk can be computed together */
+    int n_tracks;
+    enum bioinfer_tracks_kind kind;
+    bool whole; /* the graph gives all tracks, whichever are asked for */
+    /* Bins that values of the reverse strand are moved to the right once they are turned back, so
+     * that they lie beside those of the other one; the first ones are 0 then. */
+    int reverse_shift;
+    int64_t bin_size;
+    int64_t n_bins, first_bin; /* bins given, and cut off in front of them */
+    int64_t side;              /* bins are pairs [side, side]; 0: they are not */
+    int64_t row_width;         /* junctions: of the rows, one a base, that they are counted from */
+    int n_features;            /* the first of the model's, which the graph behind them reads */
+};
+
+/* Sizes are bases unless said otherwise. Filled by open(). */
+struct bi_tracks {
+    int64_t window, token_size, reach, n_tokens;
+    int n_features, n_heads;
+    bool batches; /* the trunk takes several windows, and there is one feature a token */
+    struct bi_feature features[BI_TRACKS_FEATURES];
+    struct bi_tracks_head heads[BI_TRACKS_HEADS];
+};
+
+/* A head that a graph computes. */
+struct bi_tracks_asked {
+    int head;
+    const int32_t *tracks; /* [n_tracks] those of the head; NULL = all */
+    int64_t n_tracks;
+};
+
+/* Tells a trunk what to make. */
+struct bi_tracks_trunk {
+    int64_t n_windows; /* one below the other; 1 but for families with `batches` */
+    /* int32 [n_windows * n_bins], the tokens whose rows are wanted; BI_NONE: of the one window
+     * those that the heads have bins of. */
+    bi_value_id kept;
+    const struct bi_tracks_asked *asked; /* [n_asked], of one trunk: the heads that follow */
+    int n_asked;
+};
+
+/* The network of a family. Errors stay in the graph. */
+struct bi_tracks_def {
+    /* Makes features [rows * tokens, width], in the order of bi_tracks.features, of tokens whose
+     * bases [tokens * token_size] are given. */
+    void (*features)(const struct bi_model *model, struct bi_graph *g, bi_value_id bases,
+                     bi_value_id *features);
+    /* Makes rows [BI_TRACKS_ROWS] of the features of all windows, at least those that the heads
+     * which follow read. */
+    void (*trunk)(const struct bi_model *model, struct bi_graph *g, const bi_value_id *features,
+                  const struct bi_tracks_trunk *of, bi_value_id *rows);
+    /* Makes the values [n_windows * n_bins, n_tracks] of a head, or, of one of junctions, the rows
+     * [window, row_width] that they are counted from. */
+    bi_value_id (*head)(const struct bi_model *model, struct bi_graph *g, const bi_value_id *rows,
+                        const struct bi_tracks_asked *asked);
+    /* Finds the most likely sites of junctions by these rows: int32 [BI_TRACKS_SITES * side], the
+     * row of each, -1 = none. NULL, as is `counts`, where no head is of junctions. */
+    bi_value_id (*sites)(const struct bi_model *model, struct bi_graph *g, bi_value_id rows,
+                         const struct bi_tracks_asked *asked);
+    /* Counts junctions [n_bins, n_tracks] between sites, the rows of which are given. */
+    bi_value_id (*counts)(const struct bi_model *model, struct bi_graph *g, bi_value_id rows,
+                          bi_value_id sites, const struct bi_tracks_asked *asked);
+};
+
+/* ---- programs ---- */
 
 /* Where a network can be entered and left. */
 enum bi_tracks_at {
@@ -31,10 +122,38 @@ struct bi_tracks_program {
     int64_t beside; /* 1: the windows above are given as well, in front of the changed ones */
 };
 
-/* Writes the graph of a program. Its outputs are those of build_tracks, or the features, as kept
- * values. shape->n_windows is not read; from BI_AT_ROWS no more of *program is read, and
- * shape->lists must be set, with one output asked for. Errors stay in the graph
- * (bi_graph_status()). */
+/* How an output is given where lists name rows of it (kernels/list_sums.h). */
+struct bi_tracks_lists {
+    bool any; /* false: all of its rows are given, as without lists */
+    /* The rows themselves are, as kept value "reference<i>", which others are compared with. */
+    bool kept;
+    int kind;                /* enum bi_list_kind: what is made of the rows of a list */
+    int32_t n, size, others; /* lists, their rows, and rows of the kept value */
+};
+
+/* The outputs of a program. */
+struct bi_tracks_shape {
+    const struct bi_tracks_asked *asked; /* [n_asked], of one trunk */
+    int n_asked;
+    /* 0: the graph gives the tracks, 1: their sums over bins (kernels/bin_sums.h), 2: the sums with
+     * logarithms. */
+    int sums;
+    /* 0: sites of junctions are the most likely ones. Else they are int32 inputs: "sites" [4 k],
+     * their places; "site_rows" [4 k], which of the finest rows stands for each, -1 = none; and
+     * "spans" [n_span], a power of two, rows whose largest numbers are one row more, which stands
+     * for those sites that have 0 in "site_spans" [4 k] and not -1. */
+    int64_t n_span;
+    /* NULL, or of each of n_asked outputs: where there are `any`, int32 input "lists<i>" is as the
+     * op list_sums takes it, or the rows [size] that are `kept`. */
+    const struct bi_tracks_lists *lists;
+};
+
+/* Writes the graph of a program. Its outputs are the features, as kept values, or for each head
+ * that is asked for, in that order, "tracks" [windows * n_bins, n_tracks], their sums, or what
+ * lists make of them; behind them stand the places of the sites of junctions, int32 [4 k], unless
+ * these are given. Of several windows int32 input "kept" [windows * n_bins] lists the tokens that
+ * are given. From BI_AT_ROWS no more of *program is read, and shape->lists must be set, with one
+ * output asked for. Errors stay in the graph (bi_graph_status()). */
 void bi_tracks_write(const struct bi_model *m, struct bi_graph *g,
                      const struct bi_tracks_program *program, const struct bi_tracks_shape *shape);
 

@@ -231,7 +231,7 @@ int bi_tracks_bases(const struct bi_tracks_source *s, int *index, struct bioinfe
 int bi_tracks_window(struct bi_model *model, int64_t token_size, int64_t usual,
                      struct bioinfer_error *err)
 {
-    struct bi_tracks *t = &model->tracks;
+    struct bi_tracks *t = model->tracks;
     t->window = model->window ? model->window : usual;
     t->token_size = token_size;
     if (t->window < token_size || t->window > 1 << 24 || t->window % token_size)
@@ -254,16 +254,6 @@ void bi_tracks_bins(struct bi_tracks *t, int64_t bin_size, int64_t n_bins, int64
         t->heads[i].first_bin = first_bin;
         t->heads[i].n_features = t->n_features;
     }
-}
-
-int bi_tracks_features(const struct bi_tracks *t, const struct bi_tracks_shape *shape)
-{
-    int n = 0;
-    for (int i = 0; i < shape->n_asked; i++) {
-        const int of = t->heads[shape->asked[i].head].n_features;
-        n = n > of ? n : of;
-    }
-    return n;
 }
 
 /* ---- layers ---- */
@@ -498,83 +488,14 @@ bi_value_id bi_tracks_transformer(const struct bi_model *m, struct bi_graph *g, 
     return x;
 }
 
-/* Gives what lists of rows of x make. */
-static void give_lists(struct bi_graph *g, bi_value_id x, const struct bi_tracks_lists *l,
-                       int index)
+bi_value_id bi_tracks_output(const struct bi_model *m, struct bi_graph *g, bi_value_id x,
+                             const int *w, const int *b, const struct bi_tracks_asked *asked)
 {
-    const bool compared = l->kind != BI_LIST_SUM;
-    char lists[24], reference[24];
-    bi_value_id in, other = BI_NONE;
-    if (g->status)
-        return;
-    snprintf(lists, sizeof lists, "lists%d", index);
-    snprintf(reference, sizeof reference, "reference%d", index);
-    if (l->kept) {
-        x = bi_gather_sum(g, x, bi_input(g, lists, BI_I32, BI_AXIS_FIXED, l->size), 1);
-        bi_graph_keep_wide(g, x);
-        bi_output_kept(g, x, reference);
-        return;
+    bi_value_id head = weight(m, g, w[asked->head]), bias = weight(m, g, b[asked->head]);
+    if (asked->tracks) {
+        head = bi_weight_rows(g, head, asked->tracks, asked->n_tracks);
+        bias = bi_weight_rows(g, bias, asked->tracks, asked->n_tracks);
     }
-    in = bi_input(g, lists, BI_I32, BI_AXIS_FIXED, 2 + l->n + l->size * (compared ? 2 : 1));
-    if (compared)
-        other = bi_input_kept(g, reference, BI_AXIS_FIXED, l->others, g->values[x].shape[1]);
-    bi_output(g, bi_list_sums(g, x, in, other, l->kind, l->n, l->size), 0, -1, "tracks");
-}
-
-void bi_tracks_give(struct bi_graph *g, bi_value_id x, int64_t n_bins,
-                    const struct bi_tracks_shape *shape, int index)
-{
-    if (shape->lists && shape->lists[index].any) {
-        give_lists(g, x, &shape->lists[index], index);
-        return;
-    }
-    if (shape->sums)
-        x = bi_bin_sums(g, x, n_bins, shape->sums > 1);
-    bi_output(g, x, 0, -1, "tracks");
-}
-
-void bi_tracks_outputs(const struct bi_model *m, struct bi_graph *g, bi_value_id x, const int *w,
-                       const int *b, const struct bi_tracks_shape *shape)
-{
-    for (int i = 0; i < shape->n_asked; i++) {
-        const struct bi_tracks_asked *a = &shape->asked[i];
-        bi_value_id head = weight(m, g, w[a->head]), bias = weight(m, g, b[a->head]), y;
-        if (a->tracks) {
-            head = bi_weight_rows(g, head, a->tracks, a->n_tracks);
-            bias = bi_weight_rows(g, bias, a->tracks, a->n_tracks);
-        }
-        y = bi_add(g, bi_matmul(g, x, head), bias);
-        y = bi_norm_act(g, y, BI_NONE, BI_NONE, BI_NORM_ACT_SOFTPLUS, 0);
-        bi_tracks_give(g, y, m->tracks.heads[a->head].n_bins, shape, i);
-    }
-}
-
-/* The rows that the one node which reads an input makes of it; BI_NONE = there is no such node. */
-static bi_value_id rows_of_input(const struct bi_graph *g, const char *name)
-{
-    bi_value_id found = BI_NONE;
-    for (size_t i = 0; i < g->n_nodes; i++)
-        for (int k = 0; k < BI_NODE_IN; k++) {
-            const bi_value_id id = g->nodes[i].in[k];
-            if (id != BI_NONE && g->values[id].kind == BI_VALUE_INPUT &&
-                !strcmp(g->values[id].name, name))
-                found = g->nodes[i].out[0];
-        }
-    return found;
-}
-
-void bi_tracks_explain(struct bi_graph *g, int64_t first, int64_t n)
-{
-    bi_value_id y, dx;
-    float each;
-    if (g->status)
-        return;
-    y = bi_tracks_crop(g, g->outputs[0].value, first, n);
-    g->n_outputs = 0;
-    dx = bi_graph_gradient(g, y, rows_of_input(g, "bases"));
-    if (g->status)
-        return;
-    each = 1 / (float)(n * g->values[y].shape[1]);
-    bi_output(g, bi_scale(g, y, each), 0, -1, "explained");
-    bi_output(g, bi_scale(g, dx, each), 0, -1, "gradient");
+    x = bi_add(g, bi_matmul(g, x, head), bias);
+    return bi_norm_act(g, x, BI_NONE, BI_NONE, BI_NORM_ACT_SOFTPLUS, 0);
 }

@@ -3,7 +3,7 @@
 #ifndef BI_MODELS_TRACKS_H
 #define BI_MODELS_TRACKS_H
 
-#include "model.h"
+#include "programs.h"
 
 /* Where the tensors of a checkpoint are. */
 struct bi_tracks_source {
@@ -147,21 +147,10 @@ struct bi_tracks_kept {
 bi_value_id bi_tracks_transformer(const struct bi_model *m, struct bi_graph *g, bi_value_id x,
                                   bi_value_id positions, const struct bi_tracks_layers *layers,
                                   const struct bi_tracks_kept *crop);
-/* Gives the values x of head number `index` of those asked for, [windows n_bins, tracks], as output
- * "tracks": all of them, their sums, or what lists of their rows make. Lists that are kept become
- * the kept output "reference<index>" instead. Inputs for the lists are added. */
-void bi_tracks_give(struct bi_graph *g, bi_value_id x, int64_t n_bins,
-                    const struct bi_tracks_shape *shape, int index);
-/* softplus(x w^T + b) for each head that the shape asks for, in its order and of the tracks that it
- * asks for, as bi_tracks_give() has them; w and b are indices into the model's table of weights, by
- * head. */
-void bi_tracks_outputs(const struct bi_model *m, struct bi_graph *g, bi_value_id x, const int *w,
-                       const int *b, const struct bi_tracks_shape *shape);
-/* Turns a graph of the tracks of one window, as a family writes it, into that of their explanation:
- * output 0 becomes the values in bins first ... first + n - 1 divided by their number n tracks, [n,
- * tracks], output 1 the derivative of their sum by the rows that the graph makes of input "bases".
- * No other output stays. A node reads that input, and g->status says whether it worked. */
-void bi_tracks_explain(struct bi_graph *g, int64_t first, int64_t n);
+/* softplus(x w^T + b) of the head, and of the tracks, that are asked for; w and b are indices into
+ * the model's table of weights, by head. */
+bi_value_id bi_tracks_output(const struct bi_model *m, struct bi_graph *g, bi_value_id x,
+                             const int *w, const int *b, const struct bi_tracks_asked *asked);
 /* Rows first ... first + kept - 1; x itself when that is all, or the graph has failed. */
 bi_value_id bi_tracks_crop(struct bi_graph *g, bi_value_id x, int64_t first, int64_t kept);
 

@@ -25,7 +25,7 @@ enum { SHARED = 2, WIDEST = 192, USUAL_ROTATED = 128, USUAL_BASE = 20000, NAME =
 static int open_table(const struct bi_tracks_source *s, struct bi_rotary *r, int64_t rotated,
                       int64_t base, struct bioinfer_error *err)
 {
-    const int64_t n = s->model->tracks.n_tokens, d = r->width, half = d / 2;
+    const int64_t n = s->model->tracks->n_tokens, d = r->width, half = d / 2;
     float *table = bi_arena_calloc(&s->model->arena, (size_t)n, (size_t)d * sizeof *table);
     if (!table)
         return bi_fail(err, BIOINFER_NOMEM, "%s: rotations", s->model->cp->path);
@@ -147,7 +147,7 @@ bi_value_id bi_rotary_attend(const struct bi_model *m, struct bi_graph *g, bi_va
                            bi_model_value(m, g, b[k]));
         in[3] = bi_model_value(m, g, r->table);
         in[4] = BI_NONE;
-        h = bi_multiquery(g, in, SHARED, (int32_t)m->tracks.n_tokens, 1 / sqrtf((float)r->width),
+        h = bi_multiquery(g, in, SHARED, (int32_t)m->tracks->n_tokens, 1 / sqrtf((float)r->width),
                           0);
         h = bi_matmul(g, h, bi_model_value(m, g, group->out));
         sum = bi_add(g, h, sum == BI_NONE ? bi_model_value(m, g, y->out_b) : sum);

@@ -107,6 +107,39 @@ static size_t take_one(const struct bioinfer_task *t, struct bi_item *const *ite
     return 1;
 }
 
+/* The rows that the one node which reads an input makes of it; BI_NONE = there is no such node. */
+static bi_value_id rows_of_input(const struct bi_graph *g, const char *name)
+{
+    bi_value_id found = BI_NONE;
+    for (size_t i = 0; i < g->n_nodes; i++)
+        for (int k = 0; k < BI_NODE_IN; k++) {
+            const bi_value_id id = g->nodes[i].in[k];
+            if (id != BI_NONE && g->values[id].kind == BI_VALUE_INPUT &&
+                !strcmp(g->values[id].name, name))
+                found = g->nodes[i].out[0];
+        }
+    return found;
+}
+
+/* Turns the graph of a window's tracks into that of their explanation: output 0 becomes the values
+ * in bins first ... first + n - 1 divided by their number n tracks, [n, tracks], output 1 the
+ * derivative of their sum by the rows that the graph makes of input "bases". */
+static void explain(struct bi_graph *g, int64_t first, int64_t n)
+{
+    bi_value_id y, dx;
+    float each;
+    if (g->status)
+        return;
+    y = bi_tracks_crop(g, g->outputs[0].value, first, n);
+    g->n_outputs = 0;
+    dx = bi_graph_gradient(g, y, rows_of_input(g, "bases"));
+    if (g->status)
+        return;
+    each = 1 / (float)(n * g->values[y].shape[1]);
+    bi_output(g, bi_scale(g, y, each), 0, -1, "explained");
+    bi_output(g, bi_scale(g, dx, each), 0, -1, "gradient");
+}
+
 static int build_graph(const void *user, const void *shape, struct bi_graph *g,
                        struct bioinfer_error *err)
 {
@@ -119,7 +152,7 @@ static int build_graph(const void *user, const void *shape, struct bi_graph *g,
     g->n_tokens = g->longest = s->t->n_tokens;
     g->n_seqs = 1;
     bi_tracks_write(m, g, &whole, &s->shape);
-    bi_tracks_explain(g, s->first_bin * s->bin_rows, s->n_bins * s->bin_rows);
+    explain(g, s->first_bin * s->bin_rows, s->n_bins * s->bin_rows);
     return 0;
 }
 
@@ -309,14 +342,14 @@ static int open_contributions(struct contributions *s,
     int st;
     if ((st = bi_params_copy(&p, sizeof p, params, "contributions params", err)))
         return st;
-    if (!model->base.def->build_tracks)
+    if (!model->base.tracks)
         return bi_fail(err, BIOINFER_UNSUPPORTED, "%s: %s gives no tracks", model->path,
                        model->base.def->name);
-    s->t = &model->base.tracks;
+    s->t = model->base.tracks;
     s->task.window_load = 1;
     s->task.progress = p.progress;
     s->task.progress_user = p.progress_user;
-    s->shape = (struct bi_tracks_shape){.n_windows = 1, .asked = &s->asked, .n_asked = 1};
+    s->shape = (struct bi_tracks_shape){.asked = &s->asked, .n_asked = 1};
     bi_tracks_codes(s->codes, false);
     if ((st = find_head(s, &p, err)) || (st = take_tracks(s, &p, err)) ||
         (st = take_bins(s, &p, err)) || (st = check_graph(s, err)))

@@ -25,14 +25,6 @@ int64_t bi_tracks_rows(const struct bi_tracks_task *s, const struct bi_tracks_ou
     return s->sums ? 2 * s->sums : o->h->n_bins;
 }
 
-int64_t bi_tracks_side(const struct bi_tracks_output *o)
-{
-    int64_t side = 1;
-    while (side * side < o->h->n_bins)
-        side++;
-    return side;
-}
-
 int64_t bi_tracks_feature_width(const struct bi_tracks_task *s, int feature)
 {
     return s->t->features[feature].rows * s->t->features[feature].width;
@@ -272,10 +264,10 @@ static int open_tracks(struct bi_tracks_task *s, const struct bioinfer_tracks_pa
     int st;
     if ((st = bi_params_copy(&p, sizeof p, params, "tracks params", err)))
         return st;
-    if (!model->base.def->build_tracks)
+    if (!model->base.tracks)
         return bi_fail(err, BIOINFER_UNSUPPORTED, "%s: %s gives no tracks", model->path,
                        model->base.def->name);
-    s->t = &model->base.tracks;
+    s->t = model->base.tracks;
     s->task.window_load = model->caps.async ? 0 : 1; /* else reading ahead gains nothing */
     s->task.progress = p.progress;
     s->task.progress_user = p.progress_user;
@@ -524,7 +516,7 @@ static int list_arrays(const struct bi_tracks_task *s, const struct bi_window_un
         const struct bi_tracks_extent extent = bi_extent(s, w, false, n);
         const bool listed = s->lists[0] && s->lists[0][n].any;
         const bool paired = o->h->kind != BIOINFER_BINS && !s->sums && !listed;
-        const int64_t side = paired ? bi_tracks_side(o) : 0;
+        const int64_t side = paired ? o->h->side : 0;
         arrays[n] = (struct bioinfer_array){
             .kind = o->array,
             .n_dims = paired ? 3 : 2,
@@ -532,11 +524,10 @@ static int list_arrays(const struct bi_tracks_task *s, const struct bi_window_un
             .data = w->values ? w->values + extent.at : NULL};
     }
     if (w->sites)
-        arrays[n++] = (struct bioinfer_array){
-            .kind = "sites",
-            .n_dims = 2,
-            .shape = {BI_TRACKS_SITES, bi_tracks_side(s->junctions)},
-            .data = w->sites};
+        arrays[n++] = (struct bioinfer_array){.kind = "sites",
+                                              .n_dims = 2,
+                                              .shape = {BI_TRACKS_SITES, s->junctions->h->side},
+                                              .data = w->sites};
     return n;
 }
 
@@ -630,7 +621,7 @@ static int take_sites(const struct bi_tracks_task *s, struct bi_window_unit *w,
 {
     const int st = s->lists[0] ? bi_fail(err, BIOINFER_INVALID, "sites of a window with lists")
                                : bi_sites_take(s, &w->given, sites, err);
-    const int64_t n = st ? 0 : BI_TRACKS_SITES * bi_tracks_side(s->junctions);
+    const int64_t n = st ? 0 : BI_TRACKS_SITES * s->junctions->h->side;
     if (st)
         return st;
     if (!(w->sites = bi_calloc(s->task.env, (size_t)n, sizeof *w->sites)))

@@ -12,7 +12,6 @@
 enum {
     BI_TRACKS_SHIFTS = 64,
     BI_TRACKS_TOGETHER = 8, /* whole windows in a program, a power of two */
-    BI_TRACKS_SITES = 4,    /* classes of splice sites */
     BI_TRACKS_COMPANY = 16  /* changed windows in a program, the same */
 };
 
@@ -151,7 +150,7 @@ struct bi_tracks_graph {
     struct bi_tracks_program program;
     struct bi_tracks_shape shape; /* without lists, which lie elsewhere for each window */
 };
-_Static_assert(sizeof(struct bi_tracks_graph) == 13 * sizeof(int64_t), "no padding");
+_Static_assert(sizeof(struct bi_tracks_graph) == 12 * sizeof(int64_t), "no padding");
 
 /* A slot's input block holds what is the same for all batches of a plan. */
 struct bi_tracks_held {
@@ -190,8 +189,6 @@ struct bi_tracks_task {
 /* Rows of an output's values of a window: its bins, or with sums two for each kind of sum. Lists
  * are not looked at (bi_extent()). */
 int64_t bi_tracks_rows(const struct bi_tracks_task *s, const struct bi_tracks_output *o);
-/* Sites along one side of a square of pairs: the smallest n for which n n is at least the bins. */
-int64_t bi_tracks_side(const struct bi_tracks_output *o);
 /* Elements of one kind of features per token, and bytes of all kinds for n tokens. */
 int64_t bi_tracks_feature_width(const struct bi_tracks_task *s, int feature);
 uint64_t bi_tracks_features_size(const struct bi_tracks_task *s, int64_t n_tokens);

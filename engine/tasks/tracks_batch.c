@@ -641,7 +641,7 @@ static int collect_sites(struct bi_tracks_task *s, const struct bi_item *item,
                          const struct bi_batch_place *place, struct bioinfer_error *err)
 {
     struct bi_window_unit *w = (struct bi_window_unit *)item->unit;
-    const int64_t n = BI_TRACKS_SITES * bi_tracks_side(s->junctions);
+    const int64_t n = BI_TRACKS_SITES * s->junctions->h->side;
     int64_t ld;
     const int32_t *at = bi_batch_output(place, &place->slot->plan->graph->outputs[s->n_outputs],
                                         &ld);

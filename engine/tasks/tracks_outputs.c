@@ -6,11 +6,11 @@
 
 const char *bioinfer_model_head(const bioinfer_model *m, int index, int *n_tracks)
 {
-    if (!m || index < 0 || index >= m->base.tracks.n_heads)
+    if (!m || index < 0 || !m->base.tracks || index >= m->base.tracks->n_heads)
         return NULL;
     if (n_tracks)
-        *n_tracks = m->base.tracks.heads[index].n_tracks;
-    return m->base.tracks.heads[index].name;
+        *n_tracks = m->base.tracks->heads[index].n_tracks;
+    return m->base.tracks->heads[index].name;
 }
 
 int bioinfer_model_output(const bioinfer_model *m, int index, struct bioinfer_output_info *info)
@@ -20,9 +20,9 @@ int bioinfer_model_output(const bioinfer_model *m, int index, struct bioinfer_ou
     size_t size;
     if (!m || !info || info->struct_size < sizeof info->struct_size)
         return BIOINFER_INVALID;
-    if (index < 0 || index >= m->base.tracks.n_heads)
+    if (index < 0 || !m->base.tracks || index >= m->base.tracks->n_heads)
         return BIOINFER_NOT_FOUND;
-    h = &m->base.tracks.heads[index];
+    h = &m->base.tracks->heads[index];
     i.name = h->name;
     i.output = h->output;
     i.organism = h->organism;
@@ -78,7 +78,7 @@ static bool is_meant(const struct bi_tracks_head *h, const char *name)
 
 static int no_organism(const bioinfer_model *m, const char *organism, struct bioinfer_error *err)
 {
-    const struct bi_tracks *t = &m->base.tracks;
+    const struct bi_tracks *t = m->base.tracks;
     struct words w = {{0}, 0};
     for (int i = 0; i < t->n_heads; i++)
         add_word(&w, t->heads[i].organism ? t->heads[i].organism : "no organism");
@@ -89,7 +89,7 @@ static int no_organism(const bioinfer_model *m, const char *organism, struct bio
 static int no_output(const bioinfer_model *m, const char *name, const char *organism,
                      struct bioinfer_error *err)
 {
-    const struct bi_tracks *t = &m->base.tracks;
+    const struct bi_tracks *t = m->base.tracks;
     struct words w = {{0}, 0};
     for (int i = 0; i < t->n_heads; i++)
         if (is_of(&t->heads[i], organism))
@@ -112,7 +112,7 @@ static int find_row(const struct bi_tracks *t, const char *name, const char *org
 static int of_resolution(const bioinfer_model *m, const char *name, const char *organism,
                          int64_t resolution, int *index, struct bioinfer_error *err)
 {
-    const struct bi_tracks *t = &m->base.tracks;
+    const struct bi_tracks *t = m->base.tracks;
     struct words w = {{0}, 0};
     int finest = -1, n = 0;
     for (int i = 0; i < t->n_heads; i++) {
@@ -141,7 +141,7 @@ static int of_resolution(const bioinfer_model *m, const char *name, const char *
 static int check_asked(const bioinfer_model *m, const char *organism, int64_t resolution,
                        struct bioinfer_error *err)
 {
-    const struct bi_tracks *t = &m->base.tracks;
+    const struct bi_tracks *t = m->base.tracks;
     struct words w = {{0}, 0};
     bool known = false, there = !resolution;
     for (int i = 0; i < t->n_heads; i++) {
@@ -160,12 +160,12 @@ static int check_asked(const bioinfer_model *m, const char *organism, int64_t re
 int bioinfer_model_find_output(const bioinfer_model *m, const char *name, const char *organism,
                                int64_t resolution, int *index, struct bioinfer_error *err)
 {
-    const struct bi_tracks *t = m ? &m->base.tracks : NULL;
+    const struct bi_tracks *t = m ? m->base.tracks : NULL;
     int st, at;
-    if (!t || !index || resolution < 0)
+    if (!m || !index || resolution < 0)
         return bi_fail(err, BIOINFER_INVALID, "an output: no model, no index or resolution %lld",
                        (long long)resolution);
-    if (!t->n_heads)
+    if (!t)
         return bi_fail(err, BIOINFER_UNSUPPORTED, "%s: %s gives no tracks", m->path,
                        m->base.def->name);
     if ((st = check_asked(m, organism, resolution, err)))

@@ -13,7 +13,7 @@ static int check_sites(const struct bi_tracks_task *s, const struct bioinfer_sit
                        struct bioinfer_error *err)
 {
     const int64_t window = s->t->window, more = sites->inserted;
-    const int64_t side = s->junctions ? bi_tracks_side(s->junctions) : 0;
+    const int64_t side = s->junctions ? s->junctions->h->side : 0;
     if (!s->junctions)
         return bi_fail(err, BIOINFER_INVALID, "sites of junctions, which are not asked for");
     if (!sites->at || sites->n < 1 || sites->n > side)
@@ -39,7 +39,7 @@ int bi_sites_take(const struct bi_tracks_task *s, struct bi_sites *to,
                   const struct bioinfer_sites *sites, struct bioinfer_error *err)
 {
     const int st = check_sites(s, sites, err);
-    const int64_t side = st ? 0 : bi_tracks_side(s->junctions);
+    const int64_t side = st ? 0 : s->junctions->h->side;
     if (st)
         return st;
     if (!(to->at = bi_calloc(s->task.env, (size_t)(BI_TRACKS_SITES * side), sizeof *to->at)))
@@ -82,7 +82,7 @@ static int64_t place_of(const struct bioinfer_row_lists *rows, int64_t row)
 void bi_sites_fill(const struct bi_tracks_task *s, const struct bi_sites *sites, bool first,
                    const struct bioinfer_row_lists *of, const struct bi_batch_place *place)
 {
-    const int64_t n = BI_TRACKS_SITES * bi_tracks_side(s->junctions), window = s->t->window;
+    const int64_t n = BI_TRACKS_SITES * s->junctions->h->side, window = s->t->window;
     const int64_t more = first ? 0 : sites->inserted, n_span = first ? 1 : sites->n_span;
     int32_t *rows = bi_batch_input(place, "site_rows"), *spans = bi_batch_input(place, "spans");
     int32_t *in_span = bi_batch_input(place, "site_spans");

@@ -58,6 +58,7 @@ struct ag_head {
 
 /* The configuration, and indices of all weights. */
 struct alphagenome {
+    struct bi_tracks tracks;
     struct bi_conv dna, dna_block;
     struct ag_down down[AG_DOWN];
     struct ag_up up[AG_DOWN + 1];

@@ -245,7 +245,7 @@ static int open_head(const struct bi_tracks_source *s, struct alphagenome *a,
                      struct bioinfer_error *err)
 {
     struct bi_model *m = s->model;
-    struct bi_tracks *t = &m->tracks;
+    struct bi_tracks *t = m->tracks;
     const int64_t side = t->n_tokens / AG_POOLED;
     struct ag_head *h = &a->head[t->n_heads];
     struct bi_tracks_head *out = &t->heads[t->n_heads];
@@ -275,6 +275,9 @@ static int open_head(const struct bi_tracks_source *s, struct alphagenome *a,
         .n_bins = o->kind == AG_CONTACTS    ? side * side
                   : o->kind == AG_JUNCTIONS ? a->n_sites * a->n_sites
                                             : t->window / resolution,
+        .side = o->kind == AG_CONTACTS    ? side
+                : o->kind == AG_JUNCTIONS ? a->n_sites
+                                          : 0,
         .row_width = o->kind == AG_JUNCTIONS ? in : 0,
         .n_features = resolution == 1 ? t->n_features : 1};
     if (!out->name)
@@ -287,7 +290,7 @@ static int open_head(const struct bi_tracks_source *s, struct alphagenome *a,
 static int open_classes(const struct bi_tracks_source *s, struct alphagenome *a,
                         struct bioinfer_error *err)
 {
-    const struct bi_tracks *t = &s->model->tracks;
+    const struct bi_tracks *t = s->model->tracks;
     int64_t n = 0;
     float *rows;
     for (int i = 0; i < t->n_heads; i++)

@@ -51,7 +51,7 @@ static bool alphagenome_recognise(const struct bi_checkpoint *cp)
 
 static int open_sizes(struct bi_model *m, const struct alphagenome *a, struct bioinfer_error *err)
 {
-    struct bi_tracks *t = &m->tracks;
+    struct bi_tracks *t = m->tracks;
     const int64_t token = (int64_t)2 << a->n_down;
     int64_t usual = USUAL_WINDOW;
     int st = bi_config_int(m, "seq_length", 1, USUAL_WINDOW, &usual, err);
@@ -98,6 +98,7 @@ static int alphagenome_open(struct bi_model *m, struct bioinfer_error *err)
     if (!a)
         return bi_fail(err, BIOINFER_NOMEM, "%s: configuration", m->cp->path);
     m->config = a;
+    m->tracks = &a->tracks;
     m->name = "alphagenome";
     a->n_sites = AG_SITES;
     if (m->positions)
@@ -227,7 +228,7 @@ static bi_value_id attend(const struct bi_model *m, struct bi_graph *g, bi_value
                          value(m, g, b->v_norm.b), EPS);
     in[3] = value(m, g, a->table);
     in[4] = times(m, g, gelu(m, g, scaled(m, g, grid, b->bias_norm)), b->bias);
-    h = bi_multiquery(g, in, heads, (int32_t)m->tracks.n_tokens, 1 / sqrtf((float)a->key),
+    h = bi_multiquery(g, in, heads, (int32_t)m->tracks->n_tokens, 1 / sqrtf((float)a->key),
                       (float)CAP);
     return layer(m, g, h, b->out);
 }
@@ -243,7 +244,7 @@ static bi_value_id tower(const struct bi_model *m, struct bi_graph *g, bi_value_
         bi_value_id h;
         if (b->updates)
             *grid = update_pairs(m, g, x, *grid, &b->pairs,
-                                 (int32_t)(m->tracks.n_tokens / AG_POOLED));
+                                 (int32_t)(m->tracks->n_tokens / AG_POOLED));
         x = bi_add(g, x, attend(m, g, x, *grid, b));
         h = act(g, layer(m, g, scaled(m, g, x, b->mlp_norm), b->fc1), BI_NORM_ACT_RELU);
         x = bi_add(g, x, layer(m, g, h, b->fc2));
@@ -298,131 +299,84 @@ static bi_value_id of_strand(const struct bi_model *m, struct bi_graph *g, int i
     return y;
 }
 
-/* The rows of x at given sites: one each, none, or the largest of a span. */
-static bi_value_id given_rows(struct bi_graph *g, bi_value_id x, int64_t n_sites, int64_t n_span)
-{
-    bi_value_id rows = bi_input(g, "site_rows", BI_I32, BI_AXIS_FIXED, n_sites);
-    bi_value_id spans = bi_input(g, "spans", BI_I32, BI_AXIS_FIXED, n_span);
-    bi_value_id at = bi_input(g, "site_spans", BI_I32, BI_AXIS_FIXED, n_sites);
-    bi_value_id largest = bi_gather_sum(g, x, spans, 1);
-    for (; n_span > 1; n_span /= 2)
-        largest = pooled(g, largest);
-    return bi_add(g, bi_gather_sum(g, x, rows, 1), bi_gather_sum(g, largest, at, 1));
-}
+/* The rows that heads read: what a trunk makes of a window. */
+enum { FINE, COARSE, GRID };
 
-/* *sites: where the most likely ones are; left as it is where they are given. */
-static void count_junctions(const struct bi_model *m, struct bi_graph *g, bi_value_id x,
-                            const struct bi_tracks_asked *asked, int64_t n_span, bi_value_id *sites)
+static void alphagenome_trunk(const struct bi_model *m, struct bi_graph *g,
+                              const bi_value_id *features, const struct bi_tracks_trunk *of,
+                              bi_value_id *rows)
 {
     const struct alphagenome *a = m->config;
-    const struct ag_head *h = &a->head[asked->head];
-    const struct ag_affine *classes = &a->site_classes[h->organism];
-    const int64_t n_tracks = m->tracks.heads[asked->head].n_tracks;
-    bi_value_id in[7], at, rows;
-    if (n_span) {
-        at = bi_input(g, "sites", BI_I32, BI_AXIS_FIXED, 4 * a->n_sites);
-        rows = given_rows(g, x, 4 * a->n_sites, n_span);
-    } else {
-        at = bi_top_rows(g, bi_row_softmax(g, layer(m, g, x, *classes)), 4, (int32_t)a->n_sites,
-                         (float)LEAST_SITE);
-        rows = bi_gather_sum(g, x, at, 1);
-        *sites = at;
-    }
-    in[0] = layer(m, g, rows, a->site_rows[h->organism]);
-    in[1] = at;
-    in[2] = bi_rope_at(g, at, value(m, g, a->site_frequencies));
-    for (int i = 0; i < 4; i++)
-        in[3 + i] = of_strand(m, g, h->sites[i], i / 2, n_tracks / 2, asked);
-    bi_output(g, bi_junctions(g, in), 0, -1, "tracks");
-}
-
-/* Gives the values of a head that is asked for from the rows x that it reads. *sites: as above. */
-static void give(const struct bi_model *m, struct bi_graph *g, bi_value_id x,
-                 const struct bi_tracks_shape *shape, int index, bi_value_id *sites)
-{
-    const struct bi_tracks_asked *asked = &shape->asked[index];
-    const struct alphagenome *a = m->config;
-    const struct ag_head *h = &a->head[asked->head];
-    const struct bi_tracks_head *out = &m->tracks.heads[asked->head];
-    if (h->kind == AG_JUNCTIONS && shape->lists) {
-        bi_tracks_give(g, x, out->n_bins, shape, index);
-        return;
-    }
-    if (h->kind == AG_JUNCTIONS) {
-        count_junctions(m, g, x, asked, shape->n_span, sites);
-        return;
-    }
-    if (h->kind == AG_SITE_CLASSES) {
-        x = bi_row_softmax(g, layer(m, g, x, h->linear));
-        if (asked->tracks)
-            x = bi_matmul(g, x, chosen(m, g, a->each_class, asked));
-    } else {
-        x = bi_add(g, bi_matmul(g, x, chosen(m, g, h->linear.w, asked)),
-                   chosen(m, g, h->linear.b, asked));
-        if (h->kind == AG_TRACKS)
-            x = bi_unclip(g, x, chosen(m, g, h->gain, asked), chosen(m, g, h->mean, asked),
-                          h->exponent);
-        else if (h->kind == AG_USAGE)
-            x = bi_sigmoid(g, x);
-    }
-    bi_tracks_give(g, x, out->n_bins, shape, index);
-}
-
-/* The rows that heads read; BI_NONE: no head does. */
-struct embedded {
-    bi_value_id fine, coarse, grid;
-};
-
-/* Makes those rows that the heads that are asked for read. */
-static struct embedded embed(const struct bi_model *m, struct bi_graph *g,
-                             const bi_value_id *features, const struct bi_tracks_shape *shape)
-{
-    const struct alphagenome *a = m->config;
-    const int organism = a->head[shape->asked[0].head].organism;
-    struct embedded e = {BI_NONE, BI_NONE, BI_NONE};
+    const int organism = a->head[of->asked[0].head].organism;
     bool fine = false, coarse = false, pairs = false;
     bi_value_id grid, x = bi_add(g, features[0], value(m, g, a->organism[organism]));
-    for (int i = 0; i < shape->n_asked; i++) {
-        const struct ag_head *h = &a->head[shape->asked[i].head];
+    for (int i = 0; i < of->n_asked; i++) {
+        const struct ag_head *h = &a->head[of->asked[i].head];
         pairs |= h->kind == AG_CONTACTS;
         fine |= h->resolution == 1;
         coarse |= h->kind != AG_CONTACTS;
     }
     x = tower(m, g, x, &grid);
     if (pairs) {
-        grid = bi_symmetrise(g, grid, (int32_t)(m->tracks.n_tokens / AG_POOLED));
-        e.grid = act(g, rms(m, g, grid, a->grid[organism]), BI_NORM_ACT_QUICK_GELU);
+        grid = bi_symmetrise(g, grid, (int32_t)(m->tracks->n_tokens / AG_POOLED));
+        rows[GRID] = act(g, rms(m, g, grid, a->grid[organism]), BI_NORM_ACT_QUICK_GELU);
     }
     if (coarse)
-        e.coarse = act(g, layer(m, g, x, a->coarse[organism]), BI_NORM_ACT_QUICK_GELU);
+        rows[COARSE] = act(g, layer(m, g, x, a->coarse[organism]), BI_NORM_ACT_QUICK_GELU);
     if (fine)
-        e.fine = decode(m, g, features, x, e.coarse, organism);
-    return e;
+        rows[FINE] = decode(m, g, features, x, rows[COARSE], organism);
 }
 
-static void alphagenome_tracks(const struct bi_model *m, struct bi_graph *g,
-                               const bi_value_id *features, const struct bi_tracks_shape *shape)
+static bi_value_id alphagenome_head(const struct bi_model *m, struct bi_graph *g,
+                                    const bi_value_id *rows, const struct bi_tracks_asked *asked)
 {
     const struct alphagenome *a = m->config;
-    const struct embedded e = embed(m, g, features, shape);
-    bi_value_id sites = BI_NONE;
-    for (int i = 0; i < shape->n_asked; i++) {
-        const struct ag_head *h = &a->head[shape->asked[i].head];
-        give(m, g,
-             h->kind == AG_CONTACTS ? e.grid
-             : h->resolution == 1   ? e.fine
-                                    : e.coarse,
-             shape, i, &sites);
+    const struct ag_head *h = &a->head[asked->head];
+    bi_value_id x = rows[h->kind == AG_CONTACTS ? GRID : h->resolution == 1 ? FINE : COARSE];
+    if (h->kind == AG_JUNCTIONS)
+        return x;
+    if (h->kind == AG_SITE_CLASSES) {
+        x = bi_row_softmax(g, layer(m, g, x, h->linear));
+        return asked->tracks ? bi_matmul(g, x, chosen(m, g, a->each_class, asked)) : x;
     }
-    if (sites != BI_NONE)
-        bi_output(g, sites, 0, -1, "sites");
+    x = bi_add(g, bi_matmul(g, x, chosen(m, g, h->linear.w, asked)),
+               chosen(m, g, h->linear.b, asked));
+    if (h->kind == AG_TRACKS)
+        x = bi_unclip(g, x, chosen(m, g, h->gain, asked), chosen(m, g, h->mean, asked),
+                      h->exponent);
+    return h->kind == AG_USAGE ? bi_sigmoid(g, x) : x;
 }
 
-static void alphagenome_counts(const struct bi_model *m, struct bi_graph *g, bi_value_id rows,
-                               const struct bi_tracks_shape *shape)
+static bi_value_id alphagenome_sites(const struct bi_model *m, struct bi_graph *g, bi_value_id rows,
+                                     const struct bi_tracks_asked *asked)
 {
-    count_junctions(m, g, rows, shape->asked, shape->n_span, NULL);
+    const struct alphagenome *a = m->config;
+    const struct ag_affine *classes = &a->site_classes[a->head[asked->head].organism];
+    return bi_top_rows(g, bi_row_softmax(g, layer(m, g, rows, *classes)), BI_TRACKS_SITES,
+                       (int32_t)a->n_sites, (float)LEAST_SITE);
 }
+
+static bi_value_id alphagenome_counts(const struct bi_model *m, struct bi_graph *g,
+                                      bi_value_id rows, bi_value_id sites,
+                                      const struct bi_tracks_asked *asked)
+{
+    const struct alphagenome *a = m->config;
+    const struct ag_head *h = &a->head[asked->head];
+    const int64_t n_tracks = m->tracks->heads[asked->head].n_tracks;
+    bi_value_id in[3 + BI_TRACKS_SITES];
+    in[0] = layer(m, g, rows, a->site_rows[h->organism]);
+    in[1] = sites;
+    in[2] = bi_rope_at(g, sites, value(m, g, a->site_frequencies));
+    for (int i = 0; i < BI_TRACKS_SITES; i++)
+        in[3 + i] = of_strand(m, g, h->sites[i], i / 2, n_tracks / 2, asked);
+    return bi_junctions(g, in);
+}
+
+static const struct bi_tracks_def network = {.features = alphagenome_features,
+                                             .trunk = alphagenome_trunk,
+                                             .head = alphagenome_head,
+                                             .sites = alphagenome_sites,
+                                             .counts = alphagenome_counts};
 
 static const struct bi_release releases[] = {
     {"gtca/alphagenome_pytorch",
@@ -441,7 +395,5 @@ const struct bi_model_def bi_model_alphagenome = {
     .half = BI_HALF_ASKED,
     .recognise = alphagenome_recognise,
     .open = alphagenome_open,
-    .build_features = alphagenome_features,
-    .build_tracks = alphagenome_tracks,
-    .build_counts = alphagenome_counts,
+    .tracks = &network,
 };

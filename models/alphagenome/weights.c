@@ -138,7 +138,7 @@ static int conv(const struct bi_tracks_source *s, struct bi_conv *c, const char 
 int ag_open_encoder(const struct bi_tracks_source *s, struct alphagenome *a,
                     struct bioinfer_error *err)
 {
-    struct bi_tracks *t = &s->model->tracks;
+    struct bi_tracks *t = s->model->tracks;
     int64_t width;
     int st = bi_tracks_conv(s, &a->dna, NULL, "encoder.dna_embedder.conv1", 4, err);
     if (st)
@@ -218,7 +218,7 @@ float ag_frequency(int64_t c, int64_t n, int64_t farthest)
 static int make_table(const struct bi_tracks_source *s, struct alphagenome *a,
                       struct bioinfer_error *err)
 {
-    const int64_t n = s->model->tracks.n_tokens, half = a->key / 2;
+    const int64_t n = s->model->tracks->n_tokens, half = a->key / 2;
     float *table = bi_arena_calloc(&s->model->arena, (size_t)n, (size_t)a->key * sizeof *table);
     int st = ag_need_memory(s, table, err);
     for (int64_t r = 0; !st && r < n; r++)

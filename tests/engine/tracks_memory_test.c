@@ -224,8 +224,8 @@ int main(void)
         fprintf(stderr, "    %s\n", err.text);
         goto out;
     }
-    CHECK_EQ(model->base.tracks.window, WINDOW);
-    CHECK_EQ(model->base.tracks.heads[0].n_bins, 896);
+    CHECK_EQ(model->base.tracks->window, WINDOW);
+    CHECK_EQ(model->base.tracks->heads[0].n_bins, 896);
     for (int kind = 0; kind < 3; kind++) {
         const bool half = kind > 0;
         const char *type = kind > 1 ? "float16, followed" : half ? "float16 operands" : "float32";

@@ -93,10 +93,11 @@ static void plan(const struct bi_model *model, bool half)
     const int layers[] = {0, model->n_layers};
     const struct bi_wants wants = {model->can_include, layers[1] > 0 ? 2 : 1, layers};
     const struct bi_shape shape = {.n_tokens = 48, .n_seqs = 3, .longest = 20, .n_rows = 0};
-    const struct bi_tracks_asked first = {.n_tracks = model->tracks.heads[0].n_tracks};
+    const struct bi_tracks *t = model->tracks;
+    const struct bi_tracks_asked first = {.n_tracks = t ? t->heads[0].n_tracks : 0};
     const struct bi_tracks_shape given = {.asked = &first, .n_asked = 1};
     const struct bi_tracks_program window = {
-        .to = BI_AT_TRACKS, .n_windows = 1, .n_tokens = model->tracks.n_tokens};
+        .to = BI_AT_TRACKS, .n_windows = 1, .n_tokens = t ? t->n_tokens : 0};
     const struct bi_affinity_shape complexes = {.n_complexes = 2,
                                                 .n_tokens = 24,
                                                 .longest = 14,
@@ -119,7 +120,7 @@ static void plan(const struct bi_model *model, bool half)
     g->longest = shape.longest;
     if (model->def->build)
         model->def->build(model, g, &shape, &wants);
-    else if (model->def->build_tracks)
+    else if (t)
         bi_tracks_write(model, g, &window, &given);
     else if (model->def->energy) {
         g->n_tokens = g->longest = frames.n_atoms;
@@ -186,8 +187,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     if (!st && model.def->build)
         open_head(&model, head);
-    if (!st &&
-        (model.def->build || model.def->build_tracks || model.def->affinity || model.def->energy))
+    if (!st && (model.def->build || model.tracks || model.def->affinity || model.def->energy))
         plan(&model, choice & 4);
     bi_model_close(&model);
     free(weights);

@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "../../engine/tasks/task.h"
+#include "../../models/programs.h"
 #include "../test.h"
 #include "../windows.h"
 #include "emu_backend.h"
@@ -454,7 +455,7 @@ static void check_outputs(struct bioinfer_model *model, const char *s, const cha
         all = values_of(model, &tp, s, other);
         for (int i = 0; i < n; i++) {
             bioinfer_model_output(model, i, &row);
-            size[i] = (size_t)model->base.tracks.heads[i].n_bins *
+            size[i] = (size_t)model->base.tracks->heads[i].n_bins *
                       (size_t)(of[i].n_tracks ? of[i].n_tracks : row.n_tracks);
             n_all += size[i];
         }
