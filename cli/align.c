@@ -170,6 +170,9 @@ static void describe_options(const struct run *run, char *text, size_t size)
     if (w->open2 && n >= 0 && (size_t)n < size)
         n += snprintf(text + n, size - (size_t)n, " gap-open2=%.10g gap-extend2=%.10g", w->open2,
                       w->extend2);
+    if (o->values && n >= 0 && (size_t)n < size)
+        n += snprintf(text + n, size - (size_t)n, " values=%s of=%s", o->values,
+                      w->shorter ? "shorter" : "columns");
     if (o->top && n >= 0 && (size_t)n < size)
         n += snprintf(text + n, size - (size_t)n, " top=%lld", (long long)o->top);
     if (w->both_strands && n >= 0 && (size_t)n < size)
@@ -326,6 +329,14 @@ static int open_best(struct run *run)
     return cli_align_start(scores);
 }
 
+/* Whether blocks go through a journal: those of a matrix do always. */
+static bool has_job(const struct run *run)
+{
+    const struct cli_options *o = run->cli->options;
+
+    return (cli_job_wanted(o) || o->values) && !o->dry_run;
+}
+
 /* Opens the task, here or in workers, now that some records of both files are known. */
 static int open_task(struct run *run)
 {
@@ -342,7 +353,13 @@ static int open_task(struct run *run)
     run->task->writer.out = &run->out;
     if (o->top && !o->dry_run && (code = open_best(run)))
         return code;
-    return cli_job_wanted(o) && !o->dry_run ? open_job(run) : CLI_EXIT_OK;
+    if (o->values && !o->dry_run) {
+        run->job.square = &run->square;
+        if ((code = cli_square_open(&run->square, run->cli, &run->task->writer, a,
+                                    run->reader[1] ? b : NULL, run->job.most_pairs)))
+            return code;
+    }
+    return has_job(run) ? open_job(run) : CLI_EXIT_OK;
 }
 
 /* Does what comes before the first alignment: checks names for SAM, opens task and job, writes the
@@ -362,12 +379,7 @@ static int begin(struct run *run)
         return code;
     if ((code = open_task(run)))
         return code;
-    if (run->cli->options->values && !run->cli->options->dry_run) {
-        if ((code = cli_square_open(&run->square, run->cli, &run->task->writer, a,
-                                    run->reader[1] ? b : NULL)))
-            return code;
-        align->square = &run->square;
-    } else if (!run->job.job && !run->cli->options->dry_run)
+    if (!run->job.job && !run->cli->options->dry_run)
         cli_align_head(&run->task->writer, b->items, n[1]);
     align->pairs = run->best.most ? NULL : &run->pairs;
     align->blocks = run->job.job || run->best.most ? &run->job.blocks : NULL;
@@ -506,23 +518,16 @@ static int keep_piece(struct run *run, const struct bioinfer_result *piece,
 {
     const struct cli_align_run *align = &run->task->run;
     const bool headed = !piece->ordinal && cli_align_has_head(&run->task->writer);
-    struct bioinfer_result r = *piece, head = *piece;
-    struct bioinfer_text text = {.name = "text"};
-    int st = 0;
+    int st;
 
-    if (headed && !r.piece) {
+    if (headed && !piece->piece)
         cli_align_head(&run->task->writer, align->targets, align->n_targets);
-        text.text = run->out.text;
-        text.length = run->out.n_text;
-        head.more = head.n_texts = 1;
-        head.texts = &text;
-        head.status = 0;
-        head.message = "";
-        st = run->out.status ? run->out.status : bioinfer_job_sink(run->job.job, &head, err);
-        run->out.n_text = 0;
-    }
-    r.piece += headed;
-    return st ? st : bioinfer_job_sink(run->job.job, &r, err);
+    st = run->out.status;
+    if (!st)
+        st = cli_align_job_keep(&run->job, piece, headed ? run->out.text : NULL, run->out.n_text,
+                                err);
+    run->out.n_text = 0;
+    return st;
 }
 
 /* A bioinfer_sink: a piece of a block's text. */
@@ -703,10 +708,27 @@ static int open_output(struct run *run)
 {
     const struct cli_options *o = run->cli->options;
     struct bioinfer_error err = {0};
-    const bool none = cli_job_wanted(o) || o->dry_run || !strcmp(run->format, "npz");
+    const bool none = cli_job_wanted(o) || o->dry_run || o->values;
     const int st = none ? 0 : cli_output_open(&run->out, o->output, &err);
 
     return st ? cli_fail(run->cli, CLI_AT_CREATE, st, &err) : CLI_EXIT_OK;
+}
+
+/* Finishes a job in a folder of its own, and copies the matrix to where it is to be. */
+static int finish_square(struct run *run)
+{
+    struct cli_output out = {0};
+    struct bioinfer_error err = {0};
+    int st;
+
+    if ((st = bioinfer_job_finish(run->job.job, &err)))
+        return cli_fail(run->cli, CLI_AT_WRITE, st, &err);
+    if ((st = cli_output_open(&out, run->cli->options->output, &err)))
+        return cli_fail(run->cli, CLI_AT_CREATE, st, &err);
+    if (!(st = cli_square_copy(&run->square, &out, &err)))
+        st = cli_output_finish(&out, &err);
+    cli_output_close(&out);
+    return st ? cli_fail(run->cli, CLI_AT_WRITE, st, &err) : CLI_EXIT_OK;
 }
 
 static int finish(struct run *run)
@@ -714,12 +736,10 @@ static int finish(struct run *run)
     struct bioinfer_error err = {0};
     int st;
 
+    if (run->square.folder)
+        return finish_square(run);
     if (run->job.job)
         return cli_job_finish(run->cli, run->job.job, &run->stats);
-    if (!strcmp(run->format, "npz"))
-        return cli_square_write(&run->square, run->cli);
-    if (run->square.cells)
-        cli_square_put(&run->square, &run->out);
     cli_output_printf(&run->out, "%s", cli_align_tail(&run->task->writer));
     st = cli_output_finish(&run->out, &err);
     return st ? cli_fail(run->cli, CLI_AT_WRITE, st, &err) : CLI_EXIT_OK;
@@ -730,7 +750,7 @@ static int say_failed(const struct run *run)
 {
     const struct cli_options *o = run->cli->options;
     const struct bioinfer_job_stats *s = &run->stats;
-    const bool manifest = run->job.job && !o->n_shards;
+    const bool manifest = run->job.job && !o->n_shards && !run->square.folder;
     const char *see = manifest ? "; see " : "", *file = manifest ? o->output : "";
     const char *suffix = manifest ? ".manifest.tsv" : "";
 
@@ -783,7 +803,8 @@ int cli_align(struct cli *cli)
     cli_align_end(&run.task->run); /* before the job, the records and the output, which it uses */
     cli_progress_end(cli);
     if (code || o->dry_run) {
-        code = cli_job_stopped(cli, run.job.job, code);
+        if (!run.square.folder)
+            code = cli_job_stopped(cli, run.job.job, code);
         goto out;
     }
     if ((code = finish(&run)))
@@ -795,9 +816,11 @@ int cli_align(struct cli *cli)
 out:
     cli_pool_close(&run.pool);
     cli_best_close(&run.best);
-    cli_square_close(&run.square);
     cli_align_task.end(cli);
+    if (run.square.folder)
+        bioinfer_job_discard(run.job.job);
     cli_align_job_close(&run.job);
+    cli_square_close(&run.square);
     cli_pairs_close(&run.pairs);
     cli_output_close(&run.out);
     cli_output_close(&run.packed);

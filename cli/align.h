@@ -168,6 +168,8 @@ struct cli_align_out {
     bool reverse;               /* the pair at hand has the query's reverse complement */
     bool score_only, plain;     /* plain: M instead of = and X */
     bool no_cigar;              /* tsv ends in front of it */
+    const char *values;         /* a matrix of "identity", "distance" or "score"; NULL = none */
+    bool shorter; /* identity is a share of the shorter sequence, not of the columns */
     bool free_ends, local;
     bool has_least;        /* pairs that score less are not written, */
     double least;          /* in points, */
@@ -280,12 +282,14 @@ struct cli_block cli_block_peek(const char *bytes);
 /* ---- align_job.c: blocks of the input, which a journal keeps ---- */
 
 struct cli_best;
+struct cli_square;
 
 struct cli_align_job {
     struct cli *cli;
-    struct cli_best *best; /* a block is a group of its queries; NULL: a block is some pairs */
-    bioinfer_job *job;     /* NULL: the run keeps no journal */
-    pthread_mutex_t lock;  /* guards the job; valid while that is not NULL */
+    struct cli_best *best;     /* a block is a group of its queries; NULL: a block is some pairs, */
+    struct cli_square *square; /* or a tile of this matrix */
+    bioinfer_job *job;         /* NULL: the run keeps no journal */
+    pthread_mutex_t lock;      /* guards the job; valid while that is not NULL */
     struct cli_pairs *pairs;
     uint64_t most_pairs; /* that a block may have */
     uint64_t n_read;     /* blocks */
@@ -311,6 +315,12 @@ int cli_align_job_next(struct cli_align_job *j, struct bioinfer_error *err);
 /* A cli_blocks.next that gives the block at hand once, then 0 until another is read; user: the
  * struct cli_align_job. */
 int cli_align_job_give(void *job, struct bioinfer_error *err);
+/* Gives the job a piece of a block: a status. For a matrix, and where head is not NULL, piece 0
+ * comes behind another one, with the names of the tile or with the n_head bytes of head. */
+int cli_align_job_keep(struct cli_align_job *j, const struct bioinfer_result *piece,
+                       const char *head, size_t n_head, struct bioinfer_error *err);
+/* A hash of what a record is, behind those that h is of. */
+uint64_t cli_align_mix_record(uint64_t h, const struct bioinfer_record *r);
 /* Closes job and blocks; the journal stays. Pairs and `best` are the caller's. */
 void cli_align_job_close(struct cli_align_job *j); /* accepts a zeroed one */
 
@@ -365,12 +375,10 @@ struct cli_batch {
 };
 
 struct cli_best;
-struct cli_square;
 
 struct cli_align_run {
     struct cli *cli;
-    struct cli_best *best;     /* takes all results, ... */
-    struct cli_square *square; /* ... or this does; both NULL: they are written */
+    struct cli_best *best; /* takes all results; NULL: they are written */
     bioinfer_task *align;
     struct cli_align_out *writer;
     struct cli_pairs *pairs;               /* NULL: all pairs come in blocks */
@@ -435,27 +443,37 @@ void cli_best_close(struct cli_best *best); /* accepts a zeroed one */
 
 /* ---- align_square.c: a matrix of all pairs ---- */
 
+/* A matrix whose tiles are the blocks of a job. */
 struct cli_square {
-    const struct cli_align_out *writer;
-    struct cli_side rows, columns; /* all records of both files; of one_file the same */
-    bool one_file;
-    const char *kind; /* "identity", "distance", "score" */
-    bool shorter;     /* identity is a share of the shorter sequence, not of the columns */
-    bool strict, lower;
-    double *cells; /* [row][column], of one file from the diagonal on; raw scores */
+    struct bioinfer_square matrix;
+    struct cli_side rows, columns; /* all records of both files; of one file the same */
+    uint64_t n_down, n_across;     /* rows and columns of tiles */
+    uint64_t *hashes[2];           /* hashes of the records of each */
+    struct cli_output names;       /* kept for the tile that was asked for last */
+    char *path;                    /* where the job writes the matrix, */
+    char *folder;                  /* in a folder of its own; NULL: it is --output */
 };
 
 /* Whether options and format allow what is wanted; says why not. */
 bool cli_square_check(const struct cli_options *o, const char *format);
-/* columns: NULL = there is one file. The records of both stay the caller's. All cells are nan. An
- * exit code: DATA where strict PHYLIP cannot hold a name. */
+/* columns: NULL = there is one file. The records of both stay the caller's. An exit code: DATA
+ * where strict PHYLIP cannot hold a name. */
 int cli_square_open(struct cli_square *s, struct cli *cli, const struct cli_align_out *w,
-                    const struct cli_side *rows, const struct cli_side *columns);
-/* Puts the results of a batch into cells; a pair without one leaves its cell as it is. */
-void cli_square_take(struct cli_square *s, const struct cli_batch *b);
-void cli_square_put(const struct cli_square *s, struct cli_output *out); /* as text */
-/* Writes it as npz to --output; an exit code. Scores above 2^24 are refused. */
-int cli_square_write(const struct cli_square *s, struct cli *cli);
+                    const struct cli_side *rows, const struct cli_side *columns,
+                    uint64_t most_pairs);
+/* Makes the tile of a number the block at hand: 1; 0 = there is none; NOMEM. */
+int cli_square_next(struct cli_square *s, struct cli_blocks *blocks, uint64_t ordinal,
+                    struct bioinfer_error *err);
+/* The names of the rows and columns of a tile, each with a NUL, n bytes, until the next call; NULL:
+ * no memory. */
+const char *cli_square_names(struct cli_square *s, uint64_t ordinal, size_t *n);
+/* A hash of the records of a tile. */
+uint64_t cli_square_hash(const struct cli_square *s, uint64_t ordinal);
+/* Writes the values of a batch of pairs, of one without a result nan, as bytes to w->out. */
+void cli_square_put(const struct cli_align_out *w, const struct cli_batch *b);
+/* Copies the output of a job that is finished; a failure of `out` is its own. */
+int cli_square_copy(const struct cli_square *s, struct cli_output *out, struct bioinfer_error *err);
+/* Removes the folder, too; the job in it was closed. */
 void cli_square_close(struct cli_square *s); /* accepts a zeroed one */
 
 /* ---- align_task.c: the task ---- */

@@ -198,8 +198,8 @@ static int take_batch(void *user, const struct bioinfer_pairs *pairs,
     tally(run, b);
     if (run->best)
         st = cli_best_take(run->best, b);
-    else if (run->square)
-        cli_square_take(run->square, b);
+    else if (run->writer->values)
+        cli_square_put(run->writer, b);
     else
         st = run->cli->options->score_only ? write_scores(run, b) : write_alignments(run, b);
     if (!st && run->blocks && run->blocks->sink)

@@ -33,7 +33,7 @@ static uint64_t mix_text(uint64_t h, const char *text, size_t n)
     return mix(h, x);
 }
 
-static uint64_t mix_record(uint64_t h, const struct bioinfer_record *r)
+uint64_t cli_align_mix_record(uint64_t h, const struct bioinfer_record *r)
 {
     h = mix(h, (uint64_t)-r->status);
     h = mix_text(h, r->id, strlen(r->id));
@@ -46,7 +46,7 @@ static uint64_t mix_targets(const struct cli_pairs *p)
     uint64_t h = mix(p->pairing, p->kept);
 
     for (size_t i = 0; p->kept && i < p->side[1].n; i++)
-        h = mix_record(h, &p->side[1].items[i]);
+        h = cli_align_mix_record(h, &p->side[1].items[i]);
     return h;
 }
 
@@ -59,13 +59,13 @@ static bool take_span(struct cli_align_job *j, struct cli_span *span)
     size_t n = 0;
 
     if (!span->step && j->job)
-        j->hash = mix_record(j->hash, span->query);
+        j->hash = cli_align_mix_record(j->hash, span->query);
     while (n < span->n && b->n_pairs < j->most_pairs && b->cells < most_cells) {
         const struct bioinfer_record *q = &span->query[n * span->step], *t = &span->target[n];
         b->cells += (double)q->length * (double)t->length;
         b->residues += q->length + t->length;
         if (span->step && j->job)
-            j->hash = mix_record(mix_record(j->hash, q), t);
+            j->hash = cli_align_mix_record(cli_align_mix_record(j->hash, q), t);
         b->n_pairs++;
         n++;
     }
@@ -94,8 +94,20 @@ static int read_group(struct cli_align_job *j, struct bioinfer_error *err)
         j->digest = mix_targets(j->pairs);
     j->hash = j->digest;
     for (size_t k = 0; j->job && k < best->n; k++)
-        j->hash = mix_record(j->hash, &best->queries[k]);
+        j->hash = cli_align_mix_record(j->hash, &best->queries[k]);
     snprintf(b->id, sizeof b->id, "%" PRIu64 "-%" PRIu64, best->first, best->first + best->n - 1);
+    return 1;
+}
+
+/* The same where a block is a tile of a matrix. */
+static int read_tile(struct cli_align_job *j, struct bioinfer_error *err)
+{
+    const int st = cli_square_next(j->square, &j->blocks, j->n_read, err);
+
+    j->ended = !st;
+    if (st <= 0)
+        return st;
+    j->hash = cli_square_hash(j->square, j->n_read++);
     return 1;
 }
 
@@ -119,6 +131,8 @@ int cli_block_read(struct cli_align_job *j, struct bioinfer_error *err)
 
     if (j->best)
         return read_group(j, err);
+    if (j->square)
+        return read_tile(j, err);
     *b = (struct cli_block){.ordinal = j->n_read, .first = b->first + b->n_pairs};
     j->blocks.n_spans = 0;
     j->hash = 0;
@@ -175,6 +189,32 @@ static int next_wanted(void *user, struct bioinfer_error *err)
     return cli_align_job_next(user, err);
 }
 
+int cli_align_job_keep(struct cli_align_job *j, const struct bioinfer_result *piece,
+                       const char *head, size_t n_head, struct bioinfer_error *err)
+{
+    struct bioinfer_result r = *piece, first = *piece;
+    struct bioinfer_text text = {.name = "text"};
+    int st = 0;
+
+    if (!head && !j->square)
+        return bioinfer_job_sink(j->job, piece, err);
+    r.piece++;
+    if (!piece->piece) {
+        text.text = head;
+        text.length = n_head;
+        if (!head && !(text.text = cli_square_names(j->square, piece->ordinal, &text.length))) {
+            *err = (struct bioinfer_error){.status = BIOINFER_NOMEM, .text = "names of a tile"};
+            return BIOINFER_NOMEM;
+        }
+        first.more = first.n_texts = 1;
+        first.texts = &text;
+        first.status = 0;
+        first.message = "";
+        st = bioinfer_job_sink(j->job, &first, err);
+    }
+    return st ? st : bioinfer_job_sink(j->job, &r, err);
+}
+
 /* A bioinfer_sink. */
 static int keep_text(void *user, const struct bioinfer_result *result, struct bioinfer_error *err)
 {
@@ -182,7 +222,7 @@ static int keep_text(void *user, const struct bioinfer_result *result, struct bi
     int st;
 
     pthread_mutex_lock(&j->lock);
-    st = bioinfer_job_sink(j->job, result, err);
+    st = cli_align_job_keep(j, result, NULL, 0, err);
     pthread_mutex_unlock(&j->lock);
     return st;
 }
@@ -207,9 +247,11 @@ int cli_align_job_open(struct cli_align_job *j, const struct cli_align_out *w, c
     params.inputs = inputs;
     params.writer = &writer;
     params.options = options;
-    params.text_head = cli_align_title(w);
+    params.square = j->square ? &j->square->matrix : NULL;
+    params.text_head = j->square ? NULL : cli_align_title(w);
     params.text_tail = *cli_align_tail(w) ? cli_align_tail(w) : NULL;
-    if ((st = bioinfer_job_open(&j->job, cli->ctx, o->output, &params, err)))
+    if ((st = bioinfer_job_open(&j->job, cli->ctx, j->square ? j->square->path : o->output, &params,
+                                err)))
         return st;
     pthread_mutex_init(&j->lock, NULL);
     bioinfer_job_set_source(j->job, next_block, j);

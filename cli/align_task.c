@@ -262,7 +262,9 @@ int cli_align_settle(struct cli_aligning *t)
         .extend2 = (double)c.extend2 / 1000,
         .score_only = o->score_only,
         .plain = o->cigar && !strcmp(o->cigar, "plain"),
-        .no_cigar = no_cigar};
+        .no_cigar = no_cigar,
+        .values = o->values,
+        .shorter = o->identity_of && !strcmp(o->identity_of, "shorter")};
     t->writer.local = o->local;
     t->writer.both_strands = cli_align_strands_wanted(o);
     if (!cli_align_strands_check(o, t->writer.format, matrix))
@@ -403,7 +405,8 @@ static struct cli_weight weigh(const struct cli *cli, const struct bioinfer_reco
     enum { CELLS = 1 << 16, BYTES = 16, LEAST = 1024 };
     const struct cli_block block = cli_block_peek(record->sequence);
     const uint64_t by_cells = (uint64_t)(block.cells / CELLS), by_bytes = record->length / BYTES;
-    const bool whole = cli->options->all_vs_all || cli->options->one_vs_all;
+    const struct cli_options *o = cli->options;
+    const bool whole = o->all_vs_all || o->one_vs_all || o->values;
 
     return (struct cli_weight){.work = LEAST + (by_cells > by_bytes ? by_cells : by_bytes),
                                .bytes = whole ? (uint64_t)block.cells : block.residues};

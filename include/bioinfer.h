@@ -779,6 +779,23 @@ struct bioinfer_job_input {
     const char *role, *path;
 };
 
+/* A matrix of all pairs that a job writes. Its records are tiles: rectangles of the matrix, row of
+ * tiles by row of tiles, of one file from the diagonal on. The texts of all pieces of a tile are,
+ * one behind the other, names of its rows, names of its columns, each with a NUL behind it, and its
+ * values as doubles, row by row, on the diagonal of one file each row from the diagonal on; the
+ * values may be missing altogether, and are nan then, as a pair without a result is. */
+struct bioinfer_square {
+    const char *kind;   /* "score": whole numbers, to be divided by scale; else from 0 to 1 */
+    const char *format; /* "tsv", "phylip", or "npz" with values of 32 bits */
+    uint64_t n_rows, n_columns;
+    uint64_t tile_rows, tile_columns; /* up to 2^20 values; the last tiles may have fewer */
+    int one_file; /* non-zero: rows and columns are the same, and what lies below the diagonal is
+                   * what lies above it */
+    int lower;    /* non-zero, of one file as text: a row ends in front of the diagonal */
+    int strict_names; /* non-zero: names of phylip are ten columns wide */
+    int scale;        /* divides 1000 */
+};
+
 struct bioinfer_job_params {
     size_t struct_size;
     const struct bioinfer_writer_params *writer; /* format, model, fingerprint ... */
@@ -809,6 +826,8 @@ struct bioinfer_job_params {
     const bioinfer_index *index;
     int (*seek)(void *user, uint64_t ordinal, struct bioinfer_error *err);
     const char *text_tail; /* not NULL: stands behind the texts where there is a text_head */
+    /* Not NULL: the output is this matrix; there is no text_head, and no units. */
+    const struct bioinfer_square *square;
 };
 
 /* Takes the lock of the job and reads its journal. params may be NULL. MISMATCH names what differs

@@ -194,6 +194,13 @@ static int put_row(struct builder *s, const struct bioinfer_result *r, uint64_t 
     return bi_out_write(&s->manifest, row->data, row->size, err);
 }
 
+/* Tiles of a matrix are written when all are there. */
+static int put_result(struct builder *s, const struct bioinfer_result *r,
+                      struct bioinfer_error *err)
+{
+    return s->b->square ? 0 : bi_writer_put(s->writer, r, err);
+}
+
 /* Kinds, layers and shapes of the arrays of a record. */
 static void put_arrays(struct bi_buf *out, const struct bioinfer_result *r)
 {
@@ -223,7 +230,7 @@ static int put_record(struct builder *s, struct bioinfer_result *r, uint64_t sam
     b->by_status[-(unsigned)r->status % BI_COUNT(b->by_status)]++;
     /* the last of several pieces may hold nothing but how the record ended */
     if (b->units || !r->piece || (!r->status && (r->n_arrays || r->n_texts)))
-        st = bi_writer_put(s->writer, r, err);
+        st = put_result(s, r, err);
     return st ? st : put_row(s, r, same_as, err);
 }
 
@@ -243,7 +250,7 @@ static int put_pieces(struct builder *s, const struct bi_part *part, uint64_t at
         if (s->b->units)
             st = put_record(s, &r, 0, err);
         else if (r.n_arrays || r.n_texts)
-            st = bi_writer_put(s->writer, &r, err);
+            st = put_result(s, &r, err);
     }
     return st;
 }
@@ -314,6 +321,34 @@ static int put_one(struct builder *s, uint64_t ordinal, struct bioinfer_error *e
         return st;
     b->n_copied += copy_of != 0;
     return put_record(s, &r, r.status ? 0 : same_as, err);
+}
+
+/* A bi_square_read: the texts of all pieces of a record, one behind the other. */
+static int read_texts(void *user, uint64_t ordinal, struct bi_buf *bytes,
+                      struct bioinfer_error *err)
+{
+    struct builder *s = user;
+    const struct bi_part *part = part_of(s->b, ordinal);
+    struct bi_journal_record record;
+    struct bioinfer_result r;
+    uint32_t n;
+    int st = read_payload(s, ordinal, &s->payload, &record, err);
+    bytes->size = 0;
+    if (st)
+        return st;
+    n = bi_journal_piece(&record);
+    if (n && (st = find_pieces(s, part, part->where[bi_split_place(&s->b->split, ordinal)] - 1,
+                               &record, err)))
+        return st;
+    for (uint32_t k = 0; k <= n; k++) {
+        if ((st = k < n ? read_record(s, part, s->pieces[k], &s->payload, &record, err)
+                        : read_payload(s, ordinal, &s->payload, &record, err)) ||
+            (st = unpack(s, &s->payload, &r, err)))
+            return st;
+        for (int i = 0; i < r.n_texts; i++)
+            bi_buf_append(bytes, r.texts[i].text, r.texts[i].length);
+    }
+    return bytes->failed ? bi_fail(err, BIOINFER_NOMEM, "%s: a tile", s->b->path) : 0;
 }
 
 /* ---- what a disk has changed ---- */
@@ -414,6 +449,15 @@ static int make_room(const struct bi_build *b, char **out, struct bioinfer_error
     return st;
 }
 
+int bi_build_writer(const struct bi_build *b, struct bioinfer_writer **out, const char *path,
+                    struct bioinfer_error *err)
+{
+    if (b->square)
+        return bi_square_writer(out, b->square, b->env, path, &b->params, err);
+    return b->text_head ? bi_writer_of_texts(out, b->env, path, b->text_head, b->text_tail, err)
+                        : bi_writer_new(out, b->env, path, &b->params, err);
+}
+
 int bi_build(struct bi_build *b, struct bioinfer_error *err)
 {
     struct builder s = {.b = b,
@@ -429,10 +473,7 @@ int bi_build(struct bi_build *b, struct bioinfer_error *err)
         st = bi_fail(err, BIOINFER_NOMEM, "%s: path", b->path);
         goto out;
     }
-    if ((st = make_room(b, &path, err)) ||
-        (st = b->text_head
-                  ? bi_writer_of_texts(&s.writer, b->env, path, b->text_head, b->text_tail, err)
-                  : bi_writer_new(&s.writer, b->env, path, &b->params, err)))
+    if ((st = make_room(b, &path, err)) || (st = bi_build_writer(b, &s.writer, path, err)))
         goto out;
     s.writer->moved_later = true; /* move_all syncs the folder that they end in */
     if ((st = bi_writer_start(s.writer, err)) ||
@@ -443,6 +484,8 @@ int bi_build(struct bi_build *b, struct bioinfer_error *err)
     for (uint64_t k = 0; k < b->n_records && !st; k++)
         if ((st = put_one(&s, k, err)) && s.is_damaged && b->want_lost && !add_lost(b, k, NULL))
             bi_build_check(b, k + 1, NULL); /* all of them, so that one more run will do */
+    if (!st && b->square)
+        st = bi_square_write(b->square, b->path, s.writer, read_texts, &s, err);
     if (!st && !(st = bi_out_finish(&s.manifest, err)) && !(st = bi_writer_finish(s.writer, err)))
         st = move_all(b, s.writer, manifest, err);
 out:

@@ -38,6 +38,20 @@ static int add_input(struct bi_identity *id, const char *role, const char *path,
     return 0;
 }
 
+static int take_square(struct bi_identity *id, const struct bioinfer_job_params *params,
+                       struct bioinfer_error *err)
+{
+    struct bi_square square;
+    int st;
+    if (params->text_head || params->units)
+        return bi_fail(err, BIOINFER_INVALID, "job: a matrix with %s",
+                       params->units ? "units" : "a text in front of it");
+    if ((st = bi_square_take(&square, params->square, err)))
+        return st;
+    id->square = bi_square_text(&square, &id->arena);
+    return id->square ? 0 : bi_fail(err, BIOINFER_NOMEM, "job");
+}
+
 int bi_identity_make(struct bi_identity *id, const struct bi_env *env,
                      const struct bioinfer_job_params *params, struct bioinfer_error *err)
 {
@@ -49,7 +63,7 @@ int bi_identity_make(struct bi_identity *id, const struct bi_env *env,
                                .n_shards = params->n_shards ? (uint64_t)params->n_shards : 1,
                                .units = params->units,
                                .dedup = !params->no_dedup && !head && !params->units &&
-                                        !(w && w->columns && *w->columns)};
+                                        !params->square && !(w && w->columns && *w->columns)};
     if (params->n_inputs < 0 || params->n_inputs >= MAX_INPUTS)
         return bi_fail(err, BIOINFER_INVALID, "job: %d inputs, at most %d", params->n_inputs,
                        MAX_INPUTS - 1);
@@ -61,6 +75,8 @@ int bi_identity_make(struct bi_identity *id, const struct bi_env *env,
     id->options = copy(&id->arena, params->options);
     id->text_head = head ? copy(&id->arena, head) : NULL;
     id->text_tail = tail ? copy(&id->arena, tail) : NULL;
+    if (params->square && (st = take_square(id, params, err)))
+        return st;
     id->tracks = w && w->tracks && *w->tracks ? copy(&id->arena, w->tracks) : NULL;
     id->columns = w && w->columns && *w->columns ? copy(&id->arena, w->columns) : NULL;
     id->inputs = bi_arena_calloc(&id->arena, (size_t)params->n_inputs + 1, sizeof *id->inputs);
@@ -129,6 +145,8 @@ int bi_identity_write(const struct bi_identity *id, const struct bi_env *env, co
         put_text(&text, "text_head", id->text_head);
     if (id->text_tail)
         put_text(&text, "text_tail", id->text_tail);
+    if (id->square)
+        put_text(&text, "square", id->square);
     if (id->tracks)
         put_text(&text, "tracks", id->tracks);
     if (id->columns)
@@ -232,6 +250,7 @@ static int parse(struct bi_identity *id, const char *path, const char *text, siz
     id->options = bi_json_string(bi_json_get(root, "options"));
     id->text_head = bi_json_string(bi_json_get(root, "text_head"));
     id->text_tail = bi_json_string(bi_json_get(root, "text_tail"));
+    id->square = bi_json_string(bi_json_get(root, "square"));
     id->tracks = bi_json_string(bi_json_get(root, "tracks"));
     id->columns = bi_json_string(bi_json_get(root, "arrays"));
     bi_json_bool(bi_json_get(root, "units"), &id->units);
@@ -340,6 +359,7 @@ int bi_identity_compare(const struct bi_identity *have, const struct bi_identity
          want->text_head ? want->text_head : "none"},
         {"the tail of the output", have->text_tail ? have->text_tail : "none",
          want->text_tail ? want->text_tail : "none"},
+        {"the matrix", have->square ? have->square : "none", want->square ? want->square : "none"},
         {"the names of tracks", have->tracks ? have->tracks : "none",
          want->tracks ? want->tracks : "none"},
         {"the arrays", have->columns ? have->columns : "none",
@@ -379,6 +399,8 @@ uint64_t bi_identity_hash(const struct bi_identity *id)
     uint64_t h = id->dedup + 2u * id->units;
     for (size_t i = 0; i < BI_COUNT(texts); i++)
         h = bi_hash(texts[i], strlen(texts[i]) + 1, h);
+    if (id->square)
+        h = bi_hash(id->square, strlen(id->square) + 1, h);
     if (id->tracks)
         h = bi_hash(id->tracks, strlen(id->tracks) + 1, h);
     if (id->columns)

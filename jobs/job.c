@@ -308,9 +308,10 @@ int bi_job_open(struct bioinfer_job **out, const struct bi_env *env, const char 
         goto out;
     }
     job->stats.folder = job->folder;
-    st = params->text_head ? bi_writer_of_texts(&job->writer, env, path, params->text_head,
-                                                params->text_tail, err)
-                           : bi_writer_new(&job->writer, env, path, params->writer, err);
+    if (params->text_head || params->square) /* tiles are texts, whatever is made of them */
+        st = bi_writer_of_texts(&job->writer, env, path, params->text_head, params->text_tail, err);
+    else
+        st = bi_writer_new(&job->writer, env, path, params->writer, err);
     if (st || (!job->is_shard && (st = bi_writer_ready(job->writer, err))))
         goto out;
     is_folder = job->writer->ops->is_folder;
@@ -891,10 +892,15 @@ int bi_job_build(struct bioinfer_job *job, struct bioinfer_error *err)
                          .units = job->units,
                          .arrays = &job->built.arrays,
                          .want_lost = true};
+    struct bi_square square;
     int st = check_all(job, err);
     if (st || (st = close_journal(job, err)) || job->is_shard)
         return st;
     b.params = job->writer->params;
+    if (job->identity.square &&
+        (st = bi_square_parse(&square, job->identity.square, job->n_read, job->folder, err)))
+        return st;
+    b.square = job->identity.square ? &square : NULL;
     if (job->identity.tracks)
         b.params.tracks = job->identity.tracks; /* as a merge has them */
     if (job->identity.columns)

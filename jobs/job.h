@@ -8,6 +8,7 @@
  *   parts.c     a partitioned output: a job for each part
  *   journal.c   the two files of a journal
  *   pack.c      a result as bytes
+ *   square.c    tiles of a journal -> a matrix of all pairs
  *
  * A payload of the journal is u64 same_as + 1 (ordinal of the first record with the same
  * sequence, 0 = none; in shards that do not read the whole input a hash of the sequence, from
@@ -29,6 +30,7 @@
 #include "../writers/writer.h"
 #include "journal.h"
 #include "pack.h"
+#include "square.h"
 
 enum { BI_JOB_PREFIX = 16 };         /* bytes of a payload in front of the packed result */
 enum { BI_JOB_SEQUENCES = 3 << 19 }; /* remembered at most: 48 MiB of table */
@@ -107,6 +109,7 @@ struct bi_identity {
     int n_inputs;
     const char *text_head; /* NULL unless the output is finished text */
     const char *text_tail; /* NULL, or what stands behind it all */
+    const char *square;    /* NULL, or the matrix that the output is, as bi_square_text() */
     const char *tracks;    /* NULL, or names of the files of bedGraph and BigWig */
     const char *columns;   /* NULL, or a list of arrays of all records */
     uint64_t shard, n_shards;
@@ -169,6 +172,7 @@ struct bi_build {
     struct bioinfer_writer_params params;
     const char *text_head; /* not NULL: the output is this, and behind it the texts of all pieces */
     const char *text_tail; /* NULL, or what stands behind these */
+    const struct bi_square *square; /* not NULL: the output is this matrix, the records its tiles */
     struct bi_buf *arrays; /* not NULL: takes those of the first record that has any, as JSON */
     bool units;            /* pieces are records */
     uint64_t n_rows;       /* records so far */
@@ -184,6 +188,9 @@ struct bi_build {
  * written: no damaged byte reaches the output; with want_lost its place, and all others that are
  * damaged behind it, are in `lost`. */
 int bi_build(struct bi_build *b, struct bioinfer_error *err);
+/* The writer of the output, which is not started: as bi_writer_new(). */
+int bi_build_writer(const struct bi_build *b, struct bioinfer_writer **out, const char *path,
+                    struct bioinfer_error *err);
 /* Reads what the single part holds from place `from` on, and adds to `lost` what is damaged, which
  * is no failure; a place without a record is none. A file that cannot be read is a failure. */
 int bi_build_check(struct bi_build *b, uint64_t from, struct bioinfer_error *err);

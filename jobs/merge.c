@@ -249,6 +249,7 @@ int bi_job_merge(const struct bi_env *env, const char *path, const char *const *
     struct merge m = {.env = env, .path = path, .n_records = UINT64_MAX};
     struct bi_build b = {.env = env, .path = path};
     struct bioinfer_writer *writer = NULL;
+    struct bi_square square;
     char *folder = NULL, *job = NULL;
     size_t n = strlen(path) + sizeof ".part";
     int lock = -1, st = 0;
@@ -269,6 +270,13 @@ int bi_job_merge(const struct bi_env *env, const char *path, const char *const *
     b.text_head = m.first.text_head;
     b.text_tail = m.first.text_tail;
     b.units = m.first.units;
+    if (m.first.square) {
+        if ((st = bi_square_parse(&square, m.first.square, b.n_records, m.parts[0].folder, err)) ||
+            (params && params->format &&
+             (st = bi_square_set_format(&square, params->format, path, err))))
+            goto out;
+        b.square = &square;
+    }
     if (b.text_head && params && params->format) {
         st = bi_fail(err, BIOINFER_INVALID,
                      "%s: the parts hold finished text: it can be merged "
@@ -276,8 +284,7 @@ int bi_job_merge(const struct bi_env *env, const char *path, const char *const *
                      path, params->format);
         goto out;
     }
-    if ((st = b.text_head ? bi_writer_of_texts(&writer, env, path, b.text_head, b.text_tail, err)
-                          : bi_writer_new(&writer, env, path, &b.params, err)))
+    if ((st = bi_build_writer(&b, &writer, path, err)))
         goto out; /* the format is found from the final name */
     b.params.format = writer->ops->name;
     if (bi_path_is_folder(path) || (writer->ops->is_folder && bi_path_exists(path))) {

@@ -125,6 +125,55 @@ class Square(unittest.TestCase):
         values = struct.unpack("<133f", data[-4 * 133:])
         self.assertEqual(list(values), [float(cell) for cell in cells.values()])
 
+    def test_tiles(self):
+        """The bytes do not depend on tiles, processes, threads, and where they go."""
+        holder = os.path.join(self.folder, "tmp")
+        os.mkdir(holder)
+        env = dict(os.environ, TMPDIR=holder)
+        out = os.path.join(self.folder, "out")
+        for files, kind, more in (((self.a,), "identity", ()), ((self.a, self.b), "score", ()),
+                                  ((self.b, self.a), "distance", ()),
+                                  ((self.a,), "distance", ("--shape", "lower"))):
+            want = None
+            for how in ((), ("--block-pairs", "1"), ("--block-pairs", "7"),
+                        ("--block-pairs", "16", "--threads", "1"),
+                        ("--block-pairs", "100", "--workers", "2"),
+                        ("--block-pairs", "400"), ("-o", out),
+                        ("-o", out, "--resume", "--block-pairs", "36")):
+                done = subprocess.run([EXE, "align", *files, "--values", kind, "--matrix",
+                                       "BLOSUM62", "--format", "tsv", "-q", *more, *how],
+                                      capture_output=True, check=False, env=env)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                got = done.stdout
+                if "-o" in how:
+                    with open(out, "rb") as f:
+                        got = f.read()
+                want = want or got
+                self.assertEqual(got, want, how)
+                self.assertEqual(os.listdir(holder), [])
+            with open(out + ".manifest.tsv", encoding="ascii") as f:
+                last = f.read().splitlines()[-1].split("\t")
+            n, m = len(self.records), len(self.records) if len(files) == 1 else 7
+            n, m = (7, 19) if files[0] == self.b else (n, m)
+            self.assertTrue(last[1].endswith(f"-{n - 1},{m - 1}-{m - 1}") or
+                            last[1].endswith(f"-{n - 1},{m // 6 * 6}-{m - 1}"), last)
+
+    def test_large_scores(self):
+        """Arrays of 32 bits hold no whole numbers above 2^24; a table of the same values does."""
+        out = os.path.join(self.folder, "s.npz")
+        many = self.fasta("many.fa", [("n", "A" * 3000)])
+        words = (many, "--values", "score", "--match", "9999", "--mismatch", "-1", "-o", out)
+        done = self.run_it(*words, code=65)
+        self.assertIn(f"{out}: record n has scores above 2^24, which npz does not hold",
+                      done.stderr)
+        self.assertFalse(os.path.exists(out))
+        table = os.path.join(self.folder, "s.tsv")
+        subprocess.run([EXE, "merge", table, out + ".part", "--format", "tsv", "-q"], check=True)
+        with open(table, encoding="ascii") as f:
+            self.assertEqual(f.read(), "\tn\nn\t29997000\n")
+        with open(table + ".manifest.tsv", encoding="ascii") as f:
+            self.assertEqual(f.read().splitlines()[1], "0\t0-0,0-0\t6000\tok\t\t")
+
     def test_without_result(self):
         bad = self.fasta("bad.fa", [("a", "MKV"), ("odd", "M!V"), ("b", "MKVA")])
         cells = self.square(bad, "--values", "identity", "--matrix", "BLOSUM62", code=1)
@@ -143,8 +192,7 @@ class Square(unittest.TestCase):
                 ((self.a, "--values", "identity", "--min-score", "3"), "leave out --min-score"),
                 ((self.a, "--values", "identity", "--top", "3", "--all-vs-all"), "leave out --top"),
                 ((self.a, "--values", "score", "--identity-of", "shorter"), "--identity-of is for"),
-                ((self.a, "--values", "score", "--workers", "2"), "in one process"),
-                ((self.a, "--values", "score", "--resume", "-o", "x"), "no --resume"),
+                ((self.a, "--values", "score", "--resume"), "--resume needs a file"),
                 ((*both, "--format", "phylip"), "is for the matrix"),
                 ((*both, "--shape", "lower"), "--shape is for the matrix")):
             self.assertIn(words, self.run_it(*args, code=64).stderr)

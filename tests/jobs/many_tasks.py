@@ -23,12 +23,12 @@ from common import ACIDS
 # MiB: buffers, batches and plans that few records do not fill; designs are flat from 8,000 on, and
 # alignments read 16 MiB of each file ahead, flat from 200,000 pairs on (78 MiB, also of 4 million)
 SLACK = {"score": 8, "align": 56, "design": 48, "database": 56, "tracks": 8, "energy": 8,
-         "affinity": 8}
-# bytes a record; a design has a path of a file
+         "affinity": 8, "matrix": 8}
+# bytes a record; a design has a path of a file, a record of a matrix its column of 256 rows
 GROWTH = {"score": 8, "align": 8, "design": 400, "database": 0, "tracks": 8, "energy": 8,
-          "affinity": 8}
+          "affinity": 8, "matrix": 2400}
 FEWER = {"score": 5, "align": 0.05, "design": 1.25, "database": 0.007, "tracks": 1, "energy": 1,
-         "affinity": 1}
+         "affinity": 1, "matrix": 3}
 ENDS = {"tracks": ".jsonl", "design": ".fa"}
 
 
@@ -56,6 +56,12 @@ def database(folder, n):
     return ["align", write_fasta(os.path.join(folder, "six.fasta"), 6, 1),
             write_fasta(os.path.join(folder, f"{n}-2.fasta"), n, 2), "--all-vs-all", "--top", "3",
             "--db-memory", "1", "--block-pairs", "2", "--matrix", "BLOSUM62", "--score-only"]
+
+
+def matrix(folder, n):
+    """Scores of all pairs of n records, of which a row of tiles is in memory."""
+    return ["align", write_fasta(os.path.join(folder, f"{n}.fasta"), n, 1), "--values", "score",
+            "--matrix", "BLOSUM62"]
 
 
 def design(folder, n):
@@ -118,12 +124,15 @@ def affinity(folder, n):
 
 
 MAKERS = {"score": score, "align": align, "design": design, "database": database,
-          "tracks": tracks, "energy": energy, "affinity": affinity}
+          "tracks": tracks, "energy": energy, "affinity": affinity, "matrix": matrix}
 
 
 def ids_of(task, n):
     if task == "database":
         return ("0-1", "2-3", "4-5")
+    if task == "matrix":
+        ends = [(i, min(n, i + 256) - 1) for i in range(0, n, 256)]
+        return ("%d-%d,%d-%d" % (*a, *b) for k, a in enumerate(ends) for b in ends[k:])
     if task == "align":
         return (f"{i}-{min(n, i + 4096) - 1}" for i in range(0, n, 4096))
     if task == "energy":

@@ -386,6 +386,41 @@ class AlignNeedle(Align):
     output = "out.needle"
 
 
+class AlignDistances(AlignAll):
+    """Distances of one file with itself: a block is a tile of the matrix, whose rows need tiles of
+    others."""
+    output = "out.phy"
+    options = (*Align.options[2:], "--block-pairs", "9", "--values", "distance", "--matrix",
+               "BLOSUM62")
+    poisoned = "0-2,3-5"
+
+    def make(self, large):
+        return make_fasta(os.path.join(self.folder, "query.fasta"), 120 if large else 13, seed=6,
+                          longest=300 if large else 9, copies=0)
+
+    def change(self):
+        Align.change(self)
+        return "the matrix was"
+
+    @property
+    def words(self):
+        return ["align", self.input]
+
+
+class AlignMatrix(AlignAll):
+    """Scores of two files as an array, in tiles of seven rows and seven columns."""
+    output, to_stdout = "out.npz", ("--format", "tsv")
+    options = (*Align.options[2:], "--block-pairs", "49", "--values", "score", "--matrix",
+               "BLOSUM62")
+    poisoned = "7-12,0-6"
+
+    def make(self, large):
+        path = super().make(large)
+        if large:
+            self.poisoned = "7-13,0-6"
+        return path
+
+
 class AlignScores(Align):
     """Scores alone, by a matrix that is a file."""
     options = (*Align.options, "--score-only")
@@ -555,6 +590,7 @@ class Frames(Energies):
 TASKS = {"screen": Screen, "pairs": Pairs, "energies": Energies, "frames": Frames,
          "align": Align, "alignall": AlignAll, "alignscores": AlignScores,
          "aligntop": AlignTop,
+         "aligndistances": AlignDistances, "alignmatrix": AlignMatrix,
          "alignneedle": AlignNeedle,
          "windows": Windows, "intervals": Intervals, "bigwig": BigWig,
          "bedgraph": BedGraph, "mutagenesis": Mutagenesis,
@@ -760,7 +796,7 @@ def refused(task):
         assert "--strict and --shard" in words, words
     run_shard(task, path, 1, 1)
     part = path + ".part-1-of-1"
-    if not task.output.endswith((".npz", ".jsonl", ".safetensors")) and not task.to_merge:
+    if not task.output.endswith((".npz", ".jsonl", ".safetensors", ".phy")) and not task.to_merge:
         other = os.path.join(task.folder, "x.npz")
         words = call([EXE, "merge", other, part, "--format", "npz"], 64)
         assert "finished text" in words, words
