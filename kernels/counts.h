@@ -2,7 +2,8 @@
  *
  * A plan is compiled for a bucket of sizes; a batch in it is usually a little smaller. Its true
  * sizes lie in the input block (on the device, for a GPU) and kernels skip the rest. They write
- * n_claimed and the counts that a graph makes. axes.inc has the list. */
+ * n_claimed and the counts that a graph makes; one that ends a loop early sets n_tokens to 0, for
+ * trips that have nothing to do (fire.h). axes.inc has the list. */
 #ifndef BI_COUNTS_H
 #define BI_COUNTS_H
 

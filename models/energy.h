@@ -20,20 +20,31 @@ struct bi_energy_facts {
     const char *note; /* one line that users of these weights should know; NULL = there is none */
 };
 
+/* How a loop moves the atoms. */
+enum bi_energy_moves {
+    BI_MOVES_NOT,
+    /* Steps of molecular dynamics (kernels/motion.h): there are inputs float64 "atoms" [n_atoms,
+     * 12] and int32 "facts" [1, words] instead of "position", and an output, the atoms behind the
+     * last step; the others are of that step. With gradient. */
+    BI_MOVES_DYNAMICS,
+    /* Steps of a relaxation (kernels/fire.h): there are inputs float64 "fire_atoms" [n_atoms, 6]
+     * and "relaxation" [1, numbers] instead of "position", and outputs, both behind the last
+     * step; the others are of the last trip with atoms. One frame, with gradient. */
+    BI_MOVES_FIRE
+};
+
 /* Sizes of a batch; at least 1 each. */
 struct bi_energy_shape {
     int64_t n_atoms, n_frames, n_edges;
     int32_t gradient; /* forces and virials, too */
-    /* A loop makes steps of molecular dynamics of the atoms (kernels/motion.h): there are inputs
-     * float64 "atoms" [n_atoms, 12] and int32 "facts" [1, words] instead of "position", and an
-     * output, the atoms behind the last step; the others are of that step. With gradient. */
-    int32_t moves;
+    int32_t moves;    /* enum bi_energy_moves */
 };
 
 /* Kinds of the graph's outputs: float32 [n_atoms, 1]; float32 [n_atoms, 12], the force on each atom
  * and its share of the sum over edges of vector_a dE/dvector_b; int32 [BI_REPORT_WORDS], whether
- * there was room for the edges; float64 [n_atoms, 12], the atoms that move. */
-enum { BI_ENERGY_ATOMS = 1, BI_ENERGY_FORCES, BI_ENERGY_REPORT, BI_ENERGY_MOTION };
+ * there was room for the edges; float64 [n_atoms, 12] or [n_atoms, 6], the atoms that move; float64
+ * [1, numbers], the state of a relaxation. */
+enum { BI_ENERGY_ATOMS = 1, BI_ENERGY_FORCES, BI_ENERGY_REPORT, BI_ENERGY_MOTION, BI_ENERGY_FIRE };
 
 struct bi_energy_def {
     const struct bi_energy_facts *(*facts)(const struct bi_model *model);

@@ -1,171 +1,149 @@
 /* fire.c - relaxation by the fast inertial relaxation engine, of atoms and of their cell.
  *
  * With a cell the variables are those of ASE's UnitCellFilter: places in the cell that was given,
- * and n times the gradient F of the deformation, cell = given cell x F^T. */
+ * and n times the gradient F of the deformation, cell = given cell x F^T. kernels/fire.h makes the
+ * same steps on a device, with the same bits. */
 #include <math.h>
 #include <string.h>
 
+#include "../../kernels/fire.h"
 #include "motion.h"
 
-static const double start_dt = 0.1, most_dt = 1, most_step = 0.2, /* angstrom */
-    grow = 1.1, shrink = 0.5, start_mix = 0.1, less_mix = 0.99;
-enum { PATIENCE = 5 }; /* steps downhill before dt grows */
+enum { SHARE_AT_ONCE = 8 }; /* one step in so many that were made */
 
 struct state {
     struct bi_motion *m;
+    const struct bi_relaxation *r;
     const struct bi_forces *forces;
-    bool cell;
-    size_t n;           /* variables: 3 n atoms, and 9 of the cell */
-    double *x, *v, *f;  /* [n] */
-    double given[9];    /* cell */
-    double gradient[9]; /* F */
+    struct bi_fire fire;
+    struct bi_fire_atom *atoms; /* [n] */
+    double *f;                  /* [n, 3] on the variables of the atoms */
+    int of_cell;                /* how many variables the cell has: 9 or 0 */
 };
-
-static double determinant(const double a[9])
-{
-    return a[0] * (a[4] * a[8] - a[5] * a[7]) - a[1] * (a[3] * a[8] - a[5] * a[6]) +
-           a[2] * (a[3] * a[7] - a[4] * a[6]);
-}
-
-static void invert(const double a[9], double out[9])
-{
-    const double d = determinant(a);
-    for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++) {
-            const int i1 = (j + 1) % 3, i2 = (j + 2) % 3, j1 = (i + 1) % 3, j2 = (i + 2) % 3;
-            out[3 * i + j] = (a[3 * i1 + j1] * a[3 * i2 + j2] - a[3 * i1 + j2] * a[3 * i2 + j1]) /
-                             d;
-        }
-}
-
-/* y = A x for rows x [n, 3], or with the transposed A. */
-static void turn(const double a[9], bool transposed, const double *x, size_t n, double *y)
-{
-    for (size_t i = 0; i < n; i++) {
-        double out[3];
-        for (int r = 0; r < 3; r++) {
-            out[r] = 0;
-            for (int c = 0; c < 3; c++)
-                out[r] += (transposed ? a[3 * c + r] : a[3 * r + c]) * x[3 * i + (size_t)c];
-        }
-        memcpy(y + 3 * i, out, sizeof out);
-    }
-}
 
 /* Puts the variables into the atoms. */
 static int take_variables(struct state *s, struct bioinfer_error *err)
 {
-    const size_t n = 3 * (size_t)s->m->n;
-    if (!s->cell) {
-        memcpy(s->m->position, s->x, n * sizeof *s->x);
-        return 0;
-    }
-    for (int k = 0; k < 9; k++)
-        s->gradient[k] = s->x[n + (size_t)k] / s->m->n;
-    if (!(determinant(s->gradient) > 0.05) || determinant(s->gradient) > 20)
+    struct bi_motion *m = s->m;
+    if (!bi_fire_take_cell(&s->fire, m->n))
         return bi_fail(err, BIOINFER_NONFINITE, "the cell collapsed, or grew without end");
-    turn(s->gradient, false, s->given, 3, s->m->cell); /* each vector: F v */
-    turn(s->gradient, false, s->x, s->m->n, s->m->position);
+    if (s->of_cell)
+        memcpy(m->cell, s->fire.cell, sizeof m->cell);
+    for (size_t i = 0; i < m->n; i++)
+        bi_fire_position(&s->fire, s->atoms[i].x, m->position + 3 * i);
     return 0;
 }
 
-/* Computes the forces on the variables; *most: the largest row. */
-static int compute(struct state *s, double *most, struct bioinfer_error *err)
+/* Computes the forces on the variables; *square: that of the largest row. */
+static int compute(struct state *s, double *square, struct bioinfer_error *err)
 {
     const struct bi_motion *m = s->m;
-    const size_t n = 3 * (size_t)m->n;
     int st = take_variables(s, err);
     if (st || (st = s->forces->compute(s->forces->user, s->m, err)))
         return st;
-    if (s->cell && !m->has_stress)
+    if (s->of_cell && !m->has_stress)
         return bi_fail(err, BIOINFER_INVALID,
                        "a cell is to be relaxed, but the forces have no stress");
-    if (s->cell) {
-        const double volume = fabs(bi_cell_volume(m->cell));
-        double virial[9], inverse[9], row[9];
-        for (int i = 0; i < 3; i++)
-            for (int j = 0; j < 3; j++)
-                virial[3 * i + j] = -volume * (m->stress[3 * i + j] + m->stress[3 * j + i]) / 2;
-        turn(s->gradient, true, m->force, m->n, s->f);
-        invert(s->gradient, inverse);
-        turn(inverse, false, virial, 3, row); /* solve(F, virial^T)^T: virial is symmetric */
-        for (size_t k = 0; k < 9; k++)
-            s->f[n + k] = row[k] / m->n;
-    } else {
-        memcpy(s->f, m->force, n * sizeof *s->f);
+    if (s->of_cell)
+        bi_fire_cell_forces(&s->fire, m->stress, m->n);
+    *square = 0;
+    for (size_t i = 0; i < m->n; i++) {
+        bi_fire_force(&s->fire, m->force + 3 * i, s->f + 3 * i);
+        *square = bi_fire_larger(*square, bi_fire_square(s->f + 3 * i));
     }
-    *most = 0;
-    for (size_t i = 0; i < s->n; i += 3)
-        *most = fmax(*most,
-                     s->f[i] * s->f[i] + s->f[i + 1] * s->f[i + 1] + s->f[i + 2] * s->f[i + 2]);
-    *most = sqrt(*most);
-    return isfinite(*most) ? 0 : bi_fail(err, BIOINFER_NONFINITE, "a force is not finite");
-}
-
-static double dot(const double *a, const double *b, size_t n)
-{
-    double sum = 0;
-    for (size_t i = 0; i < n; i++)
-        sum += a[i] * b[i];
-    return sum;
+    for (int k = 0; k < s->of_cell; k += 3)
+        *square = bi_fire_larger(*square, bi_fire_square(s->fire.f + k));
+    return isfinite(*square) ? 0 : bi_fail(err, BIOINFER_NONFINITE, "a force is not finite");
 }
 
 /* One step of the variables along the forces at hand. */
-static void move(struct state *s, double *dt, double *mix, int *n_downhill)
+static void move(struct state *s)
 {
-    const double power = dot(s->f, s->v, s->n);
-    double length;
-    if (power > 0) {
-        const double ratio = *mix * sqrt(dot(s->v, s->v, s->n) / dot(s->f, s->f, s->n));
-        for (size_t i = 0; i < s->n; i++)
-            s->v[i] = (1 - *mix) * s->v[i] + ratio * s->f[i];
-        if (++*n_downhill > PATIENCE) {
-            *dt = fmin(*dt * grow, most_dt);
-            *mix *= less_mix;
-        }
-    } else {
-        memset(s->v, 0, s->n * sizeof *s->v);
-        *mix = start_mix;
-        *dt *= *n_downhill < 0 ? 1 : shrink; /* the first step is no uphill one */
-        *n_downhill = 0;
+    struct bi_fire *fire = &s->fire;
+    const int64_t n = s->m->n, all = 3 * n + s->of_cell;
+    double fv[BI_FIRE_LANES] = {0}, vv[BI_FIRE_LANES] = {0}, ff[BI_FIRE_LANES] = {0};
+    double then[BI_FIRE_LANES] = {0};
+    for (int64_t i = 0; i < n; i++)
+        bi_fire_add(fv, vv, ff, 3 * i, s->f + 3 * i, s->atoms[i].v, 3);
+    bi_fire_add(fv, vv, ff, 3 * n, fire->f, fire->v, s->of_cell);
+    bi_fire_decide(fire, bi_fire_lanes(fv, all), bi_fire_lanes(vv, all), bi_fire_lanes(ff, all));
+    for (int64_t i = 0; i < n; i++)
+        bi_fire_add_velocities(fire, then, 3 * i, s->f + 3 * i, s->atoms[i].v, 3);
+    bi_fire_add_velocities(fire, then, 3 * n, fire->f, fire->v, s->of_cell);
+    bi_fire_limit(fire, bi_fire_lanes(then, all));
+    for (int64_t i = 0; i < n; i++)
+        bi_fire_go(fire, s->atoms[i].x, s->atoms[i].v, s->f + 3 * i, 3);
+    bi_fire_go(fire, fire->x, fire->v, fire->f, s->of_cell);
+}
+
+/* Makes n steps one by one, or those up to the end. */
+static int make_single(struct state *s, uint64_t n, struct bioinfer_error *err)
+{
+    for (uint64_t i = 0; i < n; i++) {
+        double square;
+        int st = compute(s, &square, err);
+        if (st || bi_fire_is_over(&s->fire, square))
+            return st;
+        move(s);
     }
-    for (size_t i = 0; i < s->n; i++)
-        s->v[i] += *dt * s->f[i];
-    length = *dt * sqrt(dot(s->v, s->v, s->n));
-    for (size_t i = 0; i < s->n; i++)
-        s->x[i] += *dt * s->v[i] * (length > most_step ? most_step / length : 1);
+    return 0;
+}
+
+/* How many forces are found at once. */
+static uint64_t forces_at_once(const struct state *s)
+{
+    const uint64_t made = (uint64_t)s->fire.made, left = s->r->steps - made;
+    uint64_t n = made / SHARE_AT_ONCE;
+    if (n < s->r->least)
+        n = s->r->least;
+    if (n > s->r->most)
+        n = s->r->most;
+    return n <= left ? n : left + 1; /* behind the last step they are looked at */
+}
+
+/* Makes all steps. */
+static int make_steps(struct state *s, struct bioinfer_error *err)
+{
+    const struct bi_relaxation *r = s->r;
+    int st = 0;
+    while (!st && !(s->fire.end > BI_FIRE_GOES_ON)) {
+        const uint64_t n = r->leap ? forces_at_once(s) : 1;
+        bool made = false;
+        if (r->leap && !(st = take_variables(s, err)))
+            st = r->leap(r->user, s->m, &s->fire, s->atoms, (uint32_t)n, &made, err);
+        if (!st && !made)
+            st = make_single(s, n, err);
+    }
+    return st ? st : take_variables(s, err);
 }
 
 int bi_relax(const struct bi_relaxation *r, struct bi_motion *m, const struct bi_forces *forces,
              uint64_t *done, bool *relaxed, struct bioinfer_error *err)
 {
-    struct state s = {.m = m, .forces = forces, .cell = r->cell, .n = 3 * (size_t)m->n};
-    double dt = start_dt, mix = start_mix, most = 0;
-    int n_downhill = -1, st;
+    const size_t n = m->n;
+    struct state s = {.m = m, .r = r, .forces = forces, .of_cell = r->cell ? 9 : 0};
+    int st;
     *done = 0;
     *relaxed = false;
     if (r->cell && !(m->periodic[0] && m->periodic[1] && m->periodic[2]))
         return bi_fail(
             err, BIOINFER_INVALID,
             "a cell is relaxed along all three axes: the frame is not periodic along all");
-    s.n += r->cell ? 9 : 0;
-    if (!(s.x = bi_calloc(m->env, s.n, 3 * sizeof *s.x)))
+    if (!(s.atoms = bi_calloc(m->env, n, sizeof *s.atoms + 3 * sizeof *s.f)))
         return bi_fail(err, BIOINFER_NOMEM, "%u atoms", m->n);
-    s.v = s.x + s.n;
-    s.f = s.v + s.n;
-    memcpy(s.x, m->position, 3 * (size_t)m->n * sizeof *s.x);
-    memcpy(s.given, m->cell, sizeof s.given);
+    s.f = (double *)(s.atoms + n);
+    s.fire.fmax = r->fmax;
+    s.fire.steps = (double)r->steps;
+    s.fire.cell_moves = r->cell;
+    bi_fire_begin(&s.fire);
+    for (size_t i = 0; i < n; i++)
+        memcpy(s.atoms[i].x, m->position + 3 * i, sizeof s.atoms[i].x);
+    memcpy(s.fire.given, m->cell, sizeof s.fire.given);
     for (size_t k = 0; k < 3 && r->cell; k++)
-        s.x[3 * (size_t)m->n + 4 * k] = m->n;
-    for (;;) {
-        if ((st = compute(&s, &most, err)))
-            break;
-        *relaxed = most <= r->fmax;
-        if (*relaxed || *done == r->steps)
-            break;
-        move(&s, &dt, &mix, &n_downhill);
-        ++*done;
-    }
-    bi_free(m->env, s.x);
+        s.fire.x[4 * k] = m->n;
+    st = make_steps(&s, err);
+    *done = (uint64_t)s.fire.made;
+    *relaxed = s.fire.end > BI_FIRE_GOES_ON && s.fire.end < BI_FIRE_STEPS;
+    bi_free(m->env, s.atoms);
     return st;
 }

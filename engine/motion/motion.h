@@ -119,21 +119,42 @@ void bi_trajectory_close(struct bi_trajectory *t);
 
 /* ---- fire.c ---- */
 
+struct bi_fire; /* kernels/fire.h */
+struct bi_fire_atom;
+
 struct bi_relaxation {
     double fmax;    /* eV / angstrom: relaxed where no force is larger */
     bool cell;      /* the cell moves too */
     uint64_t steps; /* at most */
+    /* Finds forces n times at once, and makes the step behind each unless it is over (*fire says
+     * so, and then energy, forces and stress of *m are those of the last forces). *made: whether
+     * all could be made; else *fire and the atoms are as they were, and the steps are made one by
+     * one, which tells why. *m has the places and the cell that *fire and the atoms say. NULL: they
+     * always are. Statuses are handed on. */
+    int (*leap)(void *user, struct bi_motion *m, struct bi_fire *fire, struct bi_fire_atom *atoms,
+                uint32_t n, bool *made, struct bioinfer_error *err);
+    void *user;
+    /* Forces of a leap, at least 1. There are more the more steps were made: those that are left of
+     * the last leap are for nothing. */
+    uint32_t least, most;
 };
 
 /* Moves the atoms to a minimum of the energy. *done: the steps that were made; *relaxed: whether no
  * force, and with a cell no row of its virial / n, is larger than fmax; false with 0 returned: the
  * steps did not do. Energy and forces of *m are those of its places then. If no steps are allowed,
  * the forces are computed all the same. INVALID: `cell`, and not periodic along all axes, or the
- * forces have no stress; NONFINITE: a force is infinite (compute() must refuse NaN), or the cell
- * collapses or grows without end; statuses of the forces. After a failure the atoms are somewhere
- * on their way. Source: Bitzek et al., Phys. Rev. Lett. 97, 170201 (2006); the cell as ASE's
- * UnitCellFilter. */
+ * forces have no stress; NONFINITE: a force is not finite, or the cell collapses or grows without
+ * end; statuses of the forces and of leap. After a failure the atoms are somewhere on their way.
+ * Source: Bitzek et al., Phys. Rev. Lett. 97, 170201 (2006); the cell as ASE's UnitCellFilter. */
 int bi_relax(const struct bi_relaxation *r, struct bi_motion *m, const struct bi_forces *forces,
              uint64_t *done, bool *relaxed, struct bioinfer_error *err);
+
+/* ---- run.c ---- */
+
+/* The same over the forces of a task of bioinfer_energy_open(), which is not checked, for a frame
+ * of this name. Steps are made on its device unless r->most is 0; leap and user of *r are not read.
+ * INVALID: the task gives no forces. */
+int bi_relax_on(bioinfer_task *energy, const char *id, const struct bi_relaxation *r,
+                struct bi_motion *m, uint64_t *done, bool *relaxed, struct bioinfer_error *err);
 
 #endif

@@ -140,8 +140,8 @@ struct steps {
     struct bi_motion_atom *atoms; /* [n] */
 };
 
-/* Steps of a leap: some tenths of a second of a large system, and a caller that wants to end the
- * run need not wait for long. */
+/* Steps of a leap at most: some tenths of a second of a large system, and a caller that wants to
+ * end the run need not wait for long. */
 static uint32_t most_steps(uint32_t n_atoms)
 {
     const uint32_t n = 100000 / n_atoms;
@@ -245,23 +245,53 @@ out:
 
 /* ---- relaxation ---- */
 
-/* Relaxes one frame; its text is in `text` where it has a result. */
-static int relax_one(struct source *s, const struct bi_relaxation *r, const struct bi_frame *frame,
-                     struct bioinfer_relaxed *result, struct bi_buf *text,
-                     struct bioinfer_error *why)
+/* Makes steps on the device (struct bi_relaxation). */
+static int leap_fire(void *user, struct bi_motion *m, struct bi_fire *fire,
+                     struct bi_fire_atom *atoms, uint32_t n, bool *made, struct bioinfer_error *err)
 {
-    const struct bi_forces forces = {compute_forces, s};
+    const struct source *s = user;
+    struct bi_chunk chunk = {.steps = (int32_t)n, .fire = fire, .fire_atoms = atoms};
+    struct computed c = {.m = m, .chunk = &chunk, .status = BIOINFER_INTERNAL};
+    int st;
+    bi_energy_move(s->task, &chunk);
+    st = compute(s, &c, err);
+    bi_energy_move(s->task, NULL);
+    *made = !st && !c.status && !chunk.failed;
+    return st;
+}
+
+int bi_relax_on(bioinfer_task *energy, const char *id, const struct bi_relaxation *r,
+                struct bi_motion *m, uint64_t *done, bool *relaxed, struct bioinfer_error *err)
+{
+    struct source s = {energy, id};
+    const struct bi_forces forces = {compute_forces, &s};
+    struct bi_relaxation of = *r;
+    of.leap = r->most ? leap_fire : NULL;
+    of.user = &s;
+    return bi_relax(&of, m, &forces, done, relaxed, err);
+}
+
+/* Relaxes one frame; its text is in `text` where it has a result. */
+static int relax_one(bioinfer_task *energy, const struct bioinfer_relax_params *p,
+                     const struct bi_frame *frame, struct bioinfer_relaxed *result,
+                     struct bi_buf *text, struct bioinfer_error *why)
+{
+    const struct bi_relaxation r = {.fmax = p->fmax,
+                                    .cell = p->cell != 0,
+                                    .steps = p->steps,
+                                    .least = 8,
+                                    .most = most_steps(frame->n)};
     struct bi_motion m = {0};
     bool relaxed = false;
     char words[64];
-    int st = bi_motion_open(&m, s->task->env, frame, why);
+    int st = bi_motion_open(&m, energy->env, frame, why);
     if (!st)
-        st = bi_relax(r, &m, &forces, &result->steps, &relaxed, why);
+        st = bi_relax_on(energy, frame->name, &r, &m, &result->steps, &relaxed, why);
     if (!st) {
         result->relaxed = relaxed;
         result->energy = m.energy;
         result->largest = bi_motion_largest_force(&m);
-        m.n_threads = s->task->model->ctx->n_threads;
+        m.n_threads = energy->model->ctx->n_threads;
         snprintf(words, sizeof words, "relaxed=%c", relaxed ? 'T' : 'F');
         bi_motion_write(&m, frame->name, false, words, text);
     }
@@ -269,18 +299,16 @@ static int relax_one(struct source *s, const struct bi_relaxation *r, const stru
     return st;
 }
 
-static int relax_frame(struct source *s, const struct bioinfer_relax_params *p,
+static int relax_frame(bioinfer_task *energy, const struct bioinfer_relax_params *p,
                        const struct bi_frame *frame, struct bi_buf *text, struct bi_out *out,
                        struct bioinfer_error *err)
 {
-    const struct bi_relaxation r = {.fmax = p->fmax, .cell = p->cell != 0, .steps = p->steps};
     struct bioinfer_error why = {0};
     struct bioinfer_relaxed result = {
         .id = frame->name, .status = frame->status, .message = frame->message};
     int st = 0;
     text->size = 0;
-    s->id = frame->name;
-    if (!result.status && (result.status = relax_one(s, &r, frame, &result, text, &why)))
+    if (!result.status && (result.status = relax_one(energy, p, frame, &result, text, &why)))
         result.message = why.text;
     if (text->failed || result.status == BIOINFER_NOMEM)
         return bi_fail(err, BIOINFER_NOMEM, "%s", frame->name);
@@ -300,7 +328,6 @@ int bioinfer_relax(bioinfer_task *energy, const char *input, const char *output,
     struct bi_frame frame = {0};
     struct bi_out out = BI_OUT_NONE;
     struct bi_buf text = {0};
-    struct source s = {energy, NULL};
     int st;
     if (!energy || !input || !output || !energy->model)
         return bi_fail(err, BIOINFER_INVALID, "relax: task, input and output must be given");
@@ -315,7 +342,7 @@ int bioinfer_relax(bioinfer_task *energy, const char *input, const char *output,
         (st = bi_out_open(&out, energy->env, output, err)))
         goto out;
     while ((st = bi_frames_next(in, &frame, err)) > 0 &&
-           !(st = relax_frame(&s, &p, &frame, &text, &out, err)))
+           !(st = relax_frame(energy, &p, &frame, &text, &out, err)))
         continue;
     if (!st)
         st = bi_out_finish(&out, err);

@@ -304,8 +304,10 @@ static int energy_recipe(struct bioinfer_task *t, const struct bi_batch *b,
     *s = (struct bi_energy_shape){.n_atoms = b->capacity.n_tokens,
                                   .n_frames = b->capacity.n_seqs,
                                   .n_edges = b->capacity.n_edges > 0 ? b->capacity.n_edges : 1,
-                                  .gradient = !e->p.energy_only,
-                                  .moves = e->chunk != NULL};
+                                  .gradient = !e->p.energy_only || e->chunk,
+                                  .moves = !e->chunk         ? BI_MOVES_NOT
+                                           : e->chunk->atoms ? BI_MOVES_DYNAMICS
+                                                             : BI_MOVES_FIRE};
     /* float32 throughout: energies are differences of large numbers */
     *recipe = (struct bi_recipe){.build = build_graph,
                                  .user = &t->model->base,
@@ -334,15 +336,21 @@ static void energy_fill(const struct bioinfer_task *t, const struct bi_item *ite
     struct bi_atom_frame *frame = bi_batch_input(place, "frame");
     struct bi_motion_atom *moving = bi_batch_input(place, "atoms");
     struct bi_motion_facts *motion = bi_batch_input(place, "facts");
+    struct bi_fire_atom *relaxing = bi_batch_input(place, "fire_atoms");
+    struct bi_fire *fire = bi_batch_input(place, "relaxation");
     frame += place->index;
     *frame = u->frame;
     frame->first_atom = atom;
     if (place->index)
         frame->first_bin = frame[-1].first_bin + n_bins(frame - 1);
-    if (u->chunk) {
+    if (u->chunk && u->chunk->atoms) {
         memcpy(moving + atom, u->chunk->atoms, (size_t)n * sizeof *moving);
         *motion = u->chunk->facts;
         motion->std = e->facts->std;
+    } else if (u->chunk) {
+        memcpy(relaxing + atom, u->chunk->fire_atoms, (size_t)n * sizeof *relaxing);
+        *fire = *u->chunk->fire;
+        fire->std = e->facts->std;
     } else {
         memcpy(position + 3 * (size_t)atom, u->atoms.positions, 3 * (size_t)n * sizeof *position);
     }
@@ -353,8 +361,8 @@ static void energy_fill(const struct bioinfer_task *t, const struct bi_item *ite
     }
 }
 
-static const char *const energy_made[] = {"code",      "position", "frame",
-                                          "by_charge", "atoms",    "facts"};
+static const char *const energy_made[] = {"code",  "position", "frame",      "by_charge",
+                                          "atoms", "facts",    "fire_atoms", "relaxation"};
 
 /* ---- results ---- */
 
@@ -421,12 +429,33 @@ static int energy_again(struct bioinfer_task *t, struct bi_item *const *items,
     return 1;
 }
 
+/* Takes what a relaxation is behind the steps of a chunk, which were made where `good`: the outputs
+ * of atoms are those of its last forces, which only count where it is over. */
+static void take_fire(struct energy_unit *u, const struct bi_batch_place *place, bool good)
+{
+    int64_t ld;
+    const struct bi_fire_atom *atoms = output_of(place, BI_ENERGY_MOTION, &ld);
+    const struct bi_fire *fire = output_of(place, BI_ENERGY_FIRE, &ld);
+    struct bi_chunk *chunk = u->chunk;
+    chunk->failed = !good || fire->end >= BI_FIRE_FAILED;
+    if (chunk->failed)
+        return;
+    *chunk->fire = *fire;
+    memcpy(chunk->fire_atoms, atoms + place->at.n_tokens, u->atoms.n * sizeof *atoms);
+    if (fire->cell_moves > 0)
+        memcpy(u->cell, fire->cell, sizeof u->cell);
+}
+
 /* Takes the atoms behind the steps of a chunk, which were made where `good`. */
 static void take_chunk(struct energy_unit *u, const struct bi_batch_place *place, bool good)
 {
     int64_t ld;
     const struct bi_motion_atom *from = output_of(place, BI_ENERGY_MOTION, &ld);
     const size_t n = u->atoms.n;
+    if (!u->chunk->atoms) {
+        take_fire(u, place, good);
+        return;
+    }
     from += place->at.n_tokens;
     for (size_t i = 0; i < n; i++)
         good = good && from[i].bad == 0;

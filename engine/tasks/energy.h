@@ -2,19 +2,24 @@
 #ifndef BI_ENERGY_TASK_H
 #define BI_ENERGY_TASK_H
 
+#include "../../kernels/fire.h"
 #include "../../kernels/motion.h"
 #include "task.h"
 
-/* Steps of molecular dynamics that are made by one submission. */
+/* Steps that are made by one submission: of molecular dynamics, or of a relaxation. */
 struct bi_chunk {
+    int32_t steps; /* a relaxation has so many forces, and a step behind each unless it is over */
     struct bi_motion_facts facts; /* but for std */
-    int32_t steps;
-    struct bi_motion_atom *atoms; /* [n] before the steps, then behind them */
-    bool failed;                  /* a step cannot be made; atoms are as they were */
+    struct bi_motion_atom *atoms; /* [n] before the steps, then behind them; NULL: a relaxation */
+    struct bi_fire *fire;         /* before the steps but for std, then behind them; 1 */
+    struct bi_fire_atom *fire_atoms; /* [n] likewise */
+    bool failed;                     /* a step cannot be made; all are as they were */
 };
 
 /* The frames that are computed from here on make these steps first, from the positions of the
- * chunk; one at a time. Results are of the last step. NULL: they make none. The chunk, which is not
+ * chunk; one at a time. Results are of the last step; of a relaxation, where it is over, those of
+ * its last forces, and in the cell of these; else they mean nothing. NULL: they make none. The
+ * frame of a relaxation has the cell and positions of its state. The chunk, which is not
  * copied, stays until the next call of this; `energy` is a task of bioinfer_energy_open(), which is
  * not checked. */
 void bi_energy_move(bioinfer_task *energy, struct bi_chunk *chunk);

@@ -658,10 +658,7 @@ static void tensornet_build(const struct bi_model *model, struct bi_graph *g,
     if (t->s.takes_charge)
         b.by_charge = bi_input(g, "by_charge", BI_F32, BI_AXIS_TOKENS, shape->n_atoms);
     bi_tensornet_inputs(g, shape, &places);
-    if (shape->moves) {
-        bi_loop_begin(g, BI_COUNTER_n_steps);
-        places.atoms = bi_motion_move(g, places.atoms, places.motion, &places.position);
-    }
+    bi_tensornet_move(g, shape, &places);
     bi_tensornet_edges(g, &places, shape->n_edges, &b.edges);
     embed(&b, x);
     for (int l = 0; l < model->n_layers; l++)
@@ -669,11 +666,7 @@ static void tensornet_build(const struct bi_model *model, struct bi_graph *g,
     e = energies(&b, x);
     if (shape->gradient)
         forces = bi_edge_forces(g, bi_graph_gradient(g, e, b.edges.vector), &b.edges);
-    if (shape->moves) {
-        places.atoms = bi_motion_kick(g, places.atoms, places.motion, forces);
-        bi_loop_end(g);
-        bi_output(g, places.atoms, BI_ENERGY_MOTION, -1, "atoms");
-    }
+    bi_tensornet_moved(g, shape, &places, forces);
     bi_output(g, e, BI_ENERGY_ATOMS, -1, "energy");
     if (shape->gradient)
         bi_output(g, forces, BI_ENERGY_FORCES, -1, "forces");

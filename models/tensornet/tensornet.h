@@ -41,13 +41,20 @@ int bi_tensornet_table(struct bi_arena *arena, const struct bi_tensornet_curve *
 /* The inputs of models/energy.h that edges are found from, and the report, of zeros yet. */
 struct bi_tensornet_places {
     bi_value_id position, frame, report;
-    bi_value_id atoms, motion; /* where they move; BI_NONE */
+    bi_value_id atoms, motion; /* where they move, motion is the facts or the state; BI_NONE */
+    bi_value_id uploaded;      /* the frame; `frame` may be that of a cell that moves */
 };
 
 /* Adds the inputs that shape asks for, and fills *places. Where atoms move, position is BI_NONE,
  * for the caller to set; else atoms and motion are. */
 void bi_tensornet_inputs(struct bi_graph *g, const struct bi_energy_shape *shape,
                          struct bi_tensornet_places *places);
+/* Begins the loop that moves the atoms, and sets where they are. */
+void bi_tensornet_move(struct bi_graph *g, const struct bi_energy_shape *shape,
+                       struct bi_tensornet_places *places);
+/* Gives the atoms their forces, ends the loop, and adds the outputs of atoms that move. */
+void bi_tensornet_moved(struct bi_graph *g, const struct bi_energy_shape *shape,
+                        struct bi_tensornet_places *places, bi_value_id forces);
 /* Adds the ops that find the edges, with room for n_edges, and fills *edges. places->position is
  * set; places->report becomes the one that tells in the end whether there was room. */
 void bi_tensornet_edges(struct bi_graph *g, struct bi_tensornet_places *places, int64_t n_edges,

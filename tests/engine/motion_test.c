@@ -1,4 +1,5 @@
 /* motion_test.c - molecular dynamics and relaxation over Lennard-Jones forces. */
+#include "../../kernels/fire.h"
 #include "../../kernels/motion.h"
 #include "../test.h"
 #include "lennard_jones.h"
@@ -229,6 +230,69 @@ static void relaxes_a_cluster(void)
     bi_neighbours_free(&lj.near);
 }
 
+/* No step can be made at once; counts how many were asked for. */
+static int never(void *user, struct bi_motion *m, struct bi_fire *fire, struct bi_fire_atom *atoms,
+                 uint32_t n, bool *made, struct bioinfer_error *err)
+{
+    uint64_t *asked = user;
+    (void)m;
+    (void)fire;
+    (void)atoms;
+    (void)err;
+    *asked += n;
+    *made = false;
+    return 0;
+}
+
+/* Where the device can make no steps they are made one by one, with the same end. */
+static void makes_what_no_leap_can(void)
+{
+    struct lennard_jones lj = argon;
+    const struct bi_forces forces = {lennard_jones, &lj};
+    uint64_t steps[2], asked = 0;
+    const struct bi_relaxation plain = {.fmax = 1e-3, .steps = 300};
+    struct bi_relaxation leaps = plain;
+    struct bi_motion m[2] = {0};
+    bool relaxed[2];
+    leaps.leap = never;
+    leaps.user = &asked;
+    leaps.least = 3;
+    leaps.most = 10;
+    for (int i = 0; i < 2; i++) {
+        make_cluster(&m[i], 0.3);
+        CHECK(!bi_relax(i ? &leaps : &plain, &m[i], &forces, &steps[i], &relaxed[i], NULL));
+    }
+    CHECK(relaxed[0] && relaxed[1] && steps[0] == steps[1] && steps[0] > 30);
+    CHECK(!memcmp(m[0].position, m[1].position, 39 * sizeof *m[0].position));
+    CHECK(asked > steps[1] && asked <= steps[1] + 10);
+    bi_motion_close(&m[0]);
+    bi_motion_close(&m[1]);
+    bi_neighbours_free(&lj.near);
+}
+
+/* Sums have the order that kernels/fire.h says: one by one up to 256 numbers, in lanes beyond. */
+static void adds_up_in_lanes(void)
+{
+    enum { N = 1000 };
+    double x[N], lanes[BI_FIRE_LANES] = {0}, vv[BI_FIRE_LANES] = {0}, ff[BI_FIRE_LANES] = {0};
+    double plain = 0, want = 0;
+    for (int i = 0; i < N; i++)
+        x[i] = sin(i) * exp(20 * cos(3 * i));
+    for (int i = 0; i < 256; i++)
+        plain += x[i] * x[i];
+    bi_fire_add(lanes, vv, ff, 0, x, x, 256);
+    CHECK(bi_fire_lanes(lanes, 256) == plain);
+    bi_fire_add(lanes, vv, ff, 256, x + 256, x + 256, N - 256);
+    for (int lane = 0; lane < 256; lane++) {
+        double sum = 0;
+        for (int i = lane; i < N; i += 256)
+            sum += x[i] * x[i];
+        want += sum;
+    }
+    CHECK(bi_fire_lanes(lanes, N) == want);
+    CHECK(bi_fire_lanes(vv, N) == want && bi_fire_lanes(ff, N) == want);
+}
+
 /* A pressed and sheared cell becomes that of a face-centred cubic crystal without stress. */
 static void relaxes_a_cell(void)
 {
@@ -280,6 +344,8 @@ int main(void)
     TEST(goes_on_to_the_bit);
     TEST(says_when_it_explodes);
     TEST(relaxes_a_cluster);
+    TEST(makes_what_no_leap_can);
+    TEST(adds_up_in_lanes);
     TEST(relaxes_a_cell);
     TEST(draws_as_the_host);
     return test_report();

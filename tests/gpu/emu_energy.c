@@ -3,10 +3,12 @@
  *
  *   emu_energy WEIGHTS FRAMES
  *
- * Steps of molecular dynamics that one submission makes are also made one by one: to the bit. */
+ * Steps of molecular dynamics and of relaxations that one submission makes are also made one by
+ * one: to the bit. */
 #include <unistd.h>
 
 #include "../../engine/engine.h"
+#include "../../engine/motion/motion.h"
 #include "../test.h"
 #include "emu_backend.h"
 
@@ -144,6 +146,94 @@ static void leaps(const bioinfer_model *model)
     CHECK_EQ(submits[1], 3);  /* the first step, and all others */
 }
 
+/* A relaxation of four atoms, where it ends. */
+struct relaxed {
+    uint64_t steps;
+    bool relaxed;
+    double energy, position[12], force[12], cell[9], stress[9];
+};
+
+/* Relaxes atoms, and their cell with `cell`, by at most so many steps, `at_once` by a submission;
+ * 0: each step on the host. Gives the submits of the device. */
+static uint64_t relax(const bioinfer_model *model, bool cell, double fmax, uint64_t steps,
+                      uint32_t at_once, struct relaxed *out)
+{
+    static const char text[] =
+        "4\nLattice=\"3.7 0 0 0.3 3.8 0 0 0.2 3.9\" pbc=\"T T T\" Properties=species:S:1:pos:R:3 "
+        "charge=0\nC 0 0 0\nC 1.6 0.1 0\nC 0.2 1.7 0.3\nC 2.2 2.1 1.9\n";
+    const struct bi_relaxation r = {
+        .fmax = fmax, .cell = cell, .steps = steps, .least = at_once, .most = at_once};
+    const struct bi_env env = bi_env_default();
+    struct bioinfer_profile profile = {.struct_size = sizeof profile};
+    struct bi_frame frame = {.env = &env};
+    struct bi_frames *in = NULL;
+    struct bi_motion m = {0};
+    bioinfer_task *task = NULL;
+    struct bioinfer_error err = {0};
+    *out = (struct relaxed){0};
+    if (!CHECK(!bi_frames_open_memory(&in, &env, "crystal", text, sizeof text - 1, &err)) ||
+        !CHECK(bi_frames_next(in, &frame, &err) == 1 && !frame.status) ||
+        !CHECK(!bi_motion_open(&m, &env, &frame, &err)) ||
+        !CHECK(!bioinfer_energy_open(&task, model, NULL, &err)) ||
+        !CHECK(!bi_relax_on(task, "crystal", &r, &m, &out->steps, &out->relaxed, &err)) ||
+        !CHECK(!bioinfer_task_get_profile(task, &profile))) {
+        fprintf(stderr, "    %s\n", err.text);
+    } else {
+        out->energy = m.energy;
+        memcpy(out->position, m.position, sizeof out->position);
+        memcpy(out->force, m.force, sizeof out->force);
+        memcpy(out->cell, m.cell, sizeof out->cell);
+        memcpy(out->stress, m.stress, sizeof out->stress);
+    }
+    bioinfer_task_close(&task);
+    bi_motion_close(&m);
+    bi_frame_free(&frame);
+    bi_frames_close(&in);
+    return profile.submits;
+}
+
+static double farthest(const double *a, const double *b, int n)
+{
+    double most = 0;
+    for (int i = 0; i < n; i++)
+        most = fmax(most, fabs(a[i] - b[i]));
+    return most;
+}
+
+/* Steps of one submission are those of one each, and of the host, also where they end on the way;
+ * and they lead where those of the CPU do. */
+static void relaxes(const bioinfer_model *model, const bioinfer_model *cpu)
+{
+    for (int cell = 0; cell < 2; cell++) {
+        struct relaxed one, many, host, want;
+        CHECK_EQ(relax(model, cell, 1e-9, 10, 1, &one), 11);
+        CHECK_EQ(relax(model, cell, 1e-9, 10, 100, &many), 1);
+        relax(model, cell, 1e-9, 10, 0, &host);
+        relax(cpu, cell, 1e-9, 10, 100, &want);
+        CHECK(!one.relaxed && one.steps == 10 && want.steps == 10);
+        CHECK(!memcmp(&one, &many, sizeof one) && !memcmp(&one, &host, sizeof one));
+        CHECK(farthest(one.position, want.position, 12) < 1e-4);
+        CHECK(farthest(one.cell, want.cell, 9) < 1e-4);
+        CHECK(fabs(one.energy - want.energy) < 1e-4);
+        CHECK((farthest(one.cell, (double[9]){3.7, 0, 0, 0.3, 3.8, 0, 0, 0.2, 3.9}, 9) > 0) ==
+              cell);
+        relax(model, cell, 1e3, 10, 100, &one);
+        CHECK(one.relaxed && one.steps == 0);
+    }
+}
+
+/* A relaxation that converges has the same end whatever is made at once: trips behind it change
+ * nothing. */
+static void ends(const bioinfer_model *model)
+{
+    struct relaxed one, some, many;
+    relax(model, false, 0.05, 200, 1, &one);
+    relax(model, false, 0.05, 200, 7, &some);
+    CHECK_EQ(relax(model, false, 0.05, 200, 201, &many), 1);
+    CHECK(one.relaxed && one.steps > 3 && one.steps < 100);
+    CHECK(!memcmp(&one, &some, sizeof one) && !memcmp(&one, &many, sizeof one));
+}
+
 static void on_all_chips(void)
 {
     static const struct bi_backend_ops *const chips[] = {&emu_nvidia, &emu_cdna, &emu_cdna2,
@@ -154,6 +244,8 @@ static void on_all_chips(void)
         return;
     compute(cpu, 0, &want);
     CHECK(want.n > 2);
+    relaxes(cpu, cpu);
+    ends(cpu);
     half_is_refused(chips[0]);
     for (size_t i = 0; i < sizeof chips / sizeof *chips; i++) {
         bioinfer_model *model = open_on(chips[i]);
@@ -167,6 +259,7 @@ static void on_all_chips(void)
         compute(model, 1, &alone); /* the bytes do not depend on company */
         CHECK(!memcmp(&alone, &got, sizeof got));
         leaps(model);
+        relaxes(model, cpu);
         bioinfer_model_close(&model);
     }
     bioinfer_model_close(&cpu);

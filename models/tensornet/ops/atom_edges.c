@@ -1,4 +1,5 @@
 /* atom_edges.c - what ops that find the edges of atoms have in common (kernels/atom_edges.h). */
+#include "../../../kernels/fire.h"
 #include "../../../kernels/motion.h"
 #include "../tensornet.h"
 #include "atoms.h"
@@ -42,13 +43,49 @@ void bi_tensornet_inputs(struct bi_graph *g, const struct bi_energy_shape *shape
     places->frame = bi_input_matrix(g, "frame", BI_I32, BI_AXIS_SEQS, shape->n_frames,
                                     BI_FRAME_WORDS);
     places->report = bi_fill(g, BI_I32, BI_AXIS_FIXED, BI_REPORT_WORDS, 0, 0);
-    if (!shape->moves) {
+    places->uploaded = places->frame;
+    if (shape->moves == BI_MOVES_NOT) {
         places->position = bi_input_matrix(g, "position", BI_F64, BI_AXIS_TOKENS, n, 3);
-        return;
+    } else if (shape->moves == BI_MOVES_DYNAMICS) {
+        places->motion = bi_input_matrix(g, "facts", BI_I32, BI_AXIS_FIXED, 1, BI_MOTION_WORDS);
+        places->atoms = bi_motion_start(
+            g, bi_input_matrix(g, "atoms", BI_F64, BI_AXIS_TOKENS, n, BI_MOTION_NUMBERS));
+    } else {
+        const bi_value_id atoms = bi_input_matrix(g, "fire_atoms", BI_F64, BI_AXIS_TOKENS, n,
+                                                  BI_FIRE_ATOM_NUMBERS);
+        places->atoms = bi_fire_start(
+            g, atoms, bi_input_matrix(g, "relaxation", BI_F64, BI_AXIS_FIXED, 1, BI_FIRE_NUMBERS),
+            &places->motion);
     }
-    places->motion = bi_input_matrix(g, "facts", BI_I32, BI_AXIS_FIXED, 1, BI_MOTION_WORDS);
-    places->atoms = bi_motion_start(
-        g, bi_input_matrix(g, "atoms", BI_F64, BI_AXIS_TOKENS, n, BI_MOTION_NUMBERS));
+}
+
+void bi_tensornet_move(struct bi_graph *g, const struct bi_energy_shape *shape,
+                       struct bi_tensornet_places *places)
+{
+    if (shape->moves == BI_MOVES_NOT)
+        return;
+    bi_loop_begin(g, BI_COUNTER_n_steps);
+    if (shape->moves == BI_MOVES_DYNAMICS)
+        places->atoms = bi_motion_move(g, places->atoms, places->motion, &places->position);
+    else
+        places->position = bi_fire_place(g, places->atoms, places->motion, &places->frame);
+}
+
+void bi_tensornet_moved(struct bi_graph *g, const struct bi_energy_shape *shape,
+                        struct bi_tensornet_places *places, bi_value_id forces)
+{
+    if (shape->moves == BI_MOVES_NOT)
+        return;
+    if (shape->moves == BI_MOVES_DYNAMICS) {
+        places->atoms = bi_motion_kick(g, places->atoms, places->motion, forces);
+    } else {
+        places->motion = bi_fire_plan(g, places->motion, places->atoms, forces, places->uploaded);
+        places->atoms = bi_fire_move(g, places->atoms, places->motion, forces);
+    }
+    bi_loop_end(g);
+    bi_output(g, places->atoms, BI_ENERGY_MOTION, -1, "atoms");
+    if (shape->moves == BI_MOVES_FIRE)
+        bi_output(g, places->motion, BI_ENERGY_FIRE, -1, "relaxation");
 }
 
 void bi_tensornet_edges(struct bi_graph *g, struct bi_tensornet_places *places, int64_t n_edges,
