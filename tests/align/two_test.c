@@ -192,18 +192,35 @@ static void full_lanes(void)
 
 /* ---- large pairs: windows, kept rows, few rows, several threads ---- */
 
-static void one_large_pair(const struct setting *s, int mode, int n, int threads, uint64_t limit)
+enum { SHARED = 1 << 27 }; /* cells above which all threads share a pair */
+
+struct large_pair {
+    int setting, mode, n, threads;
+    uint64_t limit;    /* 0: none; with one rows are few, and gaps are short */
+    int64_t more_than; /* the score has to be above this; 0: it may be any */
+};
+
+static void one_large_pair(const struct large_pair *l)
 {
+    const struct setting *s = &settings[l->setting];
     const char *letters = s->matrix ? protein : dna;
-    struct text q = random_text(n, 4, letters);
-    struct text t = limit ? relative(&q, 20, 4, letters) : gapped(&q, 4, letters);
+    struct text q = random_text(l->n, 4, letters), t;
+
+    if (l->limit || l->more_than)
+        t = relative(&q, l->limit ? 20 : 10, 4, letters);
+    else
+        t = gapped(&q, 4, letters);
+    while (l->threads > 1 && (int64_t)q.n * t.n <= SHARED) {
+        free_text(&t);
+        t = gapped(&q, 4, letters);
+    }
     struct bioinfer_align_pair pair = pair_of(&q, &t);
 
     for (int ties = 0; ties < 3; ties++)
         for (int traceback = 0; traceback < 2; traceback++) {
             struct bioinfer_context_params p = BIOINFER_PARAMS(struct bioinfer_context_params,
-                                                               .n_threads = threads);
-            struct bioinfer_align_params ap = params_of(s, mode);
+                                                               .n_threads = l->threads);
+            struct bioinfer_align_params ap = params_of(s, l->mode);
             struct bioinfer_alignment r = {0};
             struct bi_align_end end;
             bioinfer_context *ctx = NULL;
@@ -211,11 +228,12 @@ static void one_large_pair(const struct setting *s, int mode, int n, int threads
                 continue;
             ap.traceback = traceback;
             ap.ties = ties;
-            ap.memory_limit = limit;
+            ap.memory_limit = l->limit;
             CHECK(!bioinfer_context_new(&ctx, &p, NULL));
             bi_aligner *a = aligner_of(ctx, &ap);
             CHECK(!bi_aligner_run(a, &pair, 1, &r, NULL) && !r.status);
-            CHECK(!traceback || r.sparse == (limit != 0));
+            CHECK(!traceback || r.sparse == (l->limit != 0));
+            CHECK(!l->more_than || r.score > l->more_than);
             if (traceback) {
                 CHECK(is_defined(a, &q, &t, &r));
             } else {
@@ -235,13 +253,18 @@ static void one_large_pair(const struct setting *s, int mode, int n, int threads
 
 static void large_pairs(void)
 {
-    one_large_pair(&settings[0], 0, 3000, 1, 0);
-    one_large_pair(&settings[0], 1, 3000, 1, 0);
-    one_large_pair(&settings[7], 0, 2000, 1, 0);
-    one_large_pair(&settings[3], LOCAL, 3000, 1, 0);
-    one_large_pair(&settings[0], LOCAL, 20000, 1, 0); /* scores above 16 bits at times */
-    one_large_pair(&settings[0], 5, 3000, 1, 200000);
-    one_large_pair(&settings[0], 0, 15000, 2, 0);
+    static const struct large_pair pairs[] = {
+        {0, 0, 3000, 1, 0, 0},
+        {0, 1, 3000, 1, 0, 0},
+        {7, 0, 2000, 1, 0, 0},
+        {3, LOCAL, 3000, 1, 0, 0},
+        {0, LOCAL, 20000, 1, 0, 0},
+        {7, LOCAL, 3000, 1, 0, UINT16_MAX}, /* local alignments have numbers of 32 bits then */
+        {0, 5, 3000, 1, 200000, 0},
+        {0, 0, 15000, 2, 0, 0}};
+
+    for (size_t i = 0; i < BI_COUNT(pairs); i++)
+        one_large_pair(&pairs[i]);
 }
 
 /* ---- bad input ---- */
