@@ -359,11 +359,11 @@ DEV void barrier()
 #else
 DEV int shuffle(int x, int lane)
 {
-    return *(const int *)bi_emu_meet(BI_EMU_SHUFFLE, &x, sizeof x, lane);
+    return *(const int *)bi_emu_meet(&x, sizeof x, lane, nullptr);
 }
 DEV int shuffle_xor(int x, int mask)
 {
-    return *(const int *)bi_emu_meet(BI_EMU_SHUFFLE, &x, sizeof x, lane_id() ^ mask);
+    return *(const int *)bi_emu_meet(&x, sizeof x, lane_id() ^ mask, nullptr);
 }
 DEV void barrier()
 {
@@ -763,7 +763,7 @@ enum { WEIGHT_SHIFT = 0 };
 #endif
 
 /* multiply: d += x w^T, by the matrix unit; all lanes of the wave take part. The order of a sum is
- * the unit's. */
+ * the unit's. On the host emu/products.h has it, and that of float32 below. */
 #if defined ON_NVIDIA
 DEV void multiply(acc &d, const frag &x, const frag &w)
 {
@@ -786,46 +786,6 @@ DEV void multiply(acc &d, const frag &x, const frag &w)
     const f32x8 r = __builtin_amdgcn_wmma_f32_16x16x16_f16_w32(w, x, bits<f32x8>(d));
 #endif
     d = bits<acc>(r);
-}
-#else
-/* A number as the matrix unit takes it: 0 for one below 2^-14 where it flushes. */
-DEV float as_taken(f16 x, bool flushes)
-{
-    const float v = (float)x;
-    return flushes && v > -0x1p-14f && v < 0x1p-14f ? 0 : v;
-}
-
-/* Sums in double, rounded once: the order inside the units is not specified. */
-DEV void multiply(acc &d, const frag &x, const frag &w)
-{
-    struct {
-        float x[FRAG], w[FRAG];
-    } mine;
-    const bool flushes = bi_emu_flushes();
-    for (int i = 0; i < FRAG; i++) {
-        mine.x[i] = as_taken(x[i], flushes);
-        mine.w[i] = as_taken(w[i], flushes);
-    }
-    const auto *all = (const decltype(mine) *)bi_emu_meet(BI_EMU_MULTIPLY, &mine, sizeof mine, 0);
-    static thread_local struct where { /* each element of X and W: lane, index */
-        unsigned char x[16][16][2], w[16][16][2];
-        bool known;
-    } at;
-    for (int l = 0; l < WAVE && !at.known; l++)
-        for (int i = 0; i < FRAG; i++) {
-            unsigned char *px = at.x[x_row(l, i)][x_k(l, i)], *pw = at.w[w_row(l, i)][w_k(l, i)];
-            px[0] = pw[0] = (unsigned char)l;
-            px[1] = pw[1] = (unsigned char)i;
-        }
-    at.known = true;
-    for (int i = 0; i < ACC; i++) {
-        const int m = acc_m(i), n = acc_n(i);
-        double sum = 0;
-        for (int k = 0; k < 16; k++)
-            sum += (double)all[at.x[m][k][0]].x[at.x[m][k][1]] *
-                   (double)all[at.w[n][k][0]].w[at.w[n][k][1]];
-        d.of[i] += (float)sum;
-    }
 }
 #endif
 
@@ -920,6 +880,9 @@ DEV acc multiply_terms(const acc &c, const float x[NEAR], const float w[NEAR], i
 #endif
 
 /* d += x w^T as the table says, the small products first; all lanes take part. */
+#if defined ON_HOST
+#include "emu/products.h"
+#else
 DEV void multiply(acc &d, const near_frag &x, const near_frag &w)
 {
 #if defined ON_NVIDIA
@@ -935,54 +898,20 @@ DEV void multiply(acc &d, const near_frag &x, const near_frag &w)
 #pragma unroll
     for (int i = 0; i < ACC; i++)
         d.of[i] += sum.of[i];
-#elif defined ON_AMD && defined MAP_CDNA
+#elif defined MAP_CDNA
     f32x4 r = bits<f32x4>(d);
 #pragma unroll
     for (int i = 0; i < NEAR; i++)
         r = __builtin_amdgcn_mfma_f32_16x16x4f32(w.of[i], x.of[i], r, 0, 0, 0);
     d = bits<acc>(r);
-#elif defined ON_AMD
+#else
 #pragma unroll
     for (int i = 0; i < ACC; i++)
 #pragma unroll
         for (int k = 0; k < NEAR; k++)
             d.of[i] = fma_(x.of[k], bits<float>(shuffle(bits<int>(w.of[k]), acc_n(i))), d.of[i]);
-#elif defined MAP_RDNA /* all shuffles at once */
-    const auto *all = (const near_frag *)bi_emu_meet(BI_EMU_SHUFFLE, &w, sizeof w, 0);
-    for (int i = 0; i < ACC; i++)
-        for (int k = 0; k < NEAR; k++)
-            d.of[i] = fma_(x.of[k], all[acc_n(i)].of[k], d.of[i]);
-#else /* sums in double, rounded once: the order inside the units is not specified */
-    struct {
-        near_frag x, w;
-    } mine = {x, w};
-    const auto *all = (const decltype(mine) *)bi_emu_meet(BI_EMU_MULTIPLY, &mine, sizeof mine, 0);
-    for (int e = 0; e < ACC; e++) {
-        const int m = acc_m(e), n = acc_n(e);
-#if defined MAP_NVIDIA
-        float of_all = 0;
-        for (int step = 0; step < 6; step++) {
-            const int s = step < 4 ? step / 2 : step - 4;
-            double sum = (double)of_all;
-            for (int i = 0; i < 8; i++) { /* k = 4 (i / 2) + 2 s + i % 2 */
-                const near_frag &fx = all[m % 8 * 4 + i / 2].x, &fw = all[n % 8 * 4 + i / 2].w;
-                const int at = 2 * s + i % 2;
-                sum += (double)(step == 0 || step == 2 ? fx.small : fx.large)[m / 8 * 4 + at] *
-                       (double)(step == 1 || step == 3 ? fw.small : fw.large)[n / 8 * 4 + at];
-            }
-            of_all = (float)sum;
-        }
-        d.of[e] += of_all;
-#else
-        for (int i = 0; i < NEAR; i++) {
-            double sum = (double)d.of[e];
-            for (int q = 0; q < 4; q++)
-                sum += (double)all[q * 16 + m].x.of[i] * (double)all[q * 16 + n].w.of[i];
-            d.of[e] = (float)sum;
-        }
-#endif
-    }
 #endif
 }
+#endif
 
 #endif

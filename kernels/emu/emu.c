@@ -34,10 +34,11 @@ enum {
     MAX_THREADS = 1024,
     MAX_WAVES = 32,
     MAX_WAVE = 64,
-    SLOT = 128, /* bytes a lane may bring to a meeting */
+    SLOT = 160, /* bytes a lane may bring to a meeting */
     MAX_COPIES = 128,
     MAX_SHARED = 256 << 10,
-    CANARY = 512
+    CANARY = 512,
+    UNTOUCHED = 64 /* bytes at the end of each stack, all 0x5a */
 };
 
 /* ---- switching stacks ---- */
@@ -127,8 +128,9 @@ struct fiber {
 };
 
 struct wave {
-    int op, arrived;
+    int arrived;
     size_t size;
+    void (*last)(void *all);
     _Alignas(64) unsigned char slots[2][MAX_WAVE * SLOT]; /* by parity of the meeting */
 };
 
@@ -291,7 +293,7 @@ static void run_block(void)
 
 /* ---- waves and barriers ---- */
 
-const void *bi_emu_meet(enum bi_emu_op op, const void *mine, size_t size, int lane)
+const void *bi_emu_meet(const void *mine, size_t size, int lane, void (*last)(void *all))
 {
     struct fiber *f = self();
     const int wave = machine->launch->wave, index = f->self.thread / wave;
@@ -300,13 +302,15 @@ const void *bi_emu_meet(enum bi_emu_op op, const void *mine, size_t size, int la
 
     if (size > SLOT || lane < 0 || lane >= wave)
         fail("a lane outside the wave");
-    if (w->arrived && (w->op != (int)op || w->size != size))
+    if (w->arrived && (w->last != last || w->size != size))
         fail("lanes of a wave meet in different operations");
-    w->op = (int)op;
+    w->last = last;
     w->size = size;
     memcpy(slots + (size_t)(f->self.thread % wave) * size, mine, size);
     if (++w->arrived == wave) {
         w->arrived = 0;
+        if (last)
+            last(slots);
         for (int i = 0; i < wave; i++)
             machine->fibers[index * wave + i].state = READY;
     } else {
@@ -384,17 +388,19 @@ static void start_block(int32_t x, int32_t y)
 #if defined SANITIZED
         __asan_unpoison_memory_region(stack, STACK_SIZE); /* frames of the last block */
 #endif
-        memset(stack, 0x5a, 64);
+        memset(stack, 0x5a, UNTOUCHED);
         context_start(&f->context, stack, STACK_SIZE, fiber_main);
     }
 }
 
 static void check_stacks(void)
 {
+    unsigned char untouched[UNTOUCHED];
+
+    memset(untouched, 0x5a, sizeof untouched);
     for (int t = 0; t < machine->launch->block && !machine->error; t++)
-        for (int i = 0; i < 64; i++)
-            if (machine->stacks[(size_t)t * STACK_STRIDE + (size_t)i] != 0x5a)
-                machine->error = "a stack overflow";
+        if (memcmp(machine->stacks + (size_t)t * STACK_STRIDE, untouched, sizeof untouched))
+            machine->error = "a stack overflow";
 }
 
 /* ---- the machine of a thread, which its next launch uses again ---- */
@@ -437,7 +443,9 @@ static struct machine *machine_of_thread(int n_stacks)
     if (!has_key)
         return NULL;
     if (!(m = pthread_getspecific(key))) {
-        m = calloc(1, sizeof *m);
+        m = aligned_alloc(_Alignof(struct machine), sizeof *m);
+        if (m)
+            memset(m, 0, sizeof *m);
         if (!m || !(m->shared = aligned_alloc(128, MAX_SHARED + CANARY)) ||
             pthread_setspecific(key, m)) {
             machine_free(m);

@@ -61,13 +61,12 @@ extern thread_local struct bi_emu_thread *bi_emu_self;
 extern _Thread_local struct bi_emu_thread *bi_emu_self;
 #endif
 
-enum bi_emu_op { BI_EMU_SHUFFLE = 1, BI_EMU_MULTIPLY };
-
-/* Waits until all lanes of the wave have brought their `size` bytes (at most 128), and returns
+/* Waits until all lanes of the wave have brought their `size` bytes (at most 160), and returns
  * where those of lane `lane` are; lane l + 1 follows behind lane l. They are there until this
- * thread meets again. The launch fails where `op` or `size` differs between lanes, or where there
- * is no such lane. */
-const void *bi_emu_meet(enum bi_emu_op op, const void *mine, size_t size, int lane);
+ * thread meets again. Where `last` is no NULL, the lane that comes last calls it with the bytes of
+ * lane 0, and it may change those of all before any lane gets them. The launch fails where `size`
+ * or `last` differs between lanes, or where there is no such lane. */
+const void *bi_emu_meet(const void *mine, size_t size, int lane, void (*last)(void *all));
 /* Waits for all threads of the block; the launch fails where one of them ends without it. */
 void bi_emu_barrier(void);
 /* The block's shared memory, the same for all its threads; where that has fewer bytes than `size`,
