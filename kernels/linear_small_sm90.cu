@@ -256,6 +256,82 @@ DEV void put(const two (&v)[PARTS][GROUP], const struct bi_linear_params &p, int
 
 /* ---- the kernel ---- */
 
+/* A block's tile of y: rows m0 ... of `rows`, columns n0 ...; a row of w has so many slices of
+ * channels. */
+struct small_tile {
+    int64_t m0, rows;
+    int n0, channels, slices;
+};
+
+/* Called by the one thread that asks: fills the ring with the tile's slices of w and x, and
+ * waits for the inputs between the first of w and the first of x. */
+template <int M, int N>
+DEV void ask_slices(small_memory<M, N> &s, const tensor_map *maps, const small_tile &t)
+{
+    enum { STAGES = small_memory<M, N>::STAGES };
+    const int first = t.slices < STAGES ? t.slices : STAGES;
+    spot<STAGES> r = {0, 1};
+    int w_tap = 0, w_c = 0, x_tap = 0, x_c = 0;
+    const auto ask_w = [&](int at)
+                           ALWAYS_INLINE { /* behind the channels: zeros of x */
+                                           barrier_expect(&s.full[at], (M + N) * SLICE * 2);
+                                           copy_tile(s.w[at], &maps[MAP_W],
+                                                     w_tap * t.channels + w_c, t.n0, &s.full[at]);
+                                           if ((w_c += SLICE) >= t.channels) {
+                                               w_c = 0;
+                                               w_tap++;
+                                           }
+                           };
+    const auto ask_x = [&](int at) ALWAYS_INLINE {
+        copy_tile(s.x[at], &maps[MAP_X], x_c, (int)t.m0 + x_tap, &s.full[at]);
+        if ((x_c += SLICE) >= t.channels) {
+            x_c = 0;
+            x_tap++;
+        }
+    };
+#pragma GCC unroll 1
+    for (int k = 0; k < first; k++)
+        ask_w(k);
+    wait_for_inputs();
+#pragma GCC unroll 1
+    for (int k = 0; k < t.slices; k++, r.next()) {
+        if (k >= STAGES) {
+            barrier_wait(&s.empty[r.at], r.phase);
+            ask_w(r.at);
+        }
+        ask_x(r.at);
+    }
+}
+
+/* Begins d, a warpgroup's sums over all slices but for the last product, which the caller waits
+ * for. */
+template <int M, int N>
+DEV void multiply_slices(float (&d)[N / 2], small_memory<M, N> &s, int slices)
+{
+    const u64 closer = M == 32 ? (u64)(512 / 16) << 32 : 0; /* groups of eight rows */
+    const u64 x0 = descriptor(s.x[0] + thread_id() / 128 * 64 * SLICE) - closer;
+    const u64 w0 = descriptor(s.w[0]);
+    spot<small_memory<M, N>::STAGES> r = {0, 0};
+    int last = 0;
+#pragma GCC unroll 1
+    for (int k = 0; k < slices; k++) {
+        const u64 x = x0 + r.at * (M * SLICE * 2 / 16), w = w0 + r.at * (N * SLICE * 2 / 16);
+        barrier_wait(&s.full[r.at], r.phase);
+        products_begin();
+#pragma GCC unroll 4
+        for (int kk = 0; kk < SLICE / 16; kk++)
+            product(d, x + kk * 2, w + kk * 2, k + kk > 0);
+        products_commit();
+        if (k > 0) {
+            products_wait<1>();
+            if (thread_id() % 128 == 0)
+                barrier_arrive(&s.empty[last]);
+        }
+        last = r.at;
+        r.next();
+    }
+}
+
 /* ROTATED: with a table, without act and residual. */
 template <int M, int N, int kind, typename Y>
 DEV void small_linear(const struct bi_linear_params &p, const tensor_map *maps)
@@ -276,6 +352,7 @@ DEV void small_linear(const struct bi_linear_params &p, const tensor_map *maps)
     const int channels = BI_LINEAR_CHANNELS(&p); /* a tap's (linear_sm90.cu) */
     const int slices = p.k / channels * ((channels + SLICE - 1) / SLICE);
     const int64_t rows = bi_live_rows(p.counts, p.axis, p.rows);
+    const small_tile tile = {m0, rows, n0, channels, slices};
     if (m0 >= rows) {
         wait_for_inputs();
         return;
@@ -293,38 +370,7 @@ DEV void small_linear(const struct bi_linear_params &p, const tensor_map *maps)
             registers_down<24>();
         if (thread_id() > MULTIPLY)
             return;
-        const int first = slices < STAGES ? slices : STAGES;
-        spot<STAGES> r = {0, 1};
-        int w_tap = 0, w_c = 0, x_tap = 0, x_c = 0;
-        const auto ask_w = [&](int at)
-                               ALWAYS_INLINE { /* behind the channels: zeros of x */
-                                               barrier_expect(&s.full[at], (M + N) * SLICE * 2);
-                                               copy_tile(s.w[at], &maps[MAP_W],
-                                                         w_tap * channels + w_c, n0, &s.full[at]);
-                                               if ((w_c += SLICE) >= channels) {
-                                                   w_c = 0;
-                                                   w_tap++;
-                                               }
-                               };
-        const auto ask_x = [&](int at) ALWAYS_INLINE {
-            copy_tile(s.x[at], &maps[MAP_X], x_c, (int)m0 + x_tap, &s.full[at]);
-            if ((x_c += SLICE) >= channels) {
-                x_c = 0;
-                x_tap++;
-            }
-        };
-#pragma GCC unroll 1
-        for (int k = 0; k < first; k++)
-            ask_w(k);
-        wait_for_inputs();
-#pragma GCC unroll 1
-        for (int k = 0; k < slices; k++, r.next()) {
-            if (k >= STAGES) {
-                barrier_wait(&s.empty[r.at], r.phase);
-                ask_w(r.at);
-            }
-            ask_x(r.at);
-        }
+        ask_slices(s, maps, tile);
         return;
     }
     if (M > 128)
@@ -357,28 +403,7 @@ DEV void small_linear(const struct bi_linear_params &p, const tensor_map *maps)
     else if (GROUP == PAIRS)
         ask_rows<kind>(more, p, row0, rows, n);
     float d[N / 2];
-    const u64 closer = M == 32 ? (u64)(512 / 16) << 32 : 0; /* groups of eight rows */
-    const u64 x0 = descriptor(s.x[0] + thread_id() / 128 * 64 * SLICE) - closer;
-    const u64 w0 = descriptor(s.w[0]);
-    spot<STAGES> r = {0, 0};
-    int last = 0;
-#pragma GCC unroll 1
-    for (int k = 0; k < slices; k++) {
-        const u64 x = x0 + r.at * (M * SLICE * 2 / 16), w = w0 + r.at * (N * SLICE * 2 / 16);
-        barrier_wait(&s.full[r.at], r.phase);
-        products_begin();
-#pragma GCC unroll 4
-        for (int kk = 0; kk < SLICE / 16; kk++)
-            product(d, x + kk * 2, w + kk * 2, k + kk > 0);
-        products_commit();
-        if (k > 0) {
-            products_wait<1>();
-            if (thread_id() % 128 == 0)
-                barrier_arrive(&s.empty[last]);
-        }
-        last = r.at;
-        r.next();
-    }
+    multiply_slices(d, s, tile.slices);
     if (GROUP < PAIRS)
         ask_rows<kind>(more, p, row0, rows, n);
     products_wait<0>();
