@@ -7,8 +7,9 @@ GROWTH says; every record must be in the output and in the manifest, in order. R
 take milliseconds: they are N / 5; designs are N / 1.25, as their memory is flat only from some
 thousands on; pairs are 20 N. One window of tracks in 100 is computed, all others are off their
 contig. A database has 140 N records that few queries meet, for the best of each; it is read in
-passes. The full run, 10^6 records each: `many_tasks.py BIOINFER ROOT 1000000 tracks
-energy affinity`, 5000000 score, 1250000 design, and 50000 align.
+passes. Runs have one thread, or as many as THREADS says. The full run, 10^6 records each:
+`many_tasks.py BIOINFER ROOT 1000000 tracks energy affinity`, 5000000 score, 1250000 design, and
+50000 align.
 """
 import os
 import random
@@ -158,7 +159,8 @@ def check(task, out, n):
 
 
 def peak(exe, args, code):
-    with subprocess.Popen([exe, *args, "--threads", "1", "--quiet"], stderr=subprocess.PIPE) as p:
+    command = [exe, *args, "--threads", os.environ.get("THREADS", "1"), "--quiet"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE) as p:
         words = p.stderr.read().decode(errors="replace")
         _, status, usage = os.wait4(p.pid, 0)
         p.returncode = os.waitstatus_to_exitcode(status)
