@@ -85,8 +85,10 @@ static int find_best(FILE *file, struct row *heap, size_t n, size_t *kept)
         heap[0] = row;
         sink(heap, n, 0);
     }
+    if (!st && !feof(file)) /* a failed read, or no memory for a line */
+        st = ferror(file) ? BIOINFER_IO : BIOINFER_NOMEM;
     free(line);
-    return st ? st : ferror(file) ? BIOINFER_IO : 0;
+    return st;
 }
 
 int cli_affinity_top(struct cli *cli, const char *path, int64_t n)

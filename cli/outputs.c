@@ -85,12 +85,16 @@ static int choose_tracks(struct tracker *t, struct output *o, const struct wish 
 }
 
 /* Tells whether a table has as many tracks of each output as the weights have. */
-static bool table_fits(const struct tracker *t)
+static int table_fits(const struct tracker *t, bool *fits)
 {
-    for (int i = 0; i < t->n_outputs; i++)
-        if (targets_count(t->table, t->of[i].is.name) != t->of[i].is.n_head_tracks)
-            return false;
-    return true;
+    int code = CLI_EXIT_OK, n = 0;
+
+    *fits = true;
+    for (int i = 0; i < t->n_outputs && *fits && !code; i++) {
+        code = targets_count(&n, t->table, t->of[i].is.name);
+        *fits = n == t->of[i].is.n_head_tracks;
+    }
+    return code;
 }
 
 /* Names the table of tracks, if one is needed: that of --targets, or the one that comes with
@@ -101,6 +105,8 @@ static int find_table(struct tracker *t, const struct wish *wish)
     struct bioinfer_output_info row = {.struct_size = sizeof row};
     struct bioinfer_error err = {0};
     const bool named = wish_needs_table(wish);
+    bool fits = false;
+    int code;
 
     if (o->targets) {
         if ((size_t)snprintf(t->table, sizeof t->table, "%s", o->targets) < sizeof t->table)
@@ -114,9 +120,12 @@ static int find_table(struct tracker *t, const struct wish *wish)
         if (!strcmp(row.name, t->of[0].is.name))
             break;
     if (!bioinfer_model_tracks_table(t->cli->model, row.organism, t->table, sizeof t->table,
-                                     &err) &&
-        (named || table_fits(t)))
-        return CLI_EXIT_OK;
+                                     &err)) {
+        if (!named && (code = table_fits(t, &fits)))
+            return code;
+        if (named || fits)
+            return CLI_EXIT_OK;
+    }
     t->unfit = t->table[0] != '\0';
     t->table[0] = '\0';
     if (!named)

@@ -156,14 +156,16 @@ static int add_list(struct cli *cli, struct cli_paths *p, const char *path)
         cli_say(cli, "%s: %s", path, strerror(errno));
         return CLI_EXIT_NO_INPUT;
     }
-    while (!code && (n = getline(&line, &size, file)) >= 0) {
+    while (!code && (errno = 0, n = getline(&line, &size, file)) >= 0) {
         while (n && (line[n - 1] == '\n' || line[n - 1] == '\r'))
             n--;
         if (n && line[0] != '#' && !add_path(p, NULL, line, (size_t)n))
             code = cli_no_memory(cli, "names of inputs");
     }
-    if (ferror(file))
-        code = CLI_EXIT_IO;
+    if (!code && !feof(file)) { /* a failed read, or no memory for a line */
+        cli_say(cli, "%s: cannot read this list to its end: %s", path, strerror(errno));
+        code = errno == ENOMEM ? CLI_EXIT_NO_MEMORY : CLI_EXIT_IO;
+    }
     free(line);
     fclose(file);
     return code;

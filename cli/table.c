@@ -1,6 +1,7 @@
 /* table.c - tables with tabs: the whole text, and fields of its lines by the names of columns. */
 #include "tracks.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +11,8 @@ int table_read(char **text, const char *path)
 {
     FILE *f = fopen(path, "rb");
     long size;
-    bool ok;
+    bool ok, failed;
+    int error;
 
     *text = NULL;
     if (!f || fseek(f, 0, SEEK_END) || (size = ftell(f)) < 0 || size > MAX_TABLE ||
@@ -27,13 +29,15 @@ int table_read(char **text, const char *path)
         return CLI_EXIT_NO_MEMORY;
     }
     ok = fread(*text, 1, (size_t)size, f) == (size_t)size && strlen(*text) == (size_t)size;
+    error = errno;
+    failed = ferror(f);
     fclose(f);
     if (ok)
         return CLI_EXIT_OK;
-    cli_say(NULL, "%s: not text", path);
+    cli_say(NULL, "%s: %s", path, failed ? strerror(error) : "not text");
     free(*text);
     *text = NULL;
-    return CLI_EXIT_DATA;
+    return failed ? CLI_EXIT_IO : CLI_EXIT_DATA;
 }
 
 char *table_line(char **at)

@@ -100,14 +100,14 @@ int targets_read(struct targets *t, const char *path, const char *head, int n_tr
     return code;
 }
 
-int targets_count(const char *path, const char *head)
+int targets_count(int *n_tracks, const char *path, const char *head)
 {
     char *text;
-    int column = -1, n = 0;
+    int column = -1, n = 0, code;
     bool begun = false;
 
-    if (table_read(&text, path))
-        return -1;
+    if ((code = table_read(&text, path)))
+        return code;
     for (char *line = text, *next; line; line = next) {
         next = strchr(line, '\n');
         if (next)
@@ -120,7 +120,8 @@ int targets_count(const char *path, const char *head)
         begun |= *line != '#';
     }
     free(text);
-    return n;
+    *n_tracks = n;
+    return CLI_EXIT_OK;
 }
 
 void targets_free(struct targets *t)

@@ -32,7 +32,7 @@ enum track_stat { SAD, SAR, REF, ALT, N_STATS };
 /* ---- table.c ---- */
 
 /* Reads a table into text that is the caller's to free; an exit code, its words said: NO_INPUT,
- * also above 256 MiB; NO_MEMORY; DATA. *text is NULL after a failure. */
+ * also above 256 MiB; NO_MEMORY; IO; DATA. *text is NULL after a failure. */
 int table_read(char **text, const char *path);
 /* Cuts the next line off the text, in place and without its end; NULL: there is none. *at begins as
  * the text. A text that ends with a line's end has one more line, "". */
@@ -68,9 +68,9 @@ struct targets {
  * there are not n_tracks of them or a line is wrong. The path is not copied.
  * After a failure, too, targets_free() frees what there is. */
 int targets_read(struct targets *t, const char *path, const char *head, int n_tracks);
-/* The number of tracks that a table has of a head, all lines where it has no column "head"; -1, and
- * words: it cannot be read. */
-int targets_count(const char *path, const char *head);
+/* Counts the tracks that a table has of a head, all lines where it has no column "head": an exit
+ * code, and words where it cannot be read. */
+int targets_count(int *n_tracks, const char *path, const char *head);
 void targets_free(struct targets *t);
 
 /* Numbers of tracks that are wanted, in their order. */

@@ -6,7 +6,8 @@
  * place is tried. BIOINFER_NO_MEMORY=N: that of place number N, in order of their first calls.
  * BIOINFER_COUNT_PLACES=FILE: how many places there were, written there when the process exits.
  * BIOINFER_NO_PIPES=1: the process gets no pipe. BIOINFER_NO_NAMES=1: a folder fails behind its
- * third name. BIOINFER_NO_THREADS=1: it gets no thread. A worker process has all it asks for.
+ * third name. BIOINFER_NO_THREADS=1: it gets no thread. BIOINFER_NO_BYTES=1: what is read by
+ * fread() fails. A worker process has all it asks for.
  *
  * A file that is closed twice ends the process: in between another thread may have got its number
  * for a file of its own. */
@@ -14,18 +15,22 @@
 #include <dirent.h>
 #include <errno.h>
 #include <execinfo.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t n, size_t size);
 void *__real_realloc(void *old, size_t size);
 char *__real_strdup(const char *text);
 char *__real_strndup(const char *text, size_t n);
+ssize_t __real_getline(char **line, size_t *size, FILE *file);
+size_t __real_fread(void *to, size_t size, size_t n, FILE *file);
 int __real_pipe2(int *ends, int flags);
 struct dirent *__real_readdir64(DIR *folder);
 int __real_close(int fd);
@@ -36,6 +41,8 @@ void *__wrap_calloc(size_t n, size_t size);
 void *__wrap_realloc(void *old, size_t size);
 char *__wrap_strdup(const char *text);
 char *__wrap_strndup(const char *text, size_t n);
+ssize_t __wrap_getline(char **line, size_t *size, FILE *file);
+size_t __wrap_fread(void *to, size_t size, size_t n, FILE *file);
 int __wrap_pipe2(int *ends, int flags);
 struct dirent *__wrap_readdir64(DIR *folder);
 int __wrap_close(int fd);
@@ -123,6 +130,22 @@ char *__wrap_strdup(const char *text)
 char *__wrap_strndup(const char *text, size_t n)
 {
     return fails() ? NULL : __real_strndup(text, n);
+}
+
+ssize_t __wrap_getline(char **line, size_t *size, FILE *file)
+{
+    return fails() ? -1 : __real_getline(line, size, file);
+}
+
+/* Puts a file that cannot be read in the place of the one that is. */
+size_t __wrap_fread(void *to, size_t size, size_t n, FILE *file)
+{
+    const int fd = getenv("BIOINFER_NO_BYTES") ? open("/dev/null", O_WRONLY | O_CLOEXEC) : -1;
+
+    /* fflush() drops what fseek() has read ahead */
+    if (fd >= 0 && (fflush(file) || dup2(fd, fileno(file)) < 0 || close(fd)))
+        abort();
+    return __real_fread(to, size, n, file);
 }
 
 int __wrap_pipe2(int *ends, int flags)
