@@ -38,7 +38,8 @@ static size_t length;
 static struct bioinfer_change changes[CHANGES];
 /* The lists of all windows, [1 + CHANGES, outputs]: the same rows, but for the second change. */
 static struct bioinfer_row_lists lists[(1 + CHANGES) * MOST];
-static int32_t *rows[MOST], *others[MOST], *places[MOST], ends[MOST][LISTS];
+static int32_t *rows[MOST], *others[MOST], *mine[MOST], *places[MOST], ends[MOST][LISTS];
+static int n_results; /* that sinks were given */
 
 static const float *values_of(const struct bioinfer_result *r, int index, int output)
 {
@@ -90,6 +91,7 @@ static int keep_all(void *user, const struct bioinfer_result *r, struct bioinfer
 {
     float *to = user;
     (void)err;
+    n_results++;
     CHECK_EQ(r->status, 0);
     for (int i = 0; i <= CHANGES && !r->status; i++)
         for (int o = 0; o < asked.n; o++) {
@@ -104,6 +106,7 @@ static int compare(void *user, const struct bioinfer_result *r, struct bioinfer_
 {
     const float *all = user;
     (void)err;
+    n_results++;
     CHECK_EQ(r->status, 0);
     CHECK_EQ(r->changed->n, CHANGES);
     for (int i = 0; i <= CHANGES && !r->status; i++)
@@ -123,7 +126,8 @@ static int compare(void *user, const struct bioinfer_result *r, struct bioinfer_
                     const double want = sum_of(all + info->values_at, of, i, o, l, t);
                     const float *at = got + (int64_t)2 * l * info->n_tracks + t;
                     const double sum = (double)at[0] + (double)at[info->n_tracks];
-                    worst = fmax(worst, fabs(sum - want) / fmax(fabs(want), 1e-30));
+                    const double off = fabs(sum - want) / fmax(fabs(want), 1e-30);
+                    worst = off <= worst ? worst : off; /* NaN, too */
                     if (i == 1 + SAME && asked.lists[o] != BIOINFER_LIST_SUMS)
                         CHECK(sum == 0);
                     if (i == 1 + SAME && asked.lists[o] == BIOINFER_LIST_SUMS)
@@ -158,8 +162,32 @@ static void run(bioinfer_task *t, bool listed, bioinfer_sink sink, float *all)
                                            .n_changes = CHANGES,
                                            .lists = listed ? lists : NULL};
     struct bioinfer_error err = {0};
+    n_results = 0;
     if (!CHECK_EQ(bioinfer_task_compute(t, &record, 1, sink, all, &err), 0))
         fprintf(stderr, "    %s\n", err.text);
+    CHECK_EQ(n_results, 1);
+}
+
+/* Whether all values are finite, and those of each output vary, and with the first two changes. */
+static void check_values(const float *all)
+{
+    for (int o = 0; o < asked.n; o++) {
+        const struct bioinfer_tracks_info *info = &asked.info[o];
+        const float *of = all + info->values_at;
+        const int64_t n = info->n_bins * info->n_tracks;
+        long odd = 0, vary = 0, changed_ones[CHANGES] = {0};
+        for (int64_t k = 0; k < n; k++) {
+            vary += of[k] != of[0];
+            odd += !isfinite(of[k]);
+            for (int i = 0; i < CHANGES; i++) {
+                const float value = of[(1 + i) * asked.n_values + k];
+                odd += !isfinite(value);
+                changed_ones[i] += value != of[k];
+            }
+        }
+        CHECK_EQ(odd, 0);
+        CHECK(vary && changed_ones[0] && changed_ones[1] && !changed_ones[SAME]);
+    }
 }
 
 /* ---- lists ---- */
@@ -171,23 +199,24 @@ static void make_lists(void)
         const bool compared = asked.lists[o] > BIOINFER_LIST_SUMS;
         rows[o] = calloc((size_t)n, sizeof **rows);
         others[o] = calloc((size_t)n, sizeof **others);
+        mine[o] = calloc((size_t)n, sizeof **mine);
         places[o] = calloc((size_t)n, sizeof **places);
         ends[o][0] = 3;
         ends[o][1] = 5;
         ends[o][2] = n;
         for (int32_t i = 0; i < n; i++) { /* backwards, so that nothing is where it stands */
-            rows[o][i] = others[o][i] = n_bins - 1 - i;
-            places[o][i] = i;
+            rows[o][i] = others[o][i] = mine[o][n - 1 - i] = n_bins - 1 - i;
+            places[o][i] = n - 1 - i; /* the same row in mine */
         }
         others[o][3] = -1;
         others[o][4] = -2;
         for (int i = 0; i <= CHANGES && asked.lists[o]; i++) {
-            const bool own = !i && compared;
-            const int32_t *of = i == 2 ? others[o] : rows[o];
+            const bool kept = !i && compared; /* others are compared with them */
+            const int32_t *of = kept ? mine[o] : i == 2 ? others[o] : rows[o];
             lists[i * asked.n + o] = (struct bioinfer_row_lists){.rows = of,
                                                                  .against = places[o],
-                                                                 .ends = own ? NULL : ends[o],
-                                                                 .n = own ? 0 : LISTS,
+                                                                 .ends = kept ? NULL : ends[o],
+                                                                 .n = kept ? 0 : LISTS,
                                                                  .n_rows = n,
                                                                  .first = 7,
                                                                  .end = 11};
@@ -204,6 +233,7 @@ static uint64_t rounded(int64_t n_words)
 static int ignore(void *user, const struct bioinfer_result *r, struct bioinfer_error *err)
 {
     (void)user, (void)err;
+    n_results++;
     CHECK_EQ(r->status, 0);
     return 0;
 }
@@ -232,7 +262,9 @@ static void check_bytes(const struct bioinfer_model *model)
     t = open_task(model, true, n);
     for (int twice = 0; twice < 2; twice++) {
         emu_counts = (struct emu_counts){0};
+        n_results = 0;
         CHECK_EQ(bioinfer_task_compute(t, &record, 1, ignore, NULL, NULL), 0);
+        CHECK_EQ(n_results, 1);
     }
     CHECK_EQ(emu_counts.bytes_out, expected);
     CHECK_EQ(emu_counts.allocations, 0);
@@ -342,13 +374,14 @@ static void check_counts(const struct bioinfer_model *model)
 #if EMULATED
         emu_counts = (struct emu_counts){0};
 #endif
+        memset(got, 0xff, 2 * CHANGES * n * sizeof *got);
         CHECK_EQ(bioinfer_task_compute(t, &record, 1, take_counts, got, NULL), 0);
+        CHECK(!memcmp(want, got, 2 * CHANGES * n * sizeof *want));
     }
 #if EMULATED
     CHECK_EQ(emu_counts.bytes_out, 2 * (CHANGES - 1) * rounded((int64_t)n));
     CHECK_EQ(emu_counts.allocations, 0);
 #endif
-    CHECK(!memcmp(want, got, 2 * CHANGES * n * sizeof *want));
     bioinfer_task_close(&alone);
     bioinfer_task_close(&t);
     free(want);
@@ -360,6 +393,7 @@ static void check_counts(const struct bioinfer_model *model)
 static int status_and_words(void *user, const struct bioinfer_result *r, struct bioinfer_error *err)
 {
     (void)err;
+    n_results++;
     CHECK_EQ(r->status, BIOINFER_INVALID);
     if (r->status)
         CHECK_HAS(r->message, (const char *)user);
@@ -374,8 +408,10 @@ static void refuse(bioinfer_task *t, const struct bioinfer_row_lists *of, const 
                                            .changes = changes,
                                            .n_changes = 1,
                                            .lists = of};
+    n_results = 0;
     CHECK_EQ(bioinfer_task_compute(t, &record, 1, status_and_words, (void *)(uintptr_t)words, NULL),
              0);
+    CHECK_EQ(n_results, 1);
 }
 
 static void check_refusals(const struct bioinfer_model *model)
@@ -458,6 +494,7 @@ static void check_model(const struct bioinfer_model *model)
     values = calloc((size_t)asked.n_values * (1 + CHANGES), sizeof *values);
     make_lists();
     run(all, false, keep_all, values);
+    check_values(values);
     for (int twice = 0; twice < 2; twice++)
         run(t, true, compare, values);
     bioinfer_task_close(&all);
@@ -471,6 +508,7 @@ static void check_model(const struct bioinfer_model *model)
     for (int o = 0; o < asked.n; o++) {
         free(rows[o]);
         free(others[o]);
+        free(mine[o]);
         free(places[o]);
     }
 }
