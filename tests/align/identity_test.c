@@ -15,22 +15,31 @@ struct setting {
     int local;
 };
 static const struct setting settings[] = {
+    /* these are counted without a path */
     {"BLOSUM62", 0, 0, 11, 1},
-    {"PAM30", 0, 0, 9, 1, 0, 0, BIOINFER_FREE_QUERY_BEGIN},
+    {"BLOSUM62", 0, 0, 11, 1, 0, 0, BIOINFER_FREE_QUERY_BEGIN},
     {NULL, 5, -4, 10, 1},
     {NULL, 2, -4, 6, 2, 0, 0, BIOINFER_FREE_TARGET_BEGIN},
     {NULL, 0, -1, 1, 1}, /* linear, and unit costs */
     {"BLOSUM62", 0, 0, 4, 4, 0, 0, BIOINFER_FREE_QUERY_BEGIN | BIOINFER_FREE_TARGET_BEGIN},
-    {NULL, 1, -9, 2, 1},             /* steep scores */
-    {NULL, 41, -60, 90, 10},         /* 16 bits */
-    {NULL, 41, -60, 70, 70},         /* the same, linear */
+    {NULL, 1, -1, 2, 0},
+    {"BLOSUM62", 0, 0, 90, 10}, /* 16 bits */
+    {NULL, 41, -60, 90, 10},
+    {NULL, 41, -60, 120, 120}, /* the same, linear */
+    /* these are not */
+    {NULL, 1, -9, 2, 1}, /* steep scores */
+    {"PAM30", 0, 0, 9, 1, 0, 0, BIOINFER_FREE_QUERY_BEGIN},
     {"BLOSUM62", 0, 0, 25001, 1000}, /* plain loops */
     {"BLOSUM62", 0, 0, 11, 1, 0, 0, BIOINFER_FREE_ENDS},
     {"BLOSUM62", 0, 0, 11, 1, 0, 0, BIOINFER_FREE_QUERY_END},
     {"BLOSUM62", 0, 0, 11, 2, 16, 1},
-    {"BLOSUM62", 0, 0, 11, 1, 0, 0, 0, 1},
-    {NULL, 1, -1, 2, 0}};
-enum { SETTINGS = sizeof settings / sizeof *settings };
+    {"BLOSUM62", 0, 0, 11, 1, 0, 0, 0, 1}};
+enum {
+    SETTINGS = sizeof settings / sizeof *settings,
+    COUNTED = 10,
+    UNIT_COSTS = 4,
+    OF_16_BITS = 7
+};
 
 static bi_aligner *open_aligner(bioinfer_context *ctx, const struct setting *s, int ties,
                                 int traceback)
@@ -54,7 +63,33 @@ static int64_t all_columns(const struct setting *s, const struct bioinfer_align_
                           ((int64_t)p->target_length - r->target_end);
 }
 
-static long n_counted; /* pairs that many() counted */
+/* Whether a path is that of these letters, and has the columns and identities that are said. */
+static bool is_told(const struct bioinfer_align_pair *p, const struct bioinfer_alignment *r)
+{
+    int64_t i = r->query_begin, j = r->target_begin, columns = 0, same = 0;
+
+    for (size_t k = 0; k < r->n_cigar; k++) {
+        const int64_t n = r->cigar[k] >> 4;
+        const unsigned op = r->cigar[k] & 15;
+        for (int64_t x = 0; x < n && op != 1 && op != 2; x++)
+            same += p->query[i + x] == p->target[j + x];
+        i += op == 2 ? 0 : n;
+        j += op == 1 ? 0 : n;
+        columns += n;
+    }
+    return i == r->query_end && j == r->target_end && columns == r->columns &&
+           same == r->identities;
+}
+
+/* Whether no worker has made a path since the aligner was opened. */
+static bool has_no_path(const bi_aligner *a)
+{
+    bool none = true;
+
+    for (int t = 0; t < a->ctx->n_threads; t++)
+        none = none && !a->workers[t].path.run;
+    return none;
+}
 
 static void compare(const struct setting *s, const struct bioinfer_align_pair *pairs, int n)
 {
@@ -67,15 +102,16 @@ static void compare(const struct setting *s, const struct bioinfer_align_pair *p
             bi_aligner *a = open_aligner(contexts[c], s, ties, 1);
             bi_aligner *b = open_aligner(contexts[c], s, ties, 0);
             CHECK(!a->identity && b->identity);
+            CHECK_EQ(b->plan.counts, s < settings + COUNTED);
             CHECK(!bi_aligner_run(a, pairs, (size_t)n, want, NULL));
             CHECK(!bi_aligner_run(b, pairs, (size_t)n, found, NULL));
             for (int i = 0; i < n; i++) {
                 const struct bioinfer_alignment *w = &want[i], *f = &found[i];
-                const bool same = !w->status && !f->status && w->score == f->score &&
-                                  w->identities == f->identities && !f->n_cigar && !f->cigar &&
+                const bool same = !w->status && !f->status && is_told(&pairs[i], w) &&
+                                  w->score == f->score && w->identities == f->identities &&
+                                  !f->n_cigar && !f->cigar &&
                                   all_columns(s, &pairs[i], w) == f->columns &&
                                   all_columns(s, &pairs[i], f) == f->columns;
-                n_counted += b->plan.counts;
                 if (!same && wrong++ < 3)
                     fprintf(stderr,
                             "%s, setting %d, ties %d: %.*s x %.*s: %lld of %lld, want %lld of "
@@ -127,7 +163,6 @@ static void shapes(void)
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
             if (i < 6 || (k + (int)i) % 4 == 0 || k < 5)
                 group(&settings[k], sizes[i][0], sizes[i][1], settings[k].matrix ? 20 : 4);
-    CHECK(n_counted > 0);
 }
 
 static void random_groups(void)
@@ -140,21 +175,63 @@ static void random_groups(void)
     }
 }
 
-/* Counts that pass 255 and 511 in lanes of 8 bits, in every residue. */
+/* Equal letters alone, as many as lanes have room for and one more: more go by their paths. */
 static void long_matches(void)
 {
-    static const struct setting s = {"BLOSUM62", 0, 0, 11, 1};
-    enum { PAIRS = 66, N = 900 };
+    static const struct {
+        int setting, n;
+        bool counted;
+    } cases[] = {{0, 255, true}, {0, 256, false}, {OF_16_BITS, 900, true}};
+    enum { PAIRS = 64 };
     struct bioinfer_align_pair pairs[PAIRS];
+    struct bioinfer_alignment found[PAIRS];
     struct text q[PAIRS];
 
-    for (int i = 0; i < PAIRS; i++) {
-        q[i] = random_text(N - i % 5, 20, protein);
-        pairs[i] = pair_of(&q[i], &q[i]);
+    for (size_t k = 0; k < BI_COUNT(cases); k++) {
+        const struct setting *s = &settings[cases[k].setting];
+        for (int i = 0; i < PAIRS; i++) {
+            q[i] = random_text(cases[k].n - (cases[k].counted ? i % 5 : 0), s->matrix ? 20 : 4,
+                               s->matrix ? protein : dna);
+            pairs[i] = pair_of(&q[i], &q[i]);
+        }
+        compare(s, pairs, PAIRS);
+        for (int c = 0; c < n_contexts; c++) {
+            bi_aligner *a = open_aligner(contexts[c], s, 0, 0);
+            CHECK(!bi_aligner_run(a, pairs, PAIRS, found, NULL));
+            CHECK_EQ(has_no_path(a), cases[k].counted);
+            for (int i = 0; i < PAIRS; i++)
+                CHECK(found[i].identities == q[i].n && found[i].columns == q[i].n);
+            bi_aligner_free(&a);
+        }
+        for (int i = 0; i < PAIRS; i++)
+            free_text(&q[i]);
     }
-    compare(&s, pairs, PAIRS);
-    for (int i = 0; i < PAIRS; i++)
-        free_text(&q[i]);
+}
+
+/* Pairs that fill the lanes are counted by them, in every setting that counts. */
+static void no_paths(void)
+{
+    enum { PAIRS = 64, N = 200 };
+    struct bioinfer_align_pair pairs[PAIRS];
+    struct bioinfer_alignment found[PAIRS];
+    struct text q[PAIRS], t[PAIRS];
+
+    for (int k = 0; k < SETTINGS; k++)
+        for (int c = 0; k != UNIT_COSTS && c < n_contexts; c++) { /* these go by wavefronts, too */
+            const int n_letters = settings[k].matrix ? 20 : 4;
+            const char *letters = settings[k].matrix ? protein : dna;
+            bi_aligner *a = open_aligner(contexts[c], &settings[k], 0, 0);
+            for (int i = 0; i < PAIRS; i++) {
+                q[i] = random_text(N, n_letters, letters);
+                t[i] = random_text(N, n_letters, letters);
+                pairs[i] = pair_of(&q[i], &t[i]);
+            }
+            CHECK(!bi_aligner_run(a, pairs, PAIRS, found, NULL));
+            if (!CHECK_EQ(has_no_path(a), k < COUNTED))
+                fprintf(stderr, "    %s, setting %d\n", masks[c], k);
+            bi_aligner_free(&a);
+            free_texts(q, t, PAIRS);
+        }
 }
 
 int main(int argc, char **argv)
@@ -164,6 +241,7 @@ int main(int argc, char **argv)
     TEST(shapes);
     TEST(random_groups);
     TEST(long_matches);
+    TEST(no_paths);
     close_contexts();
     return test_report();
 }
