@@ -117,13 +117,14 @@ class Modes(unittest.TestCase):
                     self.run_it(a, b, *words, "--ties", ties).stdout.splitlines()]
             self.assertEqual(rows[0][4:8],
                              ["query_start", "query_end", "target_start", "target_end"])
-            for (_, q), (_, t), row, line in zip(queries, targets, rows[1:], scores):
+            for (_, q), (_, t), row, line in zip(queries, targets, rows[1:], scores,
+                                                 strict=True):
                 self.assertEqual(int(row[2]), best_local(q, t, *costs))
                 self.assertEqual(int(row[2]), rescore(q, t, row, costs))
                 self.assertEqual(line.split("\t")[2], row[2])
         paf = self.run_it(a, b, *words, "--format", "paf").stdout.splitlines()
         rows = self.run_it(a, b, *words).stdout.splitlines()[1:]
-        for line, row in zip(paf, rows):
+        for line, row in zip(paf, rows, strict=True):
             line, row = line.split("\t"), row.split("\t")
             self.assertEqual([line[2], line[3], line[7], line[8]],
                              [str(int(row[4]) - 1), row[5], str(int(row[6]) - 1), row[7]])
@@ -145,7 +146,7 @@ class Modes(unittest.TestCase):
             words = (a, b, "--matrix", path, "--gap-open", "30", "--gap-extend", "3", "-q")
             rows = [line.split("\t") for line in self.run_it(*words).stdout.splitlines()[1:]]
             only = self.run_it(*words, "--score-only").stdout.splitlines()[1:]
-            for (_, q), (_, t), row, line in zip(queries, targets, rows, only):
+            for (_, q), (_, t), row, line in zip(queries, targets, rows, only, strict=True):
                 self.assertEqual(line.split("\t")[2], row[2])
                 self.assertEqual(int(row[2]), best_global(q, t, score, 30, 3))
                 i = j = points = 0
@@ -192,7 +193,7 @@ class Modes(unittest.TestCase):
             lines = self.run_it(a, b, *words, "--format", "blast", *more).stdout.splitlines()
             self.assertEqual(len(lines), sum(row[8] != "*" for row in rows))
             found = {line.split("\t")[0]: line.split("\t") for line in lines}
-            for (name, q), (_, t), row in zip(queries, targets, rows):
+            for (name, q), (_, t), row in zip(queries, targets, rows, strict=True):
                 if row[8] == "*":
                     continue
                 runs = re.findall(r"(\d+)([=XID])", row[8])
@@ -265,7 +266,7 @@ class Modes(unittest.TestCase):
             self.assertEqual((both[0][4], few[0][3]), ("strand", "strand"))
             found = set()
             for f, r, row, score, (_, q) in zip(rows[0][1:], rows[1][1:], both[1:], few[1:],
-                                                queries):
+                                                queries, strict=True):
                 reverse = float(r[2]) > float(f[2])
                 want = r if reverse else f
                 found.add(reverse)
@@ -284,7 +285,7 @@ class Modes(unittest.TestCase):
         made = {f: [line.split("\t") for line in self.run_it(
             a, b, *words, "--format", f).stdout.splitlines() if line[0] != "@"]
             for f in ("paf", "sam", "blast")}
-        for row, paf, sam, blast in zip(tsv, made["paf"], made["sam"], made["blast"]):
+        for row, paf, sam, blast in zip(tsv, made["paf"], made["sam"], made["blast"], strict=True):
             name, sign = row[0], row[4]
             self.assertEqual(paf[2:5], [str(int(row[5]) - 1), row[6], sign])
             self.assertEqual((sam[1], sam[9]), ("16", back[name]) if sign == "-"
@@ -352,7 +353,7 @@ class Modes(unittest.TestCase):
             made.append(rows)
         self.assertEqual(*made)
         long_gaps = 0
-        for (_, q), (_, t), row in zip(queries, targets, made[0]):
+        for (_, q), (_, t), row in zip(queries, targets, made[0], strict=True):
             def gap(k):
                 return min(4 + 2 * k, 9.5 + 0.5 * k)
             self.assertEqual(float(row[2]), best_of_two(q, t, 2, -4, gap))

@@ -37,7 +37,7 @@ def main(exe):
                     len(list(AlignIO.parse(names[2], "emboss"))) == 60), len(found)
             with open(names[3], encoding="ascii") as f:
                 rows = [line.rstrip("\n").split("\t") for line in f][1:]
-            for a, row, query, target in zip(found, rows, queries, targets):
+            for a, row, query, target in zip(found, rows, queries, targets, strict=True):
                 assert a.annotations["Score"] == float(row[2]), (a.annotations, row)
                 assert (a[0].replace("-", "") == query and
                         a[1].replace("-", "") == target), (a, query, target)
