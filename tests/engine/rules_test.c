@@ -17,6 +17,7 @@ static const char *receptor;
 struct fired {
     int of[BI_RULE_MAX];
     bool listed; /* the text ends with a line for each rule, in their order */
+    char *graph; /* as text; its owner's to free */
 };
 
 static int n_rules(void)
@@ -83,14 +84,23 @@ static struct fired trace(const bioinfer_model *m, const char *task, const char 
     struct test_text text = {0};
     struct fired f = {0};
     bioinfer_task *t = NULL;
+    struct test_text graph = {0};
     if (CHECK_EQ(open_task(&t, m, task, no_rules, &err), 0) &&
-        CHECK_EQ(bioinfer_task_dump(t, RESIDUES, 1, 1, test_append, &text, &err), 0))
+        CHECK_EQ(bioinfer_task_dump(t, RESIDUES, 1, 1, test_append, &text, &err), 0) &&
+        CHECK_EQ(bioinfer_task_dump(t, RESIDUES, 1, 0, test_append, &graph, &err), 0))
         f = read_table(&text);
     else
         fprintf(stderr, "    %s without %s: %s\n", task, no_rules ? no_rules : "none", err.text);
     bioinfer_task_close(&t);
     free(text.data);
+    f.graph = graph.data;
     return f;
+}
+
+/* Whether there are two graphs, which are not the same one. */
+static bool differ(const char *one, const char *other)
+{
+    return one && other && strcmp(one, other);
 }
 
 /* Traces a task of the model, and again without each rule that fired. */
@@ -104,13 +114,16 @@ static void check_task(const bioinfer_model *m, const char *task, bool *ever)
         ever[i] = true;
         const struct fired without = trace(m, task, bi_rule_name(i));
         CHECK(without.listed);
-        if (!CHECK_EQ(without.of[i], 0))
+        if (!CHECK_EQ(without.of[i], 0) || !CHECK(differ(without.graph, all.graph)))
             fprintf(stderr, "    --no-rule %s\n", bi_rule_name(i));
+        free(without.graph);
     }
     const struct fired none = trace(m, task, "all");
     CHECK(none.listed);
     for (int i = 0; bi_rule_name(i); i++)
         CHECK_EQ(none.of[i], 0);
+    free(none.graph);
+    free(all.graph);
 }
 
 static const struct target {
