@@ -339,6 +339,7 @@ class Tracks(unittest.TestCase):
         both = self.run_it('v.vcf', '--genome', 'g.fa', '--stats', 'SAR', '--shifts', '0,0', '-q',
                            code=1)
         for text in (logs.stdout, both.stdout): # by sums, and by the means of all values
+            self.assertEqual(len(text.splitlines()), len(rows))
             for row, (_, pos, _, ref, alt) in zip(text.splitlines()[1:], lines):
                 want = self.score_by_hand(pos - 1 - 2560, pos - 1, ref, alt,
                                           lambda x: math.log2(1 + x))
