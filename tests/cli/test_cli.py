@@ -82,7 +82,7 @@ def split_safetensors(path):
 
 
 def relative(a, b):
-    return math.sqrt(sum((x - y) ** 2 for x, y in zip(a, b)) / sum(y * y for y in b))
+    return math.sqrt(sum((x - y) ** 2 for x, y in zip(a, b, strict=True)) / sum(y * y for y in b))
 
 
 # ---- the frame of a test ----
@@ -689,7 +689,7 @@ class Scores(Case):
         self.write("m.tsv", text)
         self.run_tiny("score", "esm2", "wt.fasta", "--mutations", "m.tsv", "-o", "out.tsv")
         lines = open(self.path("out.tsv"), "rb").read().decode().split("\r\n")
-        for new, old in zip(lines, text.split("\r\n")):
+        for new, old in zip(lines, text.split("\r\n"), strict=True):
             self.assertTrue(new.startswith(old))
             self.assertEqual(new.count("\t") - old.count("\t"), 1 if old else 0)
         self.assertEqual(self.files(), ["in.fasta", "m.tsv", "out.tsv", "wt.fasta"])

@@ -125,12 +125,13 @@ class Energies(unittest.TestCase):
             want = golden[name]
             refs = want["energy"] - want["network"]
             self.assertAlmostEqual(g["energy"] - refs, want["network"], delta=energy, msg=name)
-            for a, b in zip(g["forces"], want["forces"]):
-                for x, y in zip(a, b):
+            for a, b in zip(g["forces"], want["forces"], strict=True):
+                for x, y in zip(a, b, strict=True):
                     self.assertAlmostEqual(x, y, delta=force, msg=name)
             self.assertLess(max(abs(sum(c)) for c in zip(*g["forces"])), 1e-5)
             self.assertEqual("stress" in g, "stress" in want)
-            for x, y in zip(g.get("stress", []), voigt(want["stress"]) if "stress" in g else []):
+            for x, y in zip(g.get("stress", []), voigt(want["stress"]) if "stress" in g else [],
+                            strict=True):
                 self.assertAlmostEqual(x, y, delta=GPA * force / 10, msg=name)
 
     def test_more_edges_than_guessed(self):
@@ -221,7 +222,7 @@ class Energies(unittest.TestCase):
                       cell=[by(tilt, by(turn, p)) for p in frame["cell"]])
         got = lines(xyz(turned))[0]
         self.assertAlmostEqual(got["energy"], want["energy"], delta=2e-5)
-        for f, g in zip(want["forces"], got["forces"]):
+        for f, g in zip(want["forces"], got["forces"], strict=True):
             for x, y in zip(by(tilt, by(turn, f)), g):
                 self.assertAlmostEqual(x, y, delta=2e-5)
         order = list(range(len(frame["symbols"])))

@@ -379,11 +379,12 @@ class Reports(unittest.TestCase):
                         'formula-pt', '--tracks', '0,2', '--format', kind, '-o', kind, '-q')
             pages[kind] = [self.page(kind).figures('tracks')[0],
                            self.page(kind, '--record', 'chr2:4000-6000').figures('tracks')[0]]
-        for one, other in zip(*pages.values()):
+        for one, other in zip(*pages.values(), strict=True):
             self.assertEqual((one['title'], one['bins']), (other['title'], other['bins']))
-            for a, b in zip(one['tracks'], other['tracks']):
+            self.assertEqual(len(one['tracks']), 2)
+            for a, b in zip(one['tracks'], other['tracks'], strict=True):
                 self.assertEqual(a['name'], b['name'])
-                for x, y in zip(unpack(a['values']), unpack(b['values'])):
+                for x, y in zip(unpack(a['values']), unpack(b['values']), strict=True):
                     self.assertTrue(x == y or abs(x - y) < 1e-3 * max(1, abs(x)), (x, y))
         name = sorted(os.listdir(self.path('bigwig')))[0]
         self.plot('bigwig/' + name)

@@ -429,7 +429,7 @@ class Tracks(unittest.TestCase):
                     self.assertEqual(got, (0.0,) * TRACKS)
                     continue
                 want = self.score_by_hand(start, 10000 + i, self.a[10000 + i], base)
-                for g, w in zip(got, want):
+                for g, w in zip(got, want, strict=True):
                     self.assertLess(abs(g - w), 2e-2 + 1e-5 * abs(w))
 
     def test_coverage(self):

@@ -52,10 +52,11 @@ def golden_means(path):
 
 
 def apart(a, b):
-    """Largest relative L2 of two {id: values}."""
+    """Largest relative L2 of two {id: values}, which have the same ids."""
     worst = 0.0
+    assert a and a.keys() == b.keys(), (sorted(a), sorted(b))
     for key, x in a.items():
-        difference = math.sqrt(sum((p - q) ** 2 for p, q in zip(x, b[key])))
+        difference = math.sqrt(sum((p - q) ** 2 for p, q in zip(x, b[key], strict=True)))
         worst = max(worst, difference / math.sqrt(sum(q * q for q in b[key])))
     return worst
 

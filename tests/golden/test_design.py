@@ -99,6 +99,7 @@ def rows(values, n=21):
 
 
 def compare(what, got, want):
+    check(len(got) == len(want) > 0, '%s: %d values, expected %d' % (what, len(got), len(want)))
     for i, (a, b) in enumerate(zip(rows(got), rows(want))):
         dot = sum(x * y for x, y in zip(a, b))
         cosine = dot / (sum(x * x for x in a) * sum(y * y for y in b)) ** 0.5

@@ -73,7 +73,7 @@ def test_letters_are_taken_as_a_reader_takes_them(tiny, tmp_path):
            "MKTA**", "-", "MK\x01TA"]
     path = tmp_path / "odd.fa"
     path.write_bytes(b"".join(b">%d\n%s\n" % (i, text.encode()) for i, text in enumerate(odd)))
-    for one, two in zip(tiny.embed(odd), tiny.embed(path)):
+    for one, two in zip(tiny.embed(odd), tiny.embed(path), strict=True):
         assert (one.id, one.length, one.status) == (two.id, two.length, two.status)
         if one.ok:
             assert np.array_equal(one.array, two.array)
