@@ -327,38 +327,59 @@ static int make_room(struct bi_tracks_task *s, struct bi_window_unit *w, size_t 
     return 0;
 }
 
+/* Parts of the network, beside a whole window: convolutions keep the features of a window, or of a
+ * cut of one; the rest begins with them; windows that differ from one by a cut each begin with its
+ * features; a pair is a window and one that differs from it; junctions are counted from kept rows.
+ */
+static const struct bi_tracks_part convolutions = {BI_AT_BASES, BI_AT_FEATURES, true, false},
+                                   rest = {BI_AT_FEATURES, BI_AT_TRACKS, true, false},
+                                   differing = {BI_AT_FEATURES, BI_AT_TRACKS, false, true},
+                                   pair = {BI_AT_BASES, BI_AT_TRACKS, true, true},
+                                   junctions = {BI_AT_ROWS, BI_AT_TRACKS, false, false};
+
 static void add_item(const struct bi_tracks_task *s, struct bi_window_unit *w,
-                     enum bi_tracks_part part, int32_t change, int view, struct bi_cut cut)
+                     struct bi_tracks_part part, int32_t change, int view, struct bi_cut cut)
 {
-    bi_tracks_item(s, w, (int32_t)w->unit.n_items++, part,
-                   (struct bi_tracks_work){.change = change, .view = view, .cut = cut});
+    bi_tracks_item(
+        s, w, (int32_t)w->unit.n_items++,
+        (struct bi_tracks_work){.part = part, .change = change, .view = view, .cut = cut});
 }
 
-/* How a change is computed in a view: WHOLE, where the tokens to compute are most of the window, or
- * the window's features are not there as memory did not do; CHANGED, together with others;
- * CONVOLUTIONS, of the cut, and the rest; REST, where nothing differs. */
-static enum bi_tracks_part part_of(const struct bi_tracks_task *s, const struct bi_window_unit *w,
-                                   size_t change, int view, struct bi_cut *cut)
+/* How a change is computed in a view: whole, where the tokens to compute are most of the window, or
+ * the window's features are not there as memory did not do; together with others; by convolutions
+ * of the cut, and the rest behind them; or the rest alone, where nothing differs. */
+static struct bi_tracks_part part_of(const struct bi_tracks_task *s, const struct bi_window_unit *w,
+                                     size_t change, int view, struct bi_cut *cut)
 {
     *cut = (struct bi_cut){0};
     if (w->kept && !w->kept[view].there)
-        return BI_TRACKS_WHOLE;
+        return bi_whole_window;
     if (!bi_find_cut(s, w->sequence, &w->changes[change], view, cut))
-        return BI_TRACKS_REST;
+        return rest;
     if (2 * cut->n > s->t->n_tokens)
-        return BI_TRACKS_WHOLE;
-    return s->t->batches && !s->lists[0] && bi_cut_is_usual(s, cut) ? BI_TRACKS_CHANGED
-                                                                    : BI_TRACKS_CONVOLUTIONS;
+        return bi_whole_window;
+    return s->t->batches && !s->lists[0] && bi_cut_is_usual(s, cut) ? differing : convolutions;
+}
+
+/* Are there convolutions whose features a later wave reads? */
+static bool any_convolutions(const struct bi_window_unit *w)
+{
+    bool any = false;
+    for (size_t i = 0; i < w->unit.n_items; i++)
+        any |= w->work[i].part.to == BI_AT_FEATURES;
+    return any;
 }
 
 /* Does a change use the window's features in this view? */
 static bool uses_features(const struct bi_tracks_task *s, const struct bi_window_unit *w, int view)
 {
-    struct bi_cut cut;
-    size_t i = 0;
-    while (i < w->n_changes && part_of(s, w, i, view, &cut) == BI_TRACKS_WHOLE)
-        i++;
-    return i < w->n_changes;
+    bool uses = false;
+    for (size_t i = 0; i < w->n_changes && !uses; i++) {
+        struct bi_cut cut;
+        const struct bi_tracks_part part = part_of(s, w, i, view, &cut);
+        uses = !bi_is_whole_window(&part);
+    }
+    return uses;
 }
 
 /* Begins a piece: up to s->piece changes, from w->first on. */
@@ -379,7 +400,7 @@ static void add_changes(const struct bi_tracks_task *s, struct bi_window_unit *w
     for (int v = 0; v < s->n_views; v++)
         for (size_t i = w->first; i < w->first + w->n; i++) {
             struct bi_cut cut;
-            const enum bi_tracks_part part = part_of(s, w, i, v, &cut);
+            const struct bi_tracks_part part = part_of(s, w, i, v, &cut);
             add_item(s, w, part, (int32_t)i, v, cut);
         }
 }
@@ -388,9 +409,8 @@ static void add_changes(const struct bi_tracks_task *s, struct bi_window_unit *w
  * convolutions, or junctions to be counted. */
 static void end_piece(struct bi_window_unit *w)
 {
-    bool more = w->lists && w->lists->counted && w->n && w->stage != BI_STAGE_COUNTS;
-    for (size_t i = 0; i < w->unit.n_items; i++)
-        more |= bi_item_part(&w->unit.items[i]) == BI_TRACKS_CONVOLUTIONS;
+    const bool more = any_convolutions(w) ||
+                      (w->lists && w->lists->counted && w->n && w->stage != BI_STAGE_COUNTS);
     w->unit.has_piece = !more && w->first + w->n < w->n_changes;
     w->unit.is_over = !more && w->first + w->n == w->n_changes;
 }
@@ -406,10 +426,10 @@ static int make_pair(struct bi_tracks_task *s, struct bi_window_unit *w, struct 
         struct bi_cut cut = bi_cut_around(s->t, middle, middle); /* where nothing differs */
         bi_find_cut(s, w->sequence, w->changes, v, &cut);
         if (s->most_pairs && bi_cut_is_usual(s, &cut)) {
-            add_item(s, w, BI_TRACKS_PAIRS, 0, v, cut);
+            add_item(s, w, pair, 0, v, cut);
         } else {
-            add_item(s, w, BI_TRACKS_WHOLE, -1, v, cut);
-            add_item(s, w, BI_TRACKS_WHOLE, 0, v, cut);
+            add_item(s, w, bi_whole_window, -1, v, cut);
+            add_item(s, w, bi_whole_window, 0, v, cut);
         }
     }
     w->unit.is_over = true;
@@ -434,7 +454,7 @@ static int make_first(struct bi_tracks_task *s, struct bi_window_unit *w,
         (st = make_room(s, w, (w->n + 1) * (size_t)s->n_views, err)))
         return st;
     for (int v = 0; v < s->n_views; v++)
-        add_item(s, w, kept[v] ? BI_TRACKS_CONVOLUTIONS : BI_TRACKS_WHOLE, -1, v, all);
+        add_item(s, w, kept[v] ? convolutions : bi_whole_window, -1, v, all);
     if (alone)
         return 0; /* the piece begins when the features are there, or what it is compared with */
     add_changes(s, w);
@@ -451,7 +471,7 @@ static int make_alone(struct bi_tracks_task *s, struct bi_window_unit *w,
     if ((st = make_room(s, w, (size_t)s->n_views, err)))
         return st;
     for (int v = 0; v < s->n_views; v++)
-        add_item(s, w, BI_TRACKS_REST, -1, v, (struct bi_cut){0});
+        add_item(s, w, rest, -1, v, (struct bi_cut){0});
     return 0;
 }
 
@@ -467,7 +487,7 @@ static int make_piece(struct bi_tracks_task *s, struct bi_window_unit *w,
         return st;
     for (int v = 0; !w->first && !alone && v < s->n_views; v++)
         if (w->kept[v].there)
-            add_item(s, w, BI_TRACKS_REST, -1, v, (struct bi_cut){0});
+            add_item(s, w, rest, -1, v, (struct bi_cut){0});
     add_changes(s, w);
     end_piece(w);
     return 0;
@@ -479,15 +499,14 @@ static int make_patched(struct bi_tracks_task *s, struct bi_window_unit *w,
                         struct bioinfer_error *err)
 {
     struct bi_tracks_work *of = w->work;
-    bool any = false;
+    bool any;
     size_t n = 0;
     int st;
     for (size_t i = 0; i < w->n_work; i++)
         if (of[i].patch.there)
             of[n++] = of[i];
     if (!n) {
-        for (size_t i = 0; i < w->unit.n_items; i++)
-            any |= bi_item_part(&w->unit.items[i]) == BI_TRACKS_CONVOLUTIONS;
+        any = any_convolutions(w);
         w->unit.n_items = 0;
         if (any)
             end_piece(w);
@@ -498,8 +517,10 @@ static int make_patched(struct bi_tracks_task *s, struct bi_window_unit *w,
     if ((st = make_room(s, w, n, err)))
         while (n)
             bi_kept_free(s->task.exec, &of[--n].patch.kept);
-    for (size_t i = 0; i < n; i++)
-        bi_tracks_item(s, w, (int32_t)i, BI_TRACKS_REST, of[i]);
+    for (size_t i = 0; i < n; i++) {
+        of[i].part = rest;
+        bi_tracks_item(s, w, (int32_t)i, of[i]);
+    }
     w->unit.n_items = n;
     bi_free(s->task.env, of);
     end_piece(w);
@@ -579,9 +600,10 @@ static int make_counts(struct bi_tracks_task *s, struct bi_window_unit *w,
         return st;
     for (size_t i = w->first; i < w->first + w->n; i++)
         for (int of_window = 0; w->lists->sites[i].at && of_window < 2; of_window++)
-            bi_tracks_item(
-                s, w, (int32_t)w->unit.n_items++, BI_TRACKS_COUNTS,
-                (struct bi_tracks_work){.change = (int32_t)i, .of_window = of_window != 0});
+            bi_tracks_item(s, w, (int32_t)w->unit.n_items++,
+                           (struct bi_tracks_work){.part = junctions,
+                                                   .change = (int32_t)i,
+                                                   .of_window = of_window != 0});
     end_piece(w);
     return 1;
 }

@@ -2,7 +2,7 @@
  *
  * A unit is a window and windows that differ from it by a change each. Every one of them is
  * computed in each view: a strand, moved by a shift. An item is one view of one window (of a window
- * and its change, where they are a pair); its program is the part of the model that it runs. */
+ * and its change, where they are a pair), and runs a part of the network. */
 #ifndef BI_TASK_TRACKS_H
 #define BI_TASK_TRACKS_H
 
@@ -15,14 +15,11 @@ enum {
     BI_TRACKS_COMPANY = 16  /* changed windows in a program, the same */
 };
 
-/* How items are computed: rows of a table of programs (tracks_batch.c). */
-enum bi_tracks_part {
-    BI_TRACKS_WHOLE,        /* a window, from its bases to its tracks */
-    BI_TRACKS_CONVOLUTIONS, /* features of a window, or of a changed one's cut, which are kept */
-    BI_TRACKS_REST,         /* the tracks of kept features */
-    BI_TRACKS_CHANGED,      /* windows that differ from one whose features are kept by a cut each */
-    BI_TRACKS_PAIRS,        /* a window, and beside it one that differs from it by a cut */
-    BI_TRACKS_COUNTS        /* junctions between the sites of a change, of kept rows */
+/* The part of the network that an item runs (models/programs.h). */
+struct bi_tracks_part {
+    enum bi_tracks_at from, to;
+    bool whole;   /* the item has all tokens of a window, or a cut whose features are kept */
+    bool changed; /* it has a window that differs in a cut; with `whole`, both side by side */
 };
 
 /* The tokens that see a base that differs, and the tokens to compute so that the edges of the cut,
@@ -47,11 +44,12 @@ struct bi_features {
 
 /* An item: what it computes. */
 struct bi_tracks_work {
+    struct bi_tracks_part part;
     int32_t change; /* -1: the window itself; of a pair, the change beside it */
     int32_t view;
-    struct bi_cut cut;        /* for CONVOLUTIONS, CHANGED, PAIRS; for REST, the place of `patch` */
+    struct bi_cut cut;        /* the tokens of convolutions, or the place of `patch` */
     struct bi_features patch; /* the features of the cut.n_tokens tokens that change */
-    bool of_window;           /* COUNTS: of the window, else of the change */
+    bool of_window;           /* junctions are counted in the window, not in its change */
 };
 
 /* A view that came before one in front of it. */
@@ -271,8 +269,8 @@ int bi_lists_choose(struct bi_tracks_task *s, struct bi_window_unit *w,
 /* Gives back the rows that junctions of the piece at hand were counted from, and their sites;
  * nothing where there are none. */
 void bi_lists_drop_piece(struct bi_tracks_task *s, struct bi_window_unit *w);
-/* Fills the inputs of a program of COUNTS. The change has sites (bi_lists_choose()), and the rows
- * are kept. */
+/* Fills the inputs of a program that counts junctions. The change has sites (bi_lists_choose()),
+ * and the rows are kept. */
 void bi_counts_fill(const struct bi_tracks_task *s, const struct bi_window_unit *w, int32_t change,
                     bool of_window, const struct bi_batch_place *place);
 /* Fills the inputs of a program for the window itself (change -1) or a change, and says which rows
@@ -306,15 +304,16 @@ static inline int64_t bi_n_values(const struct bi_tracks_task *s, const struct b
 
 /* ---- tracks_batch.c: items, programs, inputs, values ---- */
 
-/* The part of the model that an item runs: its program without the bit of the other strand. */
-static inline enum bi_tracks_part bi_item_part(const struct bi_item *item)
+/* A window from its bases to its tracks. */
+extern const struct bi_tracks_part bi_whole_window;
+static inline bool bi_is_whole_window(const struct bi_tracks_part *p)
 {
-    return (enum bi_tracks_part)(item->program >> 1);
+    return p->from == BI_AT_BASES && p->to == BI_AT_TRACKS && !p->changed;
 }
 
-/* Fills item `number` of the unit for a part, and its work, which has none or that patch. */
+/* Fills item `number` of the unit, and its work, which has none or that patch. */
 void bi_tracks_item(const struct bi_tracks_task *s, struct bi_window_unit *w, int32_t number,
-                    enum bi_tracks_part part, struct bi_tracks_work work);
+                    struct bi_tracks_work work);
 /* Functions of the task's bi_task_def (task.h says what each gives): take is at least 1; too_large
  * gives whole windows in place of a part that alone does not fit; recipe and collect fail for want
  * of memory alone. Values that are not finite are the status of their window, or of its change. */

@@ -1,7 +1,7 @@
 /* tracks_batch.c - views of windows as items of batches: programs, inputs, values.
  *
- * A table says which piece of the network each kind of items runs (models/programs.h). Several of
- * one kind make a program: products of many rows, weights read once. Each row is what it would be
+ * What an item takes and gives follows from the part of the network that it runs. Several of one
+ * kind make a program: products of many rows, weights read once. Each row is what it would be
  * alone, to the bit; neighbours in the input are edges like those of any cut. A program takes 1, 2,
  * 4 ... of them; the last one is repeated where there are fewer.
  *
@@ -15,19 +15,7 @@
 
 enum { MANY_VALUES = 1 << 18 }; /* several threads bring so many in */
 
-/* The piece of the network that an item runs. */
-static const struct strategy {
-    enum bi_tracks_at from, to;
-    bool whole;   /* the item has all tokens of a window, or a cut whose features are kept */
-    bool changed; /* it has a window that differs in a cut; with `whole`, both side by side */
-} strategies[] = {
-    [BI_TRACKS_WHOLE] = {BI_AT_BASES, BI_AT_TRACKS, true, false},
-    [BI_TRACKS_CONVOLUTIONS] = {BI_AT_BASES, BI_AT_FEATURES, true, false},
-    [BI_TRACKS_REST] = {BI_AT_FEATURES, BI_AT_TRACKS, true, false},
-    [BI_TRACKS_CHANGED] = {BI_AT_FEATURES, BI_AT_TRACKS, false, true},
-    [BI_TRACKS_PAIRS] = {BI_AT_BASES, BI_AT_TRACKS, true, true},
-    [BI_TRACKS_COUNTS] = {BI_AT_ROWS, BI_AT_TRACKS, false, false},
-};
+const struct bi_tracks_part bi_whole_window = {BI_AT_BASES, BI_AT_TRACKS, true, false};
 
 /* ---- items ---- */
 
@@ -46,7 +34,7 @@ static struct bi_features *kept_of(const struct bi_item *item)
     return &((struct bi_window_unit *)item->unit)->kept[work_of(item)->view];
 }
 
-/* The features that an item of CONVOLUTIONS gives. */
+/* The features that an item which ends there gives. */
 static struct bi_features *features_of(const struct bi_item *item)
 {
     struct bi_tracks_work *work = &((struct bi_window_unit *)item->unit)->work[item->number];
@@ -62,61 +50,61 @@ static int64_t filled_up(int64_t n)
     return all;
 }
 
-/* Does the device compute other tracks of this view than of the first strand? */
-static bool other_tracks(const struct bi_tracks_task *s, int view)
+/* Does the device compute other tracks for this item than those of the first strand? */
+static bool other_tracks(const struct bi_tracks_task *s, const struct bi_tracks_work *work)
 {
     bool other = false;
     for (int i = 0; i < s->n_outputs; i++)
         other |= s->of[i].other_pairs && !s->of[i].all_tracks;
-    return other && bi_view_reversed(s, view);
-}
-
-static const struct strategy *strategy_of(const struct bi_item *item)
-{
-    return &strategies[bi_item_part(item)];
+    return other && work->part.to == BI_AT_TRACKS && bi_view_reversed(s, work->view);
 }
 
 /* Tokens that an item's convolutions compute, or the tokens of a window where it has none. */
-static int64_t tokens_of(const struct bi_tracks_task *s, enum bi_tracks_part part,
-                         const struct bi_cut *cut)
+static int64_t tokens_of(const struct bi_tracks_task *s, const struct bi_tracks_work *work)
 {
-    return part == BI_TRACKS_COUNTS                            ? 1
-           : part == BI_TRACKS_WHOLE || part == BI_TRACKS_REST ? s->t->n_tokens
-                                                               : cut->n;
+    const struct bi_tracks_part *p = &work->part;
+    return p->from == BI_AT_ROWS                   ? 1
+           : p->changed || p->to == BI_AT_FEATURES ? work->cut.n
+                                                   : s->t->n_tokens;
 }
 
 void bi_tracks_item(const struct bi_tracks_task *s, struct bi_window_unit *w, int32_t number,
-                    enum bi_tracks_part part, struct bi_tracks_work work)
+                    struct bi_tracks_work work)
 {
-    const bool changed = part == BI_TRACKS_CHANGED;
-    const int32_t n = (int32_t)tokens_of(s, part, &work.cut);
+    const struct bi_tracks_part *p = &work.part;
+    const bool joins = p->changed && !p->whole; /* others that differ from the same window */
+    const int32_t n = (int32_t)tokens_of(s, &work);
     w->work[number] = work;
     w->unit.items[number] = (struct bi_item){
         .unit = &w->unit,
         .number = number,
-        .program = (int32_t)part << 1 |
-                   (part != BI_TRACKS_CONVOLUTIONS && other_tracks(s, work.view)),
-        .part = changed ? &w->kept[work.view] : NULL,
+        .program = (int32_t)p->from | (int32_t)p->to << 2 | p->whole << 4 | p->changed << 5 |
+                   other_tracks(s, &work) << 6,
+        .part = joins ? &w->kept[work.view] : NULL,
         .weight = n,
         /* n_seqs is the load: as many changed windows run together as take() allows */
-        .size = {.n_tokens = n, .n_seqs = changed ? 0 : 1, .longest = n}};
+        .size = {.n_tokens = n, .n_seqs = joins ? 0 : 1, .longest = n}};
+}
+
+/* How many items of a part a batch takes at most; NULL: one. */
+static int *most_of(struct bi_tracks_task *s, const struct bi_tracks_part *p)
+{
+    return p->changed              ? p->whole ? &s->most_pairs : &s->most_changed
+           : bi_is_whole_window(p) ? &s->most
+                                   : NULL;
 }
 
 size_t bi_tracks_take(const struct bioinfer_task *t, struct bi_item *const *items, size_t n)
 {
-    const struct bi_tracks_task *s = (const struct bi_tracks_task *)t;
-    const enum bi_tracks_part part = bi_item_part(items[0]);
-    const int most = part == BI_TRACKS_WHOLE     ? s->most
-                     : part == BI_TRACKS_PAIRS   ? s->most_pairs
-                     : part == BI_TRACKS_CHANGED ? s->most_changed
-                                                 : 1;
+    const struct bi_tracks_part *p = &work_of(items[0])->part;
+    const int *most = most_of((struct bi_tracks_task *)(uintptr_t)t, p);
     size_t k = 1;
     if (unit_of(items[0])->given.at)
         return 1;
-    while (k < n && k < (size_t)most && items[k]->part == items[0]->part &&
+    while (most && k < n && k < (size_t)*most && items[k]->part == items[0]->part &&
            !unit_of(items[k])->given.at)
         k++;
-    if (part != BI_TRACKS_CHANGED && 3 * (filled_up((int64_t)k) - (int64_t)k) > (int64_t)k)
+    if (p->from == BI_AT_BASES && 3 * (filled_up((int64_t)k) - (int64_t)k) > (int64_t)k)
         k = (size_t)filled_up((int64_t)k) / 2; /* too much to fill up */
     return k;
 }
@@ -126,25 +114,23 @@ size_t bi_tracks_too_large(struct bioinfer_task *t, const struct bi_item *item, 
 {
     struct bi_tracks_task *s = (struct bi_tracks_task *)t;
     struct bi_window_unit *w = (struct bi_window_unit *)item->unit;
-    const enum bi_tracks_part part = bi_item_part(item);
     const struct bi_tracks_work *work = work_of(item);
+    const struct bi_tracks_part *p = &work->part;
+    const bool pair = p->whole && p->changed;
     const int32_t spare = (int32_t)w->n_work - 2;
-    const int fewer = (int)filled_up((int64_t)n) / 2;
-    const int n_instead = part == BI_TRACKS_PAIRS ? 2 : 1;
-    if (part == BI_TRACKS_WHOLE && n > 1 && fewer < s->most)
-        s->most = fewer;
-    if (part == BI_TRACKS_CHANGED && n > 1 && fewer < s->most_changed)
-        s->most_changed = fewer;
-    if (part == BI_TRACKS_PAIRS && fewer < s->most_pairs)
-        s->most_pairs = fewer;
-    if (part == BI_TRACKS_WHOLE || part == BI_TRACKS_COUNTS || n > 1)
+    const int fewer = (int)filled_up((int64_t)n) / 2, n_instead = pair ? 2 : 1;
+    int *most = most_of(s, p);
+    if (most && (n > 1 || pair) && fewer < *most)
+        *most = fewer;
+    if (n > 1 || p->from == BI_AT_ROWS || bi_is_whole_window(p))
         return 0;
-    if (part == BI_TRACKS_CONVOLUTIONS) /* nobody will read them */
+    if (p->to == BI_AT_FEATURES) /* nobody will read them */
         bi_kept_free(s->task.exec, &features_of(item)->kept);
     for (int k = 0; k < n_instead; k++) { /* both windows of a pair, else the one */
-        const int32_t change = n_instead == 2 && !k ? -1 : work->change;
-        bi_tracks_item(s, w, spare + k, BI_TRACKS_WHOLE,
-                       (struct bi_tracks_work){.change = change, .view = work->view});
+        const int32_t change = pair && !k ? -1 : work->change;
+        bi_tracks_item(
+            s, w, spare + k,
+            (struct bi_tracks_work){.part = bi_whole_window, .change = change, .view = work->view});
         w->instead[k] = &w->unit.items[spare + k];
     }
     *instead = w->instead;
@@ -167,7 +153,7 @@ static int build_graph(const void *user, const void *shape, struct bi_graph *g,
     return 0;
 }
 
-/* Takes room for the features that an item of CONVOLUTIONS is to give. */
+/* Takes room for the features that an item is to give. */
 static int take_room(struct bi_tracks_task *s, const struct bi_item *item,
                      struct bioinfer_error *err)
 {
@@ -178,62 +164,58 @@ static int take_room(struct bi_tracks_task *s, const struct bi_item *item,
                    : bi_kept_new(&f->kept, s->task.exec, bi_tracks_features_size(s, n_tokens), err);
 }
 
-/* The program for n items like this one; NULL: for a whole window. */
+/* The program for n items with such work. */
 static struct bi_tracks_program program_of(const struct bi_tracks_task *s,
-                                           const struct bi_item *item, int64_t n)
+                                           const struct bi_tracks_work *work, int64_t n)
 {
-    const struct strategy *how = item ? strategy_of(item) : &strategies[BI_TRACKS_WHOLE];
-    const int64_t n_cut = item ? work_of(item)->cut.n : 0;
-    return (struct bi_tracks_program){.from = how->from,
-                                      .to = how->to,
-                                      .n_windows = how->from == BI_AT_FEATURES ? 1 : n,
-                                      .n_tokens = how->to == BI_AT_FEATURES ? n_cut
-                                                                            : s->t->n_tokens,
-                                      .n_changed = how->changed ? n : 0,
-                                      .n_cut = how->changed ? n_cut : 0,
-                                      .beside = how->whole};
+    const struct bi_tracks_part *p = &work->part;
+    return (struct bi_tracks_program){.from = p->from,
+                                      .to = p->to,
+                                      .n_windows = p->from == BI_AT_FEATURES ? 1 : n,
+                                      .n_tokens = p->to == BI_AT_FEATURES ? work->cut.n
+                                                                          : s->t->n_tokens,
+                                      .n_changed = p->changed ? n : 0,
+                                      .n_cut = p->changed ? work->cut.n : 0,
+                                      .beside = p->whole};
 }
 
 int bi_tracks_recipe(struct bioinfer_task *t, const struct bi_batch *b, struct bi_recipe *recipe,
                      struct bioinfer_error *err)
 {
+    const struct bi_tracks_work window = {.part = bi_whole_window, .change = -1};
     struct bi_tracks_task *s = (struct bi_tracks_task *)t;
     const struct bi_item *item = b->n_items ? b->items[0] : NULL;
-    const enum bi_tracks_part part = item ? bi_item_part(item) : BI_TRACKS_WHOLE;
-    const bool other = item && (item->program & 1);
+    struct bi_window_unit *w = item ? (struct bi_window_unit *)item->unit : NULL;
+    const struct bi_tracks_work *work = item ? work_of(item) : &window;
+    const struct bi_window_lists *l = w ? w->lists : NULL;
     const int64_t n = filled_up((int64_t)b->n_items);
-    const int64_t n_tokens = item ? tokens_of(s, part, &work_of(item)->cut) : s->t->n_tokens;
-    const bool counts = part == BI_TRACKS_COUNTS;
-    const bool of_window = counts && work_of(item)->of_window;
-    const int64_t n_span = of_window ? 1
-                           : counts  ? unit_of(item)->lists->sites[work_of(item)->change].n_span
-                           : item    ? unit_of(item)->given.n_span
-                                     : 0;
-    const bool changed = item && work_of(item)->change >= 0;
-    const struct bi_tracks_lists *lists = item && unit_of(item)->lists
-                                              ? unit_of(item)->lists->shape[changed]
-                                              : s->lists[changed];
-    const uint64_t generation = item && unit_of(item)->lists ? unit_of(item)->lists->generation
-                                                             : s->lists_generation;
-    int st;
-    if (item && strategy_of(item)->to == BI_AT_FEATURES && (st = take_room(s, item, err)))
+    const bool counts = work->part.from == BI_AT_ROWS, changed = work->change >= 0;
+    const int64_t n_span = work->of_window ? 1
+                           : counts        ? l->sites[work->change].n_span
+                           : w             ? w->given.n_span
+                                           : 0;
+    const uint64_t generation = l ? l->generation : s->lists_generation;
+    int st = 0;
+    if (item && work->part.to == BI_AT_FEATURES)
+        st = take_room(s, item, err);
+    else if (item && !counts)
+        st = bi_lists_take_room(s, w, work->change, err);
+    if (st)
         return st;
-    if (item && strategy_of(item)->to == BI_AT_TRACKS && !counts &&
-        (st = bi_lists_take_room(s, (struct bi_window_unit *)item->unit, work_of(item)->change,
-                                 err)))
-        return st;
-    s->building = lists;
+    s->building = l ? l->shape[changed] : s->lists[changed];
     s->graph = (struct bi_tracks_graph){
-        .n_tokens = n * n_tokens,
-        .lists = lists ? 1 + 2 * generation + (changed && !of_window) : 0,
-        .program = program_of(s, item, n),
-        .shape = {
-            .asked = s->asked[other], .n_asked = s->n_outputs, .sums = s->sums, .n_span = n_span}};
+        .n_tokens = n * tokens_of(s, work),
+        .lists = s->building ? 1 + 2 * generation + (changed && !work->of_window) : 0,
+        .program = program_of(s, work, n),
+        .shape = {.asked = s->asked[other_tracks(s, work)],
+                  .n_asked = s->n_outputs,
+                  .sums = s->sums,
+                  .n_span = n_span}};
     if (counts) {
         const int64_t output = s->junctions - s->of;
         s->graph.shape.asked += output;
         s->graph.shape.n_asked = 1;
-        s->building = unit_of(item)->lists->shape[!of_window] + output;
+        s->building = l->shape[!work->of_window] + output;
     }
     /* the outputs are those of the task */
     *recipe = (struct bi_recipe){.build = build_graph,
@@ -292,7 +274,7 @@ static void fill_bases(const struct bi_tracks_task *s, const struct bi_item *ite
 static void fill_windows(const struct bi_tracks_task *s, const struct bi_item *item,
                          const struct bi_batch_place *place)
 {
-    const struct strategy *how = strategy_of(item);
+    const struct bi_tracks_part *how = &work_of(item)->part;
     const struct bi_cut *c = &work_of(item)->cut;
     const bool cut = how->to == BI_AT_FEATURES;
     const int64_t token = s->t->token_size, first = cut ? c->first * token : 0;
@@ -312,7 +294,7 @@ static void fill_cuts(const struct bi_tracks_task *s, const struct bi_item *item
     const struct bi_cut *c = &work_of(item)->cut;
     const int64_t token = s->t->token_size, size = c->n * token;
     const int64_t at = place->index, all = filled_up(place->n_items);
-    const int64_t first = strategy_of(item)->whole ? all : 0;
+    const int64_t first = work_of(item)->part.whole ? all : 0;
     int32_t *bases = bi_batch_input(place, "cut"), *row = bi_batch_input(place, "at");
     fill_bases(s, item, true, c->first * token, (c->first + c->n) * token, bases + at * size);
     fill_changes(s, c, first + at, row + at * c->n);
@@ -326,7 +308,7 @@ static void fill_cuts(const struct bi_tracks_task *s, const struct bi_item *item
 static void fill_held(struct bi_tracks_task *s, const struct bi_item *item,
                       const struct bi_batch_place *place)
 {
-    const struct strategy *how = strategy_of(item);
+    const struct bi_tracks_part *how = &work_of(item)->part;
     struct bi_tracks_held *h = &s->held[place->slot->index];
     const int64_t all = filled_up(place->n_items);
     const int64_t given = how->whole && how->changed ? 2 * all : all;
@@ -382,7 +364,7 @@ void bi_tracks_fill(const struct bioinfer_task *t, const struct bi_item *item,
                     const struct bi_batch_place *place)
 {
     struct bi_tracks_task *s = (struct bi_tracks_task *)(uintptr_t)t;
-    const struct strategy *how = strategy_of(item);
+    const struct bi_tracks_part *how = &work_of(item)->part;
     const struct bi_window_unit *w = unit_of(item);
     if (how->from == BI_AT_ROWS) {
         bi_counts_fill(s, w, work_of(item)->change, work_of(item)->of_window, place);
@@ -674,7 +656,7 @@ int bi_tracks_collect(struct bioinfer_task *t, struct bi_item *item,
                       const struct bi_batch_place *place, struct bioinfer_error *err)
 {
     struct bi_tracks_task *s = (struct bi_tracks_task *)t;
-    const struct strategy *how = strategy_of(item);
+    const struct bi_tracks_part *how = &work_of(item)->part;
     const struct bi_tracks_work *work = work_of(item);
     const bool tracks = how->to == BI_AT_TRACKS, pair = how->whole && how->changed;
     const bool cut = how->changed || (!tracks && work->change >= 0);
