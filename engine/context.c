@@ -623,11 +623,11 @@ const char *bioinfer_family_summary(int index)
 int bioinfer_family_kind(int index)
 {
     const struct bi_model_def *d = bi_model_def(index);
-    return d && d->affinity       ? BIOINFER_FAMILY_AFFINITY
-           : d && d->energy       ? BIOINFER_FAMILY_ENERGY
-           : d && d->build_design ? BIOINFER_FAMILY_DESIGN
-           : d && d->tracks       ? BIOINFER_FAMILY_TRACKS
-                                  : BIOINFER_FAMILY_SEQUENCES;
+    return d && d->affinity ? BIOINFER_FAMILY_AFFINITY
+           : d && d->energy ? BIOINFER_FAMILY_ENERGY
+           : d && d->design ? BIOINFER_FAMILY_DESIGN
+           : d && d->tracks ? BIOINFER_FAMILY_TRACKS
+                            : BIOINFER_FAMILY_SEQUENCES;
 }
 
 int bioinfer_family_letters(int index)

@@ -11,6 +11,43 @@
 #include "../loaders/structure.h"
 #include "model.h"
 
+/* ---- the family ---- */
+
+/* Outputs of a graph that designs sequences: kinds of bi_output(). */
+enum { BI_DESIGN_CODES = 1, BI_DESIGN_LOGITS, BI_DESIGN_RESCORED };
+
+enum bi_design_pass {
+    BI_PASS_SAMPLE,       /* the loop: codes and the logits they were drawn from */
+    BI_PASS_SCORE,        /* given sequences, all positions at once: logits */
+    BI_PASS_UNCONDITIONAL /* nothing known of the sequence: logits */
+};
+
+/* Sizes of a batch of structures and of the sequences over them. */
+struct bi_design_shape {
+    int64_t n_tokens, n_structures, longest, n_samples, n_sampled, n_terms, n_cells;
+    enum bi_design_pass pass;
+    int32_t rescore; /* SAMPLE: the codes are scored again when all are known */
+};
+
+/* Facts that a family which designs sequences for structures tells the engine. */
+struct bi_design_facts {
+    int k;               /* neighbours of a residue */
+    bool ca_only;        /* input "x" is [N, 9]: CA of the residue before, its own, the next */
+    bool labels;         /* input "label": a class per residue */
+    int ligand_atoms;    /* context atoms of a residue; 0 = none */
+    bool run_py;         /* LigandMPNN's run.py alone takes these weights: its parser, its draws */
+    int64_t torch_draws; /* numbers PyTorch's CPU generator gives away while the model is made */
+    const char *variant; /* "v_48_020" */
+};
+
+struct bi_design_def {
+    /* Writes the graph. Inputs by name as in engine/tasks/design_batch.c. Operands stay float32. */
+    void (*build)(const struct bi_model *model, struct bi_graph *g,
+                  const struct bi_design_shape *shape);
+};
+
+/* ---- structures and jobs ---- */
+
 /* A chain of a structure: tokens [begin, begin + n). */
 struct bi_segment {
     char id[8];

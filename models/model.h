@@ -69,33 +69,6 @@ struct bi_wants {
     const int *layers; /* [n_layers] ascending: whose embeddings */
 };
 
-/* Outputs of a graph that designs sequences: kinds of bi_output(). */
-enum { BI_DESIGN_CODES = 1, BI_DESIGN_LOGITS, BI_DESIGN_RESCORED };
-
-enum bi_design_pass {
-    BI_PASS_SAMPLE,       /* the loop: codes and the logits they were drawn from */
-    BI_PASS_SCORE,        /* given sequences, all positions at once: logits */
-    BI_PASS_UNCONDITIONAL /* nothing known of the sequence: logits */
-};
-
-/* Sizes of a batch of structures and of the sequences over them. */
-struct bi_design_shape {
-    int64_t n_tokens, n_structures, longest, n_samples, n_sampled, n_terms, n_cells;
-    enum bi_design_pass pass;
-    int32_t rescore; /* SAMPLE: the codes are scored again when all are known */
-};
-
-/* Facts that a family which designs sequences for structures tells the engine. */
-struct bi_design_facts {
-    int k;               /* neighbours of a residue */
-    bool ca_only;        /* input "x" is [N, 9]: CA of the residue before, its own, the next */
-    bool labels;         /* input "label": a class per residue */
-    int ligand_atoms;    /* context atoms of a residue; 0 = none */
-    bool run_py;         /* LigandMPNN's run.py alone takes these weights: its parser, its draws */
-    int64_t torch_draws; /* numbers PyTorch's CPU generator gives away while the model is made */
-    const char *variant; /* "v_48_020" */
-};
-
 struct bi_shape {
     int64_t n_tokens, n_seqs, longest, n_rows;
 };
@@ -140,7 +113,7 @@ struct bi_model {
     const struct bi_head *classifier; /* the fine-tuned weights' own; NULL = none */
     unsigned can_include;             /* kinds these weights can give */
     unsigned default_include;
-    struct bi_design_facts design;
+    const struct bi_design_facts *design; /* (design.h) NULL = it designs no sequences */
 };
 
 struct bi_affinity_def;
@@ -184,10 +157,6 @@ struct bi_model_def {
      * after a failure. */
     int (*encode)(const struct bi_model *model, const struct bioinfer_record *record, bool raw,
                   struct bi_tokens *out, struct bioinfer_error *err);
-    /* Instead of build, encode and the rest: writes the graph that designs sequences. Inputs by
-     * name as in engine/tasks/design_batch.c. Operands stay float32. */
-    void (*build_design)(const struct bi_model *model, struct bi_graph *g,
-                         const struct bi_design_shape *shape);
     /* Values of input BI_INPUT_SCALE for the tokens of one sequence; NULL: no graph has it. */
     void (*token_scale)(const struct bi_model *model, const int32_t *ids, size_t n, float *scale);
     /* Token of one residue letter, -1 when it has none. */
@@ -195,9 +164,11 @@ struct bi_model_def {
     /* Families that give tracks have this instead of build, encode and what follows them; NULL = it
      * is none. */
     const struct bi_tracks_def *tracks;
-    /* The same of families that rate complexes. */
+    /* The same of families that design sequences for structures ... */
+    const struct bi_design_def *design;
+    /* ... of families that rate complexes ... */
     const struct bi_affinity_def *affinity;
-    /* The same of families that give energies of atoms. */
+    /* ... and of families that give energies of atoms. */
     const struct bi_energy_def *energy;
 };
 

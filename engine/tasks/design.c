@@ -39,7 +39,7 @@ static int keep_sequences(struct bi_design_task *d, struct bioinfer_error *err)
 static int check_params(struct bi_design_task *d, struct bioinfer_error *err)
 {
     struct bioinfer_design_params *p = &d->run.params;
-    const struct bi_design_facts *f = &d->model->base.design;
+    const struct bi_design_facts *f = d->model->base.design;
     const char **texts[] = {&p->chains, &p->omit_aa, &p->buried, &p->interface_, &p->no_rules};
     int st = 0;
     for (size_t i = 0; !st && i < BI_COUNT(texts); i++)
@@ -111,7 +111,7 @@ static int open_design(struct bi_design_task *d, const struct bioinfer_design_pa
     struct bioinfer_model *model = d->task.model;
     int64_t tokens = model->caps.half ? 16384 : 2048;
     int st;
-    if (!model->base.def->build_design)
+    if (!model->base.design)
         return bi_fail(err, BIOINFER_UNSUPPORTED, "%s: %s designs no sequences", model->path,
                        model->base.def->name);
     d->model = model;
@@ -122,7 +122,7 @@ static int open_design(struct bi_design_task *d, const struct bioinfer_design_pa
         (st = check_params(d, err)) ||
         (st = bi_side_files_read(&d->run.side, d->run.env, &d->run.params, err)))
         return st;
-    if (model->base.design.ligand_atoms) /* a residue has hundreds of pairs of atoms */
+    if (model->base.design->ligand_atoms) /* a residue has hundreds of pairs of atoms */
         tokens /= 8;
     if (d->run.params.tokens_at_once > 0)
         tokens = d->run.params.tokens_at_once;
@@ -132,12 +132,12 @@ static int open_design(struct bi_design_task *d, const struct bioinfer_design_pa
     d->task.progress_user = d->run.params.progress_user;
     if (!d->run.params.seed)
         d->run.params.seed = DEFAULT_SEED;
-    if (model->base.design.run_py)
+    if (model->base.design->run_py)
         d->run.side.omit_all[BI_SYMBOLS - 1] = 1; /* it draws from 20 */
     bi_random_start(&d->run.random, (enum bi_rng)d->run.params.rng, d->run.params.seed,
                     d->run.params.no_rng_skip    ? 0
                     : d->run.params.rng_skip > 0 ? (uint64_t)d->run.params.rng_skip
-                                                 : (uint64_t)model->base.design.torch_draws);
+                                                 : (uint64_t)model->base.design->torch_draws);
     return 0;
 }
 

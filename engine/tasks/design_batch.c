@@ -64,7 +64,7 @@ static int make_cells(struct bi_design_task *d, const struct bi_item *item, int3
     struct bi_design_cells *b = &d->cells;
     const struct bi_entry *e = job_of(item)->entry;
     const float *x = item->part;
-    int width = d->model->base.design.ca_only ? 9 : 12;
+    int width = d->model->base.design->ca_only ? 9 : 12;
     float low[3] = {0}, high[3] = {0};
     int64_t usable = 0, total, at;
     int32_t *table;
@@ -79,7 +79,7 @@ static int make_cells(struct bi_design_task *d, const struct bi_item *item, int3
         }
         usable++;
     }
-    if (e->n < CELLS_FROM || usable <= d->model->base.design.k)
+    if (e->n < CELLS_FROM || usable <= d->model->base.design->k)
         return 0;
     for (grid->size = 8;; grid->size *= 1.25f) { /* wide apart: wider cells, not more of them */
         double product = 1;
@@ -158,7 +158,7 @@ static int build_graph(const void *user, const void *shape, struct bi_graph *g,
     g->n_seqs = of->n_structures;
     g->n_rows = of->n_sampled;
     g->longest = of->longest;
-    model->def->build_design(model, g, of);
+    model->def->design->build(model, g, of);
     return 0;
 }
 
@@ -300,7 +300,7 @@ void bi_design_fill(const struct bioinfer_task *t, const struct bi_item *item,
     }
     if (place->part_begins) {
         f->token = place->at.n_tokens;
-        fill_structure(place, item, &d->model->base.design);
+        fill_structure(place, item, d->model->base.design);
     }
     n_terms = terms_of(f->before, item);
     if (terms && n_terms) {

@@ -308,8 +308,8 @@ static int fill_tokens(struct bi_entry *e, const struct bi_backbone *b,
                        const struct bi_model *model, const struct bioinfer_design_params *p,
                        struct bioinfer_error *err)
 {
-    bool ca_only = model->design.ca_only;
-    const bool run_py = model->design.run_py;
+    bool ca_only = model->design->ca_only;
+    const bool run_py = model->design->run_py;
     size_t n = (size_t)e->n;
     int64_t at = 0, shift = 0;
     int st;
@@ -474,7 +474,7 @@ static int fill_atoms(struct bi_entry *e, const struct bi_structure *s, const st
                       const struct bi_model *model, const struct bioinfer_design_params *p,
                       struct bi_notes *notes, struct bioinfer_error *err)
 {
-    const int m = model->design.ligand_atoms;
+    const int m = model->design->ligand_atoms;
     const size_t n = (size_t)e->n * (size_t)m;
     struct bi_ligand ligand = {0};
     struct side_chain *sides = NULL;
@@ -770,9 +770,9 @@ static int build_entry(struct bi_entry *e, const struct bi_structure *structure,
     const struct bi_json *json;
     struct bi_buf said = {.env = model->env};
     int64_t n_usable = 0;
-    const bool ligand = model->design.ligand_atoms > 0;
-    int st = bi_backbone_build(b, structure, model->design.run_py ? BI_RULES_LIGAND : BI_RULES_GAPS,
-                               err);
+    const bool ligand = model->design->ligand_atoms > 0;
+    int st = bi_backbone_build(b, structure,
+                               model->design->run_py ? BI_RULES_LIGAND : BI_RULES_GAPS, err);
     if (st)
         return st;
     bi_backbone_describe(b, &said);
@@ -806,8 +806,8 @@ static int build_entry(struct bi_entry *e, const struct bi_structure *structure,
         n_usable += e->mask[i] != 0;
     if (!n_usable)
         return bi_fail(err, BIOINFER_EMPTY, "%s: no residue has %s", e->name,
-                       model->design.ca_only ? "a CA atom" : "all of N, CA, C and O");
-    bi_note_ties(notes, model->env, e, model->design.k, p->backbone_noise > 0);
+                       model->design->ca_only ? "a CA atom" : "all of N, CA, C and O");
+    bi_note_ties(notes, model->env, e, model->design->k, p->backbone_noise > 0);
     return 0;
 }
 

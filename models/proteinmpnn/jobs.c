@@ -172,8 +172,8 @@ static struct bi_job *new_job(struct bi_design_run *d, struct bi_jobs *jobs, str
 static float *noisy(struct bi_design_run *d, struct bi_jobs *jobs, struct bi_entry *e, int copies,
                     enum stream stream, uint32_t sample, int *st, struct bioinfer_error *err)
 {
-    int atoms = d->model->design.ca_only ? 1 : BI_BACKBONE;
-    size_t n = (size_t)e->n, width = d->model->design.ca_only ? 9 : 12;
+    int atoms = d->model->design->ca_only ? 1 : BI_BACKBONE;
+    size_t n = (size_t)e->n, width = d->model->design->ca_only ? 9 : 12;
     float *x, *r;
     float(*moved)[BI_BACKBONE][3];
     *st = 0;
@@ -227,7 +227,7 @@ static int draw_normals(struct bi_design_run *d, struct bi_jobs *jobs, const str
 static int known_jobs(struct bi_design_run *d, struct bi_jobs *jobs, struct bi_entry *e,
                       enum bi_job_kind kind, uint32_t sample, int batch, struct bioinfer_error *err)
 {
-    size_t width = d->model->design.ca_only ? 9 : 12;
+    size_t width = d->model->design->ca_only ? 9 : 12;
     float *x;
     int st = draw_normals(d, jobs, e, d->copies, STREAM_NATIVE_ORDER, sample, err);
     if (st)
@@ -252,7 +252,7 @@ static int known_jobs(struct bi_design_run *d, struct bi_jobs *jobs, struct bi_e
 static void draw_noise(struct bi_design_run *d, struct bi_job *jobs, const struct bi_entry *e,
                        int copies, uint32_t sample, double *row)
 {
-    const bool always = d->model->design.run_py;
+    const bool always = d->model->design->run_py;
     const int symbols = always ? BI_SYMBOLS - 1 : BI_SYMBOLS;
     for (int64_t t = 0; t < e->n; t++) {
         bool any = always && jobs[0].plan[t].group;
@@ -278,7 +278,7 @@ static void draw_noise(struct bi_design_run *d, struct bi_job *jobs, const struc
 static int sample_jobs(struct bi_design_run *d, struct bi_jobs *jobs, struct bi_entry *e,
                        double temperature, int batch, uint32_t sample, struct bioinfer_error *err)
 {
-    size_t width = d->model->design.ca_only ? 9 : 12, first = jobs->n;
+    size_t width = d->model->design->ca_only ? 9 : 12, first = jobs->n;
     int32_t *size = NULL;
     double *row = NULL;
     float *x, *again;
@@ -309,7 +309,7 @@ static int sample_jobs(struct bi_design_run *d, struct bi_jobs *jobs, struct bi_
         sort_order(j->order, jobs->keys, e->walk.open,
                    jobs->normal + (e->n_ties ? 0 : (int64_t)c * e->n), e->n);
         if (!size || !(st = tie_order(d, e, j->order, size, err)))
-            make_plan(e, j, size, d->model->design.run_py);
+            make_plan(e, j, size, d->model->design->run_py);
     }
     if (st)
         goto out;
@@ -464,7 +464,7 @@ static int design_step(struct bi_design_run *d, struct bi_jobs *jobs, struct bi_
     if (e->walk.step)
         return sample_jobs(d, jobs, e, d->temperatures[i / n], (int)(i % n), (uint32_t)i, err);
     st = known_jobs(d, jobs, e, BI_JOB_NATIVE, 0, 0, err);
-    if (d->model->design.run_py) /* it scores no native sequence */
+    if (d->model->design->run_py) /* it scores no native sequence */
         d->random = before;
     return st;
 }

@@ -41,7 +41,7 @@
 
 #include "../../kernels/decode.h"
 #include "../../kernels/edges.h"
-#include "../model.h"
+#include "../design.h"
 
 enum { D = 128, FFN = 512, LAYERS = 3, CLASSES = 66, POSITION = 16, LABELS = 3 };
 /* The atoms' numbers of layers, elements (0: none), columns of a type, and columns of a residue's
@@ -68,6 +68,7 @@ struct context {
 };
 
 struct mpnn {
+    struct bi_design_facts facts;
     bool ca_only, labels;
     int edge_width; /* columns of W_edge */
     int n_pairs;
@@ -511,22 +512,23 @@ static int mpnn_open(struct bi_model *model, struct bioinfer_error *err)
     model->width = D;
     model->n_heads = 1;
     model->head_dim = D;
-    model->design = (struct bi_design_facts){.k = (int)k,
-                                             .ca_only = m->ca_only,
-                                             .labels = m->labels,
-                                             .ligand_atoms = m->n_atoms,
-                                             .run_py = m->labels || ligand,
-                                             .torch_draws = m->ca_only  ? 3275237
-                                                            : m->labels ? 3338981
-                                                            : ligand    ? 5210789
-                                                                        : 3305317,
-                                             .variant = variant_of(model)};
+    model->design = &m->facts;
+    m->facts = (struct bi_design_facts){.k = (int)k,
+                                        .ca_only = m->ca_only,
+                                        .labels = m->labels,
+                                        .ligand_atoms = m->n_atoms,
+                                        .run_py = m->labels || ligand,
+                                        .torch_draws = m->ca_only  ? 3275237
+                                                       : m->labels ? 3338981
+                                                       : ligand    ? 5210789
+                                                                   : 3305317,
+                                        .variant = variant_of(model)};
     model->name = bi_arena_printf(&model->arena, "proteinmpnn%s",
                                   m->ca_only  ? "-ca"
                                   : m->labels ? "-membrane"
                                   : ligand    ? "-ligand"
                                               : "");
-    if (!model->name || !model->design.variant)
+    if (!model->name || !m->facts.variant)
         return bi_fail(err, BIOINFER_NOMEM, "%s: name", model->cp->path);
     return 0;
 }
@@ -760,7 +762,7 @@ static void sample(const struct builder *b, const struct bi_design_shape *shape,
 /* Says how many neighbours and atoms a residue has. */
 static void count_axes(const struct bi_model *model, struct bi_graph *g)
 {
-    const int32_t k = model->design.k, atoms = model->design.ligand_atoms;
+    const int32_t k = model->design->k, atoms = model->design->ligand_atoms;
     bi_axis_times(g, BI_AXIS_EDGES, BI_AXIS_TOKENS, k);
     bi_axis_times(g, BI_AXIS_SAMPLE_EDGES, BI_AXIS_SAMPLES, k);
     bi_axis_times(g, BI_AXIS_SAMPLED_EDGES, BI_AXIS_SAMPLED, k);
@@ -772,7 +774,7 @@ static void mpnn_build(const struct bi_model *model, struct bi_graph *g,
                        const struct bi_design_shape *shape)
 {
     const struct mpnn *m = model->config;
-    struct builder b = {.model = model, .m = m, .g = g, .k = model->design.k};
+    struct builder b = {.model = model, .m = m, .g = g, .k = model->design->k};
     int64_t n = shape->n_tokens;
     bi_value_id start = bi_input(g, "start", BI_I32, BI_AXIS_SEQS, shape->n_structures + 1);
     bi_value_id h, edge, token = BI_NONE;
@@ -805,6 +807,8 @@ static void mpnn_build(const struct bi_model *model, struct bi_graph *g,
         sample(&b, shape, &s, h, token);
 }
 
+static const struct bi_design_def designs = {.build = mpnn_build};
+
 const struct bi_model_def bi_model_proteinmpnn = {
     .name = "proteinmpnn",
     .summary = "ProteinMPNN: designs sequences for protein backbones",
@@ -813,5 +817,5 @@ const struct bi_model_def bi_model_proteinmpnn = {
     .half = BI_HALF_NEVER,
     .recognise = mpnn_recognise,
     .open = mpnn_open,
-    .build_design = mpnn_build,
+    .design = &designs,
 };

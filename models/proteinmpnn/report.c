@@ -142,7 +142,7 @@ static void put_sequence(struct bi_report *r, const struct bi_entry *e, const in
 static void put_native_header(struct bi_report *r, const struct bi_job *j, float score,
                               float global_score)
 {
-    const struct bi_design_facts *f = &r->run->model->design;
+    const struct bi_design_facts *f = r->run->model->design;
     const struct bi_entry *e = j->entry;
     bi_buf_puts(&r->header, e->name);
     if (j->kind == BI_JOB_SCORE)

@@ -58,7 +58,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct bi_structure structure = {0};
     struct bi_backbone backbone = {0};
     struct bi_buf pdb = {.env = &env};
-    struct bi_model model = {.env = &env};
+    struct bi_design_facts facts = {.k = 48};
+    struct bi_model model = {.env = &env, .design = &facts};
     struct bioinfer_design_params p = {.pssm_multi = 0.5f, .pssm_bias = 1, .pssm_log_odds = 1};
     const int how = size-- ? data[0] : 0;
     char *text = size != SIZE_MAX && how % 8 <= SIDE_BIAS_ALL ? malloc(size + 1) : NULL;
@@ -67,9 +68,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     memcpy(text, data + 1, size);
     text[size] = '\0';
-    model.design.k = 48;
-    model.design.ca_only = how & HOW_CA_ONLY;
-    model.design.run_py = how & HOW_RUN_PY;
+    facts.ca_only = how & HOW_CA_ONLY;
+    facts.run_py = how & HOW_RUN_PY;
     p.homooligomer = how & HOW_HOMOOLIGOMER ? 1 : 0;
     put_structure(&pdb);
     if (!bi_buf_text(&pdb) ||
