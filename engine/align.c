@@ -270,8 +270,7 @@ void bi_aligner_free(bi_aligner **aligner)
     bi_align_kept_free(&a->ctx->env, &a->own);
     bi_align_gpu_close(&a->gpu);
     bi_free(&a->ctx->env, a->pair);
-    bi_free(&a->ctx->env, a->sides);
-    bi_free(&a->ctx->env, a->sequences);
+    bi_free(&a->ctx->env, a->chunks);
     bi_free(&a->ctx->env, a->workers);
     bi_free(&a->ctx->env, a->codes);
     bi_free(&a->ctx->env, a->inputs);
@@ -431,7 +430,6 @@ int bi_aligner_run_into(struct bi_aligner *a, struct bi_align_kept *kept,
     if (n > UINT32_MAX / 2 || !bi_grow(env, &a->inputs, &a->inputs_cap, n + 1, sizeof *a->inputs) ||
         !bi_grow(env, &a->order, &a->order_cap, n + 1, sizeof *a->order) ||
         !bi_grow(env, &a->pair, &a->pair_cap, n + 1, sizeof *a->pair) ||
-        !bi_grow(env, &a->sides, &a->sides_cap, 2 * n + 2, sizeof *a->sides) ||
         !bi_grow(env, &kept->messages, &kept->messages_cap, n + 1, sizeof *kept->messages) ||
         (a->traceback && !make_arenas(a, kept)))
         return bi_fail(err, BIOINFER_NOMEM, "%zu pairs of sequences", n);

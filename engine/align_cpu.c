@@ -346,11 +346,11 @@ int bi_aligner_run_cpu(struct bi_aligner *a, const struct bioinfer_align_pair *p
     /* kernels read whole vectors of codes */
     if (!bi_grow(&a->ctx->env, &a->codes, &a->codes_cap, size + 64, 1))
         return bi_fail(err, BIOINFER_NOMEM, "%zu pairs of sequences", n);
-    bi_aligner_encode(a, 0, n_sound, a->codes, results);
+    bi_aligner_encode(a, pairs, a->codes, size, results);
     bi_aligner_run_near(a, n_sound, results);
     for (size_t i = 0; i < n_sound; i++) { /* single ones from the end of order on */
         const struct bi_align_input *in = &a->inputs[i];
-        if (results[a->pair[i]].status || !in->query)
+        if (!in->query || results[a->pair[i]].status)
             continue;
         if (a->ctx->n_threads > 1 && in->n > LONG_PAIR / in->m)
             align_pair(a, &a->workers[0], i, a->ctx->n_threads, results);

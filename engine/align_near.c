@@ -381,15 +381,12 @@ void bi_aligner_run_near(struct bi_aligner *a, size_t n, struct bioinfer_alignme
 {
     enum { PART = 4 };
     struct near_job job = {.a = a, .results = results};
-    double cells = 0;
 
     bi_wave_costs_make(&a->waves, &a->plan.scoring, a->used);
     /* Some amino acids have such scores by chance, and no pair consists of these alone. */
     if (!a->waves.extend || PART * count_letters(a->waves.letters) < count_letters(a->used))
         return;
-    for (size_t i = 0; i < n; i++)
-        cells += (double)a->inputs[i].n * (double)a->inputs[i].m;
-    const bool are_short = cells < (double)n * SHORT;
+    const bool are_short = a->cells < (double)n * SHORT;
     const size_t claims = are_short ? (n + CLAIM - 1) / CLAIM : n;
     const int n_threads = a->ctx->n_threads;
     job.alone = a->plan.kernels && n * 3 < (size_t)a->plan.kernels->lanes;

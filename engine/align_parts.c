@@ -46,7 +46,7 @@ static int start_part(struct bi_aligner *a, const struct bioinfer_align_pair *pa
     if ((st = bi_align_gpu_begin(a->gpu, slot, a->inputs + part->first, part->n_sound, size, &codes,
                                  err)))
         return st;
-    used = bi_aligner_encode(a, part->first, part->n_sound, codes, results);
+    used = bi_aligner_encode(a, pairs, codes, size, results);
     return bi_align_gpu_submit(a->gpu, slot, a->inputs + part->first, used, err);
 }
 

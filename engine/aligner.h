@@ -32,15 +32,6 @@ struct bi_align_worker {
                            * that fails */
 };
 
-/* Codes of a sequence; bad when a letter is not in the alphabet. */
-struct bi_align_sequence {
-    const char *letters;
-    size_t n;
-    uint8_t *codes;
-    bool target; /* or a query */
-    bool bad;
-};
-
 /* The memory that results of a call point to. */
 struct bi_align_kept {
     struct bi_arena *cigars; /* one for each thread */
@@ -69,10 +60,10 @@ struct bi_aligner {
     size_t inputs_cap;
     uint32_t *order; /* places, as the CPU takes them */
     uint32_t *pair;  /* by place: which pair's inputs these are */
-    uint32_t *sides; /* by place: two sequences */
-    size_t order_cap, pair_cap, sides_cap;
-    struct bi_align_sequence *sequences;
-    size_t n_sequences, sequences_cap;
+    size_t order_cap, pair_cap;
+    struct bi_align_chunk *chunks; /* the pairs listed last (align_codes.c), */
+    size_t n_chunks, chunks_cap;
+    double cells;                    /* which have so many cells */
     struct bi_align_kept own, *kept; /* kept: that of the call at hand */
     struct bi_align_gpu *gpu;        /* NULL: the CPU computes */
     int32_t high;                    /* largest score of the matrix */
@@ -133,19 +124,19 @@ bi_aligner *bi_align_task_aligner(const struct bioinfer_task *task);
 
 /* ---- align_codes.c ---- */
 
-/* Lists the sequences of pairs [first, first + n) and the pairs that are to be aligned: pair and
- * inputs from `first` on, *n_sound of them. *size: bytes of codes. results of all are made anew,
+/* Lists those of pairs [first, first + n) that are to be aligned: pair and inputs from `first` on,
+ * *n_sound of them, and a->cells. *size: bytes of codes. results of all are made anew,
  * and the others get their status there, the first one that holds: TOO_LONG; EMPTY, of which a
  * message names the query first; on a GPU also LIMIT, where the score or the traceback may be too
  * large. INVALID: a sequence of a length above 0 is NULL, which ends the call. */
 int bi_aligner_list(struct bi_aligner *a, const struct bioinfer_align_pair *pairs, size_t first,
                     size_t n, struct bioinfer_alignment *results, size_t *n_sound, uint64_t *size,
                     struct bioinfer_error *err);
-/* Encodes what bi_aligner_list() listed, into `codes`, which has *size bytes. Pairs with bad
- * letters get BAD_RESIDUE, said of the query where both are bad, and codes all the same. Returns
- * the codes that targets use, a bit for each; a->used has those of all. */
-uint32_t bi_aligner_encode(struct bi_aligner *a, size_t first, size_t n, uint8_t *codes,
-                           struct bioinfer_alignment *results);
+/* Encodes what bi_aligner_list() listed of these pairs, into `codes`, which has `size` bytes. Pairs
+ * with bad letters get BAD_RESIDUE, said of the query where both are bad, and codes all the same.
+ * Returns the codes that targets use, a bit for each; a->used has those of all. */
+uint32_t bi_aligner_encode(struct bi_aligner *a, const struct bioinfer_align_pair *pairs,
+                           uint8_t *codes, uint64_t size, struct bioinfer_alignment *results);
 
 /* ---- align_near.c ---- */
 
