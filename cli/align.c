@@ -4,7 +4,8 @@
  * Targets that several queries meet stay in memory up to --db-memory, and a larger file is read
  * again for each query. SAM, whose header names every target, reads both files first. With --resume
  * or --shard blocks of pairs go through a journal (align_job.c), and workers are sent blocks. With
- * --top a pass over the targets finds which pairs are worth an alignment (align_best.c).
+ * --top a pass over the targets finds which pairs are worth an alignment (align_best.c); workers
+ * are sent groups of queries then, and make the pass.
  *
  * Sections: letters, options, files, pairs, workers, the command. */
 #include "align.h"
@@ -127,18 +128,6 @@ static bool guess_nucleotides(const struct run *run, const struct cli_side *a,
 
 /* ---- options ---- */
 
-/* Gives the residues that a record may have: a record of a small compressed file may be of any
- * length, and it is in memory three times while its pair is aligned. */
-static uint64_t longest_record(const struct cli_options *o)
-{
-    enum { RESIDUES_PER_MIB = 50000 };
-    const uint64_t limit = (uint64_t)cli_align_memory(o);
-
-    if (o->max_length)
-        return (uint64_t)o->max_length;
-    return limit < UINT64_MAX / RESIDUES_PER_MIB ? limit * RESIDUES_PER_MIB : UINT64_MAX;
-}
-
 /* All that changes results and is no file. Scores and tracebacks are the same on every device, but
  * what is too large for one is not. */
 static void describe_options(const struct run *run, char *text, size_t size)
@@ -164,7 +153,7 @@ static void describe_options(const struct run *run, char *text, size_t size)
         : p->free_ends ? "ends-free"
                        : "global",
         ties[p->ties], w->matrix_file ? "file" : w->matrix, p->match, p->mismatch, w->open,
-        w->extend, w->scale, (unsigned long long)longest_record(o), gpu ? "gpu" : "cpu",
+        w->extend, w->scale, (unsigned long long)cli_align_longest(o), gpu ? "gpu" : "cpu",
         gpu ? (long long)cli_align_memory(o) : 0LL, p->free_ends, o->min_score ? o->min_score : "",
         o->min_identity ? o->min_identity : "");
     if (w->open2 && n >= 0 && (size_t)n < size)
@@ -196,43 +185,13 @@ static int open_job(struct run *run)
 
 /* ---- files ---- */
 
-static int open_reader(const struct run *run, const char *path, bioinfer_reader **reader,
-                       struct bioinfer_error *err)
-{
-    const int threads = bioinfer_context_threads(run->cli->ctx);
-    const struct bioinfer_reader_params params = BIOINFER_PARAMS(
-        struct bioinfer_reader_params, .residues = BIOINFER_RESIDUES_STOPS,
-        .max_length = longest_record(run->cli->options),
-        .n_threads = (threads + 1) / 2); /* for each of two files */
-
-    return bioinfer_reader_open(reader, run->cli->ctx, path, &params, err);
-}
-
 static int open_input(struct run *run, int k, const char *path)
 {
     struct bioinfer_error err = {0};
-    const int st = open_reader(run, path, &run->reader[k], &err);
+    const int st = cli_align_reader(run->cli, path, &run->reader[k], &err);
 
     run->name[k] = strcmp(path, "-") ? path : "standard input";
     return st ? cli_fail(run->cli, CLI_AT_INPUT, st, &err) : CLI_EXIT_OK;
-}
-
-/* A cli_reopen. */
-static int open_again(void *user, int k, bioinfer_reader **reader, struct bioinfer_error *err)
-{
-    const struct run *run = user;
-    const struct cli_options *o = run->cli->options;
-    const char *path = k ? o->second : o->input;
-    struct stat st;
-
-    if (strcmp(path, "-") && !stat(path, &st) && S_ISREG(st.st_mode))
-        return open_reader(run, path, reader, err);
-    *err = (struct bioinfer_error){.status = BIOINFER_LIMIT};
-    snprintf(err->text, sizeof err->text,
-             "%s: its records take more than --db-memory, %" PRIu64 " MiB, and would be read again "
-             "for other queries, which takes a plain file",
-             run->name[k], run->pairs.most_kept >> 20);
-    return BIOINFER_LIMIT;
 }
 
 /* ---- pairs ---- */
@@ -255,7 +214,6 @@ static enum cli_pairing pairing_of(const struct cli_options *o)
 /* Opens the pairs and finds the first ones: *any is whether there are some. */
 static int open_pairs(struct run *run, bool *any)
 {
-    enum { DB_MEMORY = 1024 };
     const struct cli_options *o = run->cli->options;
     struct cli_pairs *p = &run->pairs;
     struct bioinfer_error err = {0};
@@ -264,12 +222,12 @@ static int open_pairs(struct run *run, bool *any)
 
     *p = (struct cli_pairs){.pairing = pairing_of(o),
                             .reader = {run->reader[0], run->reader[1]},
-                            .reopen = open_again,
-                            .user = run,
+                            .reopen = cli_align_reopen,
+                            .user = run->cli,
                             .all_names = !strcmp(run->format, "sam") || o->values,
                             .with_self = o->values != NULL,
                             .one_query = o->one_vs_all,
-                            .most_kept = (uint64_t)(o->db_memory ? o->db_memory : DB_MEMORY) << 20};
+                            .most_kept = cli_align_db_memory(o)};
     if (o->top && (st = cli_best_open(&run->best, p, &run->job.blocks, (uint64_t)o->top,
                                       (uint64_t)o->block_pairs)))
         return cli_fail(run->cli, CLI_AT_SETUP, st, NULL);
@@ -290,43 +248,6 @@ static int open_pairs(struct run *run, bool *any)
     if (o->second || !p->passed)
         return no_records(run, p->passed);
     return CLI_EXIT_OK;
-}
-
-/* A cli_tick: the pass over the targets tells how far the run is. */
-static int no_tick(void *user, uint64_t records, uint64_t residues)
-{
-    (void)user;
-    (void)records;
-    (void)residues;
-    return 0;
-}
-
-/* Opens the pass that finds scores. Thresholds of identity ask it for that, too. */
-static int open_best(struct run *run)
-{
-    const struct cli_options *o = run->cli->options;
-    struct cli_aligning *task = run->task;
-    struct cli_align_run *scores = &run->best.scores;
-    struct bioinfer_align_params params = task->params;
-    struct bioinfer_error err = {0};
-    int st;
-
-    *scores = (struct cli_align_run){.cli = run->cli,
-                                     .best = &run->best,
-                                     .align = task->run.align,
-                                     .writer = &task->writer,
-                                     .pairs = &run->pairs,
-                                     .tick = task->run.tick};
-    task->run.tick = no_tick;
-    run->job.best = &run->best;
-    if (params.traceback || (params.identity && !o->min_identity)) {
-        params.traceback = 0;
-        params.identity = o->min_identity != NULL;
-        if ((st = bioinfer_align_open(&run->best.own, run->cli->ctx, &params, &err)))
-            return cli_fail(run->cli, CLI_AT_CONFIG, st, &err);
-        scores->align = run->best.own;
-    }
-    return cli_align_start(scores);
 }
 
 /* Whether blocks go through a journal: those of a matrix do always. */
@@ -351,7 +272,10 @@ static int open_task(struct run *run)
         (code = cli_task_open(run->cli, &cli_align_task, &run->pool)))
         return code;
     run->task->writer.out = &run->out;
-    if (o->top && !o->dry_run && (code = open_best(run)))
+    if (o->top)
+        run->job.best = &run->best;
+    if (o->top && !o->dry_run && !run->pool &&
+        (code = cli_best_start(&run->best, run->task, &run->pairs)))
         return code;
     if (o->values && !o->dry_run) {
         run->job.square = &run->square;
@@ -476,7 +400,8 @@ static int next_block(void *user, struct bioinfer_record *record, struct bioinfe
         run->source_failed = st < 0;
         return st;
     }
-    if ((st = cli_block_pack(&run->job.blocks, &run->packed, err)))
+    if ((run->best.most && (st = cli_best_list(&run->best, err))) ||
+        (st = cli_block_pack(&run->job.blocks, &run->packed, err)))
         return st;
     *record = (struct bioinfer_record){.id = block->id,
                                        .description = "",
@@ -564,7 +489,7 @@ static uint64_t input_size(const struct run *run)
     const struct cli_options *o = run->cli->options;
     const double a = (double)cli_plain_size(o->input);
     const double b = o->second ? (double)cli_plain_size(o->second) : a / 2;
-    const double size = run->pairs.pairing == CLI_IN_ORDER ? a + b : a * b;
+    const double size = o->top ? a : run->pairs.pairing == CLI_IN_ORDER ? a + b : a * b;
 
     return size < 0x1p63 ? (uint64_t)size : UINT64_MAX / 2;
 }
@@ -651,7 +576,7 @@ static int run_pairs(struct run *run)
         return code;
     if (run->cli->options->dry_run)
         return dry_run(run);
-    if (run->best.most)
+    if (run->best.most && !run->pool)
         return align_best(run);
     code = run->pool ? align_in_workers(run) : align_here(run);
     if (!code && (!job->job || job->ended)) /* nothing is read of a complete journal */
@@ -660,6 +585,13 @@ static int run_pairs(struct run *run)
 }
 
 /* ---- the command ---- */
+
+static bool is_plain(const char *path)
+{
+    struct stat st;
+
+    return strcmp(path, "-") && (stat(path, &st) || S_ISREG(st.st_mode));
+}
 
 static bool check_options(const struct cli_options *o, const char *format)
 {
@@ -677,8 +609,10 @@ static bool check_options(const struct cli_options *o, const char *format)
         cli_say(NULL, "--top is for queries that meet many: say --all-vs-all or --one-vs-all");
     else if (o->top && !strcmp(format, "sam"))
         cli_say(NULL, "--top: the head of sam names all targets: use tsv, paf or blast");
-    else if (o->top && cli_align_several(o))
-        cli_say(NULL, "--top computes in one process, on one device");
+    else if (o->top && cli_align_several(o) && !is_plain(o->second ? o->second : o->input))
+        cli_say(NULL,
+                "--top: several processes read the targets, each for itself: expected a plain "
+                "file of them");
     else if (o->matrix && (o->match || o->mismatch))
         cli_say(NULL, "--matrix and --match or --mismatch exclude each other");
     else if ((o->match == NULL) != (o->mismatch == NULL))

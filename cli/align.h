@@ -97,6 +97,7 @@ struct cli_pairs {
     bool all_names;     /* the head of the output needs the names of all targets: read them all */
     bool one_query;     /* file 0 has one record */
     bool with_self;     /* records of one file meet themselves, too */
+    bool targets_alone; /* cli_pairs_meet() has queries of other files: none are read */
     uint64_t most_kept; /* bytes of targets that stay in memory */
     uint64_t most_queries, most_residues; /* a group has no more */
     struct cli_side side[2];              /* one file may be both sides */
@@ -250,7 +251,8 @@ struct cli_blocks {
     struct cli_span *spans;
     size_t n_spans, cap_spans;
     void *memory;                   /* holds what the spans point into, where nothing else does */
-    struct cli_output *lost, *note; /* gather what there is to say; NULL = it is said */
+    struct cli_output *lost, *note; /* texts for the end of a block; NULL = there are none */
+    bool counted;                   /* the result has the counts of the block when it begins */
     struct cli_block_result result;
 };
 
@@ -386,6 +388,7 @@ struct cli_align_run {
     const struct bioinfer_record *targets; /* that the head of sam names, before the first block */
     size_t n_targets;
     cli_tick tick;
+    struct cli_output *lost, *note; /* gather what there is to say; NULL = it is said */
     struct cli_batch batches[BIOINFER_PAIRS_AHEAD];
     uint64_t n_batches;
     bool in_block;   /* pairs of the block at hand are left: from */
@@ -406,6 +409,7 @@ void cli_align_end(struct cli_align_run *run); /* accepts a zeroed one */
 /* ---- align_best.c: the best targets of each query ---- */
 
 struct cli_hit;
+struct cli_aligning;
 
 /* A group of queries, and what one pass over the targets found for them. */
 struct cli_best {
@@ -432,6 +436,15 @@ int cli_best_open(struct cli_best *best, struct cli_pairs *pairs, struct cli_blo
 /* Reads the next group and makes it meet the targets: 1; 0 = there is none; < 0 = a status. Frees
  * the group before and its hits; while is_read is set it does nothing and gives 1. */
 int cli_best_read(struct cli_best *best, struct bioinfer_error *err);
+/* Opens the pass, which finds scores, on the device of the task, which is open; an exit code. The
+ * run of the task does not tick from then on: the pass tells how far it is. */
+int cli_best_start(struct cli_best *best, struct cli_aligning *task, struct cli_pairs *pairs);
+/* Makes the queries of the group the block at hand, without pairs, for another process: 0, or
+ * NOMEM. */
+int cli_best_list(struct cli_best *best, struct bioinfer_error *err);
+/* Takes the queries of the block at hand, such a one, instead of reading a group, and makes them
+ * meet the targets: a status. The first of them is query `first` of its file. */
+int cli_best_give(struct cli_best *best, uint64_t first, struct bioinfer_error *err);
 /* Finds the pairs of the block at hand, whose group was read: a status. The spans go by query, hits
  * by score, of equals the earlier target first; a query without hits has no span. block.n_pairs is
  * the number of pairs of the pass, not of hits. */
@@ -485,6 +498,10 @@ struct cli_aligning {
     struct cli_align_out writer; /* without an aligner in a command with workers */
     struct cli_align_run run;
     /* In a worker: */
+    struct cli_best best; /* for --top, */
+    struct cli_pairs targets;
+    bioinfer_reader *reader; /* reads the targets */
+    bool given;              /* the block at hand has begun to be computed */
     struct cli_blocks blocks;
     struct cli_output text, lost, note;
     bioinfer_source source;
@@ -505,5 +522,15 @@ int cli_align_settle(struct cli_aligning *t);
 bool cli_align_several(const struct cli_options *o);
 /* MiB that one traceback may take: what the options say, else 1024. */
 int64_t cli_align_memory(const struct cli_options *o);
+/* Bytes of targets that stay in memory. */
+uint64_t cli_align_db_memory(const struct cli_options *o);
+/* Residues that a record may have: one of a small compressed file may be of any length, and it is
+ * in memory three times while its pair is aligned. */
+uint64_t cli_align_longest(const struct cli_options *o);
+/* Opens a file of sequences: a status. The context is open. */
+int cli_align_reader(const struct cli *cli, const char *path, bioinfer_reader **reader,
+                     struct bioinfer_error *err);
+/* A cli_reopen of the files of the options; user: the struct cli. LIMIT: it is no plain file. */
+int cli_align_reopen(void *user, int k, bioinfer_reader **reader, struct bioinfer_error *err);
 
 #endif

@@ -125,14 +125,13 @@ static void say_failed(struct cli_align_run *run, struct cli_batch *b, size_t i,
     enum { NAMED = 10 }; /* no more are said, whoever says them */
     const char *query = b->sides[2 * i]->id, *target = b->sides[2 * i + 1]->id;
     const char *why = bioinfer_status_name(status), *colon = *message ? ": " : "";
-    struct cli_output *lost = run->blocks ? run->blocks->lost : NULL;
 
     b->any_failed = true;
     b->n_failed++;
-    if (!lost)
+    if (!run->lost)
         cli_say_lost(run->cli, WORDS, query, target, why, colon, message);
     else if (b->n_failed <= NAMED)
-        cli_output_printf(lost, WORDS "\n", query, target, why, colon, message);
+        cli_output_printf(run->lost, WORDS "\n", query, target, why, colon, message);
 #undef WORDS
 }
 
@@ -141,13 +140,12 @@ static void say_sparse(struct cli_align_run *run, const char *query, const char 
 {
 #define WORDS                                                                                      \
     "%s, %s: the traceback is above --memory-limit: fewer rows are kept and computed twice"
-    struct cli_output *note = run->blocks ? run->blocks->note : NULL;
 
     if (run->told_sparse || run->cli->options->quiet)
         return;
     run->told_sparse = true;
-    if (note)
-        cli_output_printf(note, WORDS, query, target);
+    if (run->note)
+        cli_output_printf(run->note, WORDS, query, target);
     else
         cli_say(run->cli, WORDS, query, target);
 #undef WORDS

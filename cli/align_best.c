@@ -157,6 +157,41 @@ static int take_used(struct cli_best *best, struct bioinfer_error *err)
     return 0;
 }
 
+/* A cli_tick: the pass over the targets tells how far the run is. */
+static int no_tick(void *user, uint64_t records, uint64_t residues)
+{
+    (void)user;
+    (void)records;
+    (void)residues;
+    return 0;
+}
+
+int cli_best_start(struct cli_best *best, struct cli_aligning *task, struct cli_pairs *pairs)
+{
+    struct cli *cli = task->cli;
+    const bool identity = cli->options->min_identity != NULL; /* the pass finds them, too */
+    struct cli_align_run *scores = &best->scores;
+    struct bioinfer_align_params params = task->params;
+    struct bioinfer_error err = {0};
+    int st;
+
+    scores->cli = cli;
+    scores->best = best;
+    scores->align = task->run.align;
+    scores->writer = &task->writer;
+    scores->pairs = pairs;
+    scores->tick = task->run.tick;
+    task->run.tick = no_tick;
+    if (params.traceback || (params.identity && !identity)) {
+        params.traceback = 0;
+        params.identity = identity;
+        if ((st = bioinfer_align_open(&best->own, cli->ctx, &params, &err)))
+            return cli_fail(cli, CLI_AT_CONFIG, st, &err);
+        scores->align = best->own;
+    }
+    return cli_align_start(scores);
+}
+
 int cli_best_open(struct cli_best *best, struct cli_pairs *pairs, struct cli_blocks *blocks,
                   uint64_t most, uint64_t most_queries)
 {
@@ -202,6 +237,36 @@ int cli_best_read(struct cli_best *best, struct bioinfer_error *err)
     return 1;
 }
 
+int cli_best_list(struct cli_best *best, struct bioinfer_error *err)
+{
+    struct cli_blocks *b = best->blocks;
+    int st = 0;
+
+    b->n_spans = 0;
+    b->block.n_pairs = best->n;
+    for (size_t k = 0; k < best->n && !st; k++)
+        st = cli_blocks_add(b,
+                            &(struct cli_span){.query = &best->queries[k],
+                                               .target = &best->queries[k],
+                                               .scattered = true},
+                            err);
+    return st;
+}
+
+int cli_best_give(struct cli_best *best, uint64_t first, struct bioinfer_error *err)
+{
+    const struct cli_blocks *b = best->blocks;
+
+    empty(best);
+    best->first = first;
+    for (size_t k = 0; k < b->n_spans; k++) {
+        best->queries[k] = *b->spans[k].query;
+        best->queries[k].ordinal = first + k;
+    }
+    best->n = b->n_spans;
+    return cli_pairs_meet(best->pairs, best->queries, best->n, first, err);
+}
+
 static int by_score(const void *x, const void *y)
 {
     const struct cli_hit *a = *(struct cli_hit *const *)x, *b = *(struct cli_hit *const *)y;
@@ -212,9 +277,15 @@ static int by_score(const void *x, const void *y)
 int cli_best_find(struct cli_best *best, struct bioinfer_error *err)
 {
     struct cli_blocks *blocks = best->blocks;
-    const uint64_t before = best->pairs->n_taken;
+    const struct cli_align_run *scores = &best->scores;
+    const uint64_t before = best->pairs->n_taken, n_done = scores->n_done;
+    const uint64_t n_residues = scores->n_residues;
+    const double cells = scores->cells;
     int st = cli_align_pairs(&best->scores, err);
 
+    blocks->result.n_done = scores->n_done - n_done;
+    blocks->result.n_residues = scores->n_residues - n_residues;
+    blocks->result.cells = scores->cells - cells;
     blocks->n_spans = 0;
     blocks->block.n_pairs = best->pairs->n_taken - before;
     for (size_t k = 0; k < best->n && !st; k++) {

@@ -143,9 +143,11 @@ int cli_blocks_put(struct cli_blocks *b, const struct cli_batch *batch, struct c
     struct cli_block_result *r = &b->result;
     int st;
 
-    r->n_done += batch->n - batch->n_failed;
-    r->n_residues += batch->n_residues;
-    r->cells += batch->n_cells;
+    if (!b->counted) {
+        r->n_done += batch->n - batch->n_failed;
+        r->n_residues += batch->n_residues;
+        r->cells += batch->n_cells;
+    }
     if (batch->any_failed)
         cli_blocks_add_failed(b, batch);
     if (!batch->ends_block && text->n_text < piece_size) /* also a batch without pairs */
@@ -217,12 +219,14 @@ int cli_block_pack(const struct cli_blocks *b, struct cli_output *bytes, struct 
     struct packed head = {.n_pairs = b->block.n_pairs,
                           .residues = b->block.residues,
                           .cells = b->block.cells,
-                          .n_records = {0, share ? n_shared : b->block.n_pairs},
+                          .n_records = {0, share ? n_shared : 0},
                           .n_spans = b->n_spans};
     uint64_t at[SIDES] = {0};
 
-    for (size_t i = 0; i < b->n_spans; i++)
+    for (size_t i = 0; i < b->n_spans; i++) {
         head.n_records[QUERIES] += b->spans[i].step ? b->spans[i].n : 1;
+        head.n_records[TARGETS] += share ? 0 : b->spans[i].n;
+    }
     bytes->n_text = 0;
     cli_output_write(bytes, (const char *)&head, sizeof head);
     for (size_t i = 0; i < b->n_spans; i++)

@@ -159,6 +159,8 @@ int cli_pairs_open(struct cli_pairs *p, struct bioinfer_error *err)
 
     if (p->pairing == CLI_IN_ORDER)
         return open_in_order(p, err);
+    if (p->targets_alone)
+        return keep_targets(p, !is_one_file(p), err);
     if (p->all_names)
         p->most_kept = UINT64_MAX;
     if (is_one_file(p)) {

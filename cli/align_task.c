@@ -1,10 +1,12 @@
 /* align_task.c - the task of alignments: costs, the aligner, and blocks that a worker computes. */
 #include "align.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 
 /* ---- costs ---- */
 
@@ -210,6 +212,23 @@ int64_t cli_align_memory(const struct cli_options *o)
     return o->memory_limit ? o->memory_limit : 1024;
 }
 
+uint64_t cli_align_longest(const struct cli_options *o)
+{
+    enum { RESIDUES_PER_MIB = 50000 };
+    const uint64_t limit = (uint64_t)cli_align_memory(o);
+
+    if (o->max_length)
+        return (uint64_t)o->max_length;
+    return limit < UINT64_MAX / RESIDUES_PER_MIB ? limit * RESIDUES_PER_MIB : UINT64_MAX;
+}
+
+uint64_t cli_align_db_memory(const struct cli_options *o)
+{
+    enum { MIB = 1024 };
+
+    return (uint64_t)(o->db_memory ? o->db_memory : MIB) << 20;
+}
+
 int cli_align_settle(struct cli_aligning *t)
 {
     const struct cli_options *o = t->cli->options;
@@ -274,7 +293,65 @@ int cli_align_settle(struct cli_aligning *t)
     return code ? code : settle_ends(t);
 }
 
+/* ---- files ---- */
+
+int cli_align_reader(const struct cli *cli, const char *path, bioinfer_reader **reader,
+                     struct bioinfer_error *err)
+{
+    const int threads = bioinfer_context_threads(cli->ctx);
+    const struct bioinfer_reader_params params = BIOINFER_PARAMS(
+        struct bioinfer_reader_params, .residues = BIOINFER_RESIDUES_STOPS,
+        .max_length = cli_align_longest(cli->options),
+        .n_threads = (threads + 1) / 2); /* for each of two files */
+
+    return bioinfer_reader_open(reader, cli->ctx, path, &params, err);
+}
+
+int cli_align_reopen(void *user, int k, bioinfer_reader **reader, struct bioinfer_error *err)
+{
+    const struct cli *cli = user;
+    const struct cli_options *o = cli->options;
+    const char *path = k ? o->second : o->input;
+    struct stat st;
+
+    if (strcmp(path, "-") && !stat(path, &st) && S_ISREG(st.st_mode))
+        return cli_align_reader(cli, path, reader, err);
+    *err = (struct bioinfer_error){.status = BIOINFER_LIMIT};
+    snprintf(err->text, sizeof err->text,
+             "%s: its records take more than --db-memory, %" PRIu64 " MiB, and would be read again "
+             "for other queries, which takes a plain file",
+             strcmp(path, "-") ? path : "standard input", cli_align_db_memory(o) >> 20);
+    return BIOINFER_LIMIT;
+}
+
 /* ---- the task ---- */
+
+/* Opens what a worker looks through for the best targets of queries that it is sent. */
+static int open_search(struct cli_aligning *t)
+{
+    struct cli *cli = t->cli;
+    const struct cli_options *o = cli->options;
+    const int k = o->second != NULL;
+    struct cli_pairs *p = &t->targets;
+    struct bioinfer_error err = {0};
+    int st;
+
+    *p = (struct cli_pairs){.pairing = CLI_GROUPS,
+                            .targets_alone = true,
+                            .reopen = cli_align_reopen,
+                            .user = cli,
+                            .most_kept = cli_align_db_memory(o)};
+    if ((st = cli_align_reader(cli, k ? o->second : o->input, &t->reader, &err)))
+        return cli_fail(cli, CLI_AT_INPUT, st, &err);
+    p->reader[k] = t->reader;
+    if ((st = cli_best_open(&t->best, p, &t->blocks, (uint64_t)o->top, (uint64_t)o->block_pairs)))
+        return cli_fail(cli, CLI_AT_SETUP, st, NULL);
+    if ((st = cli_pairs_open(p, &err)))
+        return cli_fail(cli, CLI_AT_READ, st, &err);
+    t->best.scores.lost = &t->lost;
+    t->best.scores.note = &t->note;
+    return cli_best_start(&t->best, t, p);
+}
 
 static int begin(struct cli *cli)
 {
@@ -290,11 +367,12 @@ static int begin(struct cli *cli)
 static int open_task(struct cli *cli, cli_tick tick)
 {
     struct cli_aligning *t = cli->task;
+    const bool is_worker = !t->writer.format;
     const char *matrix;
     struct bioinfer_error err = {0};
     int st, code;
 
-    if (!t->writer.format && (code = cli_align_settle(t))) /* this is a worker */
+    if (is_worker && (code = cli_align_settle(t)))
         return code;
     if ((code = cli_check_device(cli)) || (code = cli_align_start(&t->run)))
         return code;
@@ -312,7 +390,7 @@ static int open_task(struct cli *cli, cli_tick tick)
                         st, &err);
     t->writer.align = t->run.align;
     t->run.tick = tick;
-    return CLI_EXIT_OK;
+    return is_worker && cli->options->top ? open_search(t) : CLI_EXIT_OK;
 }
 
 /* The next block of a worker: 1; 0 = there is none; < 0 = a status. */
@@ -338,6 +416,33 @@ static int put_text(void *user, const struct bioinfer_result *result, struct bio
     return t->sink(t->sink_user, result, err);
 }
 
+/* A cli_blocks.next: the block at hand, once. */
+static int give_block(void *user, struct bioinfer_error *err)
+{
+    struct cli_aligning *t = user;
+    const bool given = t->given;
+
+    (void)err;
+    t->given = true;
+    return !given;
+}
+
+/* Finds and aligns the best targets of groups of queries. */
+static int run_best(struct cli_aligning *t, struct bioinfer_error *err)
+{
+    int st;
+
+    t->blocks.next = give_block;
+    t->blocks.counted = true;
+    while ((st = next_packed(t, err)) > 0) {
+        t->given = false;
+        if ((st = cli_best_give(&t->best, strtoull(t->blocks.block.id, NULL, 10), err)) ||
+            (st = cli_best_find(&t->best, err)) || (st = cli_align_pairs(&t->run, err)))
+            break;
+    }
+    return st;
+}
+
 /* Aligns blocks that come as bytes. A command without workers aligns pairs as it reads them, by
  * cli_align_pairs(). */
 static int run_task(struct cli *cli, bioinfer_source source, void *source_user, bioinfer_sink sink,
@@ -355,7 +460,9 @@ static int run_task(struct cli *cli, bioinfer_source source, void *source_user, 
     t->blocks.lost = &t->lost;
     t->blocks.note = &t->note;
     t->run.blocks = &t->blocks;
-    return cli_align_pairs(&t->run, err);
+    t->run.lost = &t->lost;
+    t->run.note = &t->note;
+    return cli->options->top ? run_best(t, err) : cli_align_pairs(&t->run, err);
 }
 
 /* All pairs of the block have no result. */
@@ -366,7 +473,8 @@ static int lose(struct cli *cli, const struct bioinfer_record *record, int statu
     char lost[640], counts[32];
     const struct bioinfer_text texts[] = {
         {CLI_ALIGN_LOST, lost,
-         (size_t)snprintf(lost, sizeof lost, "pairs %s: no result: %s: %s\n", record->id,
+         (size_t)snprintf(lost, sizeof lost, "%s %s: no result: %s: %s\n",
+                          cli->options->top ? "queries" : "pairs", record->id,
                           bioinfer_status_name(status), message)},
         {CLI_COUNTS, counts,
          (size_t)snprintf(counts, sizeof counts, "0 %llu", (unsigned long long)block.n_pairs)}};
@@ -378,7 +486,6 @@ static int lose(struct cli *cli, const struct bioinfer_record *record, int statu
                                       .n_texts = CLI_COUNT(texts),
                                       .texts = texts};
 
-    (void)cli;
     return sink(user, &r, err);
 }
 
@@ -389,8 +496,11 @@ static void end(struct cli *cli)
     if (!t)
         return;
     cli_align_end(&t->run);
+    cli_best_close(&t->best);
     bioinfer_task_close(&t->run.align);
     cli_blocks_close(&t->blocks);
+    cli_pairs_close(&t->targets);
+    bioinfer_reader_close(&t->reader);
     cli_output_close(&t->text);
     cli_output_close(&t->lost);
     cli_output_close(&t->note);
@@ -406,9 +516,10 @@ static struct cli_weight weigh(const struct cli *cli, const struct bioinfer_reco
     const struct cli_block block = cli_block_peek(record->sequence);
     const uint64_t by_cells = (uint64_t)(block.cells / CELLS), by_bytes = record->length / BYTES;
     const struct cli_options *o = cli->options;
-    const bool whole = o->all_vs_all || o->one_vs_all || o->values;
+    const bool whole = (o->all_vs_all || o->one_vs_all || o->values) && !o->top;
+    const uint64_t least = o->top ? CLI_FIRST_CHUNK : LEAST; /* a pass over the targets */
 
-    return (struct cli_weight){.work = LEAST + (by_cells > by_bytes ? by_cells : by_bytes),
+    return (struct cli_weight){.work = least + (by_cells > by_bytes ? by_cells : by_bytes),
                                .bytes = whole ? (uint64_t)block.cells : block.residues};
 }
 

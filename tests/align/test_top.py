@@ -138,6 +138,29 @@ class Top(unittest.TestCase):
             ids = [line.split("\t")[1] for line in f][1:]
         self.assertEqual(ids, ["0-3", "4-7", "8-11", "12-15", "16-19", "20-22"])
 
+    def test_workers(self):
+        """Several processes give the bytes and the words of one."""
+        bad = self.fasta("odd.fa", [("ok", "MKTAY"), ("odd", "MK!"), ("fine", "MKTAA"),
+                                    ("more", "KTA")])
+        out = os.path.join(self.folder, "workers.tsv")
+        for files in ((self.q, self.few), (self.few,), (bad, bad)):
+            for more in ((), ("--score-only",), ("--local", "--min-identity", "0.3"),
+                         ("--db-memory", "1")):
+                args = (*files, "--all-vs-all", "--top", "3", "--block-pairs", "6", *more)
+                code = files[0] == bad
+                want = self.run_it(*args, code=code)
+                for n in ("1", "3"):
+                    got = self.run_it(*args, "--workers", n, code=code)
+                    self.assertEqual(got.stdout, want.stdout)
+                    self.assertEqual(sorted(got.stderr.splitlines()),
+                                     sorted(want.stderr.splitlines()))
+                self.run_it(*args, "--workers", "2", "--resume=no", "-o", out, code=code)
+                with open(out, encoding="ascii") as f:
+                    self.assertEqual(f.read(), want.stdout)
+        large = (self.q, self.db, "--all-vs-all", "--top", "3", "--db-memory", "1",
+                 "--block-pairs", "6", "--score-only")
+        self.assertEqual(self.run_it(*large, "--workers", "2").stdout, self.run_it(*large).stdout)
+
     def test_bad_records(self):
         bad = self.fasta("bad.fa", [("ok", "MKTAY"), ("odd", "MK!"), ("fine", "MKTAA")])
         out = os.path.join(self.folder, "bad.tsv")
@@ -153,8 +176,8 @@ class Top(unittest.TestCase):
         for args, words in (((self.q, self.few, "--top", "3"), "say --all-vs-all or --one-vs-all"),
                             ((self.q, self.few, "--all-vs-all", "--top", "3", "--format", "sam"),
                              "names all targets"),
-                            ((self.q, self.few, "--all-vs-all", "--top", "3", "--workers", "2"),
-                             "in one process")):
+                            ((self.q, "-", "--all-vs-all", "--top", "3", "--workers", "2"),
+                             "expected a plain file")):
             self.assertIn(words, self.run_it(*args, code=64).stderr)
         for args, name in (((empty, self.few), "empty.fa"), ((self.few, empty), "empty.fa"),
                            ((empty,), "empty.fa")):
