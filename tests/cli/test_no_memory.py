@@ -134,6 +134,19 @@ class Memory(unittest.TestCase):
         self.assertIn("does not start: Resource temporarily unavailable", words)
         self.assertFalse(os.path.exists(os.path.join(self.folder, "socket")))
 
+    def test_matrix(self):
+        self.write("a.fasta", ">a\nMKTAY\n>b\nMKTAYI\n>c\nKTAY\n")
+        args = ("align", "a.fasta", "--matrix", "BLOSUM62", "--block-pairs", "4", "--values")
+        self.sweep(None, *args, "distance", "--format", "phylip")
+        self.sweep("x.tsv", *args, "identity", "-o", "x.tsv", "--resume=no")
+
+    def test_best(self):
+        self.write("a.fasta", ">a\nMKTAY\n>b\nMKTAYI\n>c\nKTAY\n")
+        args = ("align", "a.fasta", "--all-vs-all", "--top", "1", "--matrix", "BLOSUM62",
+                "--block-pairs", "2")
+        self.sweep(None, *args)
+        self.sweep("x.tsv", *args, "--workers", "2", "-o", "x.tsv")
+
     def test_pairs(self):
         import dualbind_weights
         dualbind_weights.write(os.path.join(self.folder, "w.safetensors"), 64, 0)
