@@ -175,7 +175,7 @@ static int read_tile(struct square *s, uint64_t i, uint64_t j, const char **colu
 
     if (st)
         return st;
-    at = s->bytes.data;
+    at = s->bytes.size ? s->bytes.data : "";
     end = at + s->bytes.size;
     *columns = at;
     for (uint64_t k = 0; k < rows + across && at; k++) {
