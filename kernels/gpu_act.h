@@ -16,4 +16,13 @@ DEV float linear_act(float v, int act)
                                      : v;
 }
 
+/* Element [m, n] of y in float32 but for the residual, of the sum d with its bias. */
+DEV float linear_result(const struct bi_linear_params &p, int64_t m, int n, float d)
+{
+    if (p.before)
+        p.before[m * p.ldb + n] = d;
+    const float v = linear_act(d, p.act);
+    return p.slope ? v * silu_slope(p.slope[m * p.ldz + n]) : v;
+}
+
 #endif

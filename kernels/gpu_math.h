@@ -106,6 +106,13 @@ DEV float silu(float x)
     return x * sigmoid(x);
 }
 
+/* The derivative of silu. */
+DEV float silu_slope(float x)
+{
+    const float s = sigmoid(x), t = sigmoid(-x);
+    return fma_(x * s, t, s);
+}
+
 /* x/2 (1 + tanh u) = x sigmoid(2 u), u = sqrt(2/pi) (x + 0.044715 x^3) */
 DEV float gelu_tanh(float x)
 {

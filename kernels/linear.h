@@ -40,6 +40,10 @@ enum { BI_TWIN_TAPS = 5, BI_TWIN_PRODUCTS = 8 };
  *          rows
  * then: quick_gelu or tanh_gelu of norm_act.h.
  *
+ * For gradients, only in float32 and where the backend's caps say that it can, without table, gates
+ * and what follows between convolutions: `before` [rows, n] is x w^T + bias, of which y is act;
+ * slope [rows, n]: the result is times silu'(slope), before the residual.
+ *
  * Every element of y is one chain of fused multiply-adds over k = 0, 1, ..., from 0, whatever
  * the number of rows: so a row gives the same bits in any batch. */
 struct bi_linear_params {
@@ -62,6 +66,9 @@ struct bi_linear_params {
     const void *more_w;
     int64_t ldm; /* row stride of more_x */
     int32_t more_k, twin;
+    const float *slope;
+    float *before;
+    int64_t ldz, ldb; /* row strides of slope, of before */
 };
 
 /* Row r of a gated w, 0 to 2 h - 1, as a row of the two matrices of h rows stacked: below h a gate,

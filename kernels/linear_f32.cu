@@ -102,7 +102,7 @@ DEV void linear_tile(const struct bi_linear_params &p, f32_tiles &s, int64_t row
             }
             if (m >= rows || n >= p.n)
                 continue;
-            float v = linear_act(d[i][j] + (p.bias ? p.bias[n] : 0), p.act);
+            float v = linear_result(p, m, n, d[i][j] + (p.bias ? p.bias[n] : 0));
             if (p.residual)
                 v += p.residual[m * p.ldr + n];
             p.y[m * p.ldy + n] = v;
@@ -190,7 +190,7 @@ DEV void linear_small(const struct bi_linear_params &p, small_tiles &s, int64_t 
     }
     if (m >= rows || n >= p.n)
         return;
-    float v = linear_act(d + (p.bias ? p.bias[n] : 0), p.act);
+    float v = linear_result(p, m, n, d + (p.bias ? p.bias[n] : 0));
     if (p.residual)
         v += p.residual[m * p.ldr + n];
     p.y[m * p.ldy + n] = v;

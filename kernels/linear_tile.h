@@ -184,7 +184,10 @@ DEV void finish_linear(const struct bi_linear_params &p, const linear_sums<S> &d
 #pragma GCC unroll 4
                 for (int i = 0; i < ACC_RUN; i++) {
                     v[i] = d.of[t][j].of[e + i] + bias[i];
-                    v[i] = linear_act(v[i], p.act);
+                    if (sizeof(typename S::element) == 2) /* no gradient asks for more */
+                        v[i] = linear_act(v[i], p.act);
+                    else if (n + i < p.n)
+                        v[i] = linear_result(p, m, n + i, v[i]);
                     if (p.residual && n + i < p.n)
                         v[i] += (float)((const Y *)p.residual)[m * p.ldr + n + i];
                 }

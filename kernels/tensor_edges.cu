@@ -197,7 +197,8 @@ DEV void add_last_groups(group_sums &s, f32x4 sum[NUMBERS])
  * on, behind what begin(k, c) gives, and stores the sums. */
 template <typename V, typename F>
 DEV void store_sums(group_sums &s, const V sum[NUMBERS], int group, int c, int c0,
-                    float *const y[3], int64_t i, int width, bool whole, F begin)
+                    float *const y[3], int64_t i, int width, bool whole, F begin,
+                    const float *const *more = nullptr)
 {
     if (group < GROUPS / 2) {
 #pragma GCC unroll 9
@@ -212,6 +213,8 @@ DEV void store_sums(group_sums &s, const V sum[NUMBERS], int group, int c, int c
 #pragma GCC unroll 4
         for (int g = 0; g < GROUPS / 2; g++)
             all += *(const f32x4 *)&s.of[g][k][f];
+        if (more && more[0])
+            all += load<f32x4>(number_row(more, i, k, width), c0 + f, width, whole);
         if (c0 + f < width)
             store<f32x4>(number_row(y, i, k, width), c0 + f, width, whole, all);
     }
@@ -346,6 +349,15 @@ DEV void show_derivative(half_sums<4> &s, int t, bool in, const by_edge<V> &by)
     }
 }
 
+/* Adds what others gave to the derivative by the vector of edge e. */
+DEV void add_vector(float *to, const float *more, int e)
+{
+    if (more)
+#pragma GCC unroll 3
+        for (int k = 0; k < 3; k++)
+            to[k] += more[3 * (int64_t)e + k];
+}
+
 KERNEL(tensor_embed_grad_f32, struct bi_tensor_embed_params, ROW_THREADS, 2)
 {
     typedef f32x2 V;
@@ -388,6 +400,7 @@ KERNEL(tensor_embed_grad_f32, struct bi_tensor_embed_params, ROW_THREADS, 2)
 #pragma GCC unroll 3
             for (int k = 0; k < 3; k++)
                 to[k] = by[0] * u[k] + (by[1 + k] - along * u[k]) / mine.r;
+            add_vector(to, p.more_vector, e + t);
         }
     });
 }
@@ -463,7 +476,8 @@ KERNEL(tensor_message_grad_f32, struct bi_tensor_message_params, ROW_THREADS, 2)
     const int w = l.width, t = thread_id();
     if (i >= bi_live_rows(l.counts, BI_AXIS_TOKENS, l.rows))
         return;
-    const bool whole = whole_of(l, p.x, p.g, p.y, p.self);
+    const bool whole = whole_of(l, p.x, p.g, p.y, p.self) &&
+                       ((u64)p.more[0] | (u64)p.more[1] | (u64)p.more[2]) % 16 == 0;
 #pragma GCC unroll 1
     for (int c0 = 0; c0 < w; c0 += CHANNELS) {
         const int c = c0 + my_group() % 2 * HALF + thread_id() % ROW_LANES * 2;
@@ -495,15 +509,19 @@ KERNEL(tensor_message_grad_f32, struct bi_tensor_message_params, ROW_THREADS, 2)
             barrier();
             if (t < n) {
                 const float r = s.by.of[0][0][t] + s.by.of[1][0][t];
-                float *to = p.dvector + 3 * (int64_t)l.reverse[e + t];
+                const int back = l.reverse[e + t];
+                float *to = p.dvector + 3 * (int64_t)back;
 #pragma GCC unroll 3
                 for (int k = 0; k < 3; k++)
                     to[k] = (c0 ? to[k] : 0.0f) - r * mine.u[k];
+                if (c0 + CHANNELS >= w)
+                    add_vector(to, p.more_vector, back);
             }
         });
-        store_sums(s.sums, sum, my_group() / 2, c, c0, p.y, i, w, whole,
-                   [&](int k, int f)
-                       ALWAYS_INLINE { return own_share(p.self, p.g, i, k, f, w, whole); });
+        store_sums(
+            s.sums, sum, my_group() / 2, c, c0, p.y, i, w, whole,
+            [&](int k, int f) ALWAYS_INLINE { return own_share(p.self, p.g, i, k, f, w, whole); },
+            p.more);
     }
 }
 

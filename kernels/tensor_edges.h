@@ -34,18 +34,21 @@ struct bi_tensor_embed_params {
     const float *own, *other, *self; /* [kinds, width] twice, [width] or NULL */
     const float *g[3];               /* derivative by y, of the gradient alone */
     float *y[3];
-    float *dvector; /* [E, 3] the derivative by the vectors, of the gradient alone */
+    float *dvector;           /* [E, 3] the derivative by the vectors, of the gradient alone */
+    const float *more_vector; /* [E, 3] is added to that, last, or NULL */
 };
 
 /* y_k[i] = sum over neighbours j of f_k x_k[j], and with self y_k[i] has self_k x_k[i], too.
  * The gradient has g as the derivative by y: dx_k[i] = sum of f_k g_k[j], and the derivative by the
- * vector of an edge's reverse is -u times the sum over channels of f_k' x_k[i] . g_k[j]. */
+ * vector of an edge's reverse is -u times the sum over channels of f_k' x_k[i] . g_k[j]. `more`,
+ * which may be NULL, are derivatives that others gave: they are added last, each to its result. */
 struct bi_tensor_message_params {
     struct bi_edge_list edges;
     const float *x[3], *self; /* self: [3 width] or NULL */
     const float *g[3];
     float *y[3]; /* a gradient has dx here */
     float *dvector;
+    const float *more[3], *more_vector; /* as y and dvector; the three are NULL together */
 };
 
 /* Launches of derivatives have the parameters of what they are derivatives of. */

@@ -15,10 +15,9 @@ KERNEL(unary_grad_f32, struct bi_unary_grad_params, ROW_THREADS, 4)
         f32x4 d = load4(p.dy + r * p.lddy, c, p.width, whole);
 #pragma GCC unroll 4
         for (int i = 0; i < 4; i++) {
-            const float s = sigmoid(x[i]), t = sigmoid(-x[i]);
             d[i] *= p.function == BI_UNARY_GELU   ? gelu_slope(x[i])
-                    : p.function == BI_UNARY_SILU ? fma_(x[i] * s, t, s)
-                                                  : s * t;
+                    : p.function == BI_UNARY_SILU ? silu_slope(x[i])
+                                                  : sigmoid(x[i]) * sigmoid(-x[i]);
         }
         store4(p.dx + r * p.lddx, c, p.width, whole, d);
     }

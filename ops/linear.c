@@ -107,6 +107,12 @@ static double activate(double z, int act)
     }
 }
 
+static double silu_slope(double z)
+{
+    const double s = 1 / (1 + exp(-z));
+    return s + z * s * (1 - s);
+}
+
 static double dot(const struct bi_linear_params *p, int64_t r, int64_t row)
 {
     const float *w = (const float *)p->w + row * p->k;
@@ -145,7 +151,12 @@ void bi_ref_linear(const void *params)
             p->y[r * p->ldy + j] = (float)(activate(dot(p, r, gate), p->act) * dot(p, r, value));
         }
         for (int32_t j = 0; !p->gated && j < p->n; j++) {
-            double sum = activate(biased_dot(p, r, j), p->act);
+            const double z = biased_dot(p, r, j);
+            double sum = activate(z, p->act);
+            if (p->before)
+                p->before[r * p->ldb + j] = (float)z;
+            if (p->slope)
+                sum *= silu_slope((double)p->slope[r * p->ldz + j]);
             if (p->table && j < p->n_rotated)
                 sum = rotated(p, r, j, sum);
             if (p->residual)

@@ -42,12 +42,21 @@ bi_value_id bi_mul(struct bi_graph *g, bi_value_id a, bi_value_id b)
     return bi_node_add(g, BI_OP_MUL, BI_IN(a, b), NULL);
 }
 
+/* Is it ones, as what a gradient begins with? */
+static bool is_ones(const struct bi_graph *g, bi_value_id id)
+{
+    const struct bi_value *v = &g->values[id];
+    const struct bi_node *n = v->kind == BI_VALUE_NODE ? &g->nodes[v->node] : NULL;
+    return n && n->op == BI_OP_FILL && v->dtype == BI_F32 && BI_ATTR(n, fill)->value >= 1 &&
+           BI_ATTR(n, fill)->value <= 1;
+}
+
 static void mul_grad(struct bi_graph *g, const struct bi_node *node, const bi_value_id *dy,
                      unsigned wanted, bi_value_id *dx)
 {
     for (int k = 0; k < 2; k++)
         if (wanted >> k & 1)
-            dx[k] = bi_mul(g, dy[0], node->in[1 - k]);
+            dx[k] = is_ones(g, dy[0]) ? node->in[1 - k] : bi_mul(g, dy[0], node->in[1 - k]);
 }
 
 const struct bi_op bi_op_mul = {

@@ -114,6 +114,47 @@ const struct bi_rule bi_rule_linear_silu = {
     .rewrite = to_linear_silu,
 };
 
+/* The product has other readers, like the derivative of the activation. */
+static bi_value_id to_linear_silu_pair(struct bi_match *m)
+{
+    const bi_value_id z = bi_match_node(m, "linear")->out[0];
+    const bi_value_id y = NEW(m->g, BI_OP_LINEAR_SILU_PAIR, NULL, bi_match_value(m, "x"),
+                              bi_match_value(m, "w"), bi_match_value(m, "bias"));
+    if (y != BI_NONE)
+        bi_match_replace(m, z, m->g->nodes[m->g->n_nodes - 1].out[1]);
+    return y;
+}
+
+const struct bi_rule bi_rule_linear_silu_pair = {
+    .name = "linear_silu_pair",
+    .needs = BI_TARGET_GPU,
+    .not_on = BI_TARGET_MATRIX, /* products in float16 have kernels without it */
+    .pattern = NODE(SILU, NULL, SHARED(LINEAR, "linear", VALUE("x"), VALUE("w"), MAYBE("bias"))),
+    .guard = linear_has_bias_only,
+    .rewrite = to_linear_silu_pair,
+};
+
+static bool is_plain_product(const struct bi_match *m)
+{
+    return !BI_ATTR(bi_match_node(m, "product"), matmul)->terms &&
+           m->g->values[bi_match_value(m, "w")].kind == BI_VALUE_WEIGHT;
+}
+
+static bi_value_id to_linear_silu_slope(struct bi_match *m)
+{
+    return NEW(m->g, BI_OP_LINEAR_SILU_SLOPE, NULL, bi_match_value(m, "x"), bi_match_value(m, "w"),
+               bi_match_value(m, "z"));
+}
+
+const struct bi_rule bi_rule_linear_silu_slope = {
+    .name = "linear_silu_slope",
+    .needs = BI_TARGET_GPU,
+    .not_on = BI_TARGET_MATRIX, /* products in float16 have kernels without it */
+    .pattern = NODE(SILU_GRAD, NULL, VALUE("z"), NODE(MATMUL, "product", VALUE("x"), VALUE("w"))),
+    .guard = is_plain_product,
+    .rewrite = to_linear_silu_slope,
+};
+
 /* Is the root an activation alone, in place of which the linear can do it? */
 static bool plain_relu(const struct bi_match *m)
 {

@@ -1,8 +1,10 @@
 /* tensors.c - tensor_mix: products of the three parts of matrices, by weights of their own, in one
- * launch.
+ * launch; tensor_sums: a derivative takes what others gave to the same sum.
  *
  * A node's depth is the longest way to it from what it follows from. Nodes of one depth do not
  * follow from each other, so three of them may become one: no circle comes of it. */
+#include <string.h>
+
 #include "../../ops/op.h"
 #include "rule.h"
 
@@ -113,4 +115,70 @@ const struct bi_rule bi_rule_tensor_mix = {
     .name = "tensor_mix",
     .needs = BI_TARGET_GPU,
     .pass = tensor_mix,
+};
+
+/* The live node that alone reads a value, and adds another one to it: *more; NULL = there is none.
+ * It must be made at a lesser depth than node `at`, so that it does not follow from that. */
+static struct bi_node *adder_of(struct bi_graph *g, const int32_t *depth, size_t at, bi_value_id id,
+                                bi_value_id *more)
+{
+    struct bi_node *found = NULL;
+    for (size_t i = 0; i < g->n_nodes; i++)
+        for (int k = 0; k < BI_NODE_IN && !g->nodes[i].dead; k++) {
+            if (g->nodes[i].in[k] != id)
+                continue;
+            if (found || g->nodes[i].op != BI_OP_ADD)
+                return NULL;
+            found = &g->nodes[i];
+            *more = found->in[1 - k];
+        }
+    if (!found || bi_rule_is_output(g, id) || *more == id ||
+        g->values[*more].kind != BI_VALUE_NODE || g->values[*more].rank != g->values[id].rank ||
+        memcmp(g->values[*more].shape, g->values[id].shape, sizeof g->values[id].shape) ||
+        depth[g->values[*more].node] >= depth[at])
+        return NULL;
+    return found;
+}
+
+/* Moves the sums behind outputs `first` ... of node `at` into its inputs from `in` on, where all of
+ * them have one. */
+static void take_sums(struct bi_graph *g, const int32_t *depth, size_t at, int first, int n, int in,
+                      int *fired)
+{
+    struct bi_node *adder[3];
+    bi_value_id more[3];
+    for (int k = 0; k < n; k++)
+        if (g->nodes[at].in[in + k] != BI_NONE ||
+            !(adder[k] = adder_of(g, depth, at, g->nodes[at].out[first + k], &more[k])))
+            return;
+    for (int k = 0; k < n; k++) {
+        const bi_value_id sum = adder[k]->out[0];
+        g->nodes[at].in[in + k] = more[k];
+        adder[k]->dead = true;
+        bi_graph_replace(g, sum, g->nodes[at].out[first + k]);
+    }
+    ++*fired;
+}
+
+static void tensor_sums(struct bi_graph *g, const struct bi_target *target, int *fired)
+{
+    const size_t n_nodes = g->n_nodes;
+    int32_t *depth = depths_of(g);
+    (void)target;
+    for (size_t i = 0; depth && i < n_nodes && !g->status; i++) {
+        if (g->nodes[i].dead)
+            continue;
+        if (g->nodes[i].op == BI_OP_TENSOR_MESSAGE_GRAD) {
+            take_sums(g, depth, i, 0, 3, 12, fired);
+            take_sums(g, depth, i, 3, 1, 15, fired);
+        } else if (g->nodes[i].op == BI_OP_TENSOR_EMBED_GRAD) {
+            take_sums(g, depth, i, 0, 1, 12, fired);
+        }
+    }
+    bi_free(g->arena.env, depth);
+}
+
+const struct bi_rule bi_rule_tensor_sums = {
+    .name = "tensor_sums",
+    .pass = tensor_sums,
 };

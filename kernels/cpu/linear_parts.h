@@ -30,12 +30,13 @@ static int64_t part_start(int64_t total, int64_t i, int64_t n)
 }
 
 /* Whether a launch of "linear" is the product alone, in float32: its gates in halves of a panel,
- * nothing rotated, no twin, nothing that follows y. Bias, residual and act do not matter. */
+ * nothing rotated, no twin, nothing that follows y or that gradients ask for. Bias, residual and
+ * act do not matter. */
 static bool accepts_product(const struct bi_call *call)
 {
     const struct bi_linear_params *p = call->params;
     return bi_cpu_accepts_full(call) && (!p->gated || p->gated == NR / 2) && !p->table &&
-           !p->also && !p->odd && !p->twin && !p->more_x;
+           !p->also && !p->odd && !p->twin && !p->more_x && !p->before && !p->slope;
 }
 
 struct grid {

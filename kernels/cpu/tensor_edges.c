@@ -141,6 +141,13 @@ void BI_ISA_NAME(tensor_embed_run)(const void *params, int64_t task, int64_t n_t
 
 /* ---- tensor_embed_grad ---- */
 
+/* Adds what others gave to the derivative by the vector of edge e. */
+static void add_vector(float *dvector, const float *more, int64_t e)
+{
+    for (int k = 0; more && k < 3; k++)
+        dvector[3 * e + k] += more[3 * e + k];
+}
+
 int64_t BI_ISA_NAME(tensor_embed_grad_tasks)(const void *params, int n_threads)
 {
     return BI_ISA_NAME(tensor_embed_tasks)(params, n_threads);
@@ -214,6 +221,7 @@ void BI_ISA_NAME(tensor_embed_grad_run)(const void *params, int64_t task, int64_
                 const float r = vf_hsum(by[m].r);
                 for (int k = 0; k < 3; k++)
                     p->dvector[3 * (e + m) + k] = r * u[k] + (d[k] - along * u[k]) / s.r[m];
+                add_vector(p->dvector, p->more_vector, e + m);
             }
         }
 }
@@ -315,9 +323,19 @@ void BI_ISA_NAME(tensor_message_grad_run)(const void *params, int64_t task, int6
                 const float d = vf_hsum(by[m]);
                 for (int k = 0; k < 3; k++)
                     p->dvector[3 * (int64_t)l->reverse[e + m] + k] = -d * s.u[m][k];
+                add_vector(p->dvector, p->more_vector, l->reverse[e + m]);
             }
             e += s.n;
         } while (e < l->start[i + 1]);
+        for (int f = 0; p->more[0] && f < l->width; f += VW) {
+            const int n = lanes(f, l->width);
+            vf sum[9], more[9];
+            load_atom((const float *const[]){p->y[0], p->y[1], p->y[2]}, i, l->width, f, n, sum);
+            load_atom(p->more, i, l->width, f, n, more);
+            for (int k = 0; k < 9; k++)
+                sum[k] = vf_add(sum[k], more[k]);
+            store_atom(p->y, i, l->width, f, n, sum);
+        }
     }
 }
 

@@ -31,12 +31,14 @@ BI_GPU_LINEAR_GRID(linear_small_f32, 16, 16)
 
 /* Is it one for portable entries, with x in f16 or not, and gated or not, as half and gated say? A
  * result beside y, or in another place than y, a rotation, rows in twos and a residual that is made
- * again are Hopper's alone; the type of y is not looked at. */
+ * again are Hopper's alone, and what gradients ask for is in float32; the type of y is not looked
+ * at. */
 static inline bool bi_gpu_is_product(const struct bi_call *call, bool half, bool gated)
 {
     const struct bi_linear_params *p = (const struct bi_linear_params *)call->params;
     return !p->also && !p->odd && !p->table && !p->twin && !p->more_x &&
-           (call->half_in & 1) == half && (p->gated != 0) == gated;
+           (!half || (!p->before && !p->slope)) && (call->half_in & 1) == half &&
+           (p->gated != 0) == gated;
 }
 
 /* Few tiles, fewer than two for each multiprocessor, leave most of the chip idle: then the 64 x 64

@@ -32,7 +32,8 @@ static bool takes_any(const struct bi_gpu_entry *e, const struct bi_call *call)
     const bool plain = !p->gated &&
                        (p->act == BI_ACT_NONE || p->act == BI_ACT_GELU || p->act == BI_ACT_RELU);
     return (call->half_in & 1) && e->kind == (int32_t)kind_of(call) && (gates || plain) &&
-           bi_gpu_is_mappable(p->x, p->ldx) && bi_gpu_is_mappable(p->w, p->k) &&
+           !p->before && !p->slope && bi_gpu_is_mappable(p->x, p->ldx) &&
+           bi_gpu_is_mappable(p->w, p->k) &&
            (!p->more_x ||
             (bi_gpu_is_mappable(p->more_x, p->ldm) && bi_gpu_is_mappable(p->more_w, p->more_k)));
 }

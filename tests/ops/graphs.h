@@ -6,7 +6,7 @@
 #include "kernels/decode.h"
 #include "kernels/edges.h"
 
-enum { CK_GRAPH_BLOCKS = 32 };
+enum { CK_GRAPH_BLOCKS = 40 };
 
 /* Structures of a few residues, their neighbours, and samples over them. */
 struct ck_graph {

@@ -173,6 +173,7 @@ void ck_atoms_embed(struct ck *ck, const struct bi_op *op, bool gradient)
             add_array(&c, offsetof(T, y) + (size_t)k * sizeof *p.y, a.n * (2 * k + 1) * w);
         }
         if (gradient) {
+            p.more_vector = i % 2 ? numbers(g, 3 * (int64_t)a.n_edges + 3) : NULL;
             p.dvector = ck_graph_zeros(g, 3 * (int64_t)a.n_edges + 3);
             add_array(&c, offsetof(T, dvector), 3 * (int64_t)a.n_edges);
         }
@@ -195,10 +196,13 @@ void ck_atoms_message(struct ck *ck, const struct bi_op *op, bool gradient)
             p.x[k] = ck_atoms_numbers(&a, 2 * k + 1, false);
             if (gradient)
                 p.g[k] = i == 3 && k == 1 ? NULL : ck_atoms_numbers(&a, 2 * k + 1, false);
+            if (gradient && i % 3)
+                p.more[k] = ck_atoms_numbers(&a, 2 * k + 1, false);
             p.y[k] = ck_atoms_numbers(&a, 2 * k + 1, true);
             add_array(&c, offsetof(T, y) + (size_t)k * sizeof *p.y, a.n * (2 * k + 1) * w);
         }
         if (gradient) {
+            p.more_vector = i % 2 ? numbers(&a.memory, 3 * (int64_t)a.n_edges + 3) : NULL;
             p.dvector = ck_graph_zeros(&a.memory, 3 * (int64_t)a.n_edges + 3);
             add_array(&c, offsetof(T, dvector), 3 * (int64_t)a.n_edges);
         }

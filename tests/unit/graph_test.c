@@ -14,12 +14,19 @@ static int rule_index(const char *name)
     return -1;
 }
 
+/* Rules for gradients on a GPU, which no random graph has. */
+static bool of_gradients(const char *rule)
+{
+    return !strcmp(rule, "linear_silu_pair") || !strcmp(rule, "linear_silu_slope");
+}
+
 /* `rule` fires `times` on the graph and leaves the outputs as they were. */
 static void check_rule(builder build, const char *rule, int times, const char *skip)
 {
     struct fix plain, fused;
     struct bi_rule_trace trace = {{0}, NULL};
     struct bioinfer_error err = {0};
+    const struct bi_target gpu = {.traits = BI_TARGET_GPU};
     double difference;
     fix_open(&plain);
     build(&plain);
@@ -27,7 +34,7 @@ static void check_rule(builder build, const char *rule, int times, const char *s
     fix_open(&fused);
     build(&fused);
     finish(&fused);
-    if (!CHECK_EQ(bi_rules_apply(fused.g, NULL, skip, &trace, &err), 0))
+    if (!CHECK_EQ(bi_rules_apply(fused.g, of_gradients(rule) ? &gpu : NULL, skip, &trace, &err), 0))
         fprintf(stderr, "    %s: %s\n", rule, err.text);
     CHECK(rule_index(rule) >= 0);
     if (!CHECK_EQ(trace.fired[rule_index(rule)], times))
@@ -73,6 +80,20 @@ static void g_linear_silu(struct fix *f)
 {
     output(f, bi_silu(f->g, linear(f, embedding(f, 8), 5)));
     output(f, bi_silu(f->g, product(f, embedding(f, 8), 5)));
+}
+
+static void g_linear_silu_pair(struct fix *f)
+{
+    bi_value_id x = embedding(f, 8), z = linear(f, x, 5);
+    output(f, bi_silu(f->g, z));
+    output(f, bi_silu_grad(f->g, z, linear(f, x, 5)));
+}
+
+static void g_linear_silu_slope(struct fix *f)
+{
+    bi_value_id x = embedding(f, 8);
+    output(f, bi_silu_grad(f->g, linear(f, x, 5), product(f, x, 5)));
+    output(f, bi_silu_grad(f->g, product(f, x, 5), linear(f, x, 5))); /* it has a bias: stays */
 }
 
 static void g_linear_gelu_tanh(struct fix *f)
@@ -309,7 +330,7 @@ static void g_rel_qkv_stack(struct fix *f)
 static bool of_residue_graphs(const char *rule)
 {
     return !strncmp(rule, "edge_", 5) || !strcmp(rule, "neighbor_sum_linear") ||
-           !strcmp(rule, "tensor_mix");
+           !strncmp(rule, "tensor_", 7);
 }
 
 static void each_rule(void)
@@ -326,6 +347,8 @@ static void each_rule(void)
         {"linear_relu", g_linear_relu, 1, NULL},
         {"linear_unbiased", g_linear_unbiased, 2, NULL},
         {"linear_silu", g_linear_silu, 2, NULL},
+        {"linear_silu_pair", g_linear_silu_pair, 1, NULL},
+        {"linear_silu_slope", g_linear_silu_slope, 1, NULL},
         {"linear_gelu_tanh", g_linear_gelu_tanh, 1, NULL},
         {"linear_gated", g_linear_gated, 2, NULL},
         {"attention_bias", g_attention_bias, 1, NULL},
@@ -788,7 +811,7 @@ static void random_graphs(void)
     for (int i = 0; bi_rule_name(i); i++) {
         printf("  %-20s %ld\n", bi_rule_name(i), fired[i]);
         CHECK(fired[i] > 20 || of_residue_graphs(bi_rule_name(i)) ||
-              bi_rule_phase(i) != BI_RULE_FUSE);
+              of_gradients(bi_rule_name(i)) || bi_rule_phase(i) != BI_RULE_FUSE);
     }
 }
 

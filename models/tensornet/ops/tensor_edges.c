@@ -31,6 +31,17 @@ int bi_expect_edge_list(const struct bi_graph *g, const struct bi_node *node, in
     return st;
 }
 
+int bi_expect_same(const struct bi_graph *g, const struct bi_node *node, int i, int like,
+                   struct bioinfer_error *err)
+{
+    const struct bi_value *x = bi_in(g, node, i), *y = bi_in(g, node, like);
+    if (x && x->dtype == BI_F32 && x->rank == y->rank && x->shape[0] == y->shape[0] &&
+        x->shape[1] == y->shape[1])
+        return 0;
+    return bi_fail(err, BIOINFER_INTERNAL, "%s: input %d %s, expected %s", bi_ops[node->op]->name,
+                   i, x ? bi_shape_text(x).text : "is missing", bi_shape_text(y).text);
+}
+
 struct bi_edge_list bi_edge_list_of(const struct bi_graph *g, const struct bi_node *node,
                                     const struct bi_bind *b, int first, int table, int64_t width,
                                     float cutoff)

@@ -1,5 +1,6 @@
 /* tensor_embed_grad.c - the derivative of tensor_embed by the vectors of edges.
- *   inputs of tensor_embed, and that by its outputs (BI_NONE = 0) -> [E, 3]
+ *   inputs of tensor_embed, and that by its outputs (BI_NONE = 0), and what is added to the result,
+ *   [E, 3]? (rule tensor_sums) -> [E, 3]
  * Let u = v / r and h = sum of g_k . y_k over channels:
  * dv = (dh/dr) u + (1 - u u^T) (dh/du) / r. */
 #include <math.h>
@@ -18,6 +19,8 @@ static int embed_grad_infer(struct bi_graph *g, struct bi_node *node, struct bio
             st = bi_fail(err, BIOINFER_INTERNAL,
                          "tensor_embed_grad: derivative %d %s of %lld atoms", k,
                          bi_shape_text(bi_in(g, node, 9 + k)).text, (long long)n);
+    if (!st && bi_in(g, node, 12))
+        st = bi_expect_same(g, node, 12, 0, err);
     if (!st)
         bi_out_like(g, node, 0, 0);
     return st;
@@ -30,7 +33,8 @@ static void embed_grad_launch(const struct bi_graph *g, const struct bi_node *no
               .edges = bi_edge_list_of(g, node, b, 0, 7, bi_in(g, node, 5)->shape[1],
                                        BI_ATTR(node, tensor_embed_grad)->cutoff),
               .code = b->in[4], .own = b->in[5], .other = b->in[6],
-              .g = {b->in[9], b->in[10], b->in[11]}, .dvector = b->out[0]);
+              .g = {b->in[9], b->in[10], b->in[11]}, .dvector = b->out[0],
+              .more_vector = b->in[12]);
 }
 
 /* Derivative k of part `part` at atom i, channel f. */
@@ -83,7 +87,8 @@ static void embed_grad_reference(const void *params)
             for (int k = 0; k < 3; k++)
                 along += u[k] * by_u[k];
             for (int k = 0; k < 3; k++)
-                p->dvector[3 * e + k] = (float)(by_r * u[k] + (by_u[k] - along * u[k]) / r);
+                p->dvector[3 * e + k] = (float)(by_r * u[k] + (by_u[k] - along * u[k]) / r) +
+                                        (p->more_vector ? p->more_vector[3 * e + k] : 0);
         }
 }
 

@@ -1,5 +1,6 @@
 /* tensor_message_grad.c - tensor_message_grad: the derivative of tensor_message.
- *   inputs of tensor_message, and that by its outputs (BI_NONE = 0)
+ *   inputs of tensor_message, and that by its outputs (BI_NONE = 0), and what is added to results:
+ *   three parts? and [E, 3]? (rule tensor_sums)
  *   -> that by Y: [N, F], [3 N, F], [5 N, F], and that by the vectors: [E, 3]
  * An atom's derivative gathers from the atoms that it sends to, and these are its neighbours: one
  * visit of each edge serves both. */
@@ -17,6 +18,10 @@ static int message_grad_infer(struct bi_graph *g, struct bi_node *node, struct b
             bi_in(g, node, 9 + k)->shape[0] != (2 * k + 1) * y->shape[0])
             st = bi_fail(err, BIOINFER_INTERNAL, "tensor_message_grad: derivative %d %s beside %s",
                          k, bi_shape_text(bi_in(g, node, 9 + k)).text, bi_shape_text(y).text);
+    for (int k = 0; !st && k < 3 && bi_in(g, node, 12); k++)
+        st = bi_expect_same(g, node, 12 + k, 4 + k, err);
+    if (!st && bi_in(g, node, 15))
+        st = bi_expect_same(g, node, 15, 0, err);
     for (int k = 0; !st && k < 3; k++)
         bi_out_like(g, node, k, 4 + k);
     if (!st)
@@ -32,7 +37,8 @@ static void message_grad_launch(const struct bi_graph *g, const struct bi_node *
                                        BI_ATTR(node, tensor_message_grad)->cutoff),
               .x = {b->in[4], b->in[5], b->in[6]}, .self = b->in[8],
               .g = {b->in[9], b->in[10], b->in[11]}, .y = {b->out[0], b->out[1], b->out[2]},
-              .dvector = b->out[3]);
+              .dvector = b->out[3], .more = {b->in[12], b->in[13], b->in[14]},
+              .more_vector = b->in[15]);
 }
 
 /* The sum over channels of f_k' x_k[i] . g_k[j], j the neighbour of edge e. */
@@ -71,12 +77,17 @@ static void message_grad_reference(const void *params)
                 sum += (double)p->self[k * w + f] * (double)p->g[k][(i * m + c) * w + f];
             p->y[k][at] = (float)sum;
         }
+    for (int k = 0; k < 3 && p->more[0]; k++)
+        for (int64_t at = 0; at < n * (2 * k + 1) * l->width; at++)
+            p->y[k][at] += p->more[k][at];
     for (int64_t i = 0; i < n; i++)
         for (int64_t e = l->start[i]; e < l->start[i + 1]; e++) {
             double u[3];
             const double by = by_length(p, i, e, bi_ref_edge_length(l, e, u));
-            for (int c = 0; c < 3; c++)
-                p->dvector[3 * (int64_t)l->reverse[e] + c] = (float)(-by * u[c]);
+            for (int c = 0; c < 3; c++) {
+                const int64_t at = 3 * (int64_t)l->reverse[e] + c;
+                p->dvector[at] = (float)(-by * u[c]) + (p->more_vector ? p->more_vector[at] : 0);
+            }
         }
 }
 

@@ -16,6 +16,9 @@ void bi_ref_tensor_map(const void *params);
  * something does not fit. */
 int bi_expect_edge_list(const struct bi_graph *g, const struct bi_node *node, int table,
                         int64_t width, float cutoff, struct bioinfer_error *err);
+/* Checks that input i is float32 and of the shape of input `like`; 0 or INTERNAL. */
+int bi_expect_same(const struct bi_graph *g, const struct bi_node *node, int i, int like,
+                   struct bioinfer_error *err);
 /* The parameters of edges, the first of whose inputs is `first`; table -1: they have no table,
  * which is NULL with 0 knots then. */
 struct bi_edge_list bi_edge_list_of(const struct bi_graph *g, const struct bi_node *node,
