@@ -183,7 +183,7 @@ static void *address_of(const struct binding *b, const struct bi_node *node, bi_
     /* a value of this stage, or an input that is another one in each trip */
     const bool own = v->kind == BI_VALUE_INPUT ||
                      (v->kind == BI_VALUE_NODE && g->nodes[v->node].phase == node->phase);
-    const uint64_t step = own ? b->plan->memory.slots[s->base].step : 0;
+    const uint64_t step = own ? s->step : 0;
     if (s->place == BI_PLACE_NONE)
         return NULL;
     return (s->place == BI_PLACE_INPUT    ? b->input

@@ -260,11 +260,11 @@ void bi_loop_begin(struct bi_graph *g, enum bi_counter trips);
 void bi_loop_end(struct bi_graph *g);
 /* Nodes added between these two are a stage of n trips: they are written, fused and planned once,
  * and their launches run n times. A trip has its own of each bi_input_trips(), and gives its own
- * rows of what bi_all_trips() makes of a value; what ops in place change is carried from trip to
- * trip, as in a loop. All other values live for one trip. One trip is no stage: the nodes are
- * plain ones. LIMIT in the graph: n is not 1 to BI_TRIPS_MAX, or there are BI_GRAPH_STAGES loops
- * and stages. INTERNAL: it begins in a loop or in another stage, or ends in a loop. The end of no
- * stage does nothing. */
+ * rows of what bi_all_trips() makes of a value; it sees rows of its own of what was made before,
+ * through bi_trip_rows(); what ops in place change is carried from trip to trip, as in a loop. All
+ * other values live for one trip. One trip is no stage: the nodes are plain ones. LIMIT in the
+ * graph: n is not 1 to BI_TRIPS_MAX, or there are BI_GRAPH_STAGES loops and stages. INTERNAL: it
+ * begins in a loop or in another stage, or ends in a loop. The end of no stage does nothing. */
 void bi_trips_begin(struct bi_graph *g, int64_t n);
 void bi_trips_end(struct bi_graph *g);
 /* An input [n] for each trip of the stage that is open, or a plain one where none is. */

@@ -153,6 +153,17 @@ static int place(struct bi_memory_plan *plan, const struct bi_graph *g, struct b
     return 0;
 }
 
+/* Bytes from the part of x that a view of it sees to the one that it sees in the next trip. */
+static uint64_t step_of(const struct bi_graph *g, const struct bi_node *view,
+                        const struct bi_slot *x)
+{
+    const struct bi_value *v = &g->values[view->in[0]];
+    if (bi_ops[view->op]->view == BI_VIEW_STEPS)
+        return (uint64_t)(bi_ops[view->op]->first(view) * x->ld) * bi_dtype_bits(v->dtype) / 8;
+    /* each trip has its own x: a value of this stage, or an input */
+    return v->kind != BI_VALUE_NODE || g->nodes[v->node].phase == view->phase ? x->step : 0;
+}
+
 static void liveness(struct bi_memory_plan *plan, const struct bi_graph *g)
 {
     for (size_t i = 0; i < g->n_nodes; i++) {
@@ -190,6 +201,7 @@ static void liveness(struct bi_memory_plan *plan, const struct bi_graph *g)
             continue;
         x = &plan->slots[n->in[0]];
         s->ld = x->ld;
+        s->step = step_of(g, n, x);
         /* relative to the base; made absolute after assignment */
         s->offset = (uint64_t)(bi_ops[n->op]->view ? bi_view_first(n, x->ld) : 0) *
                         bi_dtype_bits(g->values[n->out[0]].dtype) / 8 +

@@ -21,7 +21,9 @@ struct bi_slot {
     enum bi_place place;
     uint64_t offset; /* bytes in its block */
     uint64_t size;
-    uint64_t step;      /* bytes between trips, of a value that each trip has its own of; else 0 */
+    /* Bytes between trips, of a value that each trip has its own of, and of a view that sees
+     * another part in each; else 0. */
+    uint64_t step;
     int64_t ld;         /* elements between rows of a rank 2 value */
     bi_value_id base;   /* the value whose memory this is (views); itself otherwise */
     int32_t born, dies; /* nodes between which it is alive */

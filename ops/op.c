@@ -115,6 +115,8 @@ int bi_expect_start(const struct bi_graph *g, const struct bi_node *node, int i,
 int64_t bi_view_first(const struct bi_node *node, int64_t ld)
 {
     const struct bi_op *op = bi_ops[node->op];
+    if (op->view == BI_VIEW_STEPS)
+        return 0;
     return op->first(node) * (op->view == BI_VIEW_ROWS ? ld : 1);
 }
 

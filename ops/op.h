@@ -61,7 +61,8 @@ enum bi_view {
     BI_VIEW_NONE,     /* the op runs */
     BI_VIEW_ELEMENTS, /* bi_op.first counts elements of a row */
     BI_VIEW_ROWS,     /* it counts rows */
-    BI_VIEW_TRIPS     /* input 0 is the part: each trip of its stage makes rows of the output */
+    BI_VIEW_TRIPS,    /* input 0 is the part: each trip of its stage makes rows of the output */
+    BI_VIEW_STEPS     /* it counts rows from the part of a trip of its stage to the next trip's */
 };
 
 /* How a weight of a node lies. */

@@ -158,6 +158,67 @@ static void run_loops(struct bi_exec *x, int32_t n_steps, int32_t n_samples)
     }
 }
 
+enum { STEP = 3, SEEN = ROWS + STEP * (MOST - 1), HALF = WIDTH / 2 };
+
+/* all: of each trip, rows that begin STEP rows behind those of the one before: embedding(ids) and
+ * 2 x side by side in columns, of which the right half is given. */
+static int build_steps(const void *user, const void *shape, struct bi_graph *g,
+                       struct bioinfer_error *err)
+{
+    const int64_t trips = *(const int64_t *)shape;
+    bi_value_id x, table, ids, own, scaled;
+    (void)user, (void)err;
+    g->n_tokens = g->longest = trips * ROWS;
+    g->n_seqs = 1;
+    table = bi_input_rows(g, "table", BI_AXIS_FIXED, VOCAB, WIDTH);
+    ids = bi_input(g, "ids", BI_I32, BI_AXIS_FIXED, SEEN);
+    x = bi_input_rows(g, "x", BI_AXIS_FIXED, SEEN, WIDTH);
+    scaled = bi_scale(g, x, 2);
+    bi_trips_begin(g, trips);
+    own = bi_add(g, bi_embedding(g, table, bi_trip_rows(g, ids, STEP, ROWS)),
+                 bi_trip_rows(g, scaled, STEP, ROWS));
+    own = bi_add(g, own, bi_trip_rows(g, x, STEP, ROWS));
+    x = bi_columns(g, bi_trip_rows(g, scaled, STEP, ROWS), HALF, HALF);
+    own = bi_add(g, bi_columns(g, own, HALF, HALF), x);
+    bi_trips_end(g);
+    bi_output(g, bi_scale(g, bi_all_trips(g, own), 1), 0, -1, "all");
+    return 0;
+}
+
+/* Runs a stage whose trips see parts of a node's value and of inputs, which overlap. */
+static void run_steps(struct bi_exec *x, int64_t trips)
+{
+    const struct bi_recipe recipe = {
+        .build = build_steps, .shape = &trips, .shape_size = sizeof trips};
+    const int32_t n = (int32_t)trips * ROWS;
+    const struct bi_exec_batch batch = {.recipe = &recipe,
+                                        .counts = {.n_tokens = n, .n_seqs = 1, .longest = n}};
+    struct bioinfer_error err = {0};
+    struct bi_exec_slot *s = NULL;
+    const float *all;
+    int64_t ld;
+    int wrong = 0;
+    if (!CHECK_EQ(bi_exec_begin(x, &batch, &s, &err), 0)) {
+        fprintf(stderr, "    %s\n", err.text);
+        return;
+    }
+    for (int i = 0; i < VOCAB * WIDTH; i++)
+        ((float *)bi_exec_input(s, "table"))[i] = (float)i;
+    for (int i = 0; i < SEEN; i++)
+        ((int32_t *)bi_exec_input(s, "ids"))[i] = id_of(1, i);
+    for (int i = 0; i < SEEN * WIDTH; i++)
+        ((float *)bi_exec_input(s, "x"))[i] = (float)(100 * i);
+    CHECK_EQ(bi_exec_submit(x, s, NULL), 0);
+    CHECK_EQ(bi_exec_wait(x, s, NULL), 0);
+    all = bi_exec_output(s, &s->plan->graph->outputs[0], &ld);
+    for (int64_t i = 0; i < trips * ROWS * HALF; i++) {
+        const int64_t row = i / HALF / ROWS * STEP + i / HALF % ROWS, c = HALF + i % HALF;
+        wrong += all[i / HALF * ld + i % HALF] !=
+                 (float)(id_of(1, row) * WIDTH + c + 5 * 100 * (row * WIDTH + c));
+    }
+    CHECK_EQ(wrong, 0);
+}
+
 static void on_device(struct bioinfer_model *model)
 {
     const uint64_t rows = ROWS * WIDTH * sizeof(float);
@@ -170,6 +231,9 @@ static void on_device(struct bioinfer_model *model)
     CHECK(most <= one + MOST * rows); /* the rows of each trip; all else is one trip's */
     run(x, (struct stage){1, true});
     run(x, (struct stage){MOST, true});
+    run_steps(x, 1);
+    run_steps(x, 2);
+    run_steps(x, MOST);
     run_loops(x, 5, 3);
     run_loops(x, 0, 40);
     run_loops(x, 40, 1);
@@ -179,8 +243,10 @@ static void on_device(struct bioinfer_model *model)
 /* Graphs that are no stages: an error, and which. */
 static void refused(void)
 {
-    static const char *const why[] = {"of one trip of 2", "a stage within a loop", "of 65 trips",
-                                      "all_trips: of a value", "a phase within a loop"};
+    static const char *const why[] = {
+        "of one trip of 2",        "a stage within a loop", "of 65 trips",
+        "all_trips: of a value",   "a phase within a loop", "by steps of 2, 2 trips",
+        "is not that of all trips"};
     const struct bi_env env = bi_env_default();
     for (int i = 0; i < (int)BI_COUNT(why); i++) {
         struct bioinfer_error err = {0};
@@ -197,6 +263,9 @@ static void refused(void)
         x = bi_scale(g, bi_input_rows(g, "x", BI_AXIS_FIXED, ROWS, WIDTH), 2);
         if (i == 3)
             x = bi_all_trips(g, x); /* the stage has not ended */
+        if (i > 4)                  /* behind the last row; of a value of the stage */
+            x = bi_trip_rows(g, i == 5 ? bi_input(g, "r", BI_I32, BI_AXIS_FIXED, ROWS) : x, 2,
+                             i == 5 ? ROWS - 1 : ROWS - 2);
         bi_trips_end(g);
         bi_output(g, bi_scale(g, x, 3), 0, -1, "y");
         CHECK(bi_graph_verify(g, &err) != 0);
