@@ -2,7 +2,7 @@
  *
  * A unit is what a source gives at a time: pairs in the caller's memory. It has no graph, so the
  * task computes it itself. */
-#include "../aligner.h"
+#include "align/aligner.h"
 #include "task.h"
 
 /* The memory of a unit's results, kept for later units: fresh memory is slow. */

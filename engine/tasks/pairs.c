@@ -4,7 +4,7 @@
  * and the aligner computes the block by itself. */
 #include <string.h>
 
-#include "../aligner.h"
+#include "align/aligner.h"
 #include "task.h"
 
 enum {

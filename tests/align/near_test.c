@@ -2,7 +2,7 @@
  * aligner chooses, against the oracle's scores and the definition's paths for all ties.
  *
  *     align_near [random pairs (default 6000)] [seed] */
-#include "../../engine/aligner.h"
+#include "../../engine/tasks/align/aligner.h"
 #include "../test.h"
 #include "oracle.h"
 #include "texts.h"

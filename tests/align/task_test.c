@@ -1,5 +1,5 @@
 /* task_test.c - alignments as a task of the shared calls: the results of bi_aligner_run(). */
-#include "../../engine/aligner.h"
+#include "../../engine/tasks/align/aligner.h"
 #include "../test.h"
 
 enum { MANY = 40000, LENGTH = 24 }; /* pairs: more than a block of the task has */

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "../../engine/engine.h"
-#include "../../engine/motion/motion.h"
+#include "../../engine/tasks/motion/motion.h"
 #include "../test.h"
 #include "emu_backend.h"
 

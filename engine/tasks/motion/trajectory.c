@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../../base/number.h"
+#include "../../../base/number.h"
 #include "motion.h"
 
 static const double sync_every = 2; /* seconds */

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../../base/number.h"
-#include "../tasks/energy.h"
+#include "../../../base/number.h"
+#include "../energy.h"
 #include "motion.h"
 
 /* ---- forces ---- */
