@@ -71,6 +71,37 @@ DEV void rotate(two (&v)[PAIRS], const angles<PAIRS> &a, int n, int n_rotated)
     }
 }
 
+/* The two of above for a thread's rows, heads of head_dim; table: that row of it for each. */
+template <int PARTS, int PAIRS>
+DEV void ask_turns(angles<PAIRS> (&turns)[PARTS], const float *const (&table)[PARTS],
+                   const struct bi_linear_params &p, int n)
+{
+#pragma GCC unroll 2
+    for (int h = 0; h < PARTS; h++) {
+        if (p.head_dim == 16)
+            ask_angles<8>(turns[h], table[h], n);
+        else if (p.head_dim == 32)
+            ask_angles<16>(turns[h], table[h], n);
+        else
+            ask_angles<32>(turns[h], table[h], n);
+    }
+}
+
+template <int PARTS, int PAIRS>
+DEV void turn(two (&v)[PARTS][PAIRS], const angles<PAIRS> (&turns)[PARTS],
+              const struct bi_linear_params &p, int n)
+{
+#pragma GCC unroll 2
+    for (int h = 0; h < PARTS; h++) {
+        if (p.head_dim == 16)
+            rotate<8>(v[h], turns[h], n, p.n_rotated);
+        else if (p.head_dim == 32)
+            rotate<16>(v[h], turns[h], n, p.n_rotated);
+        else
+            rotate<32>(v[h], turns[h], n, p.n_rotated);
+    }
+}
+
 /* ---- what follows the sums ---- */
 
 /* A thread adds these to a group of its columns, 8 apart, of its rows, 8 apart. */
@@ -376,7 +407,7 @@ DEV void small_linear(const struct bi_linear_params &p, const tensor_map *maps)
     if (M > 128)
         registers_up<160>();
     /* a thread has a row of its warp's, or two, 8 apart, and pairs of columns 8 apart */
-    const int lane = lane_id(), n = n0 + lane % 4 * 2, head = p.head_dim;
+    const int lane = lane_id(), n = n0 + lane % 4 * 2;
     const int64_t row0 = m0 + wave_id() * (M < 64 ? 8 : 16) + lane / 4;
     typedef typename either<kind == POOLED, f16, Y>::type more_t;
     added<PARTS, GROUP, more_t> more = {};
@@ -387,19 +418,11 @@ DEV void small_linear(const struct bi_linear_params &p, const tensor_map *maps)
 #pragma GCC unroll 2
         for (int h = 0; h < PARTS; h++) {
             const int64_t row = row0 + 8 * h < rows ? row0 + 8 * h : rows - 1;
-            table[h] = p.table + (row - p.start[sequence_of(p.counts, p.start, row)]) * head;
+            table[h] = p.table + (row - p.start[sequence_of(p.counts, p.start, row)]) * p.head_dim;
         }
     wait_for_inputs();
     if (kind == ROTATED)
-#pragma GCC unroll 2
-        for (int h = 0; h < PARTS; h++) {
-            if (head == 16)
-                ask_angles<8>(turns[h], table[h], n);
-            else if (head == 32)
-                ask_angles<16>(turns[h], table[h], n);
-            else
-                ask_angles<32>(turns[h], table[h], n);
-        }
+        ask_turns(turns, table, p, n);
     else if (GROUP == PAIRS)
         ask_rows<kind>(more, p, row0, rows, n);
     float d[N / 2];
@@ -425,15 +448,7 @@ DEV void small_linear(const struct bi_linear_params &p, const tensor_map *maps)
                 v[h][j] = two{d[4 * (first + j) + 2 * h], d[4 * (first + j) + 2 * h + 1]};
         finish_sums<kind, PARTS, GROUP, more_t, Y>(v, more, p);
         if constexpr (kind == ROTATED)
-#pragma GCC unroll 2
-            for (int h = 0; h < PARTS; h++) {
-                if (head == 16)
-                    rotate<8>(v[h], turns[h], n, p.n_rotated);
-                else if (head == 32)
-                    rotate<16>(v[h], turns[h], n, p.n_rotated);
-                else
-                    rotate<32>(v[h], turns[h], n, p.n_rotated);
-            }
+            turn(v, turns, p, n);
         const auto now = more;
         if (first + GROUP < PAIRS) {
             ask_columns<kind>(more, p, n + 8 * (first + GROUP));
