@@ -78,11 +78,9 @@ DEV void map(const struct bi_tensor_map_params &p, int64_t i, int by)
     }
 }
 
-KERNEL(tensor_map_f32, struct bi_tensor_map_params, ROW_THREADS, 2)
+/* Functions of one matrix and its derivatives, and sums: all but products. */
+DEV void map_simple(const struct bi_tensor_map_params &p, int64_t i)
 {
-    const int64_t i = my_row();
-    if (i >= bi_live_rows(p.counts, BI_AXIS_TOKENS, p.rows))
-        return;
     switch (p.function) {
     case BI_TENSOR_NORM:
         if (p.parts == 1)
@@ -102,12 +100,6 @@ KERNEL(tensor_map_f32, struct bi_tensor_map_params, ROW_THREADS, 2)
     case BI_TENSOR_NORMALISE_GRAD:
         map<BI_TENSOR_NORMALISE_GRAD, 2, 1>(p, i, 0);
         break;
-    case BI_TENSOR_PRODUCT:
-        map<BI_TENSOR_PRODUCT, 2, 1>(p, i, 6);
-        break;
-    case BI_TENSOR_PRODUCT_GRAD:
-        map<BI_TENSOR_PRODUCT_GRAD, 3, 2>(p, i, 9);
-        break;
     case BI_TENSOR_UPDATE:
         map<BI_TENSOR_UPDATE, 2, 1>(p, i, 6);
         break;
@@ -121,4 +113,27 @@ KERNEL(tensor_map_f32, struct bi_tensor_map_params, ROW_THREADS, 2)
         map<BI_TENSOR_SCALE_GRAD, 1, 1>(p, i, 0);
         break;
     }
+}
+
+KERNEL(tensor_map_f32, struct bi_tensor_map_params, ROW_THREADS, 2)
+{
+    const int64_t i = my_row();
+    if (i >= bi_live_rows(p.counts, BI_AXIS_TOKENS, p.rows))
+        return;
+    if (p.function == BI_TENSOR_PRODUCT)
+        map<BI_TENSOR_PRODUCT, 2, 1>(p, i, 6);
+    else if (p.function == BI_TENSOR_PRODUCT_GRAD)
+        map<BI_TENSOR_PRODUCT_GRAD, 3, 2>(p, i, 9);
+    else
+        map_simple(p, i);
+}
+
+/* A thread has the same channels of the same atom in both. */
+KERNEL(tensor_pair_f32, struct bi_tensor_pair_params, ROW_THREADS, 2)
+{
+    const int64_t i = my_row();
+    if (i >= bi_live_rows(p.of[0].counts, BI_AXIS_TOKENS, p.of[0].rows))
+        return;
+    map_simple(p.of[0], i);
+    map_simple(p.of[1], i);
 }

@@ -55,6 +55,12 @@ struct bi_tensor_map_params {
     int32_t width, function, parts, so3;
 };
 
+/* Two functions, the second behind the first, some of whose results are operands of it: numbers of
+ * an atom and a channel follow from those of the same alone. Neither is a product. */
+struct bi_tensor_pair_params {
+    struct bi_tensor_map_params of[2]; /* counts, rows and width are the same */
+};
+
 /* Numbers of an input or output, by n of struct bi_tensor_shape: n, also -1 and 0, but `parts`
  * where n is 9. */
 static inline int bi_tensor_numbers(int n, int parts)

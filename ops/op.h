@@ -8,7 +8,7 @@
 #include "../graph/graph.h"
 #include "../kernels/call.h"
 
-enum { BI_PARAMS_SIZE = 256 };
+enum { BI_PARAMS_SIZE = 320 };
 
 /* How an input that is a weight lies in memory. */
 enum bi_layout {

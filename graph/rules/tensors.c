@@ -1,5 +1,6 @@
 /* tensors.c - tensor_mix: products of the three parts of matrices, by weights of their own, in one
- * launch; tensor_sums: a derivative takes what others gave to the same sum.
+ * launch; tensor_sums: a derivative takes what others gave to the same sum; tensor_pair: two
+ * functions of an atom's matrices, of which one reads what the other gives, in one launch.
  *
  * A node's depth is the longest way to it from what it follows from. Nodes of one depth do not
  * follow from each other, so three of them may become one: no circle comes of it. */
@@ -181,4 +182,91 @@ static void tensor_sums(struct bi_graph *g, const struct bi_target *target, int 
 const struct bi_rule bi_rule_tensor_sums = {
     .name = "tensor_sums",
     .pass = tensor_sums,
+};
+
+/* Is it a function of tensor_map.h that a pair may have? */
+static bool is_function(const struct bi_node *n)
+{
+    return !n->dead && n->op >= BI_OP_TENSOR_NORM && n->op <= BI_OP_TENSOR_SCALE_GRAD &&
+           n->op != BI_OP_TENSOR_PRODUCT && n->op != BI_OP_TENSOR_PRODUCT_GRAD;
+}
+
+static int32_t parts_of(const struct bi_node *n)
+{
+    return n->op == BI_OP_TENSOR_NORM        ? BI_ATTR(n, tensor_norm)->parts
+           : n->op == BI_OP_TENSOR_NORM_GRAD ? BI_ATTR(n, tensor_norm_grad)->parts
+                                             : 1;
+}
+
+/* The node before node i in a pair, *at: where i has the matrix that it gives; NULL = there is none
+ * that nothing else leads to i from. */
+static const struct bi_node *first_of(const struct bi_graph *g, const int32_t *depth,
+                                      size_t n_nodes, const struct bi_node *n, int *at)
+{
+    for (*at = 0; *at + 3 <= bi_op_n_in(n->op); ++*at) {
+        const struct bi_node *first = bi_rule_producer(g, n->in[*at]);
+        bool fits = first && (size_t)(first - g->nodes) < n_nodes && is_function(first) &&
+                    first->phase == n->phase && bi_op_n_out(first->op) >= 3;
+        for (int k = 0; fits && k < bi_op_n_in(n->op); k++) {
+            const struct bi_node *from = bi_rule_producer(g, n->in[k]);
+            fits = k >= *at && k < *at + 3
+                       ? n->in[k] == first->out[k - *at]
+                       : !from ||
+                             ((size_t)(from - g->nodes) < n_nodes &&
+                              depth[from - g->nodes] <= depth[first - g->nodes] && from != first);
+        }
+        if (fits)
+            return first;
+    }
+    return NULL;
+}
+
+/* Makes one node of two. False: it would have too many inputs or outputs, or no kernel. */
+static bool make_pair(struct bi_graph *g, const struct bi_target *target, size_t first,
+                      size_t second, int at)
+{
+    const struct bi_node a = g->nodes[first], b = g->nodes[second];
+    const int a_in = bi_op_n_in(a.op), a_out = bi_op_n_out(a.op);
+    const int b_in = bi_op_n_in(b.op), b_out = bi_op_n_out(b.op);
+    bi_value_id in[BI_NODE_IN];
+    int n = 0;
+    if (a_in + b_in - 3 > BI_NODE_IN || a_out + b_out > BI_NODE_OUT)
+        return false;
+    for (int k = 0; k < a_in; k++)
+        in[n++] = a.in[k];
+    for (int k = 0; k < b_in; k++)
+        if (k < at || k >= at + 3)
+            in[n++] = b.in[k];
+    g->phase = b.phase;
+    if (bi_node_add(g, BI_OP_TENSOR_PAIR, in, n,
+                    BI_ATTRS(tensor_pair, .first = (int32_t)(a.op - BI_OP_TENSOR_NORM),
+                             .second = (int32_t)(b.op - BI_OP_TENSOR_NORM), .at = at,
+                             .first_parts = parts_of(&a), .second_parts = parts_of(&b))) ==
+            BI_NONE ||
+        !bi_target_takes_new(target, g, g->n_nodes - 1))
+        return false;
+    for (int k = 0; k < a_out + b_out; k++)
+        bi_graph_replace(g, k < a_out ? a.out[k] : b.out[k - a_out],
+                         g->nodes[g->n_nodes - 1].out[k]);
+    g->nodes[first].dead = g->nodes[second].dead = true;
+    return true;
+}
+
+static void tensor_pair(struct bi_graph *g, const struct bi_target *target, int *fired)
+{
+    const size_t n_nodes = g->n_nodes;
+    int32_t *depth = depths_of(g);
+    for (size_t i = 0; depth && i < n_nodes && !g->status; i++) {
+        const struct bi_node *first;
+        int at;
+        if (is_function(&g->nodes[i]) && (first = first_of(g, depth, n_nodes, &g->nodes[i], &at)))
+            *fired += make_pair(g, target, (size_t)(first - g->nodes), i, at);
+    }
+    bi_free(g->arena.env, depth);
+}
+
+const struct bi_rule bi_rule_tensor_pair = {
+    .name = "tensor_pair",
+    .needs = BI_TARGET_GPU,
+    .pass = tensor_pair,
 };

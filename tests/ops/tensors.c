@@ -55,6 +55,54 @@ void ck_matrices(struct ck *ck, const struct bi_op *op, enum bi_tensor_function 
     }
 }
 
+/* Gives function 0 or 1 of a pair random inputs, and outputs. */
+static void fill_one(struct ck_graph *g, struct bi_tensor_pair_params *p, int which, int i,
+                     struct ck_fixed *c, int *n_arrays)
+{
+    struct bi_tensor_map_params *one = &p->of[which];
+    const struct bi_tensor_shape *shape = &bi_tensor_shapes[one->function];
+    const int64_t n = g->counts.n_tokens;
+    for (int k = 0; k < BI_TENSOR_MAP_IN && shape->n_in[k]; k++) {
+        const int m = bi_tensor_numbers(shape->n_in[k], one->parts);
+        if (m > 0 || i % 3)
+            one->in[k] = numbers(g, m < 0 ? n : n * m * one->width);
+    }
+    for (int k = 0; k < BI_TENSOR_MAP_OUT && shape->n_out[k]; k++) {
+        const int64_t size = n * bi_tensor_numbers(shape->n_out[k], one->parts) * one->width;
+        one->out[k] = ck_graph_zeros(g, size);
+        c->arrays[(*n_arrays)++] = (struct ck_fixed_array){
+            (size_t)((char *)&one->out[k] - (char *)p), 4 * (size_t)size, CK_FIXED_F32};
+    }
+}
+
+void ck_pairs(struct ck *ck, enum bi_tensor_function first, enum bi_tensor_function second)
+{
+    for (int i = 0; i < CASES && !ck_bench(ck); i++) {
+        struct ck_graph g = ck_graph_new(ck, 3, i ? 60 : 1, 4);
+        struct bi_tensor_pair_params p;
+        struct ck_fixed c = {.entry = "tensor_pair",
+                             .reference = bi_op_tensor_pair.reference,
+                             .params = &p,
+                             .params_size = sizeof p,
+                             .absolute = 1e-4,
+                             .relative = 1e-5,
+                             .gpu_only = 1,
+                             .note = "random"};
+        int n_arrays = 0;
+        p.of[0] = p.of[1] = (struct bi_tensor_map_params){
+            .counts = &g.counts,
+            .rows = g.counts.n_tokens + i % 3,
+            .width = (int32_t)ck_random(ck, 1, i % 2 ? 40 : 140),
+            .function = (int32_t)first,
+            .parts = i % 2 ? 3 : 1};
+        p.of[1].function = (int32_t)second;
+        for (int which = 0; which < 2; which++)
+            fill_one(&g, &p, which, i, &c, &n_arrays);
+        ck_check_fixed(ck, &c);
+        ck_graph_free(&g);
+    }
+}
+
 /* ---- edges ---- */
 
 float *ck_atoms_numbers(struct ck_atoms *a, int m, bool zeros)

@@ -9,6 +9,10 @@
 /* Random cases of a function of tensor_map.h, whose reference is that of `op`. */
 void ck_matrices(struct ck *ck, const struct bi_op *op, enum bi_tensor_function function);
 
+/* Random cases of two functions in one launch, each with inputs of its own: 'tensornet emulated'
+ * has those of which the second reads what the first gives. */
+void ck_pairs(struct ck *ck, enum bi_tensor_function first, enum bi_tensor_function second);
+
 /* Atoms in random places, those within 4 of each other being neighbours, and a random table. */
 struct ck_atoms {
     struct ck_graph memory;
