@@ -408,6 +408,15 @@ DEV int anew(int x)
     return x;
 }
 
+/* The same of a pointer, which AMD keeps in a register of each thread: those of a wave are few. */
+template <typename T> DEV T *anew(T *x)
+{
+#if defined ON_AMD
+    asm volatile("" : "+v"(x));
+#endif
+    return x;
+}
+
 /* The compiler moves no instruction across: where it would gather so many loads from shared
  * memory ahead of the products that registers run out. Only RDNA's wide fragments need it. */
 DEV void in_order()

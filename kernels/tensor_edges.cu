@@ -478,6 +478,9 @@ KERNEL(tensor_message_grad_f32, struct bi_tensor_message_params, ROW_THREADS, 2)
         return;
     const bool whole = whole_of(l, p.x, p.g, p.y, p.self) &&
                        ((u64)p.more[0] | (u64)p.more[1] | (u64)p.more[2]) % 16 == 0;
+    const float *const more[3] = {anew(p.more[0]), anew(p.more[1]), anew(p.more[2])};
+    const float *const more_vector = anew(p.more_vector);
+    float *const y[3] = {anew(p.y[0]), anew(p.y[1]), anew(p.y[2])};
 #pragma GCC unroll 1
     for (int c0 = 0; c0 < w; c0 += CHANNELS) {
         const int c = c0 + my_group() % 2 * HALF + thread_id() % ROW_LANES * 2;
@@ -515,13 +518,13 @@ KERNEL(tensor_message_grad_f32, struct bi_tensor_message_params, ROW_THREADS, 2)
                 for (int k = 0; k < 3; k++)
                     to[k] = (c0 ? to[k] : 0.0f) - r * mine.u[k];
                 if (c0 + CHANNELS >= w)
-                    add_vector(to, p.more_vector, back);
+                    add_vector(to, more_vector, back);
             }
         });
         store_sums(
-            s.sums, sum, my_group() / 2, c, c0, p.y, i, w, whole,
+            s.sums, sum, my_group() / 2, c, c0, y, i, w, whole,
             [&](int k, int f) ALWAYS_INLINE { return own_share(p.self, p.g, i, k, f, w, whole); },
-            p.more);
+            more);
     }
 }
 
