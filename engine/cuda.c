@@ -18,10 +18,6 @@ enum { /* attributes and flags that matter here */
        CU_ATTRIBUTE_MAJOR = 75,
        CU_ATTRIBUTE_MINOR = 76,
        CU_FUNCTION_SHARED = 8,
-       CU_STREAM_NON_BLOCKING = 1,
-       CU_CAPTURE_THREAD_LOCAL = 1,
-       CU_HOST_PORTABLE = 1,
-       CU_EVENT_NO_TIMES = 2,
        CU_LAUNCH_EARLY = 6 /* programmatic stream serialization */,
        CU_TENSOR_FLOAT16 = 6,
        CU_SWIZZLE_32B = 1,
@@ -41,36 +37,13 @@ enum { /* attributes and flags that matter here */
     X(cuDevicePrimaryCtxRelease_v2, (cu_device))                                                   \
     X(cuCtxPushCurrent_v2, (void *))                                                               \
     X(cuCtxPopCurrent_v2, (void **))                                                               \
-    X(cuMemGetInfo_v2, (size_t *, size_t *))                                                       \
     X(cuMemAlloc_v2, (cu_ptr *, size_t))                                                           \
     X(cuMemFree_v2, (cu_ptr))                                                                      \
-    X(cuMemHostAlloc, (void **, size_t, unsigned))                                                 \
-    X(cuMemFreeHost, (void *))                                                                     \
     X(cuMemcpyHtoDAsync_v2, (cu_ptr, const void *, size_t, void *))                                \
     X(cuMemcpyDtoHAsync_v2, (void *, cu_ptr, size_t, void *))                                      \
     X(cuMemcpyDtoDAsync_v2, (cu_ptr, cu_ptr, size_t, void *))                                      \
-    X(cuModuleLoadData, (void **, const void *))                                                   \
-    X(cuModuleUnload, (void *))                                                                    \
-    X(cuModuleGetFunction, (void **, void *, const char *))                                        \
     X(cuFuncSetAttribute, (void *, int, int))                                                      \
-    X(cuStreamCreate, (void **, unsigned))                                                         \
-    X(cuStreamDestroy_v2, (void *))                                                                \
-    X(cuStreamSynchronize, (void *))                                                               \
-    X(cuStreamWaitEvent, (void *, void *, unsigned))                                               \
-    X(cuEventCreate, (void **, unsigned))                                                          \
-    X(cuEventDestroy_v2, (void *))                                                                 \
-    X(cuEventRecord, (void *, void *))                                                             \
-    X(cuEventSynchronize, (void *))                                                                \
-    X(cuEventElapsedTime, (float *, void *, void *))                                               \
-    X(cuStreamBeginCapture_v2, (void *, int))                                                      \
-    X(cuStreamEndCapture, (void *, void **))                                                       \
-    X(cuGraphInstantiateWithFlags, (void **, void *, unsigned long long))                          \
-    X(cuGraphLaunch, (void *, void *))                                                             \
-    X(cuGraphDestroy, (void *))                                                                    \
-    X(cuGraphExecDestroy, (void *))                                                                \
-    X(cuLaunchKernel, (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,         \
-                       unsigned, void *, void **, void **))                                        \
-    X(cuGetErrorName, (cu_result, const char **))
+    X(cuGraphInstantiateWithFlags, (void **, void *, unsigned long long))
 
 /* Absent from drivers before 12.3; Hopper's own kernels need them. */
 #define CUDA_HOPPER_SYMBOLS(X)                                                                     \
@@ -91,8 +64,7 @@ struct cu_launch {
 };
 
 struct cuda {
-    const struct bi_env *env;
-    void *library;
+    struct bi_driver driver; /* first */
     cu_device device;
     void *context;
     bool retained, hopper;
@@ -107,9 +79,9 @@ static void cuda_close(bi_gpu_handle gpu)
     struct cuda *c = gpu;
     if (c->retained)
         c->cuDevicePrimaryCtxRelease_v2(c->device);
-    if (c->library)
-        dlclose(c->library);
-    bi_free(c->env, c);
+    if (c->driver.library)
+        dlclose(c->driver.library);
+    bi_free(c->driver.env, c);
 }
 
 static int cuda_describe(int code, char *text, size_t size)
@@ -127,8 +99,11 @@ static int cuda_open(bi_gpu_handle *gpu, const struct bi_env *env, int ordinal,
 #define X(name, params) {#name, offsetof(struct cuda, name), true},
         CUDA_SYMBOLS(X)
 #undef X
+#define X(member, cuda, hip, params) {#cuda, offsetof(struct bi_driver, member), true},
+            BI_DRIVER_SHARED(X)
+#undef X
 #define X(name, params) {#name, offsetof(struct cuda, name), false},
-            CUDA_HOPPER_SYMBOLS(X)
+                CUDA_HOPPER_SYMBOLS(X)
 #undef X
     };
     struct cuda *c = bi_zalloc(env, sizeof *c);
@@ -137,8 +112,9 @@ static int cuda_open(bi_gpu_handle *gpu, const struct bi_env *env, int ordinal,
     char name[48] = "", words[96];
     if (!c)
         return bi_fail(err, BIOINFER_NOMEM, "device");
-    c->env = env;
-    if ((st = bi_driver_load(&c->library, c, &library, symbols, BI_COUNT(symbols), ordinal, err)))
+    c->driver.env = env;
+    if ((st = bi_driver_load(&c->driver.library, c, &library, symbols, BI_COUNT(symbols), ordinal,
+                             err)))
         goto out;
     if ((code = c->cuInit(0)) || (code = c->cuDeviceGetCount(&count)))
         goto fail;
@@ -156,7 +132,7 @@ static int cuda_open(bi_gpu_handle *gpu, const struct bi_env *env, int ordinal,
     c->retained = true;
     if ((code = c->cuCtxPushCurrent_v2(c->context)))
         goto fail;
-    code = c->cuMemGetInfo_v2(&available, &total);
+    code = c->driver.mem_info(&available, &total);
     c->cuCtxPopCurrent_v2(&(void *){NULL});
     if (code)
         goto fail;
@@ -220,48 +196,14 @@ static void cuda_free(bi_gpu_handle gpu, void *ptr)
     ((struct cuda *)gpu)->cuMemFree_v2(device(ptr));
 }
 
-static int cuda_host_alloc(bi_gpu_handle gpu, void **ptr, uint64_t size)
-{
-    return ((struct cuda *)gpu)->cuMemHostAlloc(ptr, (size_t)size, CU_HOST_PORTABLE);
-}
-
-static void cuda_host_free(bi_gpu_handle gpu, void *ptr)
-{
-    ((struct cuda *)gpu)->cuMemFreeHost(ptr);
-}
-
-static int cuda_module_load(bi_gpu_handle gpu, const struct bi_env *env, bi_gpu_handle *module,
-                            const char *name, const void *image, size_t size)
-{
-    (void)env;
-    (void)name;
-    (void)size;
-    return ((struct cuda *)gpu)->cuModuleLoadData(module, image);
-}
-
-static void cuda_module_unload(bi_gpu_handle gpu, bi_gpu_handle module)
-{
-    ((struct cuda *)gpu)->cuModuleUnload(module);
-}
-
 static int cuda_function(bi_gpu_handle gpu, bi_gpu_handle module, const char *name, int shared_size,
                          bi_gpu_handle *function)
 {
     struct cuda *c = gpu;
-    int code = c->cuModuleGetFunction(function, module, name);
+    int code = c->driver.module_function(function, module, name);
     if (!code && shared_size > 48 << 10)
         code = c->cuFuncSetAttribute(*function, CU_FUNCTION_SHARED, shared_size);
     return code;
-}
-
-static int cuda_stream_new(bi_gpu_handle gpu, bi_gpu_handle *stream)
-{
-    return ((struct cuda *)gpu)->cuStreamCreate(stream, CU_STREAM_NON_BLOCKING);
-}
-
-static void cuda_stream_free(bi_gpu_handle gpu, bi_gpu_handle stream)
-{
-    ((struct cuda *)gpu)->cuStreamDestroy_v2(stream);
 }
 
 static int cuda_copy_in(bi_gpu_handle gpu, bi_gpu_handle stream, void *dst, const void *src,
@@ -297,8 +239,8 @@ static int cuda_launch(bi_gpu_handle gpu, bi_gpu_handle stream, bi_gpu_handle fu
                             1};
     if (c->hopper)
         return c->cuLaunchKernelEx(&how, function, (void *[]){params}, NULL);
-    return c->cuLaunchKernel(function, how.grid[0], how.grid[1], 1, how.block[0], 1, 1,
-                             how.shared_size, stream, (void *[]){params}, NULL);
+    return c->driver.launch(function, how.grid[0], how.grid[1], 1, how.block[0], 1, 1,
+                            how.shared_size, stream, (void *[]){params}, NULL);
 }
 
 static int cuda_tensor_map(bi_gpu_handle gpu, struct bi_tensor_map *map, const void *base,
@@ -314,69 +256,15 @@ static int cuda_tensor_map(bi_gpu_handle gpu, struct bi_tensor_map *map, const v
                                  box, steps, 0, swizzle, CU_PROMOTE_L2_256B, 0);
 }
 
-static int cuda_capture_begin(bi_gpu_handle gpu, bi_gpu_handle stream)
-{
-    return ((struct cuda *)gpu)->cuStreamBeginCapture_v2(stream, CU_CAPTURE_THREAD_LOCAL);
-}
-
 static int cuda_capture_end(bi_gpu_handle gpu, bi_gpu_handle stream, bi_gpu_handle *graph)
 {
     struct cuda *c = gpu;
     void *recorded = NULL;
-    int code = c->cuStreamEndCapture(stream, &recorded);
+    int code = c->driver.capture_end(stream, &recorded);
     if (!code)
         code = c->cuGraphInstantiateWithFlags(graph, recorded, 0);
     if (recorded)
-        c->cuGraphDestroy(recorded);
-    return code;
-}
-
-static int cuda_graph_launch(bi_gpu_handle gpu, bi_gpu_handle stream, bi_gpu_handle graph)
-{
-    return ((struct cuda *)gpu)->cuGraphLaunch(graph, stream);
-}
-
-static void cuda_graph_free(bi_gpu_handle gpu, bi_gpu_handle graph)
-{
-    ((struct cuda *)gpu)->cuGraphExecDestroy(graph);
-}
-
-static int cuda_wait(bi_gpu_handle gpu, bi_gpu_handle stream)
-{
-    return ((struct cuda *)gpu)->cuStreamSynchronize(stream);
-}
-
-static int cuda_event_new(bi_gpu_handle gpu, bi_gpu_handle *event, bool timed)
-{
-    return ((struct cuda *)gpu)->cuEventCreate(event, timed ? 0 : CU_EVENT_NO_TIMES);
-}
-
-static void cuda_event_free(bi_gpu_handle gpu, bi_gpu_handle event)
-{
-    ((struct cuda *)gpu)->cuEventDestroy_v2(event);
-}
-
-static int cuda_event_record(bi_gpu_handle gpu, bi_gpu_handle event, bi_gpu_handle stream)
-{
-    return ((struct cuda *)gpu)->cuEventRecord(event, stream);
-}
-
-static int cuda_event_wait(bi_gpu_handle gpu, bi_gpu_handle event)
-{
-    return ((struct cuda *)gpu)->cuEventSynchronize(event);
-}
-
-static int cuda_stream_wait(bi_gpu_handle gpu, bi_gpu_handle stream, bi_gpu_handle event)
-{
-    return ((struct cuda *)gpu)->cuStreamWaitEvent(stream, event, 0);
-}
-
-static int cuda_event_seconds(bi_gpu_handle gpu, bi_gpu_handle from, bi_gpu_handle to,
-                              double *seconds)
-{
-    float ms = 0;
-    int code = ((struct cuda *)gpu)->cuEventElapsedTime(&ms, from, to);
-    *seconds = 1e-3 * (double)ms;
+        c->driver.graph_destroy(recorded);
     return code;
 }
 

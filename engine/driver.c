@@ -1,4 +1,5 @@
-/* driver.c - loading a driver library; words and status of its error codes. */
+/* driver.c - loading a driver library; words and status of its error codes; calls that CUDA and HIP
+ * have alike. */
 #define _GNU_SOURCE /* RTLD_NOLOAD */
 #include "driver.h"
 
@@ -75,4 +76,107 @@ int bi_driver_describe(const char *api, int code, char *text, size_t size)
     return code == BI_DRIVER_NO_MEMORY ? BIOINFER_NOMEM
            : lost                      ? BIOINFER_DEVICE_LOST
                                        : BIOINFER_DEVICE;
+}
+
+/* ---- functions that are alike for both ---- */
+
+enum { /* flags */
+       STREAM_NON_BLOCKING = 1,
+       EVENT_NO_TIMES = 2,
+       HOST_PORTABLE = 1,
+       CAPTURE_THREAD_LOCAL = 1
+};
+
+static const struct bi_driver *driver(bi_gpu_handle gpu)
+{
+    return gpu;
+}
+
+int bi_driver_host_alloc(bi_gpu_handle gpu, void **ptr, uint64_t size)
+{
+    *ptr = NULL;
+    return driver(gpu)->host_alloc(ptr, (size_t)size, HOST_PORTABLE);
+}
+
+void bi_driver_host_free(bi_gpu_handle gpu, void *ptr)
+{
+    driver(gpu)->host_free(ptr);
+}
+
+int bi_driver_module_load(bi_gpu_handle gpu, const struct bi_env *env, bi_gpu_handle *module,
+                          const char *name, const void *image, size_t size)
+{
+    (void)env;
+    (void)name;
+    (void)size;
+    return driver(gpu)->module_load(module, image);
+}
+
+void bi_driver_module_unload(bi_gpu_handle gpu, bi_gpu_handle module)
+{
+    driver(gpu)->module_unload(module);
+}
+
+int bi_driver_stream_new(bi_gpu_handle gpu, bi_gpu_handle *stream)
+{
+    return driver(gpu)->stream_create(stream, STREAM_NON_BLOCKING);
+}
+
+void bi_driver_stream_free(bi_gpu_handle gpu, bi_gpu_handle stream)
+{
+    driver(gpu)->stream_destroy(stream);
+}
+
+int bi_driver_capture_begin(bi_gpu_handle gpu, bi_gpu_handle stream)
+{
+    return driver(gpu)->capture_begin(stream, CAPTURE_THREAD_LOCAL);
+}
+
+int bi_driver_graph_launch(bi_gpu_handle gpu, bi_gpu_handle stream, bi_gpu_handle graph)
+{
+    return driver(gpu)->graph_launch(graph, stream);
+}
+
+void bi_driver_graph_free(bi_gpu_handle gpu, bi_gpu_handle graph)
+{
+    driver(gpu)->graph_exec_destroy(graph);
+}
+
+int bi_driver_wait(bi_gpu_handle gpu, bi_gpu_handle stream)
+{
+    return driver(gpu)->stream_synchronize(stream);
+}
+
+int bi_driver_event_new(bi_gpu_handle gpu, bi_gpu_handle *event, bool timed)
+{
+    return driver(gpu)->event_create(event, timed ? 0 : EVENT_NO_TIMES);
+}
+
+void bi_driver_event_free(bi_gpu_handle gpu, bi_gpu_handle event)
+{
+    driver(gpu)->event_destroy(event);
+}
+
+int bi_driver_event_record(bi_gpu_handle gpu, bi_gpu_handle event, bi_gpu_handle stream)
+{
+    return driver(gpu)->event_record(event, stream);
+}
+
+int bi_driver_event_wait(bi_gpu_handle gpu, bi_gpu_handle event)
+{
+    return driver(gpu)->event_synchronize(event);
+}
+
+int bi_driver_stream_wait(bi_gpu_handle gpu, bi_gpu_handle stream, bi_gpu_handle event)
+{
+    return driver(gpu)->stream_wait_event(stream, event, 0);
+}
+
+int bi_driver_event_seconds(bi_gpu_handle gpu, bi_gpu_handle from, bi_gpu_handle to,
+                            double *seconds)
+{
+    float ms = 0;
+    int code = driver(gpu)->event_elapsed(&ms, from, to);
+    *seconds = 1e-3 * (double)ms;
+    return code;
 }

@@ -18,10 +18,6 @@ enum {
     HIP_DEVICE_TO_HOST = 2,
     HIP_WITHIN_DEVICE = 3,
     HIP_ATTRIBUTE_UNITS = 63,
-    HIP_STREAM_NON_BLOCKING = 1,
-    HIP_EVENT_NO_TIMES = 2,
-    HIP_HOST_PORTABLE = 1,
-    HIP_CAPTURE_THREAD_LOCAL = 1,
     /* hipDeviceProp_t is 792 bytes in ROCm 5, 1,472 in 6 and 7; only the name of the
      * architecture is read from it */
     HIP_PROPERTIES_SIZE = 4096,
@@ -38,36 +34,14 @@ enum {
     X(hipSetDevice, (int))                                                                         \
     X(hipDeviceGetName, (char *, int, int))                                                        \
     X(hipDeviceGetAttribute, (int *, int, int))                                                    \
-    X(hipMemGetInfo, (size_t *, size_t *))                                                         \
     X(hipMalloc, (void **, size_t))                                                                \
     X(hipFree, (void *))                                                                           \
-    X(hipHostMalloc, (void **, size_t, unsigned))                                                  \
-    X(hipHostFree, (void *))                                                                       \
     X(hipMemcpyAsync, (void *, const void *, size_t, int, void *))                                 \
-    X(hipModuleLoadData, (void **, const void *))                                                  \
-    X(hipModuleUnload, (void *))                                                                   \
-    X(hipModuleGetFunction, (void **, void *, const char *))                                       \
-    X(hipModuleLaunchKernel, (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,  \
-                              unsigned, void *, void **, void **))                                 \
-    X(hipStreamCreateWithFlags, (void **, unsigned))                                               \
-    X(hipStreamDestroy, (void *))                                                                  \
-    X(hipStreamSynchronize, (void *))                                                              \
-    X(hipStreamWaitEvent, (void *, void *, unsigned))                                              \
-    X(hipEventCreateWithFlags, (void **, unsigned))                                                \
-    X(hipEventDestroy, (void *))                                                                   \
-    X(hipEventRecord, (void *, void *))                                                            \
-    X(hipEventSynchronize, (void *))                                                               \
-    X(hipEventElapsedTime, (float *, void *, void *))                                              \
-    X(hipStreamBeginCapture, (void *, int))                                                        \
-    X(hipStreamEndCapture, (void *, void **))                                                      \
-    X(hipGraphInstantiate, (void **, void *, void **, char *, size_t))                             \
-    X(hipGraphLaunch, (void *, void *))                                                            \
-    X(hipGraphDestroy, (void *))                                                                   \
-    X(hipGraphExecDestroy, (void *))
+    X(hipGraphInstantiate, (void **, void *, void **, char *, size_t))
 
 struct hip {
-    const struct bi_env *env;
-    void *library; /* never closed: threads of the runtime go on running in it */
+    struct bi_driver driver; /* first; its library is never closed: threads of the runtime go on
+                              * running in it */
     int device;
     char arch[HIP_ARCH_SIZE];
 #define X(name, params) hip_result(*name) params;
@@ -78,7 +52,7 @@ struct hip {
 static void hip_close(bi_gpu_handle gpu)
 {
     struct hip *h = gpu;
-    bi_free(h->env, h);
+    bi_free(h->driver.env, h);
 }
 
 static int hip_describe(int code, char *text, size_t size)
@@ -92,9 +66,9 @@ static int read_arch(struct hip *h, int ordinal)
 {
     hip_result (*properties)(void *, int) = NULL;
     char bytes[HIP_PROPERTIES_SIZE] = "";
-    void *symbol = dlsym(h->library, "hipGetDevicePropertiesR0600");
+    void *symbol = dlsym(h->driver.library, "hipGetDevicePropertiesR0600");
     int at = symbol ? HIP_ARCH_AT_6 : HIP_ARCH_AT_5, code;
-    if (!symbol && !(symbol = dlsym(h->library, "hipGetDeviceProperties")))
+    if (!symbol && !(symbol = dlsym(h->driver.library, "hipGetDeviceProperties")))
         return 0;
     memcpy(&properties, &symbol, sizeof symbol);
     if ((code = properties(bytes, ordinal)))
@@ -160,6 +134,9 @@ static int hip_open(bi_gpu_handle *gpu, const struct bi_env *env, int ordinal,
 #define X(name, params) {#name, offsetof(struct hip, name), true},
         HIP_SYMBOLS(X)
 #undef X
+#define X(member, cuda, hip, params) {#hip, offsetof(struct bi_driver, member), true},
+            BI_DRIVER_SHARED(X)
+#undef X
     };
     struct hip *h = bi_zalloc(env, sizeof *h);
     int st, code, count = 0, was = 0;
@@ -167,9 +144,10 @@ static int hip_open(bi_gpu_handle *gpu, const struct bi_env *env, int ordinal,
     char name[48] = "", words[96];
     if (!h)
         return bi_fail(err, BIOINFER_NOMEM, "device");
-    h->env = env;
+    h->driver.env = env;
     h->device = ordinal;
-    if ((st = bi_driver_load(&h->library, h, &library, symbols, BI_COUNT(symbols), ordinal, err)))
+    if ((st = bi_driver_load(&h->driver.library, h, &library, symbols, BI_COUNT(symbols), ordinal,
+                             err)))
         goto out;
     if ((code = h->hipInit(0)) || (code = h->hipGetDeviceCount(&count)))
         goto fail;
@@ -182,7 +160,7 @@ static int hip_open(bi_gpu_handle *gpu, const struct bi_env *env, int ordinal,
         (code = read_arch(h, ordinal)) || (code = h->hipGetDevice(&was)) ||
         (code = h->hipSetDevice(ordinal)))
         goto fail;
-    code = h->hipMemGetInfo(&available, &total);
+    code = h->driver.mem_info(&available, &total);
     h->hipSetDevice(was);
     if (code)
         goto fail;
@@ -230,37 +208,12 @@ static void hip_free(bi_gpu_handle gpu, void *ptr)
     ((struct hip *)gpu)->hipFree(ptr);
 }
 
-static int hip_host_alloc(bi_gpu_handle gpu, void **ptr, uint64_t size)
-{
-    *ptr = NULL;
-    return ((struct hip *)gpu)->hipHostMalloc(ptr, (size_t)size, HIP_HOST_PORTABLE);
-}
-
-static void hip_host_free(bi_gpu_handle gpu, void *ptr)
-{
-    ((struct hip *)gpu)->hipHostFree(ptr);
-}
-
-static int hip_module_load(bi_gpu_handle gpu, const struct bi_env *env, bi_gpu_handle *module,
-                           const char *name, const void *image, size_t size)
-{
-    (void)env;
-    (void)name;
-    (void)size;
-    return ((struct hip *)gpu)->hipModuleLoadData(module, image);
-}
-
-static void hip_module_unload(bi_gpu_handle gpu, bi_gpu_handle module)
-{
-    ((struct hip *)gpu)->hipModuleUnload(module);
-}
-
 /* Kernels declare their shared memory: nothing to raise, nothing to grant. */
 static int hip_function(bi_gpu_handle gpu, bi_gpu_handle module, const char *name, int shared_size,
                         bi_gpu_handle *function)
 {
     (void)shared_size;
-    return ((struct hip *)gpu)->hipModuleGetFunction(function, module, name);
+    return ((struct hip *)gpu)->driver.module_function(function, module, name);
 }
 
 static int hip_launch(bi_gpu_handle gpu, bi_gpu_handle stream, bi_gpu_handle function,
@@ -268,18 +221,8 @@ static int hip_launch(bi_gpu_handle gpu, bi_gpu_handle stream, bi_gpu_handle fun
 {
     (void)shared_size;
     return ((struct hip *)gpu)
-        ->hipModuleLaunchKernel(function, (unsigned)grid[0], (unsigned)grid[1], 1, (unsigned)block,
-                                1, 1, 0, stream, (void *[]){params}, NULL);
-}
-
-static int hip_stream_new(bi_gpu_handle gpu, bi_gpu_handle *stream)
-{
-    return ((struct hip *)gpu)->hipStreamCreateWithFlags(stream, HIP_STREAM_NON_BLOCKING);
-}
-
-static void hip_stream_free(bi_gpu_handle gpu, bi_gpu_handle stream)
-{
-    ((struct hip *)gpu)->hipStreamDestroy(stream);
+        ->driver.launch(function, (unsigned)grid[0], (unsigned)grid[1], 1, (unsigned)block, 1, 1, 0,
+                        stream, (void *[]){params}, NULL);
 }
 
 static int hip_copy_in(bi_gpu_handle gpu, bi_gpu_handle stream, void *dst, const void *src,
@@ -300,69 +243,15 @@ static int hip_copy_within(bi_gpu_handle gpu, bi_gpu_handle stream, void *dst, c
     return ((struct hip *)gpu)->hipMemcpyAsync(dst, src, (size_t)size, HIP_WITHIN_DEVICE, stream);
 }
 
-static int hip_capture_begin(bi_gpu_handle gpu, bi_gpu_handle stream)
-{
-    return ((struct hip *)gpu)->hipStreamBeginCapture(stream, HIP_CAPTURE_THREAD_LOCAL);
-}
-
 static int hip_capture_end(bi_gpu_handle gpu, bi_gpu_handle stream, bi_gpu_handle *graph)
 {
     struct hip *h = gpu;
     void *recorded = NULL;
-    int code = h->hipStreamEndCapture(stream, &recorded);
+    int code = h->driver.capture_end(stream, &recorded);
     if (!code)
         code = h->hipGraphInstantiate(graph, recorded, NULL, NULL, 0);
     if (recorded)
-        h->hipGraphDestroy(recorded);
-    return code;
-}
-
-static int hip_graph_launch(bi_gpu_handle gpu, bi_gpu_handle stream, bi_gpu_handle graph)
-{
-    return ((struct hip *)gpu)->hipGraphLaunch(graph, stream);
-}
-
-static void hip_graph_free(bi_gpu_handle gpu, bi_gpu_handle graph)
-{
-    ((struct hip *)gpu)->hipGraphExecDestroy(graph);
-}
-
-static int hip_wait(bi_gpu_handle gpu, bi_gpu_handle stream)
-{
-    return ((struct hip *)gpu)->hipStreamSynchronize(stream);
-}
-
-static int hip_event_new(bi_gpu_handle gpu, bi_gpu_handle *event, bool timed)
-{
-    return ((struct hip *)gpu)->hipEventCreateWithFlags(event, timed ? 0 : HIP_EVENT_NO_TIMES);
-}
-
-static void hip_event_free(bi_gpu_handle gpu, bi_gpu_handle event)
-{
-    ((struct hip *)gpu)->hipEventDestroy(event);
-}
-
-static int hip_event_record(bi_gpu_handle gpu, bi_gpu_handle event, bi_gpu_handle stream)
-{
-    return ((struct hip *)gpu)->hipEventRecord(event, stream);
-}
-
-static int hip_event_wait(bi_gpu_handle gpu, bi_gpu_handle event)
-{
-    return ((struct hip *)gpu)->hipEventSynchronize(event);
-}
-
-static int hip_stream_wait(bi_gpu_handle gpu, bi_gpu_handle stream, bi_gpu_handle event)
-{
-    return ((struct hip *)gpu)->hipStreamWaitEvent(stream, event, 0);
-}
-
-static int hip_event_seconds(bi_gpu_handle gpu, bi_gpu_handle from, bi_gpu_handle to,
-                             double *seconds)
-{
-    float ms = 0;
-    int code = ((struct hip *)gpu)->hipEventElapsedTime(&ms, from, to);
-    *seconds = 1e-3 * (double)ms;
+        h->driver.graph_destroy(recorded);
     return code;
 }
 
