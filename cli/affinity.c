@@ -6,14 +6,17 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* All that changes results and is no part of the model's fingerprint. */
-static void describe_options(const struct cli_complexes *in, const struct cli_options *o,
+/* All that changes results and is no part of the model's fingerprint. False: no memory. */
+static bool describe_options(const struct cli_complexes *in, const struct cli_options *o,
                              char *text, size_t size)
 {
-    const uint64_t sum = o->receptor ? 0 : cli_complexes_sum(in);
+    uint64_t sum = 0;
 
+    if (!o->receptor && !cli_complexes_sum(in, &sum))
+        return false;
     snprintf(text, size, "pocket=%" PRId64 " drop-unknown=%d no-rule=%s files=%016" PRIx64,
              o->pocket ? o->pocket : 50, o->drop_unknown, o->no_rules, sum);
+    return true;
 }
 
 static int create(struct cli_rows *rows, const struct cli_complexes *in)
@@ -23,8 +26,8 @@ static int create(struct cli_rows *rows, const struct cli_complexes *in)
     struct bioinfer_job_params params = cli_job_params(rows->cli, "affinity");
     char options[2048] = "";
 
-    if (cli_job_wanted(o))
-        describe_options(in, o, options, sizeof options);
+    if (cli_job_wanted(o) && !describe_options(in, o, options, sizeof options))
+        return cli_no_memory(rows->cli, "names of files");
     params.options = options;
     params.inputs = &receptor;
     params.n_inputs = o->receptor != NULL;

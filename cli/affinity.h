@@ -36,8 +36,8 @@ int cli_complexes_open(struct cli_complexes *c, struct cli *cli);
  * and the rows go on; of a file of several ligands the first one counts. */
 int cli_complexes_next(void *complexes, struct bioinfer_record *record, struct bioinfer_error *err);
 /* Gives a checksum of the contents of all files of a table, in its order; a file that cannot be
- * read changes it, too. The same number for every screen. */
-uint64_t cli_complexes_sum(const struct cli_complexes *c);
+ * read changes it, too. The same number for every screen. False: no memory. */
+bool cli_complexes_sum(const struct cli_complexes *c, uint64_t *sum);
 void cli_complexes_close(struct cli_complexes *c); /* once: pointers stay in *c */
 
 /* The parts of a description, which it is cut into. */

@@ -81,27 +81,30 @@ static uint64_t sum_file(const char *path, uint64_t sum)
     return file ? sum : sum ^ 1;
 }
 
-/* Adds the file that a row names, unless it is that of the row before. */
-static uint64_t sum_row(const struct cli_complexes *c, const struct cli_csv *column, size_t row,
-                        uint64_t sum)
+/* Adds the file that a row names, unless it is that of the row before. False: no memory. */
+static bool sum_row(const struct cli_complexes *c, const struct cli_csv *column, size_t row,
+                    uint64_t *sum)
 {
     const char *name = column->rows[row].value;
     const char *before = row ? column->rows[row - 1].value : NULL;
-    char *path = name && (!before || strcmp(name, before)) ? join_path(c, name) : NULL;
+    char *path;
 
-    if (path)
-        sum = sum_file(path, sum);
+    if (!name || (before && !strcmp(name, before)))
+        return true;
+    if (!(path = join_path(c, name)))
+        return false;
+    *sum = sum_file(path, *sum);
     free(path);
-    return sum;
+    return true;
 }
 
-uint64_t cli_complexes_sum(const struct cli_complexes *c)
+bool cli_complexes_sum(const struct cli_complexes *c, uint64_t *sum)
 {
-    uint64_t sum = 0xcbf29ce484222325u;
-
+    *sum = 0xcbf29ce484222325u;
     for (size_t i = 0; i < c->receptors.n_rows; i++)
-        sum = sum_row(c, &c->files, i, sum_row(c, &c->receptors, i, sum));
-    return sum;
+        if (!sum_row(c, &c->receptors, i, sum) || !sum_row(c, &c->files, i, sum))
+            return false;
+    return true;
 }
 
 /* ---- records ---- */

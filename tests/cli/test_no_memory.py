@@ -156,6 +156,8 @@ class Memory(unittest.TestCase):
         args = ("dualbind", "pairs.csv", "--weights", "w.safetensors")
         self.sweep(None, *args)
         self.sweep("x.top.tsv", *args, "-o", "x.tsv", "--top", "1")
+        # a shard that is finished is no other one
+        self.sweep(None, *args, "-o", "y.tsv", "--shard", "1/1", "--resume")
 
 
 if __name__ == "__main__":
