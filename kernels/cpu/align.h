@@ -16,6 +16,12 @@ enum {
     BI_ALIGN_MANY = 64         /* most pairs of a many() */
 };
 
+/* The best cell of a last row or column, the first of equal ones: its place in it, from 1. */
+struct bi_align_best {
+    int64_t score, at;
+    int32_t matches, aligned;
+};
+
 /* Scores of up to `lanes` pairs, one pair a lane. */
 struct bi_align_many {
     int32_t n_pairs;
@@ -38,11 +44,14 @@ struct bi_align_many {
     int ties;                     /* enum bi_align_ties, for them */
     int64_t score[BI_ALIGN_MANY]; /* H without the borders' own value: see below */
     int32_t matches[BI_ALIGN_MANY], aligned[BI_ALIGN_MANY];
+    int64_t corner[BI_ALIGN_MANY]; /* counts set: the score of (n, m) */
+    struct bi_align_best row[BI_ALIGN_MANY], column[BI_ALIGN_MANY]; /* counts set and free ends */
 };
 /* score: H[n][m] - H[n][0]; with a free end the best over the last row (column n, 0 included)
  * and column, as H - H[n][0], too.
  * matches, aligned: equal letters, and letters that face letters, on the path that a traceback from
- * the corner finds. Without flags, free ends, BI_ALIGN_STEEP and BI_ALIGN_TWO, and every S >= -2 o.
+ * the corner finds, or of row and column from these cells, whose scores are H - H[n][0].
+ * Without flags, BI_ALIGN_STEEP and BI_ALIGN_TWO, and every S >= -2 o.
  * They count on the way down what the traceback would meet: at every cell the path of H, E and F is
  * known by the choice that the flags hold. */
 

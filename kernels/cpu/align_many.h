@@ -652,6 +652,31 @@ BI_INLINE void L(many_sum)(const lane_t *d, const struct bi_align_many *a, const
         }
 }
 
+/* As many_sum(), of pairs alone: what is best on the way, the first of equal ones, with its place
+ * and with its counts, which are those of H in [last - first][COUNTS][W]. */
+static void L(many_best)(const lane_t *d, const lane_t *counts, const struct bi_align_many *a,
+                         const int64_t *skip, int64_t first, int64_t last, int64_t *sum,
+                         struct bi_align_best *best)
+{
+#if defined LANES_LOOKUP
+    const int32_t open = a->extend;
+    typedef int8_t difference;
+#else
+    const int32_t open = a->open;
+    typedef lane_t difference;
+#endif
+
+    for (int64_t at = first; at < last; at++, d += W, counts += MANY_COUNTS * W)
+        for (int l = 0; l < a->n_pairs; l++) {
+            if (at < skip[l])
+                continue;
+            sum[l] += (difference)d[l] - open;
+            if (sum[l] > best[l].score)
+                best[l] = (struct bi_align_best){sum[l], at - skip[l] + 1, counts[2 * W + l],
+                                                 counts[3 * W + l]};
+        }
+}
+
 /* ---- the call ---- */
 
 /* Writes U, Y or V, X of the border in front of rows or columns [first, last) to d and gaps. */
@@ -703,6 +728,8 @@ static void L(many)(struct bi_align_many *a)
         w.most_columns = w.skip_columns[l] > w.most_columns ? w.skip_columns[l] : w.most_columns;
         side_best[l] = end_best[l] = INT64_MIN;
     }
+    for (int l = 0; a->counts && l < a->n_pairs; l++)
+        a->row[l] = a->column[l] = (struct bi_align_best){.score = INT64_MIN};
     w.v = a->scratch;
     w.x = w.v + w.M * W;
     w.u = w.x + w.M * W;
@@ -745,14 +772,24 @@ static void L(many)(struct bi_align_many *a)
         } else {
             L(many_kind)(a, &w, strip, square);
         }
-        if (a->free_column)
+        if (a->free_column && a->counts)
+            L(many_best)(w.u, w.row_counts, a, w.skip_rows, strip, strip + w.R, side, a->column);
+        else if (a->free_column)
             L(many_sum)(w.u, a, w.skip_rows, w.most_rows, strip, strip + w.R, side, side_best);
     }
-    L(many_sum)(w.v, a, w.skip_columns, w.most_columns, 0, w.M, end, end_best);
+    if (a->free_row && a->counts)
+        L(many_best)(w.v, w.column_counts, a, w.skip_columns, 0, w.M, end, a->row);
+    else
+        L(many_sum)(w.v, a, w.skip_columns, w.most_columns, 0, w.M, end, end_best);
     for (int l = 0; a->counts && l < a->n_pairs; l++) {
         const lane_t *h = w.column_counts + ((w.M - 1) * MANY_COUNTS + 2) * W + l;
         a->matches[l] = h[0];
         a->aligned[l] = h[W];
+        a->corner[l] = end[l];
+        end_best[l] = a->row[l].score;
+        side_best[l] = a->column[l].score;
+        if (a->free_column)
+            a->column[l].score += end[l] - side[l];
     }
     for (int l = 0; l < a->n_pairs; l++) {
         a->score[l] = a->free_row ? end_best[l] : end[l];

@@ -26,17 +26,22 @@ static const struct setting settings[] = {
     {"BLOSUM62", 0, 0, 90, 10}, /* 16 bits */
     {NULL, 41, -60, 90, 10},
     {NULL, 41, -60, 120, 120}, /* the same, linear */
+    {"BLOSUM62", 0, 0, 11, 1, 0, 0, BIOINFER_FREE_ENDS},
+    {"BLOSUM62", 0, 0, 11, 1, 0, 0, BIOINFER_FREE_QUERY_END},
+    {NULL, 5, -4, 10, 1, 0, 0, BIOINFER_FREE_ENDS},
+    {NULL, 0, -1, 1, 1, 0, 0, BIOINFER_FREE_TARGET_BEGIN | BIOINFER_FREE_TARGET_END},
+    {"BLOSUM62", 0, 0, 4, 4, 0, 0, BIOINFER_FREE_TARGET_END},
+    {NULL, 41, -60, 90, 10, 0, 0, BIOINFER_FREE_QUERY_BEGIN | BIOINFER_FREE_QUERY_END},
     /* these are not */
     {NULL, 1, -9, 2, 1}, /* steep scores */
     {"PAM30", 0, 0, 9, 1, 0, 0, BIOINFER_FREE_QUERY_BEGIN},
+    {"BLOSUM62", 0, 0, 1, 1, 0, 0, BIOINFER_FREE_ENDS},
     {"BLOSUM62", 0, 0, 25001, 1000}, /* plain loops */
-    {"BLOSUM62", 0, 0, 11, 1, 0, 0, BIOINFER_FREE_ENDS},
-    {"BLOSUM62", 0, 0, 11, 1, 0, 0, BIOINFER_FREE_QUERY_END},
     {"BLOSUM62", 0, 0, 11, 2, 16, 1},
     {"BLOSUM62", 0, 0, 11, 1, 0, 0, 0, 1}};
 enum {
     SETTINGS = sizeof settings / sizeof *settings,
-    COUNTED = 10,
+    COUNTED = 16,
     UNIT_COSTS = 4,
     OF_16_BITS = 7
 };

@@ -210,6 +210,35 @@ static void align_pair(struct bi_aligner *a, struct bi_align_worker *w, size_t i
         bi_aligner_fail(a, results, a->pair[i], st, "%s", err.text);
 }
 
+/* Makes what many() counted for lane l the result of place i. */
+static void put_counts(struct bi_aligner *a, size_t i, const struct bi_align_many *many, int l,
+                       struct bioinfer_alignment *r)
+{
+    const struct bi_align_scoring *s = &a->plan.scoring;
+    const struct bi_align_input *in = &a->inputs[i];
+    const struct bi_align_best *row = &many->row[l], *column = &many->column[l];
+    const int64_t left = bi_align_left(s, in->n);
+    struct bi_align_end of_row = {INT64_MIN, in->n, 0}, of_column = {INT64_MIN, 0, in->m}, end;
+
+    if (many->free_row)
+        of_row = (struct bi_align_end){row->score + left, in->n, row->at};
+    if (many->free_column)
+        of_column = (struct bi_align_end){column->score + left, column->at, in->m};
+    end = bi_align_or_nothing(
+        s, in->n, in->m,
+        bi_align_best_end(s, (struct bi_align_end){many->corner[l] + left, in->n, in->m}, of_row,
+                          of_column));
+    r->score = end.score * a->unit;
+    if (end.i == in->n && end.j == in->m)
+        bi_aligner_put_counts(a, i, many->matches[l], many->aligned[l], r);
+    else if (!end.i || !end.j)
+        bi_aligner_put_counts(a, i, 0, 0, r);
+    else if (end.i == in->n)
+        bi_aligner_put_counts(a, i, row->matches, row->aligned, r);
+    else
+        bi_aligner_put_counts(a, i, column->matches, column->aligned, r);
+}
+
 /* Makes what many() found for lane l the result of place i; false: its path leaves the band. */
 static bool put_one(struct bi_aligner *a, struct bi_align_worker *w, size_t i,
                     const struct bi_align_many *many, int l, const struct many_size *size,
@@ -227,10 +256,12 @@ static bool put_one(struct bi_aligner *a, struct bi_align_worker *w, size_t i,
     int64_t corner; /* cell (0, 0), in front of the first */
     int st;
 
+    if (size->counts) {
+        put_counts(a, i, many, l, r);
+        return true;
+    }
     r->score = end.score * a->unit;
-    if (size->counts)
-        bi_aligner_put_counts(a, i, many->matches[l], many->aligned[l], r);
-    if (!a->traceback || size->counts)
+    if (!a->traceback)
         return true;
     corner = (size->rows - in->n - 1) * row + (size->columns - in->m - 1) * lanes + l;
     w->path.n = 0;

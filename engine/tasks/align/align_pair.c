@@ -70,8 +70,7 @@ void bi_align_plan_make(struct bi_align_plan *p, const struct bi_align_scoring *
                                               : BI_ALIGN_STEEP;
     p->symmetric = !asymmetric;
     p->counts = p->kernels && (p->kind == BI_ALIGN_LINEAR || p->kind == BI_ALIGN_AFFINE) &&
-                low >= -2 * (int64_t)s->open && !s->local &&
-                !(s->free_ends & (BIOINFER_FREE_QUERY_END | BIOINFER_FREE_TARGET_END));
+                low >= -2 * (int64_t)s->open && !s->local;
     p->left = p->top = border_of(s);
     if (s->free_ends & BIOINFER_FREE_QUERY_BEGIN)
         p->left = (struct bi_align_border){.first = s->open, .rest = s->open};
