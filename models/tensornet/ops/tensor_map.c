@@ -33,9 +33,7 @@ static int32_t so3_of(const struct bi_node *node)
                                                    : 0;
 }
 
-/* Sets the shape of an operand with m numbers for an atom. Three numbers of an atom are rows of a
- * matrix's operand, and columns where `wide`. */
-static void set_shape(struct bi_graph *g, const struct bi_node *node, int slot, int m, bool wide)
+void bi_tensor_shape_out(struct bi_graph *g, const struct bi_node *node, int slot, int m, bool wide)
 {
     const struct bi_value *x = bi_in(g, node, 0);
     const enum bi_axis axis = wide || m == 1 ? BI_AXIS_TOKENS
@@ -62,8 +60,8 @@ int bi_infer_tensor_map(struct bi_graph *g, struct bi_node *node, struct bioinfe
                          bi_ops[node->op]->name, k, bi_shape_text(v).text, bi_shape_text(x).text);
     }
     for (int k = 0; !st && k < BI_TENSOR_MAP_OUT && s->n_out[k]; k++)
-        set_shape(g, node, k, bi_tensor_numbers(s->n_out[k], parts_of(node)),
-                  s->n_out[k] == 9 || (k == 3 && s->n_out[k] == 3));
+        bi_tensor_shape_out(g, node, k, bi_tensor_numbers(s->n_out[k], parts_of(node)),
+                            s->n_out[k] == 9 || (k == 3 && s->n_out[k] == 3));
     return st;
 }
 
@@ -105,92 +103,4 @@ void bi_ref_tensor_map(const void *params)
                     p->out[k][(i * m + j) * p->width + f] = (float)y[to];
         }
     }
-}
-
-/* ---- two functions ---- */
-
-static int count_in(const struct bi_tensor_shape *s)
-{
-    int n = 0;
-    while (n < BI_TENSOR_MAP_IN && s->n_in[n])
-        n++;
-    return n;
-}
-
-static int count_out(const struct bi_tensor_shape *s)
-{
-    int n = 0;
-    while (n < BI_TENSOR_MAP_OUT && s->n_out[n])
-        n++;
-    return n;
-}
-
-/* The shape of function 0 or 1 of a pair; *parts: of a norm. */
-static const struct bi_tensor_shape *shape_of(const struct bi_node *node, int which, int32_t *parts)
-{
-    const struct bi_tensor_pair_attr *a = BI_ATTR(node, tensor_pair);
-    *parts = which ? a->second_parts : a->first_parts;
-    return &bi_tensor_shapes[which ? a->second : a->first];
-}
-
-int bi_infer_tensor_pair(struct bi_graph *g, struct bi_node *node, struct bioinfer_error *err)
-{
-    const struct bi_tensor_pair_attr *a = BI_ATTR(node, tensor_pair);
-    const struct bi_value *x = bi_in(g, node, 0);
-    int at = 0, to = 0, st = bi_expect(g, node, 0, 2, -1, err);
-    if (!st && (x->axis != BI_AXIS_TOKENS || a->first < 0 || a->first >= BI_TENSOR_FUNCTIONS ||
-                a->second < 0 || a->second >= BI_TENSOR_FUNCTIONS))
-        st = bi_fail(err, BIOINFER_INTERNAL, "tensor_pair: %d, %d of x %s", a->first, a->second,
-                     bi_shape_text(x).text);
-    for (int which = 0; !st && which < 2; which++) {
-        int32_t parts;
-        const struct bi_tensor_shape *s = shape_of(node, which, &parts);
-        for (int k = 0; !st && k < count_in(s); k++) {
-            const int m = bi_tensor_numbers(s->n_in[k], parts);
-            if (which && k >= a->at && k < a->at + 3)
-                continue;
-            if (at == BI_NODE_IN)
-                return bi_fail(err, BIOINFER_INTERNAL, "tensor_pair: too many inputs");
-            const struct bi_value *v = bi_in(g, node, at++);
-            if (v && (v->dtype != BI_F32 ||
-                      bi_value_elements(v) != (m < 0 ? x->shape[0] : m * bi_value_elements(x))))
-                st = bi_fail(err, BIOINFER_INTERNAL, "tensor_pair: input %d %s beside x %s", at - 1,
-                             bi_shape_text(v).text, bi_shape_text(x).text);
-        }
-        for (int k = 0; !st && k < count_out(s); k++)
-            set_shape(g, node, to++, bi_tensor_numbers(s->n_out[k], parts),
-                      s->n_out[k] == 9 || (k == 3 && s->n_out[k] == 3));
-    }
-    return st;
-}
-
-void bi_launch_tensor_pair(const struct bi_graph *g, const struct bi_node *node,
-                           const struct bi_bind *b, struct bi_launch *launch)
-{
-    const struct bi_tensor_pair_attr *a = BI_ATTR(node, tensor_pair);
-    struct bi_tensor_pair_params *p = (struct bi_tensor_pair_params *)launch->params;
-    int at = 0, to = 0;
-    BI_LAUNCH(launch, "tensor_pair", struct bi_tensor_pair_params, .of[0].counts = b->counts);
-    for (int which = 0; which < 2; which++) {
-        struct bi_tensor_map_params *one = &p->of[which];
-        int32_t parts;
-        const struct bi_tensor_shape *s = shape_of(node, which, &parts);
-        *one = (struct bi_tensor_map_params){.counts = b->counts,
-                                             .rows = bi_in(g, node, 0)->shape[0],
-                                             .width = (int32_t)bi_in(g, node, 0)->shape[1],
-                                             .function = which ? a->second : a->first,
-                                             .parts = parts};
-        for (int k = 0; k < count_in(s); k++)
-            one->in[k] = which && k >= a->at && k < a->at + 3 ? p->of[0].out[k - a->at]
-                                                              : b->in[at++];
-        for (int k = 0; k < count_out(s); k++)
-            one->out[k] = b->out[to++];
-    }
-}
-
-void bi_ref_tensor_pair(const void *params)
-{
-    const struct bi_tensor_pair_params *p = params;
-    bi_ref_tensor_map(&p->of[0]);
-    bi_ref_tensor_map(&p->of[1]);
 }

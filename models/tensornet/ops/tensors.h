@@ -10,11 +10,10 @@ int bi_infer_tensor_map(struct bi_graph *g, struct bi_node *node, struct bioinfe
 void bi_launch_tensor_map(const struct bi_graph *g, const struct bi_node *node,
                           const struct bi_bind *bind, struct bi_launch *launch);
 void bi_ref_tensor_map(const void *params);
-/* tensor_map.c: the same of two of them in one launch. */
-int bi_infer_tensor_pair(struct bi_graph *g, struct bi_node *node, struct bioinfer_error *err);
-void bi_launch_tensor_pair(const struct bi_graph *g, const struct bi_node *node,
-                           const struct bi_bind *bind, struct bi_launch *launch);
-void bi_ref_tensor_pair(const void *params);
+/* tensor_map.c: sets the shape of output `slot` with m numbers for an atom. Three numbers of an
+ * atom are rows of a matrix's operand, and columns where `wide`. */
+void bi_tensor_shape_out(struct bi_graph *g, const struct bi_node *node, int slot, int m,
+                         bool wide);
 /* tensor_edges.c: checks the edges, inputs 0 to 3, and the table [knots, 12 width] at input
  * `table`, which goes with a cutoff above 0; without a table, -1, the edges are inputs 1 to 4. They
  * are, in this order, vectors [E, 3] and int32 start, columns [E] and reverse edges [E]. INTERNAL:
