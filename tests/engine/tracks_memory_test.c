@@ -8,98 +8,61 @@
 #include "../../engine/engine.h"
 #include "../../models/programs.h"
 #include "../test.h"
+#include "holes.h"
 
 enum { TOKENS = 1536, WINDOW = 196608, CUT = 16 };
 
-struct file {
-    char text[64 << 10];
-    size_t used;
-    long long size; /* bytes of the tensors so far */
-};
-
-static void add(struct file *f, const char *name, const char *shape, long long elements)
+static void norm(struct holes *f, const char *at, int n)
 {
-    f->used += (size_t)snprintf(
-        f->text + f->used, sizeof f->text - f->used,
-        "%s\"%s\":{\"dtype\":\"F32\",\"shape\":[%s],\"data_offsets\":[%lld,%lld]}",
-        f->used > 1 ? "," : "", name, shape, f->size, f->size + 4 * elements);
-    f->size += 4 * elements;
-}
-
-/* dims: of [a, b, c, d], those that are not 0 */
-static void tensor(struct file *f, const char *name, int a, int b, int c, int d)
-{
-    char shape[64];
-    snprintf(shape, sizeof shape,
-             d   ? "%d,%d,%d,%d"
-             : c ? "%d,%d,%d"
-             : b ? "%d,%d"
-                 : "%d",
-             a, b, c, d);
-    add(f, name, shape, (long long)a * (b ? b : 1) * (c ? c : 1) * (d ? d : 1));
-}
-
-static void part(struct file *f, const char *at, const char *name, int a, int b, int c, int d)
-{
-    char full[128];
-    snprintf(full, sizeof full, "%s%s", at, name);
-    tensor(f, full, a, b, c, d);
-}
-
-static void norm(struct file *f, const char *at, int n)
-{
-    static const char *const parts[] = {".weight", ".bias", ".running_mean", ".running_var"};
+    static const char *const parts[] = {"weight", "bias", "running_mean", "running_var"};
     for (int i = 0; i < 4; i++)
-        part(f, at, parts[i], n, 0, 0, 0);
+        holes_part(f, at, parts[i], n, 0, 0, 0);
 }
 
 /* Convolution, pointwise block, pooling. */
-static void stage(struct file *f, const char *at, bool stem, int in, int out)
+static void stage(struct holes *f, const char *at, bool stem, int in, int out)
 {
     char name[64];
     snprintf(name, sizeof name, "%s.0.0", at);
     if (!stem)
         norm(f, name, in);
     snprintf(name, sizeof name, stem ? "%s.0" : "%s.0.2", at);
-    part(f, name, ".weight", out, in, stem ? 15 : 5, 0);
-    part(f, name, ".bias", out, 0, 0, 0);
+    holes_part(f, name, "weight", out, in, stem ? 15 : 5, 0);
+    holes_part(f, name, "bias", out, 0, 0, 0);
     snprintf(name, sizeof name, "%s.1.fn.0", at);
     norm(f, name, out);
-    part(f, at, ".1.fn.2.weight", out, out, 1, 0);
-    part(f, at, ".1.fn.2.bias", out, 0, 0, 0);
-    part(f, at, ".2.to_attn_logits.weight", out, out, 1, 1);
+    holes_part(f, at, "1.fn.2.weight", out, out, 1, 0);
+    holes_part(f, at, "1.fn.2.bias", out, 0, 0, 0);
+    holes_part(f, at, "2.to_attn_logits.weight", out, out, 1, 1);
 }
 
-static void layer(struct file *f, int l)
+static void layer(struct holes *f, int l)
 {
     char at[32];
-    snprintf(at, sizeof at, "transformer.%d.", l);
-    part(f, at, "0.fn.0.weight", 1536, 0, 0, 0);
-    part(f, at, "0.fn.0.bias", 1536, 0, 0, 0);
-    part(f, at, "0.fn.1.rel_content_bias", 1, 8, 1, 64);
-    part(f, at, "0.fn.1.rel_pos_bias", 1, 8, 1, 64);
-    part(f, at, "0.fn.1.to_q.weight", 512, 1536, 0, 0);
-    part(f, at, "0.fn.1.to_k.weight", 512, 1536, 0, 0);
-    part(f, at, "0.fn.1.to_v.weight", 1536, 1536, 0, 0);
-    part(f, at, "0.fn.1.to_rel_k.weight", 512, 192, 0, 0);
-    part(f, at, "0.fn.1.to_out.weight", 1536, 1536, 0, 0);
-    part(f, at, "0.fn.1.to_out.bias", 1536, 0, 0, 0);
-    part(f, at, "1.fn.0.weight", 1536, 0, 0, 0);
-    part(f, at, "1.fn.0.bias", 1536, 0, 0, 0);
-    part(f, at, "1.fn.1.weight", 3072, 1536, 0, 0);
-    part(f, at, "1.fn.1.bias", 3072, 0, 0, 0);
-    part(f, at, "1.fn.4.weight", 1536, 3072, 0, 0);
-    part(f, at, "1.fn.4.bias", 1536, 0, 0, 0);
+    snprintf(at, sizeof at, "transformer.%d", l);
+    holes_part(f, at, "0.fn.0.weight", 1536, 0, 0, 0);
+    holes_part(f, at, "0.fn.0.bias", 1536, 0, 0, 0);
+    holes_part(f, at, "0.fn.1.rel_content_bias", 1, 8, 1, 64);
+    holes_part(f, at, "0.fn.1.rel_pos_bias", 1, 8, 1, 64);
+    holes_part(f, at, "0.fn.1.to_q.weight", 512, 1536, 0, 0);
+    holes_part(f, at, "0.fn.1.to_k.weight", 512, 1536, 0, 0);
+    holes_part(f, at, "0.fn.1.to_v.weight", 1536, 1536, 0, 0);
+    holes_part(f, at, "0.fn.1.to_rel_k.weight", 512, 192, 0, 0);
+    holes_part(f, at, "0.fn.1.to_out.weight", 1536, 1536, 0, 0);
+    holes_part(f, at, "0.fn.1.to_out.bias", 1536, 0, 0, 0);
+    holes_part(f, at, "1.fn.0.weight", 1536, 0, 0, 0);
+    holes_part(f, at, "1.fn.0.bias", 1536, 0, 0, 0);
+    holes_part(f, at, "1.fn.1.weight", 3072, 1536, 0, 0);
+    holes_part(f, at, "1.fn.1.bias", 3072, 0, 0, 0);
+    holes_part(f, at, "1.fn.4.weight", 1536, 3072, 0, 0);
+    holes_part(f, at, "1.fn.4.bias", 1536, 0, 0, 0);
 }
 
 static bool write_checkpoint(const char *path)
 {
     static const int width[] = {768, 768, 896, 1024, 1152, 1280, 1536};
-    static struct file f;
-    unsigned char head[8] = {0};
-    FILE *out = fopen(path, "wb");
-    bool ok;
-    f.text[f.used++] = '{';
+    static struct holes f;
+    holes_begin(&f);
     stage(&f, "stem", true, 4, width[0]);
     for (int i = 0; i < 6; i++) {
         char at[32];
@@ -109,20 +72,13 @@ static bool write_checkpoint(const char *path)
     for (int l = 0; l < 11; l++)
         layer(&f, l);
     norm(&f, "final_pointwise.1.0", 1536);
-    part(&f, "final_pointwise.1.2", ".weight", 3072, 1536, 1, 0);
-    part(&f, "final_pointwise.1.2", ".bias", 3072, 0, 0, 0);
-    tensor(&f, "_heads.human.0.weight", 5313, 3072, 0, 0);
-    tensor(&f, "_heads.human.0.bias", 5313, 0, 0, 0);
-    tensor(&f, "_heads.mouse.0.weight", 1643, 3072, 0, 0);
-    tensor(&f, "_heads.mouse.0.bias", 1643, 0, 0, 0);
-    f.text[f.used++] = '}';
-    while (f.used % 8)
-        f.text[f.used++] = ' ';
-    for (int i = 0; i < 8; i++)
-        head[i] = (unsigned char)(f.used >> 8 * i);
-    ok = out && fwrite(head, 1, 8, out) == 8 && fwrite(f.text, 1, f.used, out) == f.used &&
-         !fflush(out) && !ftruncate(fileno(out), (off_t)(8 + (long long)f.used + f.size));
-    return !(out && fclose(out)) && ok;
+    holes_part(&f, "final_pointwise.1.2", "weight", 3072, 1536, 1, 0);
+    holes_part(&f, "final_pointwise.1.2", "bias", 3072, 0, 0, 0);
+    holes_tensor(&f, "_heads.human.0.weight", 5313, 3072, 0, 0);
+    holes_tensor(&f, "_heads.human.0.bias", 5313, 0, 0, 0);
+    holes_tensor(&f, "_heads.mouse.0.weight", 1643, 3072, 0, 0);
+    holes_tensor(&f, "_heads.mouse.0.bias", 1643, 0, 0, 0);
+    return holes_write(&f, path);
 }
 
 struct plan_of {
