@@ -299,9 +299,7 @@ static const struct cli_option table[] = {
      "which of equally good alignments: parasail's (default), emboss's, wfa's"},
     {"cigar", 0, CHOICE, "KIND", FIELD(cigar), CLI_ALIGN, "extended|plain|none",
      "extended: = and X (default); plain: M; none: tsv without them, in less time"},
-    {"memory-limit", 0, COUNT, "MIB", FIELD(memory_limit), CLI_ALIGN, NULL,
-     "of one traceback (default 1024); beyond it fewer rows are kept, which is slower;\n"
-     "a pair that needs more even so (100 kb: 12 MiB on the CPU) has no result"},
+    {"memory-limit", 0, COUNT, "MIB", FIELD(memory_limit), CLI_ALIGN | CLI_TRACKS, NULL, NULL},
     {"atoms", 0, FLAG, NULL, FIELD(atoms), CLI_MOLECULE, NULL,
      "two more columns: each atom and each bond of a molecule"},
     {"record", 0, TEXT, "ID", FIELD(record), SHOWS, NULL,
@@ -381,6 +379,12 @@ static const struct {
     {"max-length", CLI_ALIGN,
      "residues; a longer record gets no result (default: 50,000 for each MiB of\n"
      "--memory-limit)"},
+    {"memory-limit", CLI_ALIGN,
+     "of one traceback (default 1024); beyond it fewer rows are kept, which is slower;\n"
+     "a pair that needs more even so (100 kb: 12 MiB on the CPU) has no result"},
+    {"memory-limit", CLI_TRACKS,
+     "of what is computed at a time, beside the weights (default: nine tenths of what\n"
+     "is free); results do not change"},
     {"temperature", CLI_DESIGN, "of sampling, one or several with commas (default: 0.1)"},
     {"temperature", CLI_MD,
      "kelvin: of the thermostat, and of momenta that are drawn (default: 300)"},

@@ -281,7 +281,8 @@ static int open_contributions(struct tracker *t, const struct bioinfer_tracks_pa
         struct bioinfer_contributions_params, .head = p->outputs[0].name,
         .tracks = p->outputs[0].tracks, .n_tracks = p->outputs[0].n_tracks,
         .first_bin = t->first_bin, .n_bins = t->n_bins, .no_rules = p->no_rules,
-        .progress = p->progress, .progress_user = p->progress_user);
+        .memory_limit = p->memory_limit, .progress = p->progress,
+        .progress_user = p->progress_user);
 
     if (p->n_outputs == 1)
         return bioinfer_contributions_open(&t->tracks, t->cli->model, &q, err);

@@ -170,7 +170,7 @@ static int open_task(struct cli *cli, cli_tick show)
     struct bioinfer_tracks_params p = BIOINFER_PARAMS(
         struct bioinfer_tracks_params, .shifts = t->shifts, .n_shifts = t->n_shifts,
         .reverse_complement = o->rc, .no_rules = o->no_rules[0] ? o->no_rules : NULL,
-        .progress = tick, .progress_user = t);
+        .memory_limit = o->memory_limit << 20, .progress = tick, .progress_user = t);
     int code;
 
     t->tick = show;

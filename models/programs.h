@@ -12,7 +12,7 @@
 enum {
     BI_TRACKS_FEATURES = 12,
     BI_TRACKS_HEADS = 64,
-    BI_TRACKS_ROWS = 3,  /* values that a trunk makes */
+    BI_TRACKS_ROWS = 4,  /* values that a trunk makes */
     BI_TRACKS_SITES = 4, /* classes of splice sites */
     BI_BASES = 6
 };
@@ -51,6 +51,7 @@ struct bi_tracks_head {
 /* Sizes are bases unless said otherwise. Filled by open(). */
 struct bi_tracks {
     int64_t window, token_size, reach, n_tokens;
+    int64_t halo; /* tokens on either side of those of a tile that its features and fine rows see */
     int n_features, n_heads;
     bool batches; /* the trunk takes several windows, and there is one feature a token */
     struct bi_feature features[BI_TRACKS_FEATURES];
@@ -81,9 +82,16 @@ struct bi_tracks_def {
     void (*features)(const struct bi_model *model, struct bi_graph *g, bi_value_id bases,
                      bi_value_id *features);
     /* Makes rows [BI_TRACKS_ROWS] of the features of all windows, at least those that the heads
-     * which follow read. */
+     * which follow read, and `refine`. */
     void (*trunk)(const struct bi_model *model, struct bi_graph *g, const bi_value_id *features,
                   const struct bi_tracks_trunk *of, bi_value_id *rows);
+    /* Makes rows[0] of all features and those of the trunk that have one row a token, of a window
+     * or of a tile of it, for heads that read all features. Each row is what it is in the window,
+     * but for those of `halo` tokens where a tile is cut. NULL: the trunk makes them. */
+    void (*refine)(const struct bi_model *model, struct bi_graph *g, const bi_value_id *features,
+                   const struct bi_tracks_trunk *of, bi_value_id *rows);
+    /* Makes the last feature alone; NULL where `refine` is. */
+    bi_value_id (*last)(const struct bi_model *model, struct bi_graph *g, bi_value_id bases);
     /* Makes the values [n_windows * n_bins, n_tracks] of a head, or, of one of junctions, the rows
      * [window, row_width] that they are counted from. */
     bi_value_id (*head)(const struct bi_model *model, struct bi_graph *g, const bi_value_id *rows,
@@ -120,7 +128,27 @@ struct bi_tracks_program {
      * * n_cut] the one that a computed token replaces, -1 = none. For families with `batches`. */
     int64_t n_changed, n_cut;
     int64_t beside; /* 1: the windows above are given as well, in front of the changed ones */
+    /* Above 1, of one whole window: its features, and what `refine` and heads behind it make, are
+     * computed in so many tiles, or in one where it has not so many. The bits are the same. */
+    int64_t n_tiles;
 };
+
+/* Tiles of a window are the trips of a stage. Each computes n_tokens tokens and has some of them as
+ * its own, whose neighbours are there as far as values depend on them. Tiles at an end of the
+ * window end there, so what lies beyond is zeros to them as to the window. Int32 inputs
+ * "own<feature>" [rows of the feature in a tile] of each trip say where its rows go in the window,
+ * -1 = they are another tile's. */
+struct bi_tracks_tiles {
+    int64_t n, n_tokens;
+    int64_t step; /* tokens from the first one of a tile to that of the next; even */
+};
+
+/* The tiles of a window, n of them; 1 where n is not above 1, the family has none or the window has
+ * too few tokens. */
+struct bi_tracks_tiles bi_tracks_tiles(const struct bi_tracks *t, int64_t n);
+/* Tokens [*first, *end) of the window are tile k's own. */
+void bi_tracks_own(const struct bi_tracks *t, const struct bi_tracks_tiles *tiles, int64_t k,
+                   int64_t *first, int64_t *end);
 
 /* How an output is given where lists name rows of it (kernels/list_sums.h). */
 struct bi_tracks_lists {

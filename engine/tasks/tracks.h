@@ -22,6 +22,9 @@ struct bi_tracks_part {
     bool changed; /* it has a window that differs in a cut; with `whole`, both side by side */
 };
 
+/* Programs of a whole window, which may be in tiles. */
+enum { BI_TILED_WINDOW, BI_TILED_FEATURES, BI_TILED_REST, BI_TILED };
+
 /* The tokens that see a base that differs, and the tokens to compute so that the edges of the cut,
  * which pad where the window goes on, do not reach them. */
 struct bi_cut {
@@ -148,7 +151,7 @@ struct bi_tracks_graph {
     struct bi_tracks_program program;
     struct bi_tracks_shape shape; /* without lists, which lie elsewhere for each window */
 };
-_Static_assert(sizeof(struct bi_tracks_graph) == 12 * sizeof(int64_t), "no padding");
+_Static_assert(sizeof(struct bi_tracks_graph) == 13 * sizeof(int64_t), "no padding");
 
 /* A slot's input block holds what is the same for all batches of a plan. */
 struct bi_tracks_held {
@@ -176,6 +179,9 @@ struct bi_tracks_task {
     int64_t piece; /* changes whose values are handed out together */
     /* Items of a batch; they become fewer where memory does not do. most_pairs 0: no pairs. */
     int most, most_pairs, most_changed;
+    /* Tiles of a window in each such program, 0 being 1; they become more where memory does not
+     * do. */
+    int n_tiles[BI_TILED];
     struct bi_tracks_graph graph; /* the last recipe points to it */
     struct bi_tracks_held held[BI_SLOTS];
     struct bi_block_pool values;
@@ -315,8 +321,9 @@ static inline bool bi_is_whole_window(const struct bi_tracks_part *p)
 void bi_tracks_item(const struct bi_tracks_task *s, struct bi_window_unit *w, int32_t number,
                     struct bi_tracks_work work);
 /* Functions of the task's bi_task_def (task.h says what each gives): take is at least 1; too_large
- * gives whole windows in place of a part that alone does not fit; recipe and collect fail for want
- * of memory alone. Values that are not finite are the status of their window, or of its change. */
+ * gives, in place of a part that alone does not fit, the same in more tiles, or whole windows;
+ * recipe and collect fail for want of memory alone. Values that are not finite are the status of
+ * their window, or of its change. */
 size_t bi_tracks_take(const struct bioinfer_task *t, struct bi_item *const *items, size_t n);
 size_t bi_tracks_too_large(struct bioinfer_task *t, const struct bi_item *item, size_t n,
                            struct bi_item ***instead);

@@ -8,6 +8,7 @@
  * Sections: items, graphs, inputs, values. */
 #include <math.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "../../base/team.h"
@@ -109,32 +110,86 @@ size_t bi_tracks_take(const struct bioinfer_task *t, struct bi_item *const *item
     return k;
 }
 
+/* The number of tiles of programs with such work, which are of a whole window; NULL: they have
+ * none. */
+static int *tiles_with(struct bi_tracks_task *s, const struct bi_tracks_work *work)
+{
+    const struct bi_tracks_part *p = &work->part;
+    if (bi_is_whole_window(p))
+        return &s->n_tiles[BI_TILED_WINDOW];
+    if (p->changed || (p->to == BI_AT_FEATURES && work->change >= 0))
+        return NULL;
+    return p->to == BI_AT_FEATURES     ? &s->n_tiles[BI_TILED_FEATURES]
+           : p->from == BI_AT_FEATURES ? &s->n_tiles[BI_TILED_REST]
+                                       : NULL;
+}
+
+/* The tiles of a window with such work. */
+static struct bi_tracks_tiles tiles_of(const struct bi_tracks_task *s,
+                                       const struct bi_tracks_work *work)
+{
+    const int *n = tiles_with((struct bi_tracks_task *)(uintptr_t)s, work);
+    return bi_tracks_tiles(s->t, n ? *n : 1);
+}
+
+/* Doubles the tiles of such work where that makes them smaller. */
+static bool take_more_tiles(struct bi_tracks_task *s, const struct bi_tracks_work *work)
+{
+    const struct bi_tracks_tiles now = tiles_of(s, work);
+    const struct bi_tracks_tiles more = bi_tracks_tiles(s->t, 2 * now.n);
+    int *n = tiles_with(s, work);
+    if (!n || more.n == 1 || more.n_tokens >= now.n_tokens ||
+        (work->part.from == BI_AT_FEATURES && s->n_features == 1))
+        return false;
+    *n = (int)more.n;
+    bi_log(s->task.env, BIOINFER_LOG_INFO,
+           "a window takes more memory than there is: %d tiles of it", *n);
+    return true;
+}
+
+/* Makes spare item k, 0 or 1, of a unit, which may have been another one. */
+static void take_spare(struct bi_tracks_task *s, struct bi_window_unit *w, int k,
+                       struct bi_tracks_work work)
+{
+    const int32_t number = (int32_t)w->n_work - 2 + k;
+    bi_kept_free(s->task.exec, &w->work[number].patch.kept);
+    bi_tracks_item(s, w, number, work);
+    w->instead[k] = &w->unit.items[number];
+}
+
 size_t bi_tracks_too_large(struct bioinfer_task *t, const struct bi_item *item, size_t n,
                            struct bi_item ***instead)
 {
     struct bi_tracks_task *s = (struct bi_tracks_task *)t;
     struct bi_window_unit *w = (struct bi_window_unit *)item->unit;
-    const struct bi_tracks_work *work = work_of(item);
-    const struct bi_tracks_part *p = &work->part;
+    const struct bi_tracks_work work = *work_of(item);
+    const struct bi_tracks_part *p = &work.part;
     const bool pair = p->whole && p->changed;
-    const int32_t spare = (int32_t)w->n_work - 2;
-    const int fewer = (int)filled_up((int64_t)n) / 2, n_instead = pair ? 2 : 1;
+    const int fewer = (int)filled_up((int64_t)n) / 2;
+    /* the item itself may be a spare one, which is in use as long as it is looked at */
+    const int k = item->number == (int32_t)w->n_work - 2 || pair;
     int *most = most_of(s, p);
     if (most && (n > 1 || pair) && fewer < *most)
         *most = fewer;
+    if (n == 1 && take_more_tiles(s, &work)) {
+        w->work[item->number].patch.kept = NULL; /* it goes over to the other one */
+        take_spare(s, w, k, work);
+        *instead = &w->instead[k];
+        return 1;
+    }
     if (n > 1 || p->from == BI_AT_ROWS || bi_is_whole_window(p))
         return 0;
     if (p->to == BI_AT_FEATURES) /* nobody will read them */
         bi_kept_free(s->task.exec, &features_of(item)->kept);
-    for (int k = 0; k < n_instead; k++) { /* both windows of a pair, else the one */
-        const int32_t change = pair && !k ? -1 : work->change;
-        bi_tracks_item(
-            s, w, spare + k,
-            (struct bi_tracks_work){.part = bi_whole_window, .change = change, .view = work->view});
-        w->instead[k] = &w->unit.items[spare + k];
-    }
-    *instead = w->instead;
-    return (size_t)n_instead;
+    if (pair)
+        take_spare(
+            s, w, 0,
+            (struct bi_tracks_work){.part = bi_whole_window, .change = -1, .view = work.view});
+    take_spare(
+        s, w, k,
+        (struct bi_tracks_work){.part = bi_whole_window, .change = work.change, .view = work.view});
+    *instead = &w->instead[pair ? 0 : k];
+    return pair ? 2 : 1;
 }
 
 /* ---- graphs ---- */
@@ -176,7 +231,8 @@ static struct bi_tracks_program program_of(const struct bi_tracks_task *s,
                                                                           : s->t->n_tokens,
                                       .n_changed = p->changed ? n : 0,
                                       .n_cut = p->changed ? work->cut.n : 0,
-                                      .beside = p->whole};
+                                      .beside = p->whole,
+                                      .n_tiles = tiles_of(s, work).n};
 }
 
 int bi_tracks_recipe(struct bioinfer_task *t, const struct bi_batch *b, struct bi_recipe *recipe,
@@ -245,6 +301,27 @@ static void fill_kept(const struct bi_tracks_task *s, const struct bi_batch_plac
     int32_t *kept = bi_batch_input(place, "kept");
     for (int64_t i = 0; kept && i < n * h->n_bins; i++)
         kept[i] = (int32_t)(i / h->n_bins * s->t->n_tokens + h->first_bin + i % h->n_bins);
+}
+
+/* Fills "own<feature>" of the tiles of a window. */
+static void fill_own(const struct bi_tracks_task *s, const struct bi_item *item,
+                     const struct bi_batch_place *place)
+{
+    const struct bi_tracks_tiles tiles = tiles_of(s, work_of(item));
+    for (int i = 0; tiles.n > 1 && i < s->n_features; i++) {
+        const int64_t rows = s->t->features[i].rows;
+        char name[24];
+        snprintf(name, sizeof name, "own%d", i);
+        for (int64_t k = 0; k < tiles.n; k++) {
+            int32_t *own = bi_batch_input_trip(place, name, k);
+            int64_t first, end;
+            bi_tracks_own(s->t, &tiles, k, &first, &end);
+            for (int64_t r = 0; own && r < tiles.n_tokens * rows; r++) {
+                const int64_t at = k * tiles.step * rows + r;
+                own[r] = at >= first * rows && at < end * rows ? (int32_t)at : -1;
+            }
+        }
+    }
 }
 
 /* Gives the tokens that a cut computes their row in window `at` of a program; -1: those that do not
@@ -319,6 +396,7 @@ static void fill_held(struct bi_tracks_task *s, const struct bi_item *item,
     h->generation = place->slot->generation;
     fill_from(place, s->t->n_tokens, given, how->whole ? all : 1);
     fill_kept(s, place, given);
+    fill_own(s, item, place);
 }
 
 /* Takes the features of a window, or of a change: the window's but for those of a few tokens. */

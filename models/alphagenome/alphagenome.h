@@ -100,7 +100,8 @@ int64_t ag_skip_width(const struct alphagenome *a, int i);
 
 /* Bind the weights of the convolutions in front of the tower, and behind it: 0, or MISMATCH with
  * the name of a tensor that is missing or has another shape, as all below. *a is all zeros before.
- * The encoder also sets n_down, the levels up to the first without a block1.conv.weight, at most
+ * The decoder also sets what tiles are cut by, and is opened when the window is known. The encoder
+ * also sets n_down, the levels up to the first without a block1.conv.weight, at most
  * AG_DOWN, and the reach of the model's tracks; MISMATCH also where a level has fewer channels than
  * the one before. */
 int ag_open_encoder(const struct bi_tracks_source *s, struct alphagenome *a,

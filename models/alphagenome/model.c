@@ -170,13 +170,20 @@ static bi_value_id pooled(struct bi_graph *g, bi_value_id x)
     return bi_pair_pool(g, x, BI_NONE);
 }
 
-static void alphagenome_features(const struct bi_model *m, struct bi_graph *g, bi_value_id bases,
-                                 bi_value_id *features)
+/* The finest skip. */
+static bi_value_id alphagenome_last(const struct bi_model *m, struct bi_graph *g, bi_value_id bases)
 {
     const struct alphagenome *a = m->config;
     bi_value_id x = bi_embedding(g, value(m, g, a->bases), bases);
     x = bi_tracks_conv_block(m, g, x, &a->dna, BI_NORM_ACT_NONE);
-    x = bi_add(g, x, block_of(m, g, x, &a->dna_block));
+    return bi_add(g, x, block_of(m, g, x, &a->dna_block));
+}
+
+static void alphagenome_features(const struct bi_model *m, struct bi_graph *g, bi_value_id bases,
+                                 bi_value_id *features)
+{
+    const struct alphagenome *a = m->config;
+    bi_value_id x = alphagenome_last(m, g, bases);
     features[a->n_down + 1] = x;
     for (int i = 0; i < a->n_down; i++) {
         const struct ag_down *d = &a->down[i];
@@ -299,8 +306,8 @@ static bi_value_id of_strand(const struct bi_model *m, struct bi_graph *g, int i
     return y;
 }
 
-/* The rows that heads read: what a trunk makes of a window. */
-enum { FINE, COARSE, GRID };
+/* The rows that heads read, and those of tokens behind the tower. */
+enum { FINE, COARSE, GRID, TOKENS };
 
 static void alphagenome_trunk(const struct bi_model *m, struct bi_graph *g,
                               const bi_value_id *features, const struct bi_tracks_trunk *of,
@@ -308,23 +315,29 @@ static void alphagenome_trunk(const struct bi_model *m, struct bi_graph *g,
 {
     const struct alphagenome *a = m->config;
     const int organism = a->head[of->asked[0].head].organism;
-    bool fine = false, coarse = false, pairs = false;
+    bool coarse = false, pairs = false;
     bi_value_id grid, x = bi_add(g, features[0], value(m, g, a->organism[organism]));
     for (int i = 0; i < of->n_asked; i++) {
         const struct ag_head *h = &a->head[of->asked[i].head];
         pairs |= h->kind == AG_CONTACTS;
-        fine |= h->resolution == 1;
         coarse |= h->kind != AG_CONTACTS;
     }
-    x = tower(m, g, x, &grid);
+    rows[TOKENS] = x = tower(m, g, x, &grid);
     if (pairs) {
         grid = bi_symmetrise(g, grid, (int32_t)(m->tracks->n_tokens / AG_POOLED));
         rows[GRID] = act(g, rms(m, g, grid, a->grid[organism]), BI_NORM_ACT_QUICK_GELU);
     }
     if (coarse)
         rows[COARSE] = act(g, layer(m, g, x, a->coarse[organism]), BI_NORM_ACT_QUICK_GELU);
-    if (fine)
-        rows[FINE] = decode(m, g, features, x, rows[COARSE], organism);
+}
+
+static void alphagenome_refine(const struct bi_model *m, struct bi_graph *g,
+                               const bi_value_id *features, const struct bi_tracks_trunk *of,
+                               bi_value_id *rows)
+{
+    const struct alphagenome *a = m->config;
+    rows[FINE] = decode(m, g, features, rows[TOKENS], rows[COARSE],
+                        a->head[of->asked[0].head].organism);
 }
 
 static bi_value_id alphagenome_head(const struct bi_model *m, struct bi_graph *g,
@@ -374,6 +387,8 @@ static bi_value_id alphagenome_counts(const struct bi_model *m, struct bi_graph 
 
 static const struct bi_tracks_def network = {.features = alphagenome_features,
                                              .trunk = alphagenome_trunk,
+                                             .refine = alphagenome_refine,
+                                             .last = alphagenome_last,
                                              .head = alphagenome_head,
                                              .sites = alphagenome_sites,
                                              .counts = alphagenome_counts};

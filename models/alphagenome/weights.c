@@ -172,9 +172,20 @@ int64_t ag_skip_width(const struct alphagenome *a, int i)
     return i ? a->down[i - 1].second.out : a->dna.out;
 }
 
+/* Tokens on either side that a fine row follows from through the decoder, whose skips are at hand:
+ * the rows that each level reaches, and the coarser ones that these lie in. */
+static int64_t decoder_reach(const struct alphagenome *a)
+{
+    int64_t rows = 0;
+    for (int i = a->n_down; i >= 0; i--)
+        rows = (rows + a->up[i].out.taps / 2 + 1) / 2 + a->up[i].in.taps / 2;
+    return rows;
+}
+
 int ag_open_decoder(const struct bi_tracks_source *s, struct alphagenome *a,
                     struct bioinfer_error *err)
 {
+    struct bi_tracks *t = s->model->tracks;
     int64_t width = ag_skip_width(a, a->n_down);
     int st = 0;
     for (int i = 0; !st && i <= a->n_down; i++) { /* up[0] is the coarsest, as in the file */
@@ -197,6 +208,9 @@ int ag_open_decoder(const struct bi_tracks_source *s, struct alphagenome *a,
         u->scale = scale[0];
         width = out;
     }
+    t->halo = (t->reach + t->token_size - 1) / t->token_size;
+    if (t->halo < decoder_reach(a))
+        t->halo = decoder_reach(a);
     return st;
 }
 

@@ -174,6 +174,20 @@ class AlphaGenome(unittest.TestCase):
             self.assertEqual(some[1], tuple(arrays['tracks'][1][i + k]
                                             for i in range(0, 4 * SITES * SITES, 4) for k in of))
 
+    def test_tiles(self):
+        """Less memory gives the same bytes, in tiles, until one of these is too large, too."""
+        names = 'rna_seq,splice_sites,contact_maps'
+        whole = self.run_it(self.window, '--outputs', names, '-o', 'whole.npz')
+        tiled = self.run_it(self.window, '--outputs', names, '--memory-limit', '3', '-o',
+                            'tiled.npz')
+        self.assertNotIn('tiles of it', whole.stderr)
+        self.assertIn('4 tiles of it', tiled.stderr)
+        self.assertEqual(read(self.path('whole.npz')), read(self.path('tiled.npz')))
+        r = self.run_it(self.window, '--outputs', names, '--memory-limit', '1', '-o', 'none.npz',
+                        code=1)
+        self.assertIn('64 tokens need', r.stderr)
+        self.assertIn('1.0 MiB are allowed', r.stderr)
+
     def test_tracks_of_a_table(self):
         self.write('t.tsv', '# of whom\nhead\tidentifier\tstrand_pair\tdescription\n'
                    'atac\tA1\t0\tliver\natac\tA2\t1\tbrain\ndnase\tD1\t0\tliver\n'

@@ -2,7 +2,10 @@
  * same windows: of a window, of one with another base, of one that goes on shifted, and of one in
  * which nothing differs. Lists that are none are refused.
  *
- *     tracks_lists_test WEIGHTS WINDOW.fasta OUTPUT:LISTS ...    LISTS: enum bioinfer_tracks_lists
+ *     tracks_lists_test [--tiles=N] WEIGHTS WINDOW.fasta OUTPUT:LISTS ...
+ *
+ * LISTS: enum bioinfer_tracks_lists. --tiles: windows with lists are computed in N tiles, those
+ * they are compared with whole.
  *
  * The last output may be of junctions: counts of both alleles between chosen sites, against those
  * between the same sites that are given.
@@ -12,6 +15,7 @@
 #include <math.h>
 
 #include "../../engine/engine.h"
+#include "../../engine/tasks/tracks.h"
 #include "../test.h"
 #include "../windows.h"
 
@@ -33,6 +37,7 @@ struct asked {
 };
 
 static struct asked asked;
+static int n_tiles; /* 0: whole windows */
 static char *window, *changed;
 static size_t length;
 static struct bioinfer_change changes[CHANGES];
@@ -150,6 +155,8 @@ static bioinfer_task *open_task(const struct bioinfer_model *model, bool listed,
                                        .lists = listed ? asked.lists : NULL};
     if (!CHECK_EQ(bioinfer_tracks_open(&t, model, &p, &err), 0))
         fprintf(stderr, "    %s\n", err.text);
+    for (int i = 0; t && listed && i < BI_TILED; i++)
+        ((struct bi_tracks_task *)t)->n_tiles[i] = n_tiles;
     return t;
 }
 
@@ -545,6 +552,12 @@ int main(int argc, char **argv)
     struct bioinfer_error err = {0};
     struct bioinfer_model_params p = {.struct_size = sizeof p};
     bioinfer_context *ctx = NULL;
+    if (argc > 1 && !strncmp(argv[1], "--tiles=", 8)) {
+        n_tiles = atoi(argv[1] + 8);
+        argv[1] = argv[0];
+        argv++;
+        argc--;
+    }
     if (argc < 4 || argc > 3 + MOST)
         return 2;
     for (; asked.n < argc - 3; asked.n++) {
