@@ -144,14 +144,16 @@ def ids_of(task, n):
 
 
 # lines of the output for each record; scores have some for each residue
-LINES = {"align": 1, "design": 4, "database": 3, "tracks": 1, "energy": 1, "affinity": 1}
+LINES = {"align": 1, "design": 4, "database": 3, "tracks": 1, "energy": 1, "affinity": 1,
+         "matrix": 1}
 
 
 def written_ids(task, n):
-    """Ids that the output has: a block of alignments has those of its pairs."""
+    """Ids that the output has: a block of alignments has those of its pairs, and tiles of a matrix
+    make its rows."""
     if task == "database":
         return (f"r{i}" for i in range(6))
-    return (f"r{i}" for i in range(n)) if task == "align" else ids_of(task, n)
+    return (f"r{i}" for i in range(n)) if task in ("align", "matrix") else ids_of(task, n)
 
 
 def id_of(task, line):
