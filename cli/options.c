@@ -83,7 +83,7 @@ static const struct cli_option table[] = {
     {"tracks", 0, TEXT, "LIST", FIELD(tracks), CLI_TRACKS, NULL,
      "which tracks: numbers, ranges, identifiers, patterns with *; default: all"},
     {"ontology", 0, TEXT, "LIST", FIELD(ontology), CLI_TRACKS, NULL,
-     "tracks of samples of these terms, such as UBERON:0001157,CL:0000084"},
+     "tracks of samples of terms such as UBERON:0001157"},
     {"stats", 0, TEXT, "LIST", FIELD(stats), CLI_TRACKS, NULL,
      "of variants: SAD (default), SAR, REF, ALT"},
     {"scorers", 0, TEXT, "LIST", FIELD(scorers), CLI_TRACKS, NULL,
