@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "../../jobs/job.h"
-#include "../test.h"
+#include "output.h"
 
 enum { UNITS = 7 };
 
@@ -92,18 +92,6 @@ static int work(struct bioinfer_job *job, int most, struct bioinfer_error *err)
     return st;
 }
 
-static void check_file(const char *suffix, const char *want)
-{
-    struct bi_env env = bi_env_default();
-    char name[160], *text = NULL;
-    size_t size = 0;
-    snprintf(name, sizeof name, "%s%s", path, suffix);
-    CHECK_EQ(bi_file_slurp(&env, name, 1 << 20, &text, &size, NULL), 0);
-    CHECK_STR(text ? text : "", want);
-    bi_free(&env, text);
-    unlink(name);
-}
-
 static void interleaved_pieces_come_out_in_order(void)
 {
     struct bioinfer_job_params p = {.struct_size = sizeof p};
@@ -116,8 +104,8 @@ static void interleaved_pieces_come_out_in_order(void)
     CHECK_EQ(job->stats.records, UNITS);
     CHECK_EQ(job->stats.failed, 2);
     bi_job_close(&job);
-    check_file("", whole);
-    check_file(".manifest.tsv", manifest);
+    check_output(path, "", whole, 0);
+    check_output(path, ".manifest.tsv", manifest, 0);
 }
 
 /* Whatever number of pieces is there when a run ends, going on gives the same bytes. */
@@ -139,8 +127,8 @@ static void unfinished_units_are_done_again(void)
         CHECK_EQ(work(job, 100, &err), 0);
         CHECK_EQ(bi_job_finish(job, &err), 0);
         bi_job_close(&job);
-        check_file("", whole);
-        check_file(".manifest.tsv", manifest);
+        check_output(path, "", whole, 0);
+        check_output(path, ".manifest.tsv", manifest, 0);
     }
 }
 
@@ -164,8 +152,8 @@ static void shards_merge(void)
     CHECK_HAS(err.text, "finished text");
     CHECK_EQ(bi_job_merge(&env, path, NULL, 0, NULL, &stats, &err), 0);
     CHECK_EQ(stats.failed, 2);
-    check_file("", whole);
-    check_file(".manifest.tsv", manifest);
+    check_output(path, "", whole, 0);
+    check_output(path, ".manifest.tsv", manifest, 0);
     for (int i = 1; i <= 3; i++) {
         snprintf(part, sizeof part, "%s.part-%d-of-3", path, i);
         bi_folder_remove(&env, part);
@@ -193,8 +181,8 @@ static void a_record_begins_anew(void)
     }
     CHECK_EQ(bi_job_finish(job, &err), 0);
     bi_job_close(&job);
-    check_file("", whole);
-    check_file(".manifest.tsv", manifest);
+    check_output(path, "", whole, 0);
+    check_output(path, ".manifest.tsv", manifest, 0);
 }
 
 static void wrong_pieces_are_refused(void)
@@ -272,8 +260,8 @@ static void damage_reaches_no_output(void)
         CHECK_EQ(job->stats.records, UNITS);
         CHECK_EQ(job->stats.failed, 2);
         bi_job_close(&job);
-        check_file("", whole);
-        check_file(".manifest.tsv", manifest);
+        check_output(path, "", whole, 0);
+        check_output(path, ".manifest.tsv", manifest, 0);
         if (!there)
             break;
     }
@@ -311,8 +299,8 @@ static void damaged_shard_is_mended(void)
         CHECK_EQ(bi_job_finish(job, &err), 0);
         bi_job_close(&job);
         CHECK_EQ(bi_job_merge(&env, path, NULL, 0, NULL, NULL, &err), 0);
-        check_file("", whole);
-        check_file(".manifest.tsv", manifest);
+        check_output(path, "", whole, 0);
+        check_output(path, ".manifest.tsv", manifest, 0);
         bi_folder_remove(&env, part);
     }
 }

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "../../jobs/job.h"
-#include "../test.h"
+#include "output.h"
 
 enum { ROWS = 5, TILE = 2 };
 
@@ -117,21 +117,6 @@ static int work(struct bioinfer_job *job, const struct bioinfer_square *q,
     return st;
 }
 
-static void check_file(const char *suffix, const char *want)
-{
-    struct bi_env env = bi_env_default();
-    char name[160], *text = NULL;
-    size_t size = 0;
-    snprintf(name, sizeof name, "%s%s", path, suffix);
-    CHECK_EQ(bi_file_slurp(&env, name, 1 << 20, &text, &size, NULL), 0);
-    if (want)
-        CHECK_STR(text ? text : "", want);
-    else
-        CHECK(size > ROWS * ROWS * sizeof(float));
-    bi_free(&env, text);
-    unlink(name);
-}
-
 static const struct bioinfer_square plain = {.kind = "distance",
                                              .format = "tsv",
                                              .n_rows = ROWS,
@@ -151,7 +136,7 @@ static void run(const struct bioinfer_square *q, int n_tiles, const char *want)
     CHECK_EQ(bi_job_finish(job, &err), 0);
     CHECK_EQ(job->stats.records, (uint64_t)n_tiles);
     bi_job_close(&job);
-    check_file("", want);
+    check_output(path, "", want, 0);
     unlink(strcat(strcpy((char[128]){0}, path), ".manifest.tsv"));
 }
 
@@ -206,10 +191,10 @@ static void shards_merge(void)
     CHECK_EQ(bi_job_merge(&env, path, NULL, 0, &params, NULL, &err), BIOINFER_INVALID);
     CHECK_HAS(err.text, "the parts hold a matrix, distance, which npy cannot hold");
     CHECK_EQ(bi_job_merge(&env, path, NULL, 0, NULL, NULL, &err), 0);
-    check_file("", distances);
+    check_output(path, "", distances, 0);
     params.format = "npz";
     CHECK_EQ(bi_job_merge(&env, path, NULL, 0, &params, NULL, &err), 0);
-    check_file("", NULL);
+    check_output(path, "", NULL, ROWS * ROWS * sizeof(float));
     unlink(strcat(strcpy((char[128]){0}, path), ".manifest.tsv"));
     for (int i = 1; i <= 2; i++) {
         snprintf(part, sizeof part, "%s.part-%d-of-2", path, i);

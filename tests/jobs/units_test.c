@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "../../jobs/job.h"
-#include "../test.h"
+#include "output.h"
 
 enum { UNITS = 5, PIECES = 9 }; /* unit k has k % 3 + 1 records */
 
@@ -92,22 +92,10 @@ static int work(struct bioinfer_job *job, int most, struct bioinfer_error *err)
     return st;
 }
 
-static void check_file(const char *suffix, const char *want)
-{
-    struct bi_env env = bi_env_default();
-    char name[160], *text = NULL;
-    size_t size = 0;
-    snprintf(name, sizeof name, "%s%s", path, suffix);
-    CHECK_EQ(bi_file_slurp(&env, name, 1 << 20, &text, &size, NULL), 0);
-    CHECK_STR(text ? text : "", want);
-    bi_free(&env, text);
-    unlink(name);
-}
-
 static void check_whole(void)
 {
-    check_file("", whole);
-    check_file(".manifest.tsv", manifest);
+    check_output(path, "", whole, 0);
+    check_output(path, ".manifest.tsv", manifest, 0);
 }
 
 /* Whatever number of records is there when a run ends, going on gives the same bytes and counts. */
