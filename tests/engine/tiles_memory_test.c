@@ -9,6 +9,7 @@
 #include "../../models/programs.h"
 #include "../test.h"
 #include "holes.h"
+#include "null_model.h"
 
 enum { TOKENS = 8192, WINDOW = 1 << 20, LEVELS = 6, BLOCKS = 9, WIDTH = 1536, GRID = 128 };
 
@@ -280,42 +281,23 @@ static double size_of(const struct bioinfer_model *m, const struct asked_for *o,
 
 int main(int argc, char **argv)
 {
-    char folder[] = "/tmp/bioinfer-tiles-XXXXXX", own[64];
-    const char *path = argc > 1 ? argv[1] : own;
-    struct bioinfer_model_params mp = {.struct_size = sizeof mp, .device = "null"};
-    struct bioinfer_error err = {0};
-    bioinfer_context *ctx = NULL;
-    bioinfer_model *model = NULL;
-    if (argc > 2 || (argc < 2 && !mkdtemp(folder)))
+    struct null_model null;
+    if (argc > 2)
         return 2;
-    snprintf(own, sizeof own, "%s/model.safetensors", folder);
-    if (!write_checkpoint(path)) {
-        fprintf(stderr, "%s: no file of two gigabytes' length\n", path);
-        return 2;
-    }
-    if (!CHECK_EQ(bioinfer_context_new(&ctx, NULL, &err), 0) ||
-        !CHECK_EQ(bioinfer_model_open(&model, ctx, path, &mp, &err), 0)) {
-        fprintf(stderr, "    %s\n", err.text);
-        goto out;
-    }
-    CHECK_EQ(model->base.tracks->window, WINDOW);
-    for (size_t i = 0; i < BI_COUNT(asked_for); i++) {
-        const struct asked_for *o = &asked_for[i];
-        const double whole = size_of(model, o, 1);
-        double before = 1e9;
-        for (int64_t n = 2; n <= 16; n *= 2) {
-            const double size = size_of(model, o, n);
-            CHECK(size < before);
-            before = size;
+    if (null_model_open(&null, argc > 1 ? argv[1] : NULL, write_checkpoint, NULL)) {
+        CHECK_EQ(null.model->base.tracks->window, WINDOW);
+        for (size_t i = 0; i < BI_COUNT(asked_for); i++) {
+            const struct asked_for *o = &asked_for[i];
+            const double whole = size_of(null.model, o, 1);
+            double before = 1e9;
+            for (int64_t n = 2; n <= 16; n *= 2) {
+                const double size = size_of(null.model, o, n);
+                CHECK(size < before);
+                before = size;
+            }
+            CHECK(before < whole && before < o->tiled);
         }
-        CHECK(before < whole && before < o->tiled);
     }
-out:
-    bioinfer_model_close(&model);
-    bioinfer_context_free(&ctx);
-    if (argc < 2) {
-        unlink(path);
-        CHECK_EQ(rmdir(folder), 0);
-    }
+    null_model_close(&null);
     return test_report();
 }

@@ -9,6 +9,7 @@
 #include "../../models/programs.h"
 #include "../test.h"
 #include "holes.h"
+#include "null_model.h"
 
 enum { TOKENS = 1536, WINDOW = 196608, CUT = 16 };
 
@@ -152,34 +153,17 @@ static double size_of(const struct bioinfer_model *m, const char *what,
     return all;
 }
 
-int main(void)
+/* Sizes of all programs, in MiB. */
+static void sizes(struct bioinfer_model *model)
 {
-    char folder[] = "/tmp/bioinfer-memory-XXXXXX", path[64];
-    struct bioinfer_model_params mp = {
-        .struct_size = sizeof mp, .device = "null", .positions = "formula-pt"};
     static const int32_t tracks[16] = {0};
     static const struct bi_tracks_asked every = {.n_tracks = 5313};
     static const struct bi_tracks_asked few = {.tracks = tracks, .n_tracks = 16};
     const struct bi_tracks_program whole = {.to = BI_AT_TRACKS, .n_windows = 1, .n_tokens = TOKENS};
     struct bi_tracks_program several = whole, some = whole, pairs = whole;
-    struct bioinfer_error err = {0};
-    bioinfer_context *ctx = NULL;
-    bioinfer_model *model = NULL;
     some.from = BI_AT_FEATURES;
     some.n_cut = pairs.n_cut = CUT;
     pairs.beside = true;
-    if (!mkdtemp(folder))
-        return 2;
-    snprintf(path, sizeof path, "%s/model.safetensors", folder);
-    if (!write_checkpoint(path)) {
-        fprintf(stderr, "%s: no file of a gigabyte's length\n", path);
-        return 2;
-    }
-    if (!CHECK_EQ(bioinfer_context_new(&ctx, NULL, &err), 0) ||
-        !CHECK_EQ(bioinfer_model_open(&model, ctx, path, &mp, &err), 0)) {
-        fprintf(stderr, "    %s\n", err.text);
-        goto out;
-    }
     CHECK_EQ(model->base.tracks->window, WINDOW);
     CHECK_EQ(model->base.tracks->heads[0].n_bins, 896);
     for (int kind = 0; kind < 3; kind++) {
@@ -210,10 +194,13 @@ int main(void)
             CHECK(size_of(model, what, &some, &few) <= 1024);
         }
     }
-out:
-    bioinfer_model_close(&model);
-    bioinfer_context_free(&ctx);
-    unlink(path);
-    CHECK_EQ(rmdir(folder), 0);
+}
+
+int main(void)
+{
+    struct null_model null;
+    if (null_model_open(&null, NULL, write_checkpoint, "formula-pt"))
+        sizes(null.model);
+    null_model_close(&null);
     return test_report();
 }
