@@ -10,7 +10,6 @@ where that is more than 1e-3 angstrom. Needs no packages.
     python bench/relax.py --bioinfer build/cli/bioinfer --before old/cli/bioinfer \\
         --weights matpes-pbe.state.pt --copper 8 a.xyz b.pdb.gz
 """
-import argparse
 import os
 import re
 import subprocess
@@ -18,29 +17,10 @@ import sys
 import tempfile
 import time
 
-from tensornet_device import crystal, read, write
+from tensornet_device import arguments, crystal, read, write
 
 CHECKED = 12  # steps that are compared with the CPU
 MOST_CHECKED = 5000  # atoms that the CPU is asked for
-
-
-def arguments():
-    p = argparse.ArgumentParser(description=__doc__,
-                                formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument('files', nargs='*')
-    p.add_argument('--bioinfer', required=True)
-    p.add_argument('--before', help='the command of another build')
-    p.add_argument('--weights', required=True)
-    p.add_argument('--device', default='cuda:0')
-    p.add_argument('--copper', type=int, metavar='N', help='a crystal of 8 N^3 atoms, too')
-    p.add_argument('--steps', type=int, default=0, help='(default: 40,000 atoms, 20 to 400)')
-    p.add_argument('--repeat', type=int, default=2, help='the fastest of so many runs')
-    o = p.parse_args()
-    if o.copper is not None and o.copper < 1:
-        p.error('--copper %d: expected 1 or more' % o.copper)
-    if not o.files and not o.copper:
-        p.error('neither files nor --copper')
-    return o
 
 
 def relax(o, exe, steps, more, device=None):
@@ -80,7 +60,8 @@ def apart(o, more):
 
 
 def main():
-    o = arguments()
+    o = arguments(__doc__, '(default: 40,000 atoms, 20 to 400)', lambda p: p.add_argument(
+        '--before', help='the command of another build'))
     o.bioinfer, o.weights = os.path.abspath(o.bioinfer), os.path.abspath(o.weights)
     o.before = o.before and os.path.abspath(o.before)
     systems = [(os.path.basename(path), read(path), '', ()) for path in o.files]

@@ -30,16 +30,19 @@ COPPER = 3.615  # angstrom, an edge of its cubic cell
 FINDS = ('atom_cells', 'edge_count', 'edge_start', 'edge_list', 'edge_reverse')
 
 
-def arguments():
-    p = argparse.ArgumentParser(description=__doc__,
+def arguments(text, steps, more=lambda parser: None):
+    """Options of the command line: text describes the script, `steps` the option of this name, and
+    more() adds options of the script's own."""
+    p = argparse.ArgumentParser(description=text,
                                 formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument('files', nargs='*')
     p.add_argument('--bioinfer', required=True)
     p.add_argument('--weights', required=True)
     p.add_argument('--device', default='cuda:0')
     p.add_argument('--copper', type=int, metavar='N', help='a crystal of 8 N^3 atoms, too')
-    p.add_argument('--steps', type=int, default=0, help='of dynamics (default: 400,000 atoms)')
+    p.add_argument('--steps', type=int, default=0, help=steps)
     p.add_argument('--repeat', type=int, default=2, help='the fastest of so many runs')
+    more(p)
     o = p.parse_args()
     if o.copper is not None and o.copper < 1:
         p.error('--copper %d: expected 1 or more' % o.copper)
@@ -135,7 +138,7 @@ def moved(o, steps, every):
 
 
 def main():
-    o = arguments()
+    o = arguments(__doc__, 'of dynamics (default: 400,000 atoms)')
     o.bioinfer, o.weights = os.path.abspath(o.bioinfer), os.path.abspath(o.weights)
     systems = [(os.path.basename(path), read(path), '') for path in o.files]
     if o.copper:
