@@ -26,21 +26,21 @@ NAN = float("nan")
 class Timed:
     """A recording of launches of one entry."""
 
-    def __init__(self, library, handle, keep):
-        if not handle:
+    def __init__(self, library, recording, keep):
+        if not recording:
             raise SystemExit("kernels_gpu: a launch failed")
-        self.library, self.handle, self.keep = library, c.c_void_p(handle), keep
-        self.entry = library.timed_entry(self.handle).decode()
+        self.library, self.recording, self.keep = library, c.c_void_p(recording), keep
+        self.entry = library.timed_entry(self.recording).decode()
 
     def replay(self):
         """Milliseconds of a launch."""
-        ms = self.library.timed_replay(self.handle)
+        ms = self.library.timed_replay(self.recording)
         if ms < 0:
             raise SystemExit("kernels_gpu: a replay failed")
         return ms
 
     def close(self):
-        self.library.timed_free(self.handle)
+        self.library.timed_free(self.recording)
         self.keep = None
 
 
