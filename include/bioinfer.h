@@ -785,14 +785,15 @@ struct bioinfer_job_input {
  * values as doubles, row by row, on the diagonal of one file each row from the diagonal on; the
  * values may be missing altogether, and are nan then, as a pair without a result is. */
 struct bioinfer_square {
-    const char *kind;   /* "score": whole numbers, to be divided by scale; else from 0 to 1 */
+    const char *kind;   /* "score": whole numbers, to be divided by scale; else from 0 to 1. Others
+                         * end bioinfer_job_finish() and a merge with FORMAT */
     const char *format; /* "tsv", "phylip", or "npz" with values of 32 bits */
     uint64_t n_rows, n_columns;
     uint64_t tile_rows, tile_columns; /* up to 2^20 values; the last tiles may have fewer */
     int one_file; /* non-zero: rows and columns are the same, and what lies below the diagonal is
                    * what lies above it */
     int lower;    /* non-zero, of one file as text: a row ends in front of the diagonal */
-    int strict_names; /* non-zero: names of phylip are ten columns wide */
+    int strict_names; /* non-zero: names of phylip are ten columns wide; longer ones are refused */
     int scale;        /* divides 1000 */
 };
 

@@ -162,6 +162,31 @@ static int no_memory(const struct square *s, struct bioinfer_error *err)
                    s->q->n_columns);
 }
 
+static double value_at(const char *values, uint64_t k)
+{
+    double value = NAN;
+
+    if (values)
+        memcpy(&value, values + k * sizeof value, sizeof value);
+    return value;
+}
+
+/* Whether all n values are of the matrix's kind. */
+static int check_values(const struct square *s, uint64_t tile, const char *values, uint64_t n,
+                        struct bioinfer_error *err)
+{
+    const bool score = !strcmp(s->q->kind, "score");
+
+    for (uint64_t k = 0; k < n; k++) {
+        const double v = value_at(values, k);
+        if (!isnan(v) && !(score ? fabs(v) <= 0x1p53 && v == trunc(v) : v >= 0 && v <= 1))
+            return bi_fail(err, BIOINFER_FORMAT,
+                           "%s: tile %" PRIu64 " of the matrix has the value %g, expected %s",
+                           s->path, tile, v, score ? "a whole number" : "one from 0 to 1");
+    }
+    return 0;
+}
+
 /* Reads the tile in row i and column j of tiles: *columns is where the names of its columns begin,
  * *values where its numbers do, NULL = it has none. */
 static int read_tile(struct square *s, uint64_t i, uint64_t j, const char **columns,
@@ -190,16 +215,7 @@ static int read_tile(struct square *s, uint64_t i, uint64_t j, const char **colu
                        " names and as many values",
                        s->path, tile, s->bytes.size, rows + across);
     *values = at == end ? NULL : at;
-    return 0;
-}
-
-static double value_at(const char *values, uint64_t k)
-{
-    double value = NAN;
-
-    if (values)
-        memcpy(&value, values + k * sizeof value, sizeof value);
-    return value;
+    return *values ? check_values(s, tile, *values, n, err) : 0;
 }
 
 /* Fills the cells of row i of tiles that column j of tiles has. */
@@ -296,6 +312,10 @@ static int put_line(struct square *s, uint64_t row, const double *cells, const c
     const bool phylip = !strcmp(q->format, "phylip");
     const uint64_t n = q->lower ? row : q->n_columns;
 
+    if (phylip && q->strict_names && strlen(name) > STRICT_NAME)
+        return bi_fail(err, BIOINFER_UNSUPPORTED,
+                       "%s: record %.300s: strict PHYLIP has names of up to %d characters", s->path,
+                       name, STRICT_NAME);
     if (phylip && q->strict_names)
         bi_buf_printf(&s->text, "%-*s", STRICT_NAME, name);
     else

@@ -234,6 +234,29 @@ static void no_matrices_are_refused(void)
     bi_job_close(&job);
 }
 
+/* Finishes a matrix of one row and one column, whose tile has these bytes. */
+static void refuse(const struct bioinfer_square *like, const char *bytes, size_t n, int status,
+                   const char *words)
+{
+    struct bioinfer_square q = *like;
+    const struct bioinfer_text text = {"text", bytes, n};
+    const struct bioinfer_result r = {
+        .id = "t0", .length = 1, .message = "", .n_texts = 1, .texts = &text};
+    struct bioinfer_job *job = NULL;
+    struct bioinfer_record record;
+    struct bioinfer_error err = {0};
+    struct source s = {.all = 1};
+    q.n_rows = q.n_columns = q.tile_rows = q.tile_columns = 1;
+    CHECK_EQ(open_job(&job, &q, (struct bioinfer_job_params){0}, &s, &err), 0);
+    CHECK_EQ(bi_job_source(job, &record, &err), 1);
+    CHECK_EQ(bi_job_sink(job, &r, &err), 0);
+    CHECK_EQ(bi_job_source(job, &record, &err), 0);
+    CHECK_EQ(bi_job_finish(job, &err), status);
+    CHECK_HAS(err.text, words);
+    bi_job_discard(job);
+    bi_job_close(&job);
+}
+
 /* A tile whose names or values are others than the matrix has. */
 static void wrong_tiles_are_refused(void)
 {
@@ -241,25 +264,34 @@ static void wrong_tiles_are_refused(void)
         const char *text;
         size_t n;
     } tiles[] = {{"", 0}, {"r0", 2}, {"r0\0", 3}, {"r0\0c0\0 1234567", 13}};
-    struct bioinfer_square q = plain;
-    q.n_rows = q.n_columns = q.tile_rows = q.tile_columns = 1;
-    for (size_t k = 0; k < BI_COUNT(tiles); k++) {
-        const struct bioinfer_text text = {"text", tiles[k].text, tiles[k].n};
-        const struct bioinfer_result r = {
-            .id = "t0", .length = 1, .message = "", .n_texts = 1, .texts = &text};
-        struct bioinfer_job *job = NULL;
-        struct bioinfer_record record;
-        struct bioinfer_error err = {0};
-        struct source s = {.all = 1};
-        CHECK_EQ(open_job(&job, &q, (struct bioinfer_job_params){0}, &s, &err), 0);
-        CHECK_EQ(bi_job_source(job, &record, &err), 1);
-        CHECK_EQ(bi_job_sink(job, &r, &err), 0);
-        CHECK_EQ(bi_job_source(job, &record, &err), 0);
-        CHECK_EQ(bi_job_finish(job, &err), BIOINFER_FORMAT);
-        CHECK_HAS(err.text, "expected 2 names and as many values");
-        bi_job_discard(job);
-        bi_job_close(&job);
+    static const struct {
+        const char *kind, *words;
+        double value;
+    } values[] = {{"distance", "has the value 1.5, expected one from 0 to 1", 1.5},
+                  {"distance", "has the value -0.5, expected one from 0 to 1", -0.5},
+                  {"score", "has the value inf, expected a whole number", INFINITY},
+                  {"score", "has the value 1e+300, expected a whole number", 1e300},
+                  {"score", "has the value 0.5, expected a whole number", 0.5}};
+    for (size_t k = 0; k < BI_COUNT(tiles); k++)
+        refuse(&plain, tiles[k].text, tiles[k].n, BIOINFER_FORMAT,
+               "expected 2 names and as many values");
+    for (size_t k = 0; k < BI_COUNT(values); k++) {
+        struct bioinfer_square q = plain;
+        char tile[6 + sizeof values[k].value] = "r0\0c0";
+        memcpy(tile + 6, &values[k].value, sizeof values[k].value);
+        q.kind = values[k].kind;
+        refuse(&q, tile, sizeof tile, BIOINFER_FORMAT, values[k].words);
     }
+}
+
+static void strict_names_are_short(void)
+{
+    static const char tile[] = "elevenchars\0elevenchars";
+    struct bioinfer_square q = plain;
+    q.format = "phylip";
+    q.strict_names = 1;
+    refuse(&q, tile, sizeof tile, BIOINFER_UNSUPPORTED,
+           "record elevenchars: strict PHYLIP has names of up to 10 characters");
 }
 
 int main(void)
@@ -273,6 +305,7 @@ int main(void)
     TEST(shards_merge);
     TEST(no_matrices_are_refused);
     TEST(wrong_tiles_are_refused);
+    TEST(strict_names_are_short);
     CHECK_EQ(rmdir(folder), 0);
     return test_report();
 }
