@@ -66,19 +66,23 @@ static char *join_path(const struct cli_complexes *c, const char *name)
     return path;
 }
 
-/* FNV-1a of the bytes of a file, from a sum so far. */
+/* FNV-1a of the bytes of a file, from a sum so far. A file that cannot be read has another sum; its
+ * record says why. */
 static uint64_t sum_file(const char *path, uint64_t sum)
 {
     FILE *file = fopen(path, "rb");
     unsigned char bytes[8192];
     size_t n;
+    bool bad = !file;
 
     while (file && (n = fread(bytes, 1, sizeof bytes, file)))
         for (size_t i = 0; i < n; i++)
             sum = (sum ^ bytes[i]) * 0x100000001b3u;
-    if (file)
+    if (file) {
+        bad = ferror(file);
         fclose(file);
-    return file ? sum : sum ^ 1;
+    }
+    return bad ? sum ^ 1 : sum;
 }
 
 /* Adds the file that a row names, unless it is that of the row before. False: no memory. */

@@ -153,16 +153,17 @@ static int read_token(struct cli *cli, char token[256])
     const char *path = cli->options->token_file;
     struct stat file;
     FILE *in = fopen(path, "re");
-    size_t n;
+    size_t n = 0;
+    const bool bad = !in || fstat(fileno(in), &file) ||
+                     ((n = fread(token, 1, 255, in)) < 255 && ferror(in));
+    const int error = errno;
 
-    if (!in || fstat(fileno(in), &file)) {
-        cli_say(cli, "--token-file %s: %s", path, strerror(errno));
-        if (in)
-            fclose(in);
+    if (in)
+        fclose(in);
+    if (bad) {
+        cli_say(cli, "--token-file %s: %s", path, strerror(error));
         return CLI_EXIT_NO_INPUT;
     }
-    n = fread(token, 1, 255, in);
-    fclose(in);
     token[n] = '\0';
     token[strcspn(token, "\r\n")] = '\0';
     n = strlen(token);

@@ -313,6 +313,8 @@ int serve_lanes_run(struct serve *s, struct bioinfer_error *err);
 /* Gives all requests that wait in lanes this answer; begun ones are not touched. The lock is not
  * held. */
 void serve_lanes_fail(struct serve *s, int http, int status, const char *message);
+/* How many requests have begun to be computed and have no answer yet; the lock is held. */
+uint64_t serve_lanes_begun(const struct serve *s);
 /* Closes the tasks of all lanes, which are empty. */
 void serve_lanes_close(struct serve *s);
 

@@ -228,6 +228,16 @@ void serve_lanes_fail(struct serve *s, int http, int status, const char *message
     pthread_mutex_unlock(&s->lock);
 }
 
+uint64_t serve_lanes_begun(const struct serve *s)
+{
+    uint64_t n = 0;
+
+    for (int i = 0; i < SERVE_LANES; i++)
+        for (const struct serve_request *r = s->lanes[i].begun; r; r = r->next)
+            n++;
+    return n;
+}
+
 void serve_lanes_close(struct serve *s)
 {
     for (int i = 0; i < SERVE_LANES; i++) {

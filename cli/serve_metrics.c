@@ -70,5 +70,7 @@ void serve_metrics_print(struct serve *s, struct bi_buf *out)
                "Connections that were ended because they took too long.", m->refused_connections);
     put_number(out, "queue_requests", "gauge", "Requests that have no answer yet.",
                (uint64_t)s->n_queued);
+    put_number(out, "computing_requests", "gauge", "Requests that the model computes.",
+               serve_lanes_begun(s));
     put_number(out, "connections", "gauge", "Open connections.", (uint64_t)s->connections);
 }
