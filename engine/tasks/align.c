@@ -5,18 +5,10 @@
 #include "align/aligner.h"
 #include "task.h"
 
-/* The memory of a unit's results, kept for later units: fresh memory is slow. */
-struct room {
-    struct bi_align_kept kept;
-    struct bioinfer_alignment *results;
-    size_t cap;
-};
-
 struct align_task {
     struct bioinfer_task task;
     struct bi_aligner *aligner;
     const struct bioinfer_align_stream *stream;
-    struct room rooms[BI_DIRECT_AHEAD];
 };
 
 struct align_unit {
@@ -24,16 +16,16 @@ struct align_unit {
     struct bioinfer_pairs pairs;
 };
 
-static struct room *room_of(struct align_task *t, const struct bi_unit *u)
+static struct bi_align_room *room_of(struct align_task *t, const struct bi_unit *u)
 {
-    return &t->rooms[u->number % BI_DIRECT_AHEAD];
+    return &t->aligner->rooms[u->number % BI_DIRECT_AHEAD];
 }
 
 static int align_read(struct bioinfer_task *task, struct bi_unit *unit, struct bioinfer_error *err)
 {
     struct align_task *t = (struct align_task *)task;
     struct align_unit *u = (struct align_unit *)unit;
-    struct room *room = room_of(t, unit);
+    struct bi_align_room *room = room_of(t, unit);
     const int st = t->stream->source(t->stream->user, &u->pairs, err);
 
     if (st <= 0)
@@ -50,7 +42,7 @@ static int align_direct(struct bioinfer_task *task, struct bi_unit *unit,
 {
     struct align_task *t = (struct align_task *)task;
     const struct align_unit *u = (struct align_unit *)unit;
-    struct room *room = room_of(t, unit);
+    struct bi_align_room *room = room_of(t, unit);
 
     return bi_aligner_run_into(t->aligner, &room->kept, u->pairs.pairs, u->pairs.n, room->results,
                                err);
@@ -97,9 +89,5 @@ int bioinfer_align_run(bioinfer_task *task, const struct bioinfer_align_stream *
     t.task.env = task->env;
     st = bi_task_run_direct(&t.task, err);
     bi_task_leave(task);
-    for (int i = 0; i < BI_DIRECT_AHEAD; i++) {
-        bi_align_kept_free(t.task.env, &t.rooms[i].kept);
-        bi_free(t.task.env, t.rooms[i].results);
-    }
     return st;
 }

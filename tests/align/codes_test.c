@@ -40,20 +40,23 @@ static void make_pairs(struct bioinfer_align_pair *pairs, size_t n, uint32_t cha
     }
 }
 
-/* The codes of pairs, one behind the other, but for a sequence that the pair before has, too. */
-static void check_codes(bi_aligner *a, const struct bioinfer_align_pair *pairs, size_t n,
-                        struct bioinfer_alignment *results)
+/* The codes of pairs [first, end), one behind the other, but for a sequence that the pair before
+ * has, too. */
+static void check_codes(bi_aligner *a, const struct bioinfer_align_pair *pairs, size_t first,
+                        size_t end, size_t place, struct bioinfer_alignment *results)
 {
     const struct bioinfer_align_pair *before = NULL;
     struct bioinfer_error err = {0};
     uint64_t size, at = 0, query = 0, target = 0;
-    size_t n_sound, place = 0;
+    const size_t begin = place;
+    size_t n_sound;
     uint8_t *codes;
 
-    CHECK_EQ(bi_aligner_list(a, pairs, 0, n, results, &n_sound, &size, &err), 0);
+    CHECK_EQ(bi_aligner_list(a, pairs, first, end - first, place, results, &n_sound, &size, &err),
+             0);
     codes = malloc(size + 64);
     bi_aligner_encode(a, pairs, codes, size, results);
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = first; i < end; i++) {
         const struct bioinfer_align_pair *p = &pairs[i];
         const bool odd = strchr(p->query, '!') || strchr(p->target, '!');
         if (!p->query_length || !p->target_length) {
@@ -88,7 +91,7 @@ static void check_codes(bi_aligner *a, const struct bioinfer_align_pair *pairs, 
                 CHECK_EQ(codes[target + k], a->matrix.code[(unsigned char)p->target[k]]);
         place++;
     }
-    CHECK_EQ(n_sound, place);
+    CHECK_EQ(n_sound, place - begin);
     CHECK_EQ(size, at);
     free(codes);
 }
@@ -111,13 +114,52 @@ static void codes_are_those_of_plain_loops(void)
         CHECK_EQ(bi_aligner_run(a, pairs, MOST_PAIRS, results, NULL), 0);
         for (long k = 0; k < n_random; k++) {
             const uint32_t n = 1 + below(k % 3 ? 300 : MOST_PAIRS);
+            const uint32_t first = k % 2 ? below(n) : 0, place = below(first + 1);
             make_pool();
             make_pairs(pairs, n, 1u << below(10), k % 4);
-            check_codes(a, pairs, n, results);
+            check_codes(a, pairs, first, n, place, results);
         }
         bi_aligner_free(&a);
         bioinfer_context_free(&ctx);
     }
+    free(pairs);
+    free(results);
+}
+
+/* Aligns in one call, which the CPU takes in blocks, and in calls of a few pairs. */
+static void blocks_are_no_different(void)
+{
+    enum { PAIRS = 2 * BI_ALIGN_CPU_BLOCK + 77, FEW = 1000 };
+    struct bioinfer_align_pair *pairs = calloc(PAIRS, sizeof *pairs);
+    struct bioinfer_alignment *results = calloc(PAIRS, sizeof *results);
+    struct bioinfer_alignment *few = calloc(FEW, sizeof *few);
+    struct bioinfer_error err = {0};
+    bi_aligner *a = aligner_of(contexts[n_contexts - 1], NULL), *b = aligner_of(contexts[0], NULL);
+    long n_other = 0, n_bad = 0;
+
+    make_pool();
+    for (int i = 1; i < POOL; i++)
+        pool[i][i < 3 ? LONGEST : 9] = 0; /* short ones take less time */
+    make_pairs(pairs, PAIRS, 3, true);
+    CHECK_EQ(bi_aligner_run(a, pairs, PAIRS, results, &err), 0);
+    for (size_t first = 0; first < PAIRS; first += FEW) {
+        const size_t n = PAIRS - first < FEW ? PAIRS - first : FEW;
+        CHECK_EQ(bi_aligner_run(b, pairs + first, n, few, &err), 0);
+        for (size_t i = 0; i < n; i++) {
+            const struct bioinfer_alignment *r = &results[first + i];
+            n_other += r->status != few[i].status || r->score != few[i].score ||
+                       strcmp(r->message, few[i].message) != 0;
+            n_bad += r->status != 0;
+        }
+    }
+    CHECK_EQ(n_other, 0);
+    CHECK(n_bad > PAIRS / 10);
+    pairs[PAIRS - 9].query = NULL;
+    CHECK_EQ(bi_aligner_run(a, pairs, PAIRS, results, &err), BIOINFER_INVALID);
+    CHECK_STR(err.text, "alignment: pair 131140 has no sequences");
+    bi_aligner_free(&a);
+    bi_aligner_free(&b);
+    free(few);
     free(pairs);
     free(results);
 }
@@ -145,6 +187,7 @@ int main(int argc, char **argv)
     n_random = texts_arguments(argc, argv, n_random);
     open_contexts();
     TEST(codes_are_those_of_plain_loops);
+    TEST(blocks_are_no_different);
     TEST(pairs_without_sequences_end_the_call);
     close_contexts();
     return test_report();

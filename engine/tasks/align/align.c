@@ -268,6 +268,10 @@ void bi_aligner_free(bi_aligner **aligner)
         bi_wave_free(&a->workers[t].wave);
     }
     bi_align_kept_free(&a->ctx->env, &a->own);
+    for (int i = 0; i < BIOINFER_PAIRS_AHEAD; i++) {
+        bi_align_kept_free(&a->ctx->env, &a->rooms[i].kept);
+        bi_free(&a->ctx->env, a->rooms[i].results);
+    }
     bi_align_gpu_close(&a->gpu);
     bi_free(&a->ctx->env, a->pair);
     bi_free(&a->ctx->env, a->chunks);
@@ -425,11 +429,13 @@ int bi_aligner_run_into(struct bi_aligner *a, struct bi_align_kept *kept,
                         struct bioinfer_alignment *results, struct bioinfer_error *err)
 {
     const struct bi_env *env = &a->ctx->env;
+    const size_t places = 1 + (a->gpu || n < BI_ALIGN_CPU_BLOCK ? n : BI_ALIGN_CPU_BLOCK);
 
     free_cigars(kept);
-    if (n > UINT32_MAX / 2 || !bi_grow(env, &a->inputs, &a->inputs_cap, n + 1, sizeof *a->inputs) ||
-        !bi_grow(env, &a->order, &a->order_cap, n + 1, sizeof *a->order) ||
-        !bi_grow(env, &a->pair, &a->pair_cap, n + 1, sizeof *a->pair) ||
+    if (n > UINT32_MAX / 2 ||
+        !bi_grow(env, &a->inputs, &a->inputs_cap, places, sizeof *a->inputs) ||
+        !bi_grow(env, &a->order, &a->order_cap, places, sizeof *a->order) ||
+        !bi_grow(env, &a->pair, &a->pair_cap, places, sizeof *a->pair) ||
         !bi_grow(env, &kept->messages, &kept->messages_cap, n + 1, sizeof *kept->messages) ||
         (a->traceback && !make_arenas(a, kept)))
         return bi_fail(err, BIOINFER_NOMEM, "%zu pairs of sequences", n);

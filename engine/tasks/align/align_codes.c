@@ -127,7 +127,7 @@ static bool is_sound(struct bi_aligner *a, size_t i, const struct bioinfer_align
 struct listing {
     struct bi_aligner *a;
     const struct bioinfer_align_pair *pairs;
-    size_t first, n, step; /* step: pairs of a chunk */
+    size_t first, n, place, step; /* step: pairs of a chunk */
     struct bioinfer_alignment *results;
 };
 
@@ -136,11 +136,11 @@ static void list_chunk(const struct listing *l, size_t at)
 {
     struct bi_aligner *a = l->a;
     const size_t begin = l->first + at * l->step, all = l->first + l->n;
-    struct bi_align_chunk c = {.place = begin, .invalid = SIZE_MAX};
+    struct bi_align_chunk c = {.place = l->place + at * l->step, .invalid = SIZE_MAX};
 
     for (size_t i = begin; i < all && i < begin + l->step; i++) {
         const struct bioinfer_align_pair *p = &l->pairs[i];
-        const size_t k = begin + c.n_sound;
+        const size_t k = c.place + c.n_sound;
         l->results[i] = (struct bioinfer_alignment){.message = ""};
         if ((p->query_length && !p->query) || (p->target_length && !p->target)) {
             c.invalid = i;
@@ -213,12 +213,12 @@ static void move_pairs(struct bi_aligner *a, struct bi_align_chunk *c, size_t pl
 }
 
 int bi_aligner_list(struct bi_aligner *a, const struct bioinfer_align_pair *pairs, size_t first,
-                    size_t n, struct bioinfer_alignment *results, size_t *n_sound, uint64_t *size,
-                    struct bioinfer_error *err)
+                    size_t n, size_t place, struct bioinfer_alignment *results, size_t *n_sound,
+                    uint64_t *size, struct bioinfer_error *err)
 {
     const struct bi_env *env = &a->ctx->env;
     const size_t step = n / CHUNKS < 1 ? 1 : n / CHUNKS < MOST_CHUNK ? n / CHUNKS : MOST_CHUNK;
-    struct listing l = {a, pairs, first, n, step, results};
+    struct listing l = {a, pairs, first, n, place, step, results};
     struct letters last[SIDES] = {{0}};
     uint64_t last_at[SIDES] = {0};
 
@@ -234,7 +234,7 @@ int bi_aligner_list(struct bi_aligner *a, const struct bioinfer_align_pair *pair
         if (c->invalid != SIZE_MAX)
             return bi_fail(err, BIOINFER_INVALID, "alignment: pair %zu has no sequences",
                            c->invalid);
-        move_pairs(a, c, first + *n_sound);
+        move_pairs(a, c, place + *n_sound);
         if (c->n_sound)
             place_codes(c, last, last_at, *size);
         *n_sound += c->n_sound;

@@ -364,15 +364,16 @@ static void run_job(struct bi_aligner *a, size_t from, size_t n, size_t group,
         bi_team_run(&a->ctx->env, n_threads, run_claims, &job);
 }
 
-int bi_aligner_run_cpu(struct bi_aligner *a, const struct bioinfer_align_pair *pairs, size_t n,
-                       struct bioinfer_alignment *results, struct bioinfer_error *err)
+/* Aligns the pairs [first, first + n). */
+static int run_block(struct bi_aligner *a, const struct bioinfer_align_pair *pairs, size_t first,
+                     size_t n, struct bioinfer_alignment *results, struct bioinfer_error *err)
 {
     const int64_t lanes = a->plan.kernels ? a->plan.kernels->lanes : 1;
     size_t n_sound, n_grouped = 0, n_single = 0;
     uint64_t size;
     int st;
 
-    if ((st = bi_aligner_list(a, pairs, 0, n, results, &n_sound, &size, err)))
+    if ((st = bi_aligner_list(a, pairs, first, n, 0, results, &n_sound, &size, err)))
         return st;
     /* kernels read whole vectors of codes */
     if (!bi_grow(&a->ctx->env, &a->codes, &a->codes_cap, size + 64, 1))
@@ -393,4 +394,16 @@ int bi_aligner_run_cpu(struct bi_aligner *a, const struct bioinfer_align_pair *p
     run_job(a, 0, n_grouped, (size_t)lanes, results);
     run_job(a, n_sound - n_single, n_single, 1, results);
     return 0;
+}
+
+/* Blocks share the memory of their codes, which are read while a cache has them. */
+int bi_aligner_run_cpu(struct bi_aligner *a, const struct bioinfer_align_pair *pairs, size_t n,
+                       struct bioinfer_alignment *results, struct bioinfer_error *err)
+{
+    const size_t most = BI_ALIGN_CPU_BLOCK;
+    int st = 0;
+
+    for (size_t first = 0; first < n && !st; first += most)
+        st = run_block(a, pairs, first, n - first < most ? n - first : most, results, err);
+    return st;
 }

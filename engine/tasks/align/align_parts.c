@@ -39,8 +39,8 @@ static int start_part(struct bi_aligner *a, const struct bioinfer_align_pair *pa
     uint32_t used;
     int st;
 
-    if ((st = bi_aligner_list(a, pairs, part->first, part->n, results, &part->n_sound, &size,
-                              err)) ||
+    if ((st = bi_aligner_list(a, pairs, part->first, part->n, part->first, results, &part->n_sound,
+                              &size, err)) ||
         !part->n_sound)
         return st;
     if ((st = bi_align_gpu_begin(a->gpu, slot, a->inputs + part->first, part->n_sound, size, &codes,

@@ -40,6 +40,13 @@ struct bi_align_kept {
     size_t messages_cap;
 };
 
+/* The results of what a stream gives at a time. */
+struct bi_align_room {
+    struct bi_align_kept kept;
+    struct bioinfer_alignment *results;
+    size_t cap;
+};
+
 /* It belongs to one thread at a time, and uses the threads of its context. */
 typedef struct bi_aligner bi_aligner;
 struct bi_aligner {
@@ -65,8 +72,10 @@ struct bi_aligner {
     size_t n_chunks, chunks_cap;
     double cells;                    /* which have so many cells */
     struct bi_align_kept own, *kept; /* kept: that of the call at hand */
-    struct bi_align_gpu *gpu;        /* NULL: the CPU computes */
-    int32_t high;                    /* largest score of the matrix */
+    /* streams leave them to the next one, as fresh memory is slow */
+    struct bi_align_room rooms[BIOINFER_PAIRS_AHEAD];
+    struct bi_align_gpu *gpu; /* NULL: the CPU computes */
+    int32_t high;             /* largest score of the matrix */
 };
 
 /* ---- align.c ---- */
@@ -124,14 +133,14 @@ bi_aligner *bi_align_task_aligner(const struct bioinfer_task *task);
 
 /* ---- align_codes.c ---- */
 
-/* Lists those of pairs [first, first + n) that are to be aligned: pair and inputs from `first` on,
+/* Lists those of pairs [first, first + n) that are to be aligned: pair and inputs from `place` on,
  * *n_sound of them, and a->cells. *size: bytes of codes. results of all are made anew,
  * and the others get their status there, the first one that holds: TOO_LONG; EMPTY, of which a
  * message names the query first; on a GPU also LIMIT, where the score or the traceback may be too
  * large. INVALID: a sequence of a length above 0 is NULL, which ends the call. */
 int bi_aligner_list(struct bi_aligner *a, const struct bioinfer_align_pair *pairs, size_t first,
-                    size_t n, struct bioinfer_alignment *results, size_t *n_sound, uint64_t *size,
-                    struct bioinfer_error *err);
+                    size_t n, size_t place, struct bioinfer_alignment *results, size_t *n_sound,
+                    uint64_t *size, struct bioinfer_error *err);
 /* Encodes what bi_aligner_list() listed of these pairs, into `codes`, which has `size` bytes. Pairs
  * with bad letters get BAD_RESIDUE, said of the query where both are bad, and codes all the same.
  * Returns the codes that targets use, a bit for each; a->used has those of all. */
@@ -156,6 +165,8 @@ bool bi_aligner_try_near(struct bi_aligner *a, struct bi_align_worker *w, size_t
 /* Says whether a pair goes alone: it is local, there are no lanes, or its traceback is too large
  * for a many(). */
 bool bi_aligner_is_single(const struct bi_aligner *a, const struct bi_align_input *in);
+
+enum { BI_ALIGN_CPU_BLOCK = 1 << 16 }; /* pairs that the CPU takes at a time */
 
 /* Do what bi_aligner_run() does when its memory is made: on the CPU's threads, or on a->gpu. Pairs
  * that fail have a status; one that is returned is that of the call, and nothing is on its way
