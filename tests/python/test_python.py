@@ -495,8 +495,8 @@ def test_a_forked_child_is_told(tiny):
 def test_control_c_ends_a_run():
     script = ("import bioinfer, sys\n"
               f"m = bioinfer.open({TINY!r}, device='cpu', threads=1)\n"
-              "print('go', flush=True)\n"
               "try:\n"
+              "    print('go', flush=True)\n"
               "    for r in m.embed(('MKTAYIAKQR' * 20 for _ in range(10**9))): pass\n"
               "except KeyboardInterrupt:\n"
               "    print('interrupted', len(list(m.embed(['MKT']))))\n")
