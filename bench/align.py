@@ -15,7 +15,7 @@ are those of KSW2's test folder; without them a random pair of 16.6 kb stands in
 
 A second table (--near: it alone) has DNA whose pairs differ by 1, 5 and 30 %, 7 in 10 of it
 substitutions and the rest single bases more or less; its contenders run in turns, and a row's ratio
-is that of their fastest runs.
+is that of their fastest runs. A third one has reads in windows, both of whose ends are free.
 
 --ours: a table of bioinfer alone, related and unrelated pairs: scores, columns and identities
 without a path, CIGARs, and scores and CIGARs of gaps of two pieces; the fastest of --repeat turns.
@@ -164,8 +164,9 @@ def alone(args, folder):
                       flush=True)
 
 
-def make_near(folder, length, pairs, share):
-    """Two FASTA files: random DNA, and the same with this share of its bases changed."""
+def make_near(folder, length, pairs, share, beside=0):
+    """Two FASTA files: random DNA, and the same with this share of its bases changed; with so many
+    bases `beside` a window and a read of it, at any place."""
     rng = np.random.default_rng(length * 31 + int(share * 1000))
     codes = np.frombuffer(NT.encode(), np.uint8)
     files = folder / "near.a.fasta", folder / "near.b.fasta"
@@ -177,9 +178,33 @@ def make_near(folder, length, pairs, share):
             copies = np.where((dice >= .7 * share) & (dice < .85 * share), 0, 1)
             copies += (dice >= .85 * share) & (dice < share)
             t = np.repeat(t, copies)
+            if beside:
+                before = int(rng.integers(0, beside + 1))
+                around = rng.integers(0, 4, beside, np.uint8)
+                q, t = t, np.concatenate([around[:before], q, around[before:]])
             fa.write(b">q%d\n%s\n" % (i, codes[q].tobytes()))
             fb.write(b">t%d\n%s\n" % (i, codes[t].tobytes()))
     return files
+
+
+def in_turns(args, files, scoring, names, pairs, what, repeat):
+    """One line: microseconds a pair of the first of names and the others, in turns."""
+    best = {}
+    for _ in range(args.repeat):
+        for who in names:
+            f = peer(args, who, files, scoring, repeat)
+            if f and (who not in best or f[1] < best[who][0]):
+                best[who] = f[1], f[2]
+    ours = names[0]
+    fair = {who: s for who, (s, total) in best.items() if who != ours and
+            (total == best[ours][1] or who.startswith("ksw2"))}
+    if not fair:
+        return
+    text = ["%s %.1f%s" % (who, 1e6 * s / pairs,
+                           "" if who == ours or who in fair else " (other scores)")
+            for who, (s, _) in best.items()]
+    print("%s " % what, "  ".join(text),
+          "  ratio %.2f" % (min(fair.values()) / best[ours][0]), flush=True)
 
 
 def near(args, folder):
@@ -200,21 +225,25 @@ def near(args, folder):
                         others = [who for who in others
                                   if not who.startswith(("ksw2", "parasail"))
                                   and (who != "wfa2-cigar" or share < .05)]
-                    best = {}
-                    for _ in range(args.repeat):
-                        for who in [ours] + others:
-                            f = peer(args, who, files, scoring, 1 if length > 10000 else 5)
-                            if f and (who not in best or f[1] < best[who][0]):
-                                best[who] = f[1], f[2]
-                    fair = {who: s for who, (s, total) in best.items() if who != ours and
-                            (total == best[ours][1] or who.startswith("ksw2"))}
-                    if not fair:
-                        continue
-                    text = ["%s %.1f%s" % (who, 1e6 * s / pairs,
-                                           "" if who == ours or who in fair else " (other scores)")
-                            for who, (s, _) in best.items()]
-                    print("%6d at %2.0f %%  %-17s " % (length, 100 * share, name), "  ".join(text),
-                          "  ratio %.2f" % (min(fair.values()) / best[ours][0]), flush=True)
+                    in_turns(args, files, scoring, [ours] + others, pairs,
+                             "%6d at %2.0f %%  %-17s" % (length, 100 * share, name),
+                             1 if length > 10000 else 5)
+
+
+def windows(args, folder):
+    """Reads in windows of their reference: both ends of the target are free."""
+    print("reads in windows, microseconds a pair, one core, in turns; ratio: as above")
+    kinds = [("affine 0,-4,8,2", ("0,-4", "8", "2"), ["wfa2-in"], ["wfa2-cigar-in"]),
+             ("unit costs", ("0,-1", "1", "1"), ["edlib-in"], ["edlib-cigar-in"]),
+             ("affine 5,-4,10,1", ("5,-4", "10", "1"), ["parasail-scan-16-in"],
+              ["parasail-cigar-scan-16-in"])]
+    for length, beside, pairs in ((150, 250, 4000), (1000, 500, 300), (10000, 2000, 6)):
+        for share in (.01, .05, .3):
+            files = make_near(folder, length, pairs, share, beside)
+            for name, scoring, score, cigar in kinds:
+                for names in (["bioinfer-in"] + score, ["bioinfer-cigar-in"] + cigar):
+                    in_turns(args, files, scoring, names, pairs, "%6d in %d at %2.0f %%  %-17s" %
+                             (length, length + beside, 100 * share, name), 3)
 
 
 def command(args, files, scoring, out, device, score_only=True, more=(), repeat=0):
@@ -296,7 +325,7 @@ def main():
     parser.add_argument("--pairs", type=int, default=1000000, help="of the first shape on a GPU")
     parser.add_argument("--repeat", type=int, default=3, help="the fastest of so many runs")
     parser.add_argument("--near", action="store_true",
-                        help="the table of pairs that differ little alone")
+                        help="the tables of pairs that differ little alone")
     parser.add_argument("--ours", action="store_true",
                         help="the table of bioinfer alone: identities, gaps of two pieces")
     parser.add_argument("--quick", action="store_true", help="a fifth of the pairs")
@@ -318,6 +347,7 @@ def main():
             on_cpu(args, pathlib.Path(folder))
         if not args.only:
             near(args, pathlib.Path(folder))
+            windows(args, pathlib.Path(folder))
 
 
 if __name__ == "__main__":

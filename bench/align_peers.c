@@ -8,10 +8,11 @@
  * 8, then 16 where that saturates), ksw2, wfa2 (matches of score 0; edit distance where all costs
  * are 1), edlib (that alone); with a CIGAR: bioinfer-cigar, bioinfer-avx2-cigar,
  * parasail-cigar-METHOD-BITS, ksw2-cigar, wfa2-cigar, wfa2-low-cigar (its memory "ultralow"),
- * edlib-cigar; with columns and identities alone: bioinfer-identity. A gap of k costs OPEN +
- * (k - 1) EXTEND; ours takes two of both with a comma, gaps of two pieces. Prints: WHO, pairs,
- * cells, best seconds, sum of the scores, on a GPU also the seconds of kernels and of packing in
- * one more run. */
+ * edlib-cigar; with columns and identities alone: bioinfer-identity. A name that ends in -in has
+ * both ends of the target free (a read in its window): ours, parasail, wfa2 and edlib. A gap of k
+ * costs OPEN + (k - 1) EXTEND; ours takes two of both with a comma, gaps of two pieces. Prints:
+ * WHO, pairs, cells, best seconds, sum of the scores, on a GPU also the seconds of kernels and of
+ * packing in one more run. */
 #define _GNU_SOURCE
 #include <ctype.h>
 #include <pthread.h>
@@ -103,6 +104,14 @@ static void read_pairs(struct job *job, bioinfer_context *ctx, const char *a, co
     bioinfer_reader_close(&reader[1]);
 }
 
+/* Whether both ends of targets are free. */
+static bool is_inside(const struct job *job)
+{
+    const size_t n = strlen(job->who);
+
+    return n > 3 && !strcmp(job->who + n - 3, "-in");
+}
+
 /* ---- contenders: each returns the seconds of one run and adds up scores ---- */
 
 /* Gives all pairs at once, and adds up their scores. */
@@ -143,7 +152,8 @@ static double run_bioinfer(struct job *job, int64_t *sum)
         .mismatch = job->mismatch, .gap_open = job->open, .gap_extend = job->extend,
         .gap_open2 = job->open2, .gap_extend2 = job->extend2,
         .identity = strstr(job->who, "identity") != NULL,
-        .traceback = strstr(job->who, "cigar") != NULL, .device = job->device);
+        .traceback = strstr(job->who, "cigar") != NULL, .device = job->device,
+        .free_ends = is_inside(job) ? BIOINFER_FREE_TARGET_BEGIN | BIOINFER_FREE_TARGET_END : 0);
     static bioinfer_context *ctx;
     static bioinfer_task *task;
     struct block block = {.job = job};
@@ -170,13 +180,16 @@ static double run_bioinfer(struct job *job, int64_t *sum)
 }
 
 #if HAVE_PARASAIL
-static parasail_function_t *parasail_function(const char *who)
+static parasail_function_t *parasail_function(const char *who, bool inside)
 {
     const char *method = who + strlen("parasail-");
     const bool cigar = !strncmp(method, "cigar-", 6);
     char name[64];
 
-    snprintf(name, sizeof name, "nw_%s%s", cigar ? "trace_" : "", method + (cigar ? 6 : 0));
+    snprintf(name, sizeof name, "%s_%s%s%s", inside ? "sg" : "nw", cigar ? "trace_" : "",
+             inside ? "dx_" : "", method + (cigar ? 6 : 0));
+    if (inside)
+        name[strlen(name) - 3] = 0;
     for (char *c = name; *c; c++)
         *c = *c == '-' ? '_' : *c;
     parasail_function_t *f = parasail_lookup_function(name);
@@ -195,7 +208,7 @@ static double run_parasail(struct job *job, int64_t *sum)
                                      : parasail_matrix_create("ACGT", job->match, job->mismatch);
     if (!m)
         die("parasail has no such matrix");
-    parasail_function_t *f = parasail_function(job->who);
+    parasail_function_t *f = parasail_function(job->who, is_inside(job));
     double t = now();
     for (size_t i = 0; i < job->n; i++) {
         const struct bioinfer_align_pair *p = &job->pairs[i];
@@ -274,6 +287,9 @@ static void *align_wfa2(void *user)
     for (size_t at; (at = atomic_fetch_add(&all->next, CLAIM)) < n;)
         for (size_t i = at; i < n && i < at + CLAIM; i++) {
             const struct bioinfer_align_pair *p = &all->job->pairs[i];
+            if (is_inside(all->job))
+                wavefront_aligner_set_alignment_free_ends(w, 0, 0, (int)p->target_length,
+                                                          (int)p->target_length);
             wavefront_align(w, p->query, (int)p->query_length, p->target, (int)p->target_length);
             sum -= abs(w->cigar->score);
         }
@@ -319,7 +335,8 @@ static double run_edlib(struct job *job, int64_t *sum)
 {
     const bool cigar = strstr(job->who, "cigar") != NULL;
     const EdlibAlignConfig how = edlibNewAlignConfig(
-        -1, EDLIB_MODE_NW, cigar ? EDLIB_TASK_PATH : EDLIB_TASK_DISTANCE, NULL, 0);
+        -1, is_inside(job) ? EDLIB_MODE_HW : EDLIB_MODE_NW,
+        cigar ? EDLIB_TASK_PATH : EDLIB_TASK_DISTANCE, NULL, 0);
 
     if (job->matrix || !is_edit_distance(job))
         die("edlib takes no such scores");

@@ -100,14 +100,14 @@ struct bi_align_local {
 /* One wavefront: of every diagonal k = j - i in [lo, hi] the furthest column j to which a path of
  * one penalty leads, in a gap (f, e as F and E of ../align.h) or at all (h), matches at its end
  * included. Paths that lead nowhere have a negative offset, about NONE.
- *   f[k] = max(open[k + 1], more_f[k + 1])   e[k] = max(open[k - 1], more_e[k - 1]) + 1
+ *   f[k] = max(open_f[k + 1], more_f[k + 1])   e[k] = max(open_e[k - 1], more_e[k - 1]) + 1
  *   h[k] = max(mismatch[k] + 1, f[k], e[k])  and the matches behind it
  * An offset beyond column m or row n is NONE. Arrays are indexed by k; those that are read have
- * all of [lo - 1, hi + 1]. Linear costs have no f, e, more_f and more_e: open does for both.
+ * all of [lo - 1, hi + 1]. Linear costs have no f, e, more_f and more_e: open_f and open_e do.
  * Source: Marco-Sola et al., Bioinformatics 37:456 (2021). */
 enum { BI_ALIGN_WAVE_NONE = INT32_MIN / 2, BI_ALIGN_WAVE_PAD = 8 };
 struct bi_align_wave {
-    const int32_t *open, *more_f, *more_e, *mismatch;
+    const int32_t *open_f, *open_e, *more_f, *more_e, *mismatch;
     int32_t *f, *e, *h;
     int32_t lo, hi;
     int32_t n, m;

@@ -25,7 +25,8 @@ BI_INLINE int32_t wave_smaller(int32_t a, int32_t b)
  * matches behind h. What is written overlaps nothing that is read. */
 static void wave_affine(const struct bi_align_wave *a)
 {
-    const int32_t *const open = a->open, *const more_f = a->more_f, *const more_e = a->more_e;
+    const int32_t *const open_f = a->open_f, *const more_f = a->more_f;
+    const int32_t *const open_e = a->open_e, *const more_e = a->more_e;
     const int32_t *const mismatch = a->mismatch;
     int32_t *const restrict f = a->f, *const restrict e = a->e, *const restrict h = a->h;
     const int64_t lo = a->lo, hi = a->hi;
@@ -34,8 +35,8 @@ static void wave_affine(const struct bi_align_wave *a)
 #pragma GCC ivdep
     for (int64_t k = lo; k <= hi; k++) {
         const int32_t limit = wave_smaller(m, (int32_t)k + n);
-        const int32_t up = wave_within(wave_larger(open[k + 1], more_f[k + 1]), limit);
-        const int32_t left = wave_within(wave_larger(open[k - 1], more_e[k - 1]) + 1, limit);
+        const int32_t up = wave_within(wave_larger(open_f[k + 1], more_f[k + 1]), limit);
+        const int32_t left = wave_within(wave_larger(open_e[k - 1], more_e[k - 1]) + 1, limit);
         const int32_t diagonal = wave_within(mismatch[k] + 1, limit);
 
         f[k] = up;
@@ -47,7 +48,8 @@ static void wave_affine(const struct bi_align_wave *a)
 /* One wavefront where it costs the same: a->h alone, likewise. */
 static void wave_linear(const struct bi_align_wave *a)
 {
-    const int32_t *const open = a->open, *const mismatch = a->mismatch;
+    const int32_t *const open_f = a->open_f, *const open_e = a->open_e;
+    const int32_t *const mismatch = a->mismatch;
     int32_t *const restrict h = a->h;
     const int64_t lo = a->lo, hi = a->hi;
     const int32_t n = a->n, m = a->m;
@@ -55,8 +57,8 @@ static void wave_linear(const struct bi_align_wave *a)
 #pragma GCC ivdep
     for (int64_t k = lo; k <= hi; k++) {
         const int32_t limit = wave_smaller(m, (int32_t)k + n);
-        const int32_t up = wave_within(open[k + 1], limit);
-        const int32_t left = wave_within(open[k - 1] + 1, limit);
+        const int32_t up = wave_within(open_f[k + 1], limit);
+        const int32_t left = wave_within(open_e[k - 1] + 1, limit);
         const int32_t diagonal = wave_within(mismatch[k] + 1, limit);
 
         h[k] = wave_larger(diagonal, wave_larger(up, left));

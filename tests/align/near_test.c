@@ -10,7 +10,7 @@
 static const char dna[] = "ACGT";
 static long n_random = 6000;
 static const uint64_t most_kept = 48 << 20; /* bytes of a pair's wavefronts, and in all 300 MB */
-static long n_kept, n_given_up, n_bits;
+static long n_kept, n_given_up, n_bits, n_placed;
 
 struct costs {
     int match, mismatch, open, extend;
@@ -73,6 +73,7 @@ static int wave_errors(struct bi_wave *w, const struct bi_align_scoring *s,
     struct bi_env env = bi_env_default();
     struct bi_align_path path = {.env = &env};
     struct bi_align_walk begin;
+    struct bi_align_end end;
     struct bi_wave_costs costs;
     int errors = 0;
 
@@ -98,7 +99,7 @@ static int wave_errors(struct bi_wave *w, const struct bi_align_scoring *s,
         }
         path.n = 0;
         if (keep) {
-            bi_wave_path(w, s, &begin, &path);
+            bi_wave_path(w, s, &begin, &end, &path);
             errors += begin.i || begin.j || !same_path(q, t, want, path.run, path.n);
         }
         bi_wave_end(w);
@@ -183,12 +184,13 @@ static void windows(void)
         const struct bi_align_input in = {q.codes, t.codes, q.n, t.n};
         struct bi_align_path want = {.env = &env};
         struct bi_align_walk begin;
+        struct bi_align_end end;
         scoring_of(&s, &all_costs[3], round % 3);
         bi_wave_costs_make(&costs, &s, 15);
         CHECK(!bi_wave_start(wave, &costs, &in, UINT64_MAX, NULL));
         CHECK_EQ(bi_wave_bound(wave, INT64_MAX, NULL), 1);
         CHECK_EQ(bi_wave_run(wave, INT64_MAX, NULL), 1);
-        bi_wave_path(wave, &s, &begin, &want);
+        bi_wave_path(wave, &s, &begin, &end, &want);
         const int64_t score = bi_wave_score(&costs, &in, bi_wave_penalty(wave));
         CHECK(bi_align_bits_size(&in, -in.n, in.m) < (uint64_t)(in.n * in.m) / 4);
         wrong += bits_errors(&work, &s, &in, &q, &t, score, &want);
@@ -277,6 +279,147 @@ static void wavefronts(void)
         bi_wave_free(&waves[i]);
 }
 
+/* The best alignment of a pair with free ends, as the definition has it. */
+struct best {
+    struct bi_align_end end;
+    struct bi_align_walk begin;
+    struct bi_align_path path;
+};
+
+static bool same_alignment(const struct text *q, const struct text *t, const struct best *want,
+                           const struct bi_align_place *place, const struct bi_align_end *end,
+                           const struct bi_align_walk *begin, const struct bi_align_path *path)
+{
+    return end->i + place->query_begin == want->end.i &&
+           end->j + place->target_begin == want->end.j &&
+           begin->i + place->query_begin == want->begin.i &&
+           begin->j + place->target_begin == want->begin.j &&
+           same_path(q, t, &want->path, path->run, path->n);
+}
+
+/* The pair in the place that its penalty and some more give, by wavefronts and by strips. */
+static int free_errors(struct bi_wave *w, const struct bi_cpu_kernels *k,
+                       struct bi_align_words *words, struct bi_align_work *work,
+                       const struct bi_align_scoring *s, enum bi_wave_whole whole,
+                       const struct bi_align_input *in, const struct text *q, const struct text *t,
+                       const struct best *want)
+{
+    struct bi_align_path path = {.env = work->env};
+    static struct bi_align_plan plan;
+    struct bi_wave_costs costs;
+    struct bi_align_place place;
+    struct bi_align_walk begin;
+    struct bi_align_end end;
+    int64_t low, high;
+    bool anywhere = false;
+    int errors = 0;
+
+    bi_wave_costs_make_free(&costs, s, 15, whole);
+    if (!costs.extend || bi_align_words_find(words, in, whole, NULL) != 1)
+        return 0;
+    const int64_t penalty = bi_wave_free_penalty(&costs, in, want->end.score);
+    const int64_t limit = penalty + (below(2) ? 0 : below(20));
+    if (bi_wave_score(&costs, in, penalty) != want->end.score)
+        return 1;
+    if (!bi_align_words_range(words, &costs, limit, &low, &high, &anywhere))
+        return !anywhere;
+    if (!bi_align_place_make(&costs, in, low, high, &place))
+        return 1;
+    n_placed++;
+    bi_align_plan_make(&plan, s, k->align);
+    plan.memory_limit = 1 << 30;
+    for (int way = 0; way < 4; way++) {
+        const bool trace = way & 1, wave = way & 2;
+        path.n = 0;
+        if (!wave && plan.kernels) {
+            errors += bi_align_band_free(&plan, work, &place, &end, &begin, trace ? &path : NULL,
+                                         NULL) != 0 ||
+                      end.score != want->end.score ||
+                      (trace && !same_alignment(q, t, want, &place, &end, &begin, &path));
+        } else if (wave) {
+            errors += bi_wave_start_free(w, &costs, &place, (int32_t)limit, trace ? most_kept : 0,
+                                         NULL) != 0 ||
+                      bi_wave_run(w, INT64_MAX, NULL) != 1 || bi_wave_penalty(w) != penalty;
+            if (!errors && trace) {
+                bi_wave_path(w, s, &begin, &end, &path);
+                errors += !same_alignment(q, t, want, &place, &end, &begin, &path);
+            }
+            bi_wave_end(w);
+        }
+    }
+    bi_align_path_free(&path);
+    return errors;
+}
+
+/* A text and one like a piece of it, with some more letters at either end, now and then fewer. */
+static void make_inside(int n, struct text *q, struct text *t)
+{
+    const int n_letters = 2 + (int)below(3), before = (int)below(60), behind = (int)below(60);
+    const int percent = (int)below(below(8) ? 6 : 101);
+    struct text piece = random_text(n, n_letters, dna);
+    const int cut = below(5) ? 0 : (int)below((uint32_t)n);
+
+    *q = relative(&piece, percent, n_letters, dna);
+    *t = random_text(n - cut + before + behind, n_letters, dna);
+    memcpy(t->codes + before, piece.codes + (below(2) ? cut : 0), (size_t)(n - cut));
+    for (int j = before; j < before + n - cut; j++)
+        t->letters[j] = dna[t->codes[j]];
+    free_text(&piece);
+    if (below(2)) {
+        const struct text other = *q;
+        *q = *t;
+        *t = other;
+    }
+}
+
+/* Pairs with free ends, in all combinations of these. */
+static void free_ends(void)
+{
+    const struct bi_env env = bi_env_default();
+    struct bi_align_work work = {.env = &env};
+    struct bi_align_words words = {.env = &env};
+    struct bi_wave *waves[4];
+    const struct bi_cpu_kernels *k, *sets[4];
+    long wrong = 0, n = 0;
+    int n_sets = 0;
+
+    for (; n_sets < 4 && (k = bi_cpu_kernels_usable(n_sets)); n_sets++)
+        CHECK(!bi_wave_new(&waves[n_sets], &env, (sets[n_sets] = k)->align(8), NULL));
+    for (long round = 0; round < n_random; round++) {
+        const struct costs *c = &all_costs[round % COSTS];
+        struct oracle_scoring o = {.open = c->open, .extend = c->extend};
+        struct best want = {.path = {.env = &env}};
+        struct bi_align_scoring s;
+        struct text q, t;
+        scoring_of(&s, c, (int)(round / COSTS % 3));
+        s.free_ends = o.free_ends = 1 + below(15);
+        for (int a = 0; a < 4; a++)
+            for (int b = 0; b < 4; b++)
+                o.score[a][b] = s.score[a][b];
+        make_inside(1 + (int)below(round % 7 ? 110 : 400), &q, &t);
+        const struct bi_align_input in = {q.codes, t.codes, q.n, t.n};
+        CHECK(!bi_align_reference(&env, &s, &in, &want.end, &want.begin, &want.path, NULL));
+        wrong += want.end.score != oracle_score(&o, q.codes, q.n, t.codes, t.n);
+        const bool some = !(s.free_ends & BIOINFER_FREE_TARGET_END &&
+                            want.end.score <= bi_align_left(&s, in.n)) &&
+                          !(s.free_ends & BIOINFER_FREE_QUERY_END &&
+                            want.end.score <= bi_align_top(&s, in.m));
+        const bool by_query = (q.n <= t.n) == (below(8) != 0);
+        for (int i = 0; some && i < n_sets; i++, n++)
+            wrong += free_errors(waves[i], sets[i], &words, &work, &s,
+                                 by_query ? BI_WAVE_QUERY : BI_WAVE_TARGET, &in, &q, &t, &want);
+        bi_align_path_free(&want.path);
+        free_text(&q);
+        free_text(&t);
+    }
+    CHECK_EQ(wrong, 0);
+    CHECK(n_placed > n / 16);
+    bi_align_work_free(&work);
+    bi_align_words_free(&words);
+    for (int i = 0; i < n_sets; i++)
+        bi_wave_free(&waves[i]);
+}
+
 /* Calls of many pairs, long enough that an aligner tries what it does not know: near and far ones
  * in turn, so that what it learns from some is wrong for others. */
 static void calls(void)
@@ -290,19 +433,24 @@ static void calls(void)
     long wrong = 0;
 
     CHECK(!bioinfer_context_new(&ctx, NULL, NULL));
-    for (int round = 0; round < 3 * (COSTS - 2); round++) {
+    for (int round = 0; round < 4 * (COSTS - 2); round++) {
         const struct costs *c = &all_costs[round % COSTS];
         struct bi_align_scoring s;
         scoring_of(&s, c, round % 3);
+        s.free_ends = round % 2 ? below(8) ? 1 + below(15) : BIOINFER_FREE_ENDS : 0;
         for (int i = 0; i < PAIRS; i++) {
-            make_pair(100 + (int)below(i % 20 ? 500 : 2500), &q[i], &t[i]);
+            const int n = 100 + (int)below(i % 20 ? 400 : 2000);
+            if (s.free_ends)
+                make_inside(n, &q[i], &t[i]);
+            else
+                make_pair(n, &q[i], &t[i]);
             pairs[i] = pair_of(&q[i], &t[i]);
         }
         for (int trace = 0; trace < 2; trace++) {
             struct bioinfer_align_params p = BIOINFER_PARAMS(
                 struct bioinfer_align_params, .match = c->match, .mismatch = c->mismatch,
                 .gap_open = c->open, .gap_extend = c->extend, .free_gaps = !c->open,
-                .traceback = trace, .ties = s.ties);
+                .traceback = trace, .ties = s.ties, .free_ends = s.free_ends);
             bi_aligner *a = NULL;
             CHECK(!bi_aligner_new(&a, ctx, &p, NULL));
             CHECK(!bi_aligner_run(a, pairs, PAIRS, r, NULL));
@@ -313,6 +461,8 @@ static void calls(void)
                 struct bi_align_end end;
                 CHECK(!bi_align_reference(&env, &s, &in, &end, &begin, trace ? &want : NULL, NULL));
                 wrong += r[i].status || r[i].score != end.score ||
+                         (trace && (r[i].query_begin != begin.i || r[i].target_begin != begin.j ||
+                                    r[i].query_end != end.i || r[i].target_end != end.j)) ||
                          (trace && !same_path(&q[i], &t[i], &want, r[i].cigar, r[i].n_cigar));
                 bi_align_path_free(&want);
             }
@@ -332,6 +482,7 @@ int main(int argc, char **argv)
     n_random = texts_arguments(argc, argv, n_random);
     TEST(bands);
     TEST(wavefronts);
+    TEST(free_ends);
     TEST(windows);
     TEST(calls);
     return test_report();

@@ -266,6 +266,7 @@ void bi_aligner_free(bi_aligner **aligner)
         bi_align_work_free(&a->workers[t].work);
         bi_align_path_free(&a->workers[t].path);
         bi_wave_free(&a->workers[t].wave);
+        bi_align_words_free(&a->workers[t].words);
     }
     bi_align_kept_free(&a->ctx->env, &a->own);
     for (int i = 0; i < BIOINFER_PAIRS_AHEAD; i++) {

@@ -70,6 +70,17 @@ int bi_align_local(const struct bi_align_plan *plan, struct bi_align_work *work,
                    struct bi_align_walk *begin, struct bi_align_path *path,
                    struct bioinfer_error *err);
 
+/* A part of a pair where alignments with free ends lie: residues from query_begin and target_begin
+ * on, `in` of them, and there the diagonals low <= j - i <= high, 0 and m - n of `in` among them.
+ * free_ends: those that are ends of this part, too; corner: its last cell is that of the pair. */
+struct bi_align_place {
+    int64_t query_begin, target_begin;
+    struct bi_align_input in;
+    int64_t low, high;
+    unsigned free_ends;
+    bool corner;
+};
+
 /* One pair globally, of the diagonals low <= j - i <= high alone, 0 and m - n among them: what it
  * finds is the best of the paths there. The plan has kernels and no free ends, and neither sequence
  * is empty. path NULL: the score and the end alone, and *begin is untouched. LIMIT: the traceback
@@ -78,5 +89,11 @@ int bi_align_band(const struct bi_align_plan *plan, struct bi_align_work *work,
                   const struct bi_align_input *in, int64_t low, int64_t high,
                   struct bi_align_end *end, struct bi_align_walk *begin, struct bi_align_path *path,
                   struct bioinfer_error *err);
+/* The same of a pair with free ends, in a place that has all of its best paths, and where the best
+ * score is above that of aligning nothing. *end and *begin are those in place->in. */
+int bi_align_band_free(const struct bi_align_plan *plan, struct bi_align_work *work,
+                       const struct bi_align_place *place, struct bi_align_end *end,
+                       struct bi_align_walk *begin, struct bi_align_path *path,
+                       struct bioinfer_error *err);
 
 #endif

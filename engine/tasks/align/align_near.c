@@ -7,7 +7,13 @@
  * a share of the matrix, which doubles when it fails. A bound on the penalty, which an inexact run
  * along the best diagonals finds, says beforehand what the rest of an exact one takes.
  *
- * Results are those of the matrix, so that it does not matter what is tried. */
+ * Where ends are free, the words of the shorter sequence say where alignments can lie
+ * (align_words.c): for a guess of the penalty they give the diagonals that all alignments of at
+ * most that penalty have, and where one is found there it is the best; else the guess is raised.
+ *
+ * Results are those of the matrix, so that it does not matter what is tried.
+ *
+ * Sections: samples, attempts, free ends, all pairs. */
 #include "aligner.h"
 
 #include <string.h>
@@ -25,7 +31,13 @@ enum {
     WORD_ROWS = 64,        /* rows in a word of align_bits.c */
     SHARED = 1 << 27,      /* cells from which a pair is left to all threads together */
     MOST_WORDS = 48,
-    MOST_DRIFT = 64 /* diagonals on either side of a word's that are looked at */
+    DIRECT = 1 << 22,     /* cells of a pair whose flags are all kept, about */
+    STEP_CELLS = 32,      /* cells that stand for what a wavefront costs beside its own */
+    MOST_LIMIT = 1 << 28, /* penalties */
+    LARGE = 1 << 18,      /* cells of a pair that is large among those of a many() */
+    BOUND_GAIN = 2,       /* a known bound makes a pair so much cheaper, about */
+    LEAST_FOUND = 4, /* words of 1 / LEAST_FOUND of a sequence are found before anything is tried */
+    MOST_DRIFT = 64  /* diagonals on either side of a word's that are looked at */
 };
 
 /* Nanoseconds of a cell on one core, about: only what is tried hangs on them. Those of many() are
@@ -33,6 +45,12 @@ enum {
 static const double wave_cell = 1.5, strip_cell = 0.085, many_cell = 2.8, many_flags_cell = 0.2,
                     many_count_cell = 0.1, plain_cell = 3, linear_part = 0.7, word_place = 0.6,
                     bits_cell = 0.028, bits_path = 1.4; /* times as much with a path */
+/* Nanoseconds of a word that is looked for, and of a place where it may be; how much more a cell
+ * takes whose flags are kept. */
+static const double find_word_time = 6, find_place = 1.2, direct_part = 2;
+/* How much more wavefronts and bands take where ends are free, and the part of a matrix's time that
+ * is worth it, which is less sure there. A cell of a large pair takes so much of another's. */
+static const double free_more = 1.5, free_worth = 0.6, large_part = 0.75;
 static const double least_share = 1.0 / 24, most_share = 0.5, earned = 1.0 / 16, most_saved = 6;
 /* The part of a matrix's time that a sample may take. */
 static const double sample_part = 1.0 / 96;
@@ -48,6 +66,12 @@ static double strip_time(const struct bi_aligner *a, double cells)
     return strip_cell * cells * part * (double)(a->plan.kernels->bits / 8);
 }
 
+/* Whether an alignment may end where it likes: many() finds no paths then. */
+static bool has_free_last(const struct bi_aligner *a)
+{
+    return a->plan.scoring.free_ends & (BIOINFER_FREE_QUERY_END | BIOINFER_FREE_TARGET_END);
+}
+
 /* Nanoseconds of the whole matrix of a pair; alone: few others share a many() with it. */
 static double matrix_time(const struct bi_aligner *a, const struct bi_align_input *in, bool alone)
 {
@@ -57,16 +81,22 @@ static double matrix_time(const struct bi_aligner *a, const struct bi_align_inpu
 
     if (!k)
         return plain_cell * cells;
+    if (a->traceback && has_free_last(a) && !(a->identity && a->plan.counts))
+        return (cells < DIRECT ? direct_part : 1) *
+               strip_time(a, (double)(in->n + BAND_EDGES / 2) * (double)(in->m + BAND_EDGES));
     if (alone || bi_aligner_is_single(a, in))
         return strip_time(a, cells);
     const double path_cell = a->identity && a->plan.counts ? many_count_cell : many_flags_cell;
-    return (a->traceback ? path_cell : many_cell / (double)k->lanes) * cells * part;
+    const double large = a->plan.scoring.free_ends && cells > LARGE ? large_part : 1;
+    const double one_cell = many_cell / (double)k->lanes * large;
+    return (a->traceback ? path_cell : one_cell) * cells * part;
 }
 
 /* Whether its lengths and letters are those that wavefronts take. */
-static bool is_fit(const struct bi_aligner *a, const struct bi_align_input *in)
+static bool is_fit(const struct bi_aligner *a, const struct bi_wave_costs *c,
+                   const struct bi_align_input *in)
 {
-    const uint32_t others = a->used & ~a->waves.letters;
+    const uint32_t others = a->used & ~c->letters;
     uint32_t used = 0;
 
     if (in->n > MOST_LENGTH || in->m > MOST_LENGTH)
@@ -265,7 +295,8 @@ static bool attempt(struct bi_aligner *a, struct bi_align_worker *w, size_t i, i
     enum way way;
 
     *time = 0;
-    if (!is_fit(a, in) || (!w->wave && bi_wave_new(&w->wave, &a->ctx->env, a->coders, &err)))
+    if (!is_fit(a, &a->waves, in) ||
+        (!w->wave && bi_wave_new(&w->wave, &a->ctx->env, a->coders, &err)))
         return false;
     int st = try_wave(a, w->wave, in, most, matrix, &way, &low, &high, &err);
     *time = wave_cell * (double)(START_CELLS + bi_wave_cells(w->wave));
@@ -281,9 +312,9 @@ static bool attempt(struct bi_aligner *a, struct bi_align_worker *w, size_t i, i
         end.score = bi_wave_score(&a->waves, in, penalty);
         *time += bits_time(a, in, low, high);
     } else if (st == 1) {
-        end.score = bi_wave_score(&a->waves, in, bi_wave_penalty(w->wave));
         if (path)
-            bi_wave_path(w->wave, &a->plan.scoring, &begin, path);
+            bi_wave_path(w->wave, &a->plan.scoring, &begin, &end, path);
+        end.score = bi_wave_score(&a->waves, in, bi_wave_penalty(w->wave));
     }
     bi_wave_end(w->wave);
     if (st != 1)
@@ -292,15 +323,6 @@ static bool attempt(struct bi_aligner *a, struct bi_align_worker *w, size_t i, i
     if (st)
         bi_aligner_fail(a, results, a->pair[i], st, "%s", err.text);
     return true;
-}
-
-bool bi_aligner_try_near(struct bi_aligner *a, struct bi_align_worker *w, size_t i,
-                         struct bioinfer_alignment *results)
-{
-    const double no_matrix = 1e300;
-    double time;
-
-    return a->waves.extend && attempt(a, w, i, INT64_MAX, no_matrix, &time, results);
 }
 
 /* Aligns a pair of unit costs by words, whatever its difference; whether that is worth it. */
@@ -313,8 +335,8 @@ static bool align_far(struct bi_aligner *a, struct bi_align_worker *w, size_t i,
     struct bioinfer_error err = {0};
     int64_t penalty;
 
-    if (!is_unit(a) || bits_time(a, in, -in->n, in->m) > worth * matrix || !is_fit(a, in) ||
-        (a->ctx->n_threads > 1 && in->n > SHARED / in->m) ||
+    if (!is_unit(a) || bits_time(a, in, -in->n, in->m) > worth * matrix ||
+        !is_fit(a, &a->waves, in) || (a->ctx->n_threads > 1 && in->n > SHARED / in->m) ||
         (a->traceback && bi_align_bits_size(in, -in->n, in->m) > a->plan.memory_limit))
         return false;
     w->path.n = 0;
@@ -329,21 +351,239 @@ static bool align_far(struct bi_aligner *a, struct bi_align_worker *w, size_t i,
     return true;
 }
 
+/* ---- free ends ---- */
+
+/* Costs where the shorter sequence is to be aligned, or the longer one where these are none. */
+static const struct bi_wave_costs *free_costs(const struct bi_aligner *a,
+                                              const struct bi_align_input *in)
+{
+    const bool by_query = a->waves.extend && (in->n <= in->m || !a->waves_target.extend);
+
+    return by_query ? &a->waves : &a->waves_target;
+}
+
+/* Nanoseconds until words are found. */
+static double find_time(const struct bi_wave_costs *c, const struct bi_align_input *in)
+{
+    const bool by_query = c->whole == BI_WAVE_QUERY;
+
+    return find_word_time * (double)(by_query ? in->n : in->m) / WORD +
+           find_place * (double)(by_query ? in->m : in->n);
+}
+
+/* A penalty that the best alignment may have, by the words that are not found; INT64_MAX: hardly
+ * any is. */
+static int64_t guess(const struct bi_align_words *words, const struct bi_wave_costs *c)
+{
+    const int64_t found = bi_align_words_most(words, words->n / 2 + 4);
+    const int64_t missing = found < words->n ? words->n - found : 0;
+    const int64_t open = c->open < c->open_e ? c->open : c->open_e;
+    /* three mismatches and a gap for four changes, some of which share a word; a third more */
+    const int64_t changes = missing + missing * missing / (2 * words->n);
+
+    return found * LEAST_FOUND < words->n
+               ? INT64_MAX
+               : (3 * c->mismatch + open) * changes / 3 + c->open / 2 + 1;
+}
+
+/* A way to align a pair in a place, and the nanoseconds that it takes. */
+struct free_way {
+    bool by_wave;
+    double time;
+};
+
+static struct free_way choose_free(const struct bi_aligner *a, const struct bi_align_place *place,
+                                   int64_t limit, uint64_t kept)
+{
+    const double width = (double)(place->high - place->low + 1), cells = (double)limit * width;
+    const double wave = free_more * wave_cell * (cells + STEP_CELLS * (double)limit);
+    struct free_way way = {true, 3 * sizeof(int32_t) * cells < (double)kept ? wave : 1e300};
+
+    if (a->plan.kernels) {
+        const double rows = (double)place->in.n * (width + BAND_EDGES);
+        const double band = (a->traceback ? direct_part : 1) * free_more * strip_time(a, rows);
+        way = band < way.time ? (struct free_way){false, band} : way;
+    }
+    return way;
+}
+
+/* The pair at hand with free ends, and what was found. */
+struct free_pair {
+    struct bi_aligner *a;
+    struct bi_align_worker *w;
+    const struct bi_wave_costs *c;
+    const struct bi_align_input *in;
+    uint64_t kept;               /* bytes that wavefronts may take */
+    double budget, matrix, time; /* budget: for what is not known beforehand */
+    struct bi_align_end end;
+    struct bi_align_walk begin;
+};
+
+/* Aligns a pair in a place, among penalties up to `most` where wavefronts do it: *penalty is the
+ * least there, or INT64_MAX where none is found. 0 or a status. */
+static int align_in(struct free_pair *p, const struct bi_align_place *place, int64_t most,
+                    bool by_wave, int64_t *penalty, struct bioinfer_error *err)
+{
+    struct bi_align_worker *w = p->w;
+    struct bi_align_path *path = p->a->traceback ? &w->path : NULL;
+    int st;
+
+    *penalty = INT64_MAX;
+    w->path.n = 0;
+    w->path.failed = false;
+    if (!by_wave) {
+        if (!(st = bi_align_band_free(&p->a->plan, &w->work, place, &p->end, &p->begin, path, err)))
+            *penalty = bi_wave_free_penalty(p->c, p->in, p->end.score);
+        return st;
+    }
+    st = bi_wave_start_free(w->wave, p->c, place, (int32_t)most, path ? p->kept : 0, err);
+    if (!st && (st = bi_wave_run(w->wave, INT64_MAX, err)) == 1) {
+        *penalty = bi_wave_penalty(w->wave);
+        if (path)
+            bi_wave_path(w->wave, &p->a->plan.scoring, &p->begin, &p->end, path);
+        p->end.score = bi_wave_score(p->c, p->in, *penalty);
+        st = 0;
+    }
+    bi_wave_end(w->wave);
+    return st;
+}
+
+/* Finds some alignment's penalty in a place: that; 0 = none is found, or a status. */
+static int64_t bound_in(struct free_pair *p, const struct bi_align_place *place,
+                        struct bioinfer_error *err)
+{
+    const double cell = free_more * wave_cell;
+    const int64_t most = p->budget > p->time ? (int64_t)((p->budget - p->time) / cell) : 0;
+    int st = bi_wave_start_free(p->w->wave, p->c, place, MOST_LIMIT, 0, err);
+
+    st = st ? st : bi_wave_bound(p->w->wave, most, err);
+    p->time += cell * (double)bi_wave_cells(p->w->wave);
+    return st == 1 ? bi_wave_most(p->w->wave) : st;
+}
+
+/* Finds the best alignment within the budget; false: no time, no memory, or no proof. */
+static bool find_free(struct free_pair *p, struct bioinfer_error *err)
+{
+    const struct bi_align_words *words = &p->w->words;
+    struct bi_align_place place;
+    bool anywhere, bounded = false;
+    int64_t limit, low, high, penalty;
+
+    p->time = find_time(p->c, p->in);
+    if (bi_align_words_find(&p->w->words, p->in, p->c->whole, err) != 1)
+        return false;
+    for (limit = guess(words, p->c);;) {
+        if (limit > MOST_LIMIT)
+            return false;
+        if (!bi_align_words_range(words, p->c, limit, &low, &high, &anywhere) ||
+            !bi_align_place_make(p->c, p->in, low, high, &place)) {
+            if (anywhere)
+                return false;
+            limit *= 2;
+            continue;
+        }
+        const struct free_way way = choose_free(p->a, &place, limit, p->kept);
+        if (way.time > BOUND_GAIN * free_worth * p->matrix)
+            return false;
+        if (!bounded && way.time > wave_cell * SURE_CELLS) {
+            if ((penalty = bound_in(p, &place, err)) <= 0)
+                return false;
+            bounded = true;
+            limit = penalty;
+            continue;
+        }
+        if (p->time + way.time > free_worth * p->matrix)
+            return false;
+        p->time += way.time;
+        if (align_in(p, &place, 2 * limit, way.by_wave, &penalty, err))
+            return false;
+        if (penalty <= limit)
+            break;
+        limit = penalty < 2 * limit ? penalty : 2 * limit;
+    }
+    p->end.i += place.query_begin;
+    p->end.j += place.target_begin;
+    p->begin.i += place.query_begin;
+    p->begin.j += place.target_begin;
+    return true;
+}
+
+/* Whether it is better to align nothing at all, or as good. */
+static bool is_nothing(const struct bi_align_scoring *s, const struct bi_align_input *in,
+                       int64_t score)
+{
+    return (s->free_ends & BIOINFER_FREE_TARGET_END && score <= bi_align_left(s, in->n)) ||
+           (s->free_ends & BIOINFER_FREE_QUERY_END && score <= bi_align_top(s, in->m));
+}
+
+/* As attempt() with free ends. */
+static bool attempt_free(struct bi_aligner *a, struct bi_align_worker *w, size_t i, double budget,
+                         double matrix, double *time, struct bioinfer_alignment *results)
+{
+    const struct bi_align_input *in = &a->inputs[i];
+    const struct bi_wave_costs *c = free_costs(a, in);
+    struct free_pair p = {.a = a, .w = w, .c = c, .in = in, .budget = budget, .matrix = matrix};
+    struct bioinfer_error err = {0};
+
+    *time = 0;
+    p.kept = a->plan.memory_limit < MOST_KEPT ? a->plan.memory_limit : MOST_KEPT;
+    w->words.env = &a->ctx->env;
+    if (!is_fit(a, c, in) || (!w->wave && bi_wave_new(&w->wave, &a->ctx->env, a->coders, &err)))
+        return false;
+    const bool found = find_free(&p, &err) && !is_nothing(&a->plan.scoring, in, p.end.score);
+    *time = p.time;
+    if (!found)
+        return false;
+    const int st = put_result(a, w, i, &p.begin, &p.end, &results[a->pair[i]], &err);
+    if (st)
+        bi_aligner_fail(a, results, a->pair[i], st, "%s", err.text);
+    return true;
+}
+
+/* Whether a worker's pairs have earned that the words of one are looked for. */
+static bool may_find(const struct bi_aligner *a, struct bi_align_worker *w,
+                     const struct bi_align_input *in, double matrix)
+{
+    w->sampling += sample_part * matrix;
+    if (w->sampling < find_time(free_costs(a, in), in))
+        return false;
+    w->sampling = 0;
+    return true;
+}
+
+/* ---- all pairs ---- */
+
+bool bi_aligner_try_near(struct bi_aligner *a, struct bi_align_worker *w, size_t i,
+                         struct bioinfer_alignment *results)
+{
+    const double no_matrix = 1e300;
+    double time;
+
+    if (a->plan.scoring.free_ends)
+        return (a->waves.extend || a->waves_target.extend) &&
+               attempt_free(a, w, i, no_matrix, no_matrix, &time, results);
+    return a->waves.extend && attempt(a, w, i, INT64_MAX, no_matrix, &time, results);
+}
+
 /* Tries the pair at place i, if the worker has time for it. */
 static bool align_near(struct bi_aligner *a, struct bi_align_worker *w, size_t i, bool alone,
                        struct bioinfer_alignment *results)
 {
-    const double matrix = matrix_time(a, &a->inputs[i], alone), budget = budget_of(w, matrix);
+    const struct bi_align_input *in = &a->inputs[i];
+    const bool free = a->plan.scoring.free_ends;
+    const double matrix = matrix_time(a, in, alone), budget = budget_of(w, matrix);
     double time;
 
-    if (budget == 0 || (!w->near && !looks_near(a, w, &a->inputs[i], matrix)))
-        return align_far(a, w, i, matrix, results);
-    w->near = attempt(a, w, i, (int64_t)(budget / wave_cell), matrix, &time, results);
+    if (budget == 0 ||
+        (!w->near && !(free ? may_find(a, w, in, matrix) : looks_near(a, w, in, matrix))))
+        return !free && align_far(a, w, i, matrix, results);
+    w->near = free ? attempt_free(a, w, i, budget, matrix, &time, results)
+                   : attempt(a, w, i, (int64_t)(budget / wave_cell), matrix, &time, results);
     if (!w->near) {
         w->credit -= time;
         if (time > 0)
             w->share = w->share * 2 < most_share ? w->share * 2 : most_share;
-        return align_far(a, w, i, matrix, results);
+        return !free && align_far(a, w, i, matrix, results);
     }
     w->share = 2 * time < most_share * matrix ? 2 * time / matrix : most_share;
     w->credit += time < matrix ? (matrix - time) / 2 : 0;
@@ -382,9 +622,15 @@ void bi_aligner_run_near(struct bi_aligner *a, size_t n, struct bioinfer_alignme
     enum { PART = 4 };
     struct near_job job = {.a = a, .results = results};
 
-    bi_wave_costs_make(&a->waves, &a->plan.scoring, a->used);
+    if (a->plan.scoring.free_ends) {
+        bi_wave_costs_make_free(&a->waves, &a->plan.scoring, a->used, BI_WAVE_QUERY);
+        bi_wave_costs_make_free(&a->waves_target, &a->plan.scoring, a->used, BI_WAVE_TARGET);
+    } else {
+        bi_wave_costs_make(&a->waves, &a->plan.scoring, a->used);
+    }
     /* Some amino acids have such scores by chance, and no pair consists of these alone. */
-    if (!a->waves.extend || PART * count_letters(a->waves.letters) < count_letters(a->used))
+    if ((!a->waves.extend && !a->waves_target.extend) ||
+        PART * count_letters(a->waves.letters) < count_letters(a->used))
         return;
     const bool are_short = a->cells < (double)n * SHORT;
     const size_t claims = are_short ? (n + CLAIM - 1) / CLAIM : n;

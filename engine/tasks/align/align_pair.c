@@ -130,7 +130,10 @@ struct pair {
     int64_t windows;          /* kept states of a strip */
     int64_t low, high;        /* diagonals j - i; all of them: -n to m */
     bool band;                /* or some */
-    bool direct, dense;       /* flags kept whole; rows of all strips kept */
+    unsigned free_ends;       /* bits of enum bioinfer_align_end */
+    struct bi_align_border left, top;
+    bool corner;        /* the last cell may be an end that is not free */
+    bool direct, dense; /* flags kept whole; rows of all strips kept */
 };
 
 static int64_t round_up(int64_t x, int64_t to)
@@ -245,7 +248,7 @@ static int32_t start_state(const struct pair *p, int64_t strip, const void *in, 
         if (column > 1)
             put(p, state, r, r ? s->open - s->extend : first);
         else
-            put(p, state, r, bi_align_border_at(&p->plan->left, i));
+            put(p, state, r, bi_align_border_at(&p->left, i));
     }
     return first;
 }
@@ -267,7 +270,7 @@ static void start_row(const struct pair *p, void *row)
 {
     memset(row, 0, (size_t)(p->in_row * p->row_size * p->lane));
     for (int64_t j = 0; j < p->in->m && j < p->row_size; j++)
-        put(p, row, j, bi_align_border_at(&p->plan->top, j));
+        put(p, row, j, bi_align_border_at(&p->top, j));
 }
 
 /* Steps [first, last) of a strip; in and out: rows as row_at() gives them. */
@@ -374,6 +377,12 @@ static void shared_strips(const struct pair *p, int n_threads, bool keep_rows, v
 
 /* ---- ends ---- */
 
+/* H[i][0]. */
+static int64_t left_at(const struct pair *p, int64_t i)
+{
+    return !i || p->free_ends & BIOINFER_FREE_QUERY_BEGIN ? 0 : -bi_align_gap(&p->plan->scoring, i);
+}
+
 /* Where the alignment ends, from V of the last row and U of the last column. */
 static struct bi_align_end find_end(const struct pair *p, const void *v, const void *side)
 {
@@ -410,11 +419,39 @@ static int64_t follow_band(const struct pair *p, int64_t strip, int64_t h, int32
     const int64_t column = first_column(p, strip), from = origin(p, strip + 1);
     const int64_t end = strip + 1 < p->n_strips ? first_column(p, strip + 1) : p->in->m + 1;
 
-    h = column == 1 ? bi_align_left(s, (strip + 1) * p->rows - p->pad)
+    h = column == 1 ? left_at(p, (strip + 1) * p->rows - p->pad)
                     : h + corner - s->open - (p->rows - 1) * (int64_t)s->extend;
     for (int64_t j = column; j < end; j++)
         h += get(p, row, j - from) - s->open;
     return h;
+}
+
+/* Where the alignment ends in a band, from h, which is H[n][m], V of the last row and U of the last
+ * column of each strip, of which those that have column m count. */
+static struct bi_align_end find_band_end(const struct pair *p, int64_t h, const void *v,
+                                         const void *side)
+{
+    const struct bi_align_scoring *s = &p->plan->scoring;
+    const int64_t n = p->in->n, m = p->in->m, last = p->n_strips - 1;
+    const int64_t first = first_column(p, last), from = origin(p, p->n_strips);
+    struct bi_align_end row = {INT64_MIN, n, 0}, column = {INT64_MIN, 0, m};
+    const struct bi_align_end corner = {p->corner ? h : INT64_MIN, n, m};
+    int64_t at = h;
+
+    for (int64_t j = m; p->free_ends & BIOINFER_FREE_TARGET_END && j >= first; j--) {
+        if (at >= row.score) /* the first of equal ones */
+            row = (struct bi_align_end){at, n, j};
+        at -= get(p, v, j - from) - s->open;
+    }
+    at = h;
+    for (int64_t i = n; p->free_ends & BIOINFER_FREE_QUERY_END && i > 0; i--) {
+        if (last_column(p, (i - 1 + p->pad) / p->rows) < m)
+            break;
+        if (at >= column.score)
+            column = (struct bi_align_end){at, i, m};
+        at -= get(p, side, i - 1 + p->pad) - s->open;
+    }
+    return bi_align_best_end(s, corner, row, column);
 }
 
 /* ---- back ---- */
@@ -575,7 +612,7 @@ static int run_pair(struct pair p, int n_threads, struct bi_align_end *end,
     const struct bi_align_plan *plan = p.plan;
     const struct bi_align_input *in = p.in;
     struct bi_align_work *work = p.work;
-    const bool free_column = plan->scoring.free_ends & BIOINFER_FREE_QUERY_END;
+    const bool free_column = p.free_ends & BIOINFER_FREE_QUERY_END;
     const struct bi_env *env = work->env;
     int64_t last = 0, slots = 1, kept = 0, h = 0;
     char *state, *waste, *side;
@@ -630,7 +667,8 @@ static int run_pair(struct pair p, int n_threads, struct bi_align_end *end,
         if (p.band)
             h = follow_band(&p, k, h, corner, row_at(&p, last));
     }
-    *end = p.band ? (struct bi_align_end){h, in->n, in->m} : find_end(&p, row_at(&p, last), side);
+    *end = p.band ? find_band_end(&p, h, row_at(&p, last), side)
+                  : find_end(&p, row_at(&p, last), side);
     if (path) {
         struct bi_align_walk walk = {.i = end->i, .j = end->j};
         back(&p, state, waste, &walk, path);
@@ -648,8 +686,15 @@ int bi_align_pair(const struct bi_align_plan *plan, struct bi_align_work *work,
                   struct bi_align_walk *begin, struct bi_align_path *path, bool *sparse,
                   struct bioinfer_error *err)
 {
-    const struct pair p = {
-        .plan = plan, .k = plan->kernels, .in = in, .work = work, .low = -in->n, .high = in->m};
+    const struct pair p = {.plan = plan,
+                           .k = plan->kernels,
+                           .in = in,
+                           .work = work,
+                           .low = -in->n,
+                           .high = in->m,
+                           .free_ends = plan->scoring.free_ends,
+                           .left = plan->left,
+                           .top = plan->top};
     const struct bi_env *env = work->env;
 
     *sparse = false;
@@ -670,13 +715,30 @@ int bi_align_band(const struct bi_align_plan *plan, struct bi_align_work *work,
                   struct bi_align_end *end, struct bi_align_walk *begin, struct bi_align_path *path,
                   struct bioinfer_error *err)
 {
+    const struct bi_align_place place = {.in = *in, .low = low, .high = high, .corner = true};
+
+    return bi_align_band_free(plan, work, &place, end, begin, path, err);
+}
+
+int bi_align_band_free(const struct bi_align_plan *plan, struct bi_align_work *work,
+                       const struct bi_align_place *place, struct bi_align_end *end,
+                       struct bi_align_walk *begin, struct bi_align_path *path,
+                       struct bioinfer_error *err)
+{
+    const struct bi_align_border gap = border_of(&plan->scoring);
+    const bool left = place->free_ends & BIOINFER_FREE_QUERY_BEGIN;
+    const bool top = place->free_ends & BIOINFER_FREE_TARGET_BEGIN;
     const struct pair p = {.plan = plan,
                            .k = plan->kernels,
-                           .in = in,
+                           .in = &place->in,
                            .work = work,
-                           .low = low,
-                           .high = high,
-                           .band = true};
+                           .low = place->low,
+                           .high = place->high,
+                           .band = true,
+                           .free_ends = place->free_ends,
+                           .left = left ? plan->left : gap,
+                           .top = top ? plan->top : gap,
+                           .corner = place->corner};
     bool sparse;
 
     return run_pair(p, 1, end, begin, path, &sparse, err);

@@ -52,44 +52,92 @@ static bool belongs(const struct bi_align_scoring *s, uint32_t set, int a, int32
     return true;
 }
 
-void bi_wave_costs_make(struct bi_wave_costs *c, const struct bi_align_scoring *s, uint32_t used)
+/* The letters that go together, and their scores; false: fewer than two are used. */
+static bool find_letters(struct bi_wave_costs *c, const struct bi_align_scoring *s, uint32_t used)
 {
     int letter[2], n = 0;
-    int64_t x, open, extend;
 
     *c = (struct bi_wave_costs){0};
     for (int a = 0; a < s->n_letters && n < 2; a++)
         if (used >> a & 1)
             letter[n++] = a;
-    if (n < 2 || s->free_ends || s->local || s->open2)
-        return;
-    const int32_t match = s->score[letter[0]][letter[0]];
-    const int32_t mismatch = s->score[letter[0]][letter[1]];
+    if (n < 2)
+        return false;
+    c->match = s->score[letter[0]][letter[0]];
+    c->other = s->score[letter[0]][letter[1]];
     for (int a = 0; a < s->n_letters; a++)
-        if (used >> a & 1 && belongs(s, c->letters, a, match, mismatch))
+        if (used >> a & 1 && belongs(s, c->letters, a, c->match, c->other))
             c->letters |= 1u << a;
-    x = 2 * ((int64_t)match - mismatch);
-    open = 2 * (int64_t)s->open + match;
-    extend = 2 * (int64_t)s->extend + match;
-    if (x <= 0 || extend <= 0)
+    return true;
+}
+
+/* Divides penalties, in points, by what divides them all, and sets them where they are neither too
+ * large nor too unlike; trim 0: nothing is trimmed. */
+static void set_costs(struct bi_wave_costs *c, int64_t mismatch, const int64_t open[2],
+                      const int64_t extend[2], int64_t trim)
+{
+    const int64_t least = extend[0] < extend[1] ? extend[0] : extend[1];
+    int64_t most = mismatch, unit = mismatch;
+
+    if (mismatch <= 0 || least <= 0)
         return;
-    const int64_t unit = bi_align_divisor(x, bi_align_divisor(open, extend));
-    if (x > MOST_COST * unit || open > MOST_COST * unit || open / extend > MOST_GROWTH ||
-        x / extend > MOST_GROWTH)
+    for (int k = 0; k < 2; k++) {
+        most = open[k] > most ? open[k] : most;
+        unit = bi_align_divisor(unit, bi_align_divisor(open[k], extend[k]));
+    }
+    unit = bi_align_divisor(unit, trim);
+    if (most > MOST_COST * unit || most / least > MOST_GROWTH)
         return;
-    c->mismatch = (int32_t)(x / unit);
-    c->open = (int32_t)(open / unit);
-    c->extend = (int32_t)(extend / unit);
+    c->mismatch = (int32_t)(mismatch / unit);
+    c->open = (int32_t)(open[0] / unit);
+    c->open_e = (int32_t)(open[1] / unit);
+    c->extend = (int32_t)(extend[0] / unit);
+    c->extend_e = (int32_t)(extend[1] / unit);
+    c->trim = (int32_t)(trim / unit);
     c->unit = (int32_t)unit;
-    c->match = match;
-    c->other = mismatch;
-    c->most = c->open > c->mismatch ? c->open : c->mismatch;
+    c->most = (int32_t)(most / unit);
+}
+
+void bi_wave_costs_make(struct bi_wave_costs *c, const struct bi_align_scoring *s, uint32_t used)
+{
+    if (!find_letters(c, s, used) || s->free_ends || s->local || s->open2)
+        return;
+    const int64_t open = 2 * (int64_t)s->open + c->match;
+    const int64_t extend = 2 * (int64_t)s->extend + c->match;
+    set_costs(c, 2 * ((int64_t)c->match - c->other), (int64_t[]){open, open},
+              (int64_t[]){extend, extend}, 0);
+}
+
+void bi_wave_costs_make_free(struct bi_wave_costs *c, const struct bi_align_scoring *s,
+                             uint32_t used, enum bi_wave_whole whole)
+{
+    const unsigned own = whole == BI_WAVE_QUERY
+                             ? BIOINFER_FREE_QUERY_BEGIN | BIOINFER_FREE_QUERY_END
+                             : BIOINFER_FREE_TARGET_BEGIN | BIOINFER_FREE_TARGET_END;
+
+    if (!find_letters(c, s, used) || !s->free_ends || s->local || s->open2)
+        return;
+    const int64_t match = c->match, f = whole == BI_WAVE_QUERY ? match : 0, e = match - f;
+    if (match < 0 || (s->free_ends & own && !match))
+        return;
+    c->whole = whole;
+    c->free_ends = s->free_ends;
+    set_costs(c, match - c->other, (int64_t[]){s->open + f, s->open + e},
+              (int64_t[]){s->extend + f, s->extend + e}, s->free_ends & own ? match : 0);
 }
 
 int64_t bi_wave_score(const struct bi_wave_costs *c, const struct bi_align_input *in,
                       int64_t penalty)
 {
-    return ((in->n + in->m) * c->match - penalty * c->unit) / 2;
+    if (c->whole == BI_WAVE_BOTH)
+        return ((in->n + in->m) * c->match - penalty * c->unit) / 2;
+    return (c->whole == BI_WAVE_QUERY ? in->n : in->m) * c->match - penalty * c->unit;
+}
+
+int64_t bi_wave_free_penalty(const struct bi_wave_costs *c, const struct bi_align_input *in,
+                             int64_t score)
+{
+    return ((c->whole == BI_WAVE_QUERY ? in->n : in->m) * c->match - score) / c->unit;
 }
 
 /* How far beyond 0 and `end` a path can go: 2 o + (2 far - end - 2) e, gaps there and back, is at
@@ -144,8 +192,10 @@ struct bi_wave {
     const struct bi_align_input *in;
     struct bi_align_buffer texts, none;
     uint8_t *query, *target;
-    int32_t none_lo, none_hi; /* diagonals that `none` has */
-    int32_t bound;            /* INT32_MAX: unknown */
+    int32_t none_lo, none_hi;           /* diagonals that `none` has */
+    int32_t bound;                      /* INT32_MAX: unknown */
+    const struct bi_align_place *place; /* NULL: no end is free */
+    int32_t limit, found;               /* penalties: the most, and the least so far */
     struct front exact, quick;
 };
 
@@ -231,24 +281,31 @@ static bool next_chunk(const struct bi_wave *w, struct front *f, size_t size)
     return true;
 }
 
+static int32_t smaller(int32_t a, int32_t b)
+{
+    return a < b ? a : b;
+}
+
 /* Room for wavefront s, and for as many diagonals more as those that read it may have. */
 static bool make_room(const struct bi_wave *w, struct front *f, struct wavefront *x, int32_t lo,
                       int32_t hi)
 {
-    const bool affine = w->costs->open != w->costs->extend;
-    const int32_t more = w->costs->most / w->costs->extend + 4;
+    const struct bi_wave_costs *c = w->costs;
+    const bool affine = c->open != c->extend;
+    const int32_t per_gap = smaller(c->extend, c->extend_e);
+    const int32_t more = c->most / (c->trim ? smaller(per_gap, c->trim) : per_gap) + 4;
     const int32_t first = lo - more, last = hi + more;
     const size_t width = (size_t)(last - first + 1), size = affine ? 3 * width : width;
 
     if (!f->n_chunks || f->chunks[f->n_chunks - 1].size - f->used < size)
         if (!next_chunk(w, f, size))
             return false;
-    struct chunk *c = &f->chunks[f->n_chunks - 1];
-    x->h = c->at + f->used - first;
+    struct chunk *to = &f->chunks[f->n_chunks - 1];
+    x->h = to->at + f->used - first;
     x->f = affine ? x->h + width : NULL;
     x->e = affine ? x->f + width : NULL;
     f->used += size;
-    c->last = f->s;
+    to->last = f->s;
     return true;
 }
 
@@ -306,9 +363,10 @@ static struct wavefront *source(const struct front *f, int32_t back)
 static void clip(const struct bi_wave *w, const struct front *f, int32_t *lo, int32_t *hi)
 {
     const int64_t end = w->in->m - w->in->n;
-    int64_t first = -w->in->n, last = w->in->m;
+    int64_t first = w->place ? w->place->low : -w->in->n;
+    int64_t last = w->place ? w->place->high : w->in->m;
 
-    if (!f->beam && w->bound != INT32_MAX) {
+    if (!f->beam && !w->place && w->bound != INT32_MAX) {
         const int64_t reach = (w->bound - f->s) / w->costs->extend;
         first = first > end - reach ? first : end - reach;
         last = last < end + reach ? last : end + reach;
@@ -322,21 +380,33 @@ static bool is_empty(const struct wavefront *x, int32_t k)
     return x->h[k] < 0 && (!x->f || (x->f[k] < 0 && x->e[k] < 0));
 }
 
+/* How far diagonal k has come: by both sequences, or by the one that is to be aligned, twice. */
+static int64_t come(const struct bi_wave *w, const struct wavefront *x, int32_t k)
+{
+    const int64_t j = x->h[k];
+
+    return w->costs->whole == BI_WAVE_BOTH    ? 2 * j - k
+           : w->costs->whole == BI_WAVE_QUERY ? 2 * (j - k)
+                                              : 2 * j;
+}
+
 /* Drops diagonals at both ends that lag behind. */
-static void narrow(struct wavefront *x)
+static void narrow(const struct bi_wave *w, struct wavefront *x)
 {
     int64_t least = INT64_MIN;
 
     if (x->hi - x->lo < 8)
         return;
     for (int32_t k = x->lo; k <= x->hi; k++) {
-        const int64_t far = 2 * (int64_t)x->h[k] - k - BEAM_LAG;
+        const int64_t far = come(w, x, k) - BEAM_LAG;
         least = far > least ? far : least;
     }
-    while (x->lo < x->hi && 2 * (int64_t)x->h[x->lo] - x->lo < least)
+    while (x->lo < x->hi && come(w, x, x->lo) < least)
         x->lo++;
-    while (x->hi > x->lo && 2 * (int64_t)x->h[x->hi] - x->hi < least)
+    while (x->hi > x->lo && come(w, x, x->hi) < least)
         x->hi--;
+    if (x->lo == x->full_lo && x->hi == x->full_hi)
+        return;
     fill_none(x->h, x->full_lo, x->lo - 1);
     fill_none(x->f, x->full_lo, x->lo - 1);
     fill_none(x->e, x->full_lo, x->lo - 1);
@@ -355,59 +425,139 @@ static struct wavefront *next_place(const struct bi_wave *w, struct front *f)
     return x;
 }
 
+/* The penalty of a path that ends at the end of diagonal k, -1 where it may not end there. */
+static int64_t pays_at_end(const struct bi_wave *w, int64_t k)
+{
+    const int64_t n = w->in->n, m = w->in->m, end = m - n;
+    const bool free = w->place->free_ends &
+                      (k < end ? BIOINFER_FREE_TARGET_END : BIOINFER_FREE_QUERY_END);
+
+    if (k == end)
+        return 0;
+    if (!free || k <= -n || k >= m)
+        return -1;
+    if (k < end) /* (n, n + k) */
+        return w->costs->whole == BI_WAVE_TARGET ? w->costs->trim * (end - k) : 0;
+    return w->costs->whole == BI_WAVE_QUERY ? w->costs->trim * (k - end) : 0; /* (m - k, m) */
+}
+
+/* Notes which free ends this wavefront reaches. */
+static void note_ends(struct bi_wave *w, const struct front *f)
+{
+    const struct wavefront *x = wave_at(f, f->s);
+    const int32_t n = (int32_t)w->in->n, m = (int32_t)w->in->m;
+    int32_t any = 0;
+
+    for (int32_t k = x->lo; k <= x->hi; k++)
+        any |= x->h[k] >= smaller(m, k + n);
+    for (int32_t k = x->lo; any && k <= x->hi; k++)
+        if (x->h[k] >= smaller(m, k + n)) {
+            const int64_t more = pays_at_end(w, k);
+            if (more >= 0 && f->s + more < w->found)
+                w->found = (int32_t)(f->s + more);
+        }
+}
+
 static bool is_done(const struct bi_wave *w, const struct front *f)
 {
     const struct wavefront *x = wave_at(f, f->s);
     const int32_t end = (int32_t)(w->in->m - w->in->n);
 
+    if (w->place)
+        return w->found <= f->s;
     return x->lo <= end && end <= x->hi && x->h[end] >= w->in->m;
 }
 
-/* Wavefront 0: matches from the start. */
-static int first_step(struct bi_wave *w, struct front *f, struct bioinfer_error *err)
+/* Where matches from (i, j) on lead on its diagonal: the column. */
+static int32_t follow_matches(const struct bi_wave *w, int32_t i, int32_t j)
 {
-    struct wavefront *x;
-    int32_t k = 0;
-
-    f->s = 0;
-    if (!(x = next_place(w, f)) || !make_room(w, f, x, 0, 0))
-        return bi_fail(err, BIOINFER_NOMEM, "wavefronts");
-    x->lo = x->hi = x->full_lo = x->full_hi = 0;
-    x->h[0] = 0;
-    if (x->f)
-        x->f[0] = x->e[0] = NONE;
-    for (;; k += 8) {
+    for (;; i += 8, j += 8) {
         uint64_t a, b;
-        memcpy(&a, w->query + k, 8);
-        memcpy(&b, w->target + k, 8);
+        memcpy(&a, w->query + i, 8);
+        memcpy(&b, w->target + j, 8);
         if (a != b)
             break;
     }
-    while (w->query[k] == w->target[k])
-        k++;
-    x->h[0] = k;
+    while (w->query[i] == w->target[j])
+        i++, j++;
+    return j;
+}
+
+/* The diagonals on which paths begin that have paid s so far; *lo > *hi: none. */
+static void begins(const struct bi_wave *w, int32_t s, int32_t *lo, int32_t *hi)
+{
+    const struct bi_wave_costs *c = w->costs;
+    const bool left = w->place && w->place->free_ends & BIOINFER_FREE_QUERY_BEGIN;
+    const bool top = w->place && w->place->free_ends & BIOINFER_FREE_TARGET_BEGIN;
+    const bool pays_left = c->whole == BI_WAVE_QUERY, pays_top = c->whole == BI_WAVE_TARGET;
+
+    *lo = 1, *hi = 0;
+    if (!s) {
+        *lo = left && !pays_left
+                  ? (int32_t)(w->place->low > -w->in->n ? w->place->low : 1 - w->in->n)
+                  : 0;
+        *hi = top && !pays_top
+                  ? (int32_t)(w->place->high < w->in->m ? w->place->high : w->in->m - 1)
+                  : 0;
+    } else if (((left && pays_left) || (top && pays_top)) && s % c->trim == 0) {
+        const int32_t k = pays_left ? -(s / c->trim) : s / c->trim;
+        if (k >= w->place->low && k <= w->place->high && k > -w->in->n && k < w->in->m)
+            *lo = *hi = k;
+    }
+}
+
+/* Wavefront 0: matches from the start, or from all free ones. */
+static int first_step(struct bi_wave *w, struct front *f, struct bioinfer_error *err)
+{
+    struct wavefront *x;
+
+    f->s = 0;
+    begins(w, 0, &f->lo, &f->hi);
+    if (!(x = next_place(w, f)) || !make_room(w, f, x, f->lo, f->hi))
+        return bi_fail(err, BIOINFER_NOMEM, "wavefronts");
+    x->lo = x->full_lo = f->lo;
+    x->hi = x->full_hi = f->hi;
+    for (int32_t k = x->lo; k <= x->hi; k++) {
+        x->h[k] = follow_matches(w, k < 0 ? -k : 0, k > 0 ? k : 0);
+        if (x->f)
+            x->f[k] = x->e[k] = NONE;
+    }
+    f->cells += f->hi - f->lo;
+    if (f->beam)
+        narrow(w, x);
+    if (w->place)
+        note_ends(w, f);
     return 0;
 }
 
 static int step(struct bi_wave *w, struct front *f, struct bioinfer_error *err)
 {
+    enum { MISMATCH, OPEN_F, MORE_F, OPEN_E, MORE_E, SOURCES };
     const struct bi_wave_costs *c = w->costs;
     const bool affine = c->open != c->extend;
-    struct wavefront *x, *from[3];
-    int32_t lo = INT32_MAX, hi = INT32_MIN;
+    struct wavefront *x, *from[SOURCES];
+    int32_t lo = INT32_MAX, hi = INT32_MIN, begin_lo = 1, begin_hi = 0;
 
     f->s++;
     f->cells += STEP_CELLS;
     if (!(x = next_place(w, f)))
         return bi_fail(err, BIOINFER_NOMEM, "wavefronts");
-    from[0] = source(f, c->mismatch);
-    from[1] = source(f, c->open);
-    from[2] = affine ? source(f, c->extend) : NULL;
-    for (int a = 0; a < 3; a++)
+    from[MISMATCH] = source(f, c->mismatch);
+    from[OPEN_F] = source(f, c->open);
+    from[MORE_F] = affine ? source(f, c->extend) : NULL;
+    from[OPEN_E] = source(f, c->open_e);
+    from[MORE_E] = affine ? source(f, c->extend_e) : NULL;
+    for (int a = 0; a < SOURCES; a++)
         if (from[a]) {
             lo = from[a]->lo - (a > 0) < lo ? from[a]->lo - (a > 0) : lo;
             hi = from[a]->hi + (a > 0) > hi ? from[a]->hi + (a > 0) : hi;
         }
+    if (w->place)
+        begins(w, f->s, &begin_lo, &begin_hi);
+    if (begin_lo <= begin_hi) {
+        lo = begin_lo < lo ? begin_lo : lo;
+        hi = begin_hi > hi ? begin_hi : hi;
+    }
     if (lo > hi)
         return 0;
     clip(w, f, &lo, &hi);
@@ -420,13 +570,14 @@ static int step(struct bi_wave *w, struct front *f, struct bioinfer_error *err)
     const int32_t *none = none_at(w, lo - 1, hi + 1, err);
     if (!none || !make_room(w, f, x, room_lo, room_hi))
         return bi_fail(err, BIOINFER_NOMEM, "wavefronts");
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < SOURCES; a++)
         if (from[a])
             widen(from[a], lo - 1, hi + 1);
-    const struct bi_align_wave a = {.open = from[1] ? from[1]->h : none,
-                                    .more_f = from[2] ? from[2]->f : none,
-                                    .more_e = from[2] ? from[2]->e : none,
-                                    .mismatch = from[0] ? from[0]->h : none,
+    const struct bi_align_wave a = {.open_f = from[OPEN_F] ? from[OPEN_F]->h : none,
+                                    .open_e = from[OPEN_E] ? from[OPEN_E]->h : none,
+                                    .more_f = from[MORE_F] ? from[MORE_F]->f : none,
+                                    .more_e = from[MORE_E] ? from[MORE_E]->e : none,
+                                    .mismatch = from[MISMATCH] ? from[MISMATCH]->h : none,
                                     .f = x->f,
                                     .e = x->e,
                                     .h = x->h,
@@ -437,6 +588,10 @@ static int step(struct bi_wave *w, struct front *f, struct bioinfer_error *err)
                                     .query = w->query,
                                     .target = w->target};
     w->kernels->wave(&a);
+    for (int32_t k = begin_lo; k <= begin_hi; k++) {
+        const int32_t j = follow_matches(w, k < 0 ? -k : 0, k > 0 ? k : 0);
+        x->h[k] = j > x->h[k] ? j : x->h[k];
+    }
     f->cells += hi - lo + 1;
     x->full_lo = lo;
     x->full_hi = hi;
@@ -447,7 +602,9 @@ static int step(struct bi_wave *w, struct front *f, struct bioinfer_error *err)
     x->lo = lo;
     x->hi = hi;
     if (f->beam && lo <= hi)
-        narrow(x);
+        narrow(w, x);
+    if (w->place)
+        note_ends(w, f);
     return 0;
 }
 
@@ -457,7 +614,7 @@ static int run(struct bi_wave *w, struct front *f, int64_t most, struct bioinfer
     int st;
 
     while (!is_done(w, f)) {
-        if (f->cells >= most || f->s >= MOST_PENALTY || (f->keep && f->kept > f->keep))
+        if (f->cells >= most || f->s >= w->limit || (f->keep && f->kept > f->keep))
             return 0;
         if ((st = step(w, f, err)))
             return st;
@@ -482,8 +639,10 @@ static int open_front(struct bi_wave *w, struct front *f, uint64_t keep, bool be
     return first_step(w, f, err);
 }
 
-int bi_wave_start(struct bi_wave *w, const struct bi_wave_costs *c, const struct bi_align_input *in,
-                  uint64_t keep, struct bioinfer_error *err)
+/* Begins a pair; place NULL: no end is free. */
+static int start(struct bi_wave *w, const struct bi_wave_costs *c, const struct bi_align_input *in,
+                 const struct bi_align_place *place, int32_t limit, uint64_t keep,
+                 struct bioinfer_error *err)
 {
     int st = bi_align_buffer_need(w->env, &w->texts, (uint64_t)(in->n + in->m + 2 * PAD), err);
 
@@ -491,7 +650,9 @@ int bi_wave_start(struct bi_wave *w, const struct bi_wave_costs *c, const struct
         return st;
     w->costs = c;
     w->in = in;
-    w->bound = INT32_MAX;
+    w->place = place;
+    w->limit = limit;
+    w->bound = w->found = INT32_MAX;
     w->query = w->texts.ptr;
     w->target = w->query + in->n + PAD;
     memcpy(w->query, in->query, (size_t)in->n);
@@ -499,6 +660,19 @@ int bi_wave_start(struct bi_wave *w, const struct bi_wave_costs *c, const struct
     memcpy(w->target, in->target, (size_t)in->m);
     memset(w->target + in->m, BI_ALIGN_NO_CODE + 1, PAD);
     return open_front(w, &w->exact, keep, false, err);
+}
+
+int bi_wave_start(struct bi_wave *w, const struct bi_wave_costs *c, const struct bi_align_input *in,
+                  uint64_t keep, struct bioinfer_error *err)
+{
+    return start(w, c, in, NULL, MOST_PENALTY, keep, err);
+}
+
+int bi_wave_start_free(struct bi_wave *w, const struct bi_wave_costs *c,
+                       const struct bi_align_place *place, int32_t limit, uint64_t keep,
+                       struct bioinfer_error *err)
+{
+    return start(w, c, &place->in, place, limit, keep, err);
 }
 
 int bi_wave_run(struct bi_wave *w, int64_t most, struct bioinfer_error *err)
@@ -510,10 +684,11 @@ int bi_wave_bound(struct bi_wave *w, int64_t most, struct bioinfer_error *err)
 {
     int st;
 
-    if ((st = open_front(w, &w->quick, 0, true, err)) || (st = run(w, &w->quick, most, err)) <= 0)
-        return st;
-    w->bound = w->quick.s;
-    return 1;
+    w->found = INT32_MAX;
+    if (!(st = open_front(w, &w->quick, 0, true, err)) && (st = run(w, &w->quick, most, err)) == 1)
+        w->bound = w->quick.s;
+    w->found = INT32_MAX;
+    return st;
 }
 
 int32_t bi_wave_penalty(const struct bi_wave *w)
@@ -575,7 +750,7 @@ static int32_t reach_up(const struct walker *w, int32_t s, int32_t k)
 /* The same in a gap of the query: e. */
 static int32_t reach_left(const struct walker *w, int32_t s, int32_t k)
 {
-    const struct wavefront *x = kept_at(w, w->affine ? s : s - w->c->open);
+    const struct wavefront *x = kept_at(w, w->affine ? s : s - w->c->open_e);
 
     return w->affine ? offset(x, x ? x->e : NULL, k) : offset(x, x ? x->h : NULL, k - 1) + 1;
 }
@@ -604,27 +779,62 @@ static int64_t equal_before(const uint8_t *q, const uint8_t *t, int64_t most)
     return n;
 }
 
+/* Whether the best path ends at the end of diagonal k. */
+static bool ends_at(const struct bi_wave *wave, const struct walker *w, int64_t k)
+{
+    const int64_t n = wave->in->n, m = wave->in->m, more = pays_at_end(wave, k);
+
+    return more >= 0 &&
+           reach(w, (int32_t)(wave->exact.s - more), (int32_t)k) >= (k + n < m ? k + n : m);
+}
+
+/* Where the best path ends, of several as the matrix chooses; with its score 0. */
+static struct bi_align_end find_end(const struct bi_wave *wave, const struct walker *w,
+                                    const struct bi_align_scoring *s)
+{
+    const int64_t n = wave->in->n, m = wave->in->m, end = m - n;
+    struct bi_align_end corner = {-1, n, m}, row = {-1, n, 0}, column = {-1, 0, m};
+
+    if (!wave->place)
+        return (struct bi_align_end){0, n, m};
+    if (wave->place->corner && ends_at(wave, w, end))
+        corner.score = 0;
+    if (wave->place->free_ends & BIOINFER_FREE_TARGET_END)
+        for (int64_t k = wave->place->low; row.score && k <= end; k++)
+            if (ends_at(wave, w, k))
+                row = (struct bi_align_end){0, n, n + k};
+    if (wave->place->free_ends & BIOINFER_FREE_QUERY_END)
+        for (int64_t k = wave->place->high; column.score && k >= end; k--)
+            if (ends_at(wave, w, k))
+                column = (struct bi_align_end){0, m - k, m};
+    return bi_align_best_end(s, corner, row, column);
+}
+
 void bi_wave_path(const struct bi_wave *wave, const struct bi_align_scoring *scoring,
-                  struct bi_align_walk *begin, struct bi_align_path *path)
+                  struct bi_align_walk *begin, struct bi_align_end *end, struct bi_align_path *path)
 {
     const struct bi_wave_costs *c = wave->costs;
     const struct walker w = {&wave->exact, c, c->open != c->extend};
-    struct bi_align_walk at = {.i = wave->in->n, .j = wave->in->m};
     int32_t s = wave->exact.s;
 
+    *end = find_end(wave, &w, scoring);
+    struct bi_align_walk at = {.i = end->i, .j = end->j};
+    if (wave->place)
+        s -= (int32_t)pays_at_end(wave, at.j - at.i);
     while (at.i && at.j) {
         const int32_t k = (int32_t)(at.j - at.i);
         if (at.state != BI_WALK_H) { /* the gap goes on, or was opened here */
-            const int32_t more = at.state == BI_WALK_F ? reach_up(&w, s - c->extend, k)
-                                                       : reach_left(&w, s - c->extend, k);
+            const bool up = at.state == BI_WALK_F;
+            const int32_t more = up ? reach_up(&w, s - c->extend, k)
+                                    : reach_left(&w, s - c->extend_e, k);
             if (more >= at.j) {
-                s -= c->extend;
+                s -= up ? c->extend : c->extend_e;
                 bi_align_path_push(path, at.state == BI_WALK_F ? BI_CIGAR_I : BI_CIGAR_D, 1);
                 at.i -= at.state == BI_WALK_F;
                 at.j -= at.state == BI_WALK_E;
                 continue;
             }
-            s -= c->open;
+            s -= up ? c->open : c->open_e;
             at.state = BI_WALK_H;
         }
         const int32_t far_up = reach_up(&w, s, k), far_left = reach_left(&w, s, k);

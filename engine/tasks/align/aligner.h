@@ -24,11 +24,12 @@ struct bi_align_worker {
     struct bi_align_work work;
     struct bi_align_path path;
     struct bi_wave *wave; /* NULL until a pair asks for it */
-    double credit;        /* nanoseconds that attempts at pairs may take */
-    double share;         /* part of a pair's matrix that the next one may take */
-    double sampling;      /* nanoseconds that a sample of a pair may take */
-    bool near;            /* whether the last pair that was tried differed little */
-    int wide, more_wide;  /* groups to go without a band of flags; one less than after the next
+    struct bi_align_words words;
+    double credit;       /* nanoseconds that attempts at pairs may take */
+    double share;        /* part of a pair's matrix that the next one may take */
+    double sampling;     /* nanoseconds that a sample of a pair may take */
+    bool near;           /* whether the last pair that was tried differed little */
+    int wide, more_wide; /* groups to go without a band of flags; one less than after the next
                            * that fails */
 };
 
@@ -56,7 +57,8 @@ struct bi_aligner {
     const struct bi_align_kernels *coders; /* whose encode() is used */
     int n_feeders;                         /* threads that encode pairs */
     uint32_t used;                         /* a bit for each code of the pairs encoded last */
-    struct bi_wave_costs waves;            /* costs for them */
+    struct bi_wave_costs waves;            /* costs for them; with free ends those */
+    struct bi_wave_costs waves_target;     /* where queries, or targets, are aligned */
     int32_t scale, unit; /* unit: what scores are multiplied by after all, their common divisor */
     bool traceback;      /* paths are found */
     bool identity;       /* paths are not given, only what they count */
