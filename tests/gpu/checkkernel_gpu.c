@@ -719,11 +719,14 @@ static void check_entry(struct ck *ck, const struct ck_case *c, size_t e, const 
     free_run(ck, b, &expected);
 }
 
-/* Whether an entry serves the case that had none of this op so far. */
-static bool meets_new(const struct ck *ck)
+/* Whether an entry that had no case of this op so far serves this one, or, before that is found,
+ * may do so by the name of its kernel. */
+static bool meets_new(const struct ck *ck, const char *kernel)
 {
     for (size_t e = 0; e < BI_GPU_N_ENTRIES; e++)
-        if (!ck->met[e] && ck->served[e])
+        if (!ck->met[e] && (!kernel ? ck->served[e]
+                                    : (ck->device || !bi_gpu_entries[e].sm90) &&
+                                          !strcmp(bi_gpu_kernel(&bi_gpu_entries[e]), kernel)))
             return true;
     return false;
 }
@@ -735,6 +738,8 @@ void ck_check(struct ck *ck, const struct ck_case *c)
     const uint64_t random = ck->dice.random; /* the next case does not depend on this one */
     bool any = false;
     const bool turn = ++ck->at % ck->every == ck->first % ck->every;
+    if (!turn && !meets_new(ck, c->entry))
+        return;
     find_served(ck, c);
     if (c->cpu_only || (ck->hoppers_alone && c->gpu_only))
         return;
@@ -745,7 +750,7 @@ void ck_check(struct ck *ck, const struct ck_case *c)
     }
     if (c->gated && ((const struct bi_linear_params *)c->params)->n % (2 * GATE_BLOCK))
         return; /* rules leave those alone: they are for the CPU's blocks */
-    if (!turn && !meets_new(ck))
+    if (!turn && !meets_new(ck, NULL))
         return;
     ck->dice.random = random ^ (uint64_t)ck->at;
     struct batch b = new_batch(c, c->lengths, c->n_seqs);
