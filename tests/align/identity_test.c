@@ -96,14 +96,21 @@ static bool has_no_path(const bi_aligner *a)
     return none;
 }
 
+/* Under sanitizers, which look at memory, each set of kernels meets one way to break ties for a
+ * group, and in turns all of them. */
 static void compare(const struct setting *s, const struct bioinfer_align_pair *pairs, int n)
 {
+    static int n_compared;
     struct bioinfer_alignment *want = calloc((size_t)n, sizeof *want);
     struct bioinfer_alignment *found = calloc((size_t)n, sizeof *found);
+    const bool sparse = getenv("BIOINFER_SANITIZED");
     long wrong = 0;
 
+    n_compared++;
     for (int c = 0; c < n_contexts; c++)
         for (int ties = 0; ties < 3; ties++) {
+            if (sparse && ties != (n_compared + c) % 3)
+                continue;
             bi_aligner *a = open_aligner(contexts[c], s, ties, 1);
             bi_aligner *b = open_aligner(contexts[c], s, ties, 0);
             CHECK(!a->identity && b->identity);

