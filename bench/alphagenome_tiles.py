@@ -23,7 +23,7 @@ from array import array
 CASES = (  # outputs, and limits of memory in MiB (0: none)
     (('rna_seq.1', '--tracks', '0-15'), (0, 12500, 8500, 6600, 5600)),
     (('dnase.128',), (0, 1600, 1100)),
-    (('splice_junctions.1',), (0, 13500)))
+    (('splice_junctions.1',), (0, 9000, 6300)))
 ONES = re.compile(r'(running_var|scale|track_means|norm\w*\.weight)$')
 
 

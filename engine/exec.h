@@ -21,7 +21,7 @@
 struct bioinfer_model;
 
 enum {
-    BI_EXEC_INPUTS = 32,
+    BI_EXEC_INPUTS = 48,
     BI_EXEC_KEPT = 16,   /* kept inputs of a graph */
     BI_EXEC_COPIES = 64, /* pieces of kept values that a batch reads and writes */
     BI_PLAN_CACHE = 64,

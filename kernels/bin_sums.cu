@@ -1,12 +1,14 @@
-/* bin_sums.cu - what the bins of a window sum up to, and their logarithms.
+/* bin_sums.cu - what the bins of a window sum up to, and their logarithms: bin_sums, bin_add.
  *
  * A block takes 32 columns of a window, a group of 32 threads every eighth row, eight of them asked
  * for at once; then one group adds the eight. */
 #include "gpu_rows.h"
 
 #include "bin_sums.h"
+#include "gpu_sums.h"
 
 enum { BIN_SLICES = ROW_THREADS / ROW_LANES, BIN_ROWS = 8 };
+static_assert((int)BIN_SLICES == (int)BI_SUMS_SLICES, "partial sums of slices");
 
 struct bin_sums {
     double of[2][BIN_SLICES][ROW_LANES];
@@ -32,24 +34,17 @@ DEV double log2_double(double x)
     return n + 2.8853900817779268 * t * sum;
 }
 
-DEV void put_sum(float *y, int64_t ldy, double sum)
-{
-    const float high = (float)sum;
-    y[0] = high;
-    y[ldy] = (float)(sum - (double)high);
-}
-
 /* Adds every BIN_SLICES-th row of a column from `first` on; rows that are not there are zeros, and
  * add none. */
 template <bool LOGS>
-DEV void add_bins(const struct bi_bin_sums_params &p, const float *x, int first, double &sum,
+DEV void add_bins(const float *x, int64_t ldx, int64_t first, int64_t end, double &sum,
                   double &logs)
 {
-    for (int64_t r = first; r < p.bins; r += BIN_SLICES * BIN_ROWS) {
+    for (int64_t r = first; r < end; r += BIN_SLICES * BIN_ROWS) {
         float v[BIN_ROWS];
 #pragma GCC unroll 8
         for (int i = 0; i < BIN_ROWS; i++)
-            v[i] = r + i * BIN_SLICES < p.bins ? x[(r + i * BIN_SLICES) * p.ldx] : 0;
+            v[i] = r + i * BIN_SLICES < end ? x[(r + i * BIN_SLICES) * ldx] : 0;
 #pragma GCC unroll 8
         for (int i = 0; i < BIN_ROWS; i++) {
             sum += (double)v[i];
@@ -67,9 +62,9 @@ KERNEL(bin_sums_f32, struct bi_bin_sums_params, ROW_THREADS, 4)
     const float *x = p.x + window * p.bins * p.ldx + c;
     double sum = 0, logs = 0;
     if (c < p.width && p.logs)
-        add_bins<true>(p, x, slice, sum, logs);
+        add_bins<true>(x, p.ldx, slice, p.bins, sum, logs);
     else if (c < p.width)
-        add_bins<false>(p, x, slice, sum, logs);
+        add_bins<false>(x, p.ldx, slice, p.bins, sum, logs);
     s.of[0][slice][lane] = sum;
     s.of[1][slice][lane] = logs;
     barrier();
@@ -84,4 +79,42 @@ KERNEL(bin_sums_f32, struct bi_bin_sums_params, ROW_THREADS, 4)
     put_sum(y, p.ldy, sum);
     if (p.logs)
         put_sum(y + 2 * p.ldy, p.ldy, logs);
+}
+
+/* The same of a tile: a slice takes the rows that it has of the window. */
+KERNEL(bin_add_f32, struct bi_bin_add_params, ROW_THREADS, 4)
+{
+    SHARED(bin_sums, s, sizeof(bin_sums));
+    const int lane = thread_id() % ROW_LANES, slice = thread_id() / ROW_LANES;
+    const int c = block_x() * ROW_LANES + lane;
+    const int64_t base = p.tile[BI_TILE_BASE], own = p.tile[BI_TILE_FIRST];
+    const int64_t first = own + (slice + BIN_SLICES - own % BIN_SLICES) % BIN_SLICES - base;
+    const int64_t end = p.tile[BI_TILE_END] - base;
+    float *y = p.y + c, *part = y + ((p.logs ? 4 : 2) + 2 * slice) * (int64_t)p.width;
+    float *logs_part = part + 2 * BI_SUMS_SLICES * (int64_t)p.width;
+    double sum = 0, logs = 0;
+    if (c < p.width) {
+        sum = load_part(part, p.width);
+        if (p.logs) {
+            logs = load_part(logs_part, p.width);
+            add_bins<true>(p.x + c, p.ldx, first, end, sum, logs);
+            store_part(logs_part, p.width, logs);
+        } else {
+            add_bins<false>(p.x + c, p.ldx, first, end, sum, logs);
+        }
+        store_part(part, p.width, sum);
+    }
+    s.of[0][slice][lane] = sum;
+    s.of[1][slice][lane] = logs;
+    barrier();
+    if (slice > 0 || c >= p.width)
+        return;
+#pragma GCC unroll 1
+    for (int i = 1; i < BIN_SLICES; i++) {
+        sum += s.of[0][i][lane];
+        logs += s.of[1][i][lane];
+    }
+    put_sum(y, p.width, sum);
+    if (p.logs)
+        put_sum(y + 2 * (int64_t)p.width, p.width, logs);
 }

@@ -3,6 +3,7 @@
 #define BI_BIN_SUMS_PARAMS_H
 
 #include "counts.h"
+#include "list_sums.h"
 
 /* Sums over the rows w bins ... w bins + bins - 1 of x [n_windows * bins, width], none below
  * zero:
@@ -17,6 +18,18 @@ struct bi_bin_sums_params {
     float *y;
     int64_t ldx, ldy, bins;
     int32_t n_windows, width, logs;
+};
+
+/* Adds the own rows of a tile of a window to y [n BI_SUMS_ROWS, width], n = 1, with `logs` 2, as
+ * list_add adds those of n lists that name all rows (list_sums.h): behind the last tile the first
+ * rows of y have the bits of bin_sums. x: [rows of the tile, width] */
+struct bi_bin_add_params {
+    const struct bi_counts *counts;
+    const float *x;
+    const int32_t *tile;
+    float *y;
+    int64_t ldx;
+    int32_t width, logs;
 };
 
 #endif

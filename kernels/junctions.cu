@@ -1,5 +1,5 @@
 /* junctions.cu - the places of most likely splice sites, and counts of reads across pairs:
- * top_rows, rope_at, junctions. */
+ * top_rows, find_sites, rope_at, junctions. */
 #include "gpu_rows.h"
 
 #include "gpu_norm_act.h"
@@ -89,6 +89,23 @@ KERNEL(top_rows_f32, struct bi_top_rows_params, ROW_THREADS, 1)
     }
     for (int i = s.total + me; i < p.k; i += ROW_THREADS)
         y[i] = -1;
+}
+
+/* ---- find_sites: a thread is a site ---- */
+
+KERNEL(find_sites_f32, struct bi_find_sites_params, ROW_THREADS, 4)
+{
+    const int i = block_x() * ROW_THREADS + thread_id();
+    if (i >= BI_JUNCTION_CLASSES * p.k)
+        return;
+    const int32_t site = p.sites[i];
+    int y = -1;
+    for (int t = 0; site >= 0 && y < 0 && t < p.n_tiles; t++) {
+        const int first = (t * BI_JUNCTION_CLASSES + i / p.k) * p.k;
+        for (int j = first; y < 0 && j < first + p.k; j++)
+            y = p.found[j] >= 0 && p.found[j] + t * p.step == site ? j : -1;
+    }
+    p.y[i] = y;
 }
 
 /* ---- rope_at ---- */

@@ -15,6 +15,19 @@ struct bi_top_rows_params {
     float least;
 };
 
+enum { BI_JUNCTION_CLASSES = 4 }; /* donors and acceptors of the strand +, then of - */
+
+/* Sites of a window among those that its tiles have found. found [n_tiles, 4 k]: rows of tiles, -1
+ * = none; tile t begins t step rows into the window. sites [4 k]: rows of the window, -1 = none.
+ *   y[i] = the first j of the class of i whose found[j] is site i; -1 where there is none */
+struct bi_find_sites_params {
+    const struct bi_counts *counts;
+    const int32_t *found, *sites;
+    int32_t *y;
+    int64_t step;
+    int32_t n_tiles, k;
+};
+
 /* y[r] = cos(a) for all i, then sin(a) for all i; a = at[r] inv_freq[i] in float32.
  * at: [rows]; inv_freq: [n]; y: [rows, 2 n] */
 struct bi_rope_at_params {
@@ -25,8 +38,6 @@ struct bi_rope_at_params {
     int64_t rows;
     int32_t n;
 };
-
-enum { BI_JUNCTION_CLASSES = 4 }; /* donors and acceptors of the strand +, then of - */
 
 /* x [4 k, d]: rows c k + i are sites of class c; at [4 k]: their places, -1 = none, which come
  * last; table [4 k, d]: cosines and sines of rope_at. w[c] [2 n, d], n = n_tracks[c / 2]: for each

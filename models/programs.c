@@ -1,6 +1,6 @@
 /* programs.c - graphs of programs over a network of tracks, from the parts that a family writes.
  *
- * Sections: tiles, features, outputs, programs. */
+ * Sections: tiles, features, outputs, outputs in tiles, programs. */
 #include "programs.h"
 
 #include <stdio.h>
@@ -149,39 +149,86 @@ static struct features changed(const struct bi_model *m, struct bi_graph *g,
 
 /* ---- outputs ---- */
 
+/* An input or a kept value of output `index`. */
+struct name {
+    char text[24];
+};
+
+static struct name name_of(const char *what, int index)
+{
+    struct name name;
+    snprintf(name.text, sizeof name.text, "%s%d", what, index);
+    return name;
+}
+
+/* The lists of an output; NULL: all of its rows are used alike. */
+static const struct bi_tracks_lists *lists_of(const struct bi_tracks_shape *shape, int index)
+{
+    return shape->lists && shape->lists[index].any ? &shape->lists[index] : NULL;
+}
+
+static bi_value_id lists_input(struct bi_graph *g, const struct bi_tracks_lists *l, int index)
+{
+    const int32_t n = l->kept ? l->size : 2 + l->n + l->size * (l->kind == BI_LIST_SUM ? 1 : 2);
+    return bi_input(g, name_of("lists", index).text, BI_I32, BI_AXIS_FIXED, n);
+}
+
+/* The rows that those of lists are compared with; BI_NONE: none are. */
+static bi_value_id others_of(struct bi_graph *g, const struct bi_tracks_lists *l, int64_t width,
+                             int index)
+{
+    return l->kind == BI_LIST_SUM ? BI_NONE
+                                  : bi_input_kept(g, name_of("reference", index).text,
+                                                  BI_AXIS_FIXED, l->others, width);
+}
+
 /* Gives what lists of rows of x make. */
 static void give_lists(struct bi_graph *g, bi_value_id x, const struct bi_tracks_lists *l,
                        int index)
 {
-    const bool compared = l->kind != BI_LIST_SUM;
-    char lists[24], reference[24];
-    bi_value_id in, other = BI_NONE;
+    bi_value_id in;
     if (g->status)
         return;
-    snprintf(lists, sizeof lists, "lists%d", index);
-    snprintf(reference, sizeof reference, "reference%d", index);
+    in = lists_input(g, l, index);
     if (l->kept) {
-        x = bi_gather_sum(g, x, bi_input(g, lists, BI_I32, BI_AXIS_FIXED, l->size), 1);
+        x = bi_gather_sum(g, x, in, 1);
         bi_graph_keep_wide(g, x);
-        bi_output_kept(g, x, reference);
+        bi_output_kept(g, x, name_of("reference", index).text);
         return;
     }
-    in = bi_input(g, lists, BI_I32, BI_AXIS_FIXED, 2 + l->n + l->size * (compared ? 2 : 1));
-    if (compared)
-        other = bi_input_kept(g, reference, BI_AXIS_FIXED, l->others, g->values[x].shape[1]);
-    bi_output(g, bi_list_sums(g, x, in, other, l->kind, l->n, l->size), 0, -1, "tracks");
+    bi_output(g,
+              bi_list_sums(g, x, in, others_of(g, l, g->values[x].shape[1], index), l->kind, l->n,
+                           l->size),
+              0, -1, "tracks");
 }
 
-/* The rows of x at given sites: one each, none, or the largest of a span. */
-static bi_value_id given_rows(struct bi_graph *g, bi_value_id x, int64_t n_sites, int64_t n_span)
+/* Inputs that say where the sites of junctions are which are given. */
+struct given {
+    bi_value_id sites, rows, spans, in_span;
+    int64_t n, n_span;
+};
+
+static struct given given_sites(struct bi_graph *g, int64_t n, int64_t n_span)
 {
-    bi_value_id rows = bi_input(g, "site_rows", BI_I32, BI_AXIS_FIXED, n_sites);
-    bi_value_id spans = bi_input(g, "spans", BI_I32, BI_AXIS_FIXED, n_span);
-    bi_value_id at = bi_input(g, "site_spans", BI_I32, BI_AXIS_FIXED, n_sites);
-    bi_value_id largest = bi_gather_sum(g, x, spans, 1);
-    for (; n_span > 1; n_span /= 2)
-        largest = bi_pair_pool(g, largest, BI_NONE);
-    return bi_add(g, bi_gather_sum(g, x, rows, 1), bi_gather_sum(g, largest, at, 1));
+    const bi_value_id sites = bi_input(g, "sites", BI_I32, BI_AXIS_FIXED, n);
+    const bi_value_id rows = bi_input(g, "site_rows", BI_I32, BI_AXIS_FIXED, n);
+    const bi_value_id spans = bi_input(g, "spans", BI_I32, BI_AXIS_FIXED, n_span);
+    const bi_value_id in_span = bi_input(g, "site_spans", BI_I32, BI_AXIS_FIXED, n);
+    return (struct given){sites, rows, spans, in_span, n, n_span};
+}
+
+/* The rows at given sites: one each, none, or the largest of the span. */
+static bi_value_id rows_at(struct bi_graph *g, const struct given *of, bi_value_id rows,
+                           bi_value_id spans)
+{
+    for (int64_t n = of->n_span; n > 1; n /= 2)
+        spans = bi_pair_pool(g, spans, BI_NONE);
+    return bi_add(g, rows, bi_gather_sum(g, spans, of->in_span, 1));
+}
+
+static int64_t n_sites(const struct bi_model *m, const struct bi_tracks_asked *asked)
+{
+    return BI_TRACKS_SITES * m->tracks->heads[asked->head].side;
 }
 
 /* Gives the junctions of an output that is asked for, counted from rows x. The sites that are found
@@ -190,12 +237,34 @@ static bi_value_id give_counts(const struct bi_model *m, struct bi_graph *g, bi_
                                const struct bi_tracks_asked *asked, int64_t n_span)
 {
     const struct bi_tracks_def *def = m->def->tracks;
-    const int64_t n = BI_TRACKS_SITES * m->tracks->heads[asked->head].side;
-    const bi_value_id sites = n_span ? bi_input(g, "sites", BI_I32, BI_AXIS_FIXED, n)
-                                     : def->sites(m, g, x, asked);
-    x = n_span ? given_rows(g, x, n, n_span) : bi_gather_sum(g, x, sites, 1);
-    bi_output(g, def->counts(m, g, x, sites, asked), 0, -1, "tracks");
-    return n_span ? BI_NONE : sites;
+    bi_value_id sites, spans;
+    if (n_span) {
+        const struct given of = given_sites(g, n_sites(m, asked), n_span);
+        spans = bi_gather_sum(g, x, of.spans, 1);
+        x = rows_at(g, &of, bi_gather_sum(g, x, of.rows, 1), spans);
+        bi_output(g, def->counts(m, g, x, of.sites, asked), 0, -1, "tracks");
+        return BI_NONE;
+    }
+    sites = def->sites(m, g, def->classes(m, g, x, asked), asked);
+    bi_output(g, def->counts(m, g, bi_gather_sum(g, x, sites, 1), sites, asked), 0, -1, "tracks");
+    return sites;
+}
+
+/* Gives an output of all rows x of a window; what it returns is give_counts()'. */
+static bi_value_id give_rows(const struct bi_model *m, struct bi_graph *g, bi_value_id x,
+                             const struct bi_tracks_shape *shape, int index)
+{
+    const struct bi_tracks_asked *asked = &shape->asked[index];
+    const struct bi_tracks_head *h = &m->tracks->heads[asked->head];
+    const struct bi_tracks_lists *l = lists_of(shape, index);
+    if (l)
+        give_lists(g, x, l, index);
+    else if (h->kind == BIOINFER_JUNCTIONS)
+        return give_counts(m, g, x, asked, shape->n_span);
+    else
+        bi_output(g, shape->sums ? bi_bin_sums(g, x, h->n_bins, shape->sums > 1) : x, 0, -1,
+                  "tracks");
+    return BI_NONE;
 }
 
 /* Windows as they come to their trunk. */
@@ -212,28 +281,149 @@ static bool is_fine(const struct bi_model *m, const struct bi_tracks_asked *aske
            m->tracks->heads[asked->head].n_features == m->tracks->n_features;
 }
 
-/* Makes the values of heads that are fine in tiles, so that there are never more of the rows which
- * they read than those of a tile; but for rows that junctions are counted from, which are such a
- * head's values. rows: the trunk's. */
+/* ---- outputs in tiles ---- */
+
+/* Uses of the rows of an output, of which a tile has some. */
+enum use {
+    USE_NONE,   /* the head is not fine */
+    USE_ALL,    /* the window's are put together */
+    USE_LISTED, /* some are kept */
+    USE_LISTS,  /* lists are added up */
+    USE_BINS,   /* all are added up */
+    USE_GIVEN,  /* junctions are counted from those at given sites */
+    USE_FOUND   /* junctions are counted from those of the most likely sites */
+};
+
+/* An output, and what tiles change of it. */
+struct left {
+    enum use use;
+    bi_value_id value; /* rows, or sums; of sites that are found, the classes of all rows */
+    bi_value_id list, others, spans;
+    bi_value_id found, found_rows; /* a tile's most likely sites, and their rows */
+    struct given given;
+};
+
+static bi_value_id zeros(struct bi_graph *g, int64_t rows, int64_t width)
+{
+    return bi_fill(g, BI_F32, BI_AXIS_FIXED, rows, width, 0);
+}
+
+static enum use use_of(const struct bi_model *m, const struct bi_tracks_shape *shape, int index)
+{
+    const struct bi_tracks_lists *l = lists_of(shape, index);
+    if (!is_fine(m, &shape->asked[index]))
+        return USE_NONE;
+    if (l)
+        return l->kept ? USE_LISTED : l->scattered ? USE_ALL : USE_LISTS;
+    if (m->tracks->heads[shape->asked[index].head].kind == BIOINFER_JUNCTIONS)
+        return shape->n_span ? USE_GIVEN : USE_FOUND;
+    return shape->sums ? USE_BINS : USE_ALL;
+}
+
+/* Makes what tiles will change, in front of them. */
+static struct left begin_output(const struct bi_model *m, struct bi_graph *g,
+                                const struct bi_tracks_shape *shape, int index)
+{
+    const struct bi_tracks_asked *asked = &shape->asked[index];
+    const struct bi_tracks_head *h = &m->tracks->heads[asked->head];
+    const struct bi_tracks_lists *l = lists_of(shape, index);
+    const int64_t width = h->kind == BIOINFER_JUNCTIONS ? h->row_width
+                          : asked->tracks               ? asked->n_tracks
+                                                        : h->n_tracks;
+    struct left left = {.use = use_of(m, shape, index), .value = BI_NONE, .others = BI_NONE};
+    if (left.use == USE_LISTED || left.use == USE_LISTS)
+        left.list = lists_input(g, l, index);
+    if (left.use == USE_LISTS)
+        left.others = others_of(g, l, width, index);
+    if (left.use == USE_GIVEN) {
+        left.given = given_sites(g, n_sites(m, asked), shape->n_span);
+        left.spans = zeros(g, shape->n_span, width);
+    }
+    if (left.use != USE_NONE)
+        left.value = left.use == USE_LISTED  ? zeros(g, l->size, width)
+                     : left.use == USE_LISTS ? zeros(g, (int64_t)l->n * BI_SUMS_ROWS, width)
+                     : left.use == USE_BINS  ? zeros(g, (int64_t)shape->sums * BI_SUMS_ROWS, width)
+                     : left.use == USE_GIVEN
+                         ? zeros(g, left.given.n, width)
+                         : of_window(m, g, m->tracks->n_features - 1,
+                                     left.use == USE_FOUND ? h->n_classes : width);
+    return left;
+}
+
+/* Inputs of a tile that its outputs share; BI_NONE: none has needed it yet. */
+struct tile_inputs {
+    const struct bi_tracks_tiles *tiles;
+    bi_value_id own, tile;
+};
+
+static bi_value_id own_of(const struct bi_model *m, struct bi_graph *g, struct tile_inputs *in)
+{
+    if (in->own == BI_NONE)
+        in->own = own_rows(m, g, in->tiles, m->tracks->n_features - 1);
+    return in->own;
+}
+
+static bi_value_id tile_of(struct bi_graph *g, struct tile_inputs *in)
+{
+    if (in->tile == BI_NONE)
+        in->tile = bi_input_trips(g, "tile", BI_I32, BI_AXIS_FIXED, BI_TILE_WORDS);
+    return in->tile;
+}
+
+/* Finds the most likely sites among the tile's own rows, and takes the rows of these along. */
+static void find_in_tile(const struct bi_model *m, struct bi_graph *g, bi_value_id x,
+                         const struct bi_tracks_asked *asked, bi_value_id own, struct left *left)
+{
+    const struct bi_tracks_def *def = m->def->tracks;
+    bi_value_id mine;
+    left->value = bi_put_rows(g, left->value, def->classes(m, g, x, asked), own);
+    mine = bi_gather_sum(g, left->value, own, 1); /* zeros in a row that is another tile's */
+    left->found = def->sites(m, g, mine, asked);
+    left->found_rows = bi_gather_sum(g, x, left->found, 1);
+}
+
+/* Uses rows x of a tile, within its stage. */
+static void use_tile(const struct bi_model *m, struct bi_graph *g, bi_value_id x,
+                     const struct bi_tracks_shape *shape, int index, struct tile_inputs *in,
+                     struct left *left)
+{
+    const struct bi_tracks_lists *l = lists_of(shape, index);
+    if (left->use == USE_ALL)
+        left->value = bi_put_rows(g, left->value, x, own_of(m, g, in));
+    if (left->use == USE_FOUND)
+        find_in_tile(m, g, x, &shape->asked[index], own_of(m, g, in), left);
+    if (left->use == USE_LISTED)
+        left->value = bi_put_listed(g, left->value, x, tile_of(g, in), left->list);
+    if (left->use == USE_BINS)
+        left->value = bi_bin_add(g, left->value, x, tile_of(g, in));
+    if (left->use == USE_GIVEN) {
+        left->value = bi_put_listed(g, left->value, x, tile_of(g, in), left->given.rows);
+        left->spans = bi_put_listed(g, left->spans, x, tile_of(g, in), left->given.spans);
+    }
+    if (left->use == USE_LISTS) {
+        const bi_value_id cuts = bi_input_trips(g, name_of("cuts", index).text, BI_I32,
+                                                BI_AXIS_FIXED, 2 * (int64_t)l->n);
+        left->value = bi_list_add(
+            g, (bi_value_id[]){left->value, x, tile_of(g, in), left->list, cuts, left->others},
+            l->kind, l->n, l->size);
+    }
+}
+
+/* Makes the rows that heads which are fine read in tiles, so that there are never more of them than
+ * those of a tile, and uses them. rows: the trunk's. */
 static void refine_tiles(const struct bi_model *m, struct bi_graph *g, const struct front *front,
-                         const struct bi_tracks_trunk *of, const bi_value_id *rows,
-                         bi_value_id *values)
+                         const struct bi_tracks_trunk *of, const struct bi_tracks_shape *shape,
+                         const bi_value_id *rows, struct left *left)
 {
     const struct bi_tracks *t = m->tracks;
     const struct bi_tracks_tiles tiles = bi_tracks_tiles(t, front->n_tiles);
     const struct features *f = &front->f;
     const int last = t->n_features - 1;
-    bi_value_id own, part[BI_TRACKS_ROWS];
+    struct tile_inputs in = {&tiles, BI_NONE, BI_NONE};
+    bi_value_id part[BI_TRACKS_ROWS];
     struct features tile;
-    for (int i = 0; i < of->n_asked; i++) {
-        const struct bi_tracks_asked *asked = &of->asked[i];
-        const struct bi_tracks_head *h = &t->heads[asked->head];
-        if (is_fine(m, asked))
-            values[i] = of_window(m, g, last,
-                                  h->kind == BIOINFER_JUNCTIONS ? h->row_width
-                                  : asked->tracks               ? asked->n_tracks
-                                                                : h->n_tracks);
-    }
+    for (int i = 0; i < of->n_asked; i++)
+        left[i] = begin_output(m, g, shape, i);
     bi_trips_begin(g, tiles.n);
     for (int i = 0; i <= last; i++)
         tile.of[i] = f->of[i] == BI_NONE ? BI_NONE
@@ -247,49 +437,81 @@ static void refine_tiles(const struct bi_model *m, struct bi_graph *g, const str
                       ? part_of(g, &tiles, rows[i], 1)
                       : BI_NONE;
     m->def->tracks->refine(m, g, tile.of, of, part);
-    own = own_rows(m, g, &tiles, last);
     for (int i = 0; i < of->n_asked; i++)
-        if (is_fine(m, &of->asked[i]))
-            values[i] = bi_put_rows(g, values[i], m->def->tracks->head(m, g, part, &of->asked[i]),
-                                    own);
+        if (left[i].use)
+            use_tile(m, g, m->def->tracks->head(m, g, part, &of->asked[i]), shape, i, &in,
+                     &left[i]);
     bi_trips_end(g);
+}
+
+/* Gives the first rows of a value that is changed in place. */
+static void give_first(struct bi_graph *g, bi_value_id x, int64_t n)
+{
+    bi_output(g, bi_scale(g, bi_windows(g, x, 0, n, 1), 1), 0, -1, "tracks");
+}
+
+/* Gives an output, behind all tiles; what it returns is give_counts()'. */
+static bi_value_id give_left(const struct bi_model *m, struct bi_graph *g,
+                             const struct bi_tracks_shape *shape, int index,
+                             const struct bi_tracks_tiles *tiles, const struct left *left)
+{
+    const struct bi_tracks *t = m->tracks;
+    const struct bi_tracks_def *def = m->def->tracks;
+    const struct bi_tracks_asked *asked = &shape->asked[index];
+    bi_value_id x = left->value, sites;
+    switch (left->use) {
+    case USE_LISTED:
+        bi_output_kept(g, x, name_of("reference", index).text);
+        return BI_NONE;
+    case USE_LISTS:
+        give_first(g, x, 2 * (int64_t)shape->lists[index].n);
+        return BI_NONE;
+    case USE_BINS:
+        give_first(g, x, 2 * (int64_t)shape->sums);
+        return BI_NONE;
+    case USE_GIVEN:
+        x = rows_at(g, &left->given, x, left->spans);
+        bi_output(g, def->counts(m, g, x, left->given.sites, asked), 0, -1, "tracks");
+        return BI_NONE;
+    case USE_FOUND:
+        sites = def->sites(m, g, x, asked);
+        x = bi_gather_sum(g, bi_all_trips(g, left->found_rows),
+                          def->find(m, g, bi_all_trips(g, left->found), sites,
+                                    tiles->step * t->features[t->n_features - 1].rows),
+                          1);
+        bi_output(g, def->counts(m, g, x, sites, asked), 0, -1, "tracks");
+        return sites;
+    default:
+        return give_rows(m, g, x, shape, index);
+    }
 }
 
 /* Computes all heads that are asked for, and gives their values. */
 static void give(const struct bi_model *m, struct bi_graph *g, const struct front *front,
                  const struct bi_tracks_shape *shape)
 {
-    const struct bi_tracks_head *heads = m->tracks->heads;
     const struct bi_tracks_def *def = m->def->tracks;
+    const struct bi_tracks_tiles tiles = bi_tracks_tiles(m->tracks, front->n_tiles);
     struct bi_tracks_trunk of = {front->n, BI_NONE, shape->asked, shape->n_asked};
     bi_value_id rows[BI_TRACKS_ROWS] = {BI_NONE, BI_NONE, BI_NONE, BI_NONE}, sites = BI_NONE;
-    bi_value_id values[BI_TRACKS_HEADS];
+    struct left left[BI_TRACKS_HEADS] = {{USE_NONE}};
     bool fine = false;
-    for (int i = 0; i < shape->n_asked; i++) {
-        values[i] = BI_NONE;
+    for (int i = 0; i < shape->n_asked; i++)
         fine |= is_fine(m, &shape->asked[i]);
-    }
     if (front->n > 1) /* the heads of such a family have the same bins */
         of.kept = bi_input(g, "kept", BI_I32, BI_AXIS_FIXED,
-                           front->n * heads[shape->asked->head].n_bins);
+                           front->n * m->tracks->heads[shape->asked->head].n_bins);
     def->trunk(m, g, front->f.of, &of, rows);
-    if (fine && front->n_tiles > 1)
-        refine_tiles(m, g, front, &of, rows, values);
+    if (fine && tiles.n > 1)
+        refine_tiles(m, g, front, &of, shape, rows, left);
     else if (fine)
         def->refine(m, g, front->f.of, &of, rows);
     for (int i = 0; i < shape->n_asked; i++) {
-        const struct bi_tracks_asked *asked = &shape->asked[i];
-        const struct bi_tracks_head *h = &heads[asked->head];
-        bi_value_id x = values[i] == BI_NONE ? def->head(m, g, rows, asked) : values[i];
-        if (shape->lists && shape->lists[i].any) {
-            give_lists(g, x, &shape->lists[i], i);
-        } else if (h->kind == BIOINFER_JUNCTIONS) {
-            sites = give_counts(m, g, x, asked, shape->n_span);
-        } else {
-            if (shape->sums)
-                x = bi_bin_sums(g, x, h->n_bins, shape->sums > 1);
-            bi_output(g, x, 0, -1, "tracks");
-        }
+        const bi_value_id found = left[i].use
+                                      ? give_left(m, g, shape, i, &tiles, &left[i])
+                                      : give_rows(m, g, def->head(m, g, rows, &shape->asked[i]),
+                                                  shape, i);
+        sites = found == BI_NONE ? sites : found;
     }
     if (sites != BI_NONE)
         bi_output(g, sites, 0, -1, "sites");

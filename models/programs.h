@@ -45,6 +45,7 @@ struct bi_tracks_head {
     int64_t n_bins, first_bin; /* bins given, and cut off in front of them */
     int64_t side;              /* bins are pairs [side, side]; 0: they are not */
     int64_t row_width;         /* junctions: of the rows, one a base, that they are counted from */
+    int64_t n_classes;         /* junctions: columns of the classes of these rows */
     int n_features;            /* the first of the model's, which the graph behind them reads */
 };
 
@@ -96,10 +97,19 @@ struct bi_tracks_def {
      * [window, row_width] that they are counted from. */
     bi_value_id (*head)(const struct bi_model *model, struct bi_graph *g, const bi_value_id *rows,
                         const struct bi_tracks_asked *asked);
-    /* Finds the most likely sites of junctions by these rows: int32 [BI_TRACKS_SITES * side], the
-     * row of each, -1 = none. NULL, as is `counts`, where no head is of junctions. */
-    bi_value_id (*sites)(const struct bi_model *model, struct bi_graph *g, bi_value_id rows,
+    /* Makes classes [rows, n_classes] of these rows: how likely each is a site of junctions, in the
+     * first BI_TRACKS_SITES columns. This and the three below are NULL where no head is of
+     * junctions. */
+    bi_value_id (*classes)(const struct bi_model *model, struct bi_graph *g, bi_value_id rows,
+                           const struct bi_tracks_asked *asked);
+    /* Finds the most likely sites: int32 [BI_TRACKS_SITES * side], the row of each, -1 = none.
+     * Those of a window are among those of its tiles. A row of zeros is no site. */
+    bi_value_id (*sites)(const struct bi_model *model, struct bi_graph *g, bi_value_id classes,
                          const struct bi_tracks_asked *asked);
+    /* Finds sites of a window among those of its tiles, int32 [tiles * BI_TRACKS_SITES * side], one
+     * tile behind the other, which begin `step` rows apart: the place of each, -1 = none. */
+    bi_value_id (*find)(const struct bi_model *model, struct bi_graph *g, bi_value_id found,
+                        bi_value_id sites, int64_t step);
     /* Counts junctions [n_bins, n_tracks] between sites, the rows of which are given. */
     bi_value_id (*counts)(const struct bi_model *model, struct bi_graph *g, bi_value_id rows,
                           bi_value_id sites, const struct bi_tracks_asked *asked);
@@ -137,7 +147,8 @@ struct bi_tracks_program {
  * its own, whose neighbours are there as far as values depend on them. Tiles at an end of the
  * window end there, so what lies beyond is zeros to them as to the window. Int32 inputs
  * "own<feature>" [rows of the feature in a tile] of each trip say where its rows go in the window,
- * -1 = they are another tile's. */
+ * -1 = they are another tile's; "tile" is of rows of the last feature, as kernels/list_sums.h says.
+ * Each is there where it is needed. */
 struct bi_tracks_tiles {
     int64_t n, n_tokens;
     int64_t step; /* tokens from the first one of a tile to that of the next; even */
@@ -155,6 +166,7 @@ struct bi_tracks_lists {
     bool any; /* false: all of its rows are given, as without lists */
     /* The rows themselves are, as kept value "reference<i>", which others are compared with. */
     bool kept;
+    bool scattered;          /* rows of a list may be in any order, else they ascend */
     int kind;                /* enum bi_list_kind: what is made of the rows of a list */
     int32_t n, size, others; /* lists, their rows, and rows of the kept value */
 };
@@ -172,7 +184,8 @@ struct bi_tracks_shape {
      * for those sites that have 0 in "site_spans" [4 k] and not -1. */
     int64_t n_span;
     /* NULL, or of each of n_asked outputs: where there are `any`, int32 input "lists<i>" is as the
-     * op list_sums takes it, or the rows [size] that are `kept`. */
+     * op list_sums takes it, or the rows [size] that are `kept`. In tiles, unless rows are `kept`
+     * or `scattered`, each trip has int32 input "cuts<i>" [2 n], as the op list_add takes it. */
     const struct bi_tracks_lists *lists;
 };
 

@@ -1,6 +1,7 @@
 /* all_trips.c - a view: the rows that the trips of a stage make, those of trip 0 first.
  *
- * x [R, D] of each trip -> [trips R, D]; nothing runs, as each trip writes x where its rows are. */
+ * x [R] or [R, D] of each trip -> [trips R] or [trips R, D]; nothing runs, as each trip writes x
+ * where its rows are. */
 #include "shared.h"
 
 static int all_trips_infer(struct bi_graph *g, struct bi_node *node, struct bioinfer_error *err)
@@ -8,14 +9,17 @@ static int all_trips_infer(struct bi_graph *g, struct bi_node *node, struct bioi
     const struct bi_value *x = bi_in(g, node, 0);
     const bool made = x->kind == BI_VALUE_NODE;
     const int32_t trips = made ? bi_graph_trips(g, g->nodes[x->node].phase) : 1;
-    int st = bi_expect(g, node, 0, 2, -1, err);
+    int st = bi_expect(g, node, 0, x->rank == 1 ? 1 : 2, -1, err);
     if (!st && (trips == 1 || bi_graph_trips(g, node->phase) > 1))
         st = bi_fail(err, BIOINFER_INTERNAL, "all_trips: of a value that no ended stage makes");
     if (!st && x->axis != BI_AXIS_FIXED)
         st = bi_fail(err, BIOINFER_INTERNAL, "all_trips: of counted rows");
-    if (!st)
-        bi_out_shape(g, node, 0, BI_AXIS_FIXED, 2, (int64_t[]){trips * x->shape[0], x->shape[1]});
-    return st;
+    if (st)
+        return st;
+    bi_out_shape(g, node, 0, BI_AXIS_FIXED, x->rank, (int64_t[]){trips * x->shape[0], x->shape[1]});
+    if (x->dtype == BI_I32)
+        bi_out(g, node, 0)->dtype = BI_I32;
+    return 0;
 }
 
 static int64_t all_trips_first(const struct bi_node *node)

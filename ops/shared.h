@@ -29,6 +29,10 @@ double bi_ref_norm_act(double z, int act); /* norm_act.c: its activations; z of 
 void bi_ref_unary(const void *params);     /* gelu.c: gelu, sigmoid, silu, scale */
 void bi_ref_layernorm(const void *params); /* layernorm.c: all norms of rows */
 void bi_ref_mean_pool(const void *params); /* mean_pool.c: mean_pool, norm_pool */
+/* list_add.c: the partial sum whose words are at `part` and ld further (kernels/list_sums.h), and
+ * another one in its place. */
+double bi_ref_part(const float *part, int64_t ld);
+void bi_ref_put_part(float *part, int64_t ld, double sum);
 
 /* Checks a [n_heads, 2 reach + 1] bias, with any reach. */
 int bi_expect_reach(const struct bi_graph *g, const struct bi_node *node, int i, int64_t n_heads,

@@ -818,11 +818,13 @@ static int64_t tracks_load(const struct bi_counts *counts)
 
 /* Inputs of all programs. */
 static const char *const made[] = {
-    "bases",  "from",   "kept",    "cut",     "at",        "sites",   "site_rows", "spans",
-    "lists0", "lists1", "lists2",  "lists3",  "lists4",    "lists5",  "lists6",    "lists7",
-    "lists8", "lists9", "lists10", "lists11", "lists12",   "lists13", "lists14",   "lists15",
-    "own0",   "own1",   "own2",    "own3",    "own4",      "own5",    "own6",      "own7",
-    "own8",   "own9",   "own10",   "own11",   "site_spans"};
+    "bases",  "from",   "kept",    "cut",     "at",         "sites",   "site_rows", "spans",
+    "lists0", "lists1", "lists2",  "lists3",  "lists4",     "lists5",  "lists6",    "lists7",
+    "lists8", "lists9", "lists10", "lists11", "lists12",    "lists13", "lists14",   "lists15",
+    "cuts0",  "cuts1",  "cuts2",   "cuts3",   "cuts4",      "cuts5",   "cuts6",     "cuts7",
+    "cuts8",  "cuts9",  "cuts10",  "cuts11",  "cuts12",     "cuts13",  "cuts14",    "cuts15",
+    "own0",   "own1",   "own2",    "own3",    "own4",       "own5",    "own6",      "own7",
+    "own8",   "own9",   "own10",   "own11",   "site_spans", "tile"};
 
 static const struct bi_task_def tracks_def = {
     .name = "tracks",

@@ -279,11 +279,11 @@ void bi_lists_drop_piece(struct bi_tracks_task *s, struct bi_window_unit *w);
  * and the rows are kept. */
 void bi_counts_fill(const struct bi_tracks_task *s, const struct bi_window_unit *w, int32_t change,
                     bool of_window, const struct bi_batch_place *place);
-/* Fills the inputs of a program for the window itself (change -1) or a change, and says which rows
- * it keeps or is compared with, for which there is room (bi_lists_take_room()). w->lists is not
- * NULL. */
+/* Fills the inputs of a program in such tiles for the window itself (change -1) or a change, and
+ * says which rows it keeps or is compared with, for which there is room (bi_lists_take_room()).
+ * w->lists is not NULL. */
 void bi_lists_fill(const struct bi_tracks_task *s, const struct bi_window_unit *w, int32_t change,
-                   const struct bi_batch_place *place);
+                   const struct bi_tracks_tiles *tiles, const struct bi_batch_place *place);
 /* Frees the lists of a window, half made ones too, with the rows that it keeps and those of the
  * piece at hand; w->lists is NULL then. Does nothing where it was NULL. */
 void bi_lists_drop(struct bi_tracks_task *s, struct bi_window_unit *w);

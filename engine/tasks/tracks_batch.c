@@ -177,6 +177,10 @@ size_t bi_tracks_too_large(struct bioinfer_task *t, const struct bi_item *item, 
         *instead = &w->instead[k];
         return 1;
     }
+    if (n == 1 && bi_is_whole_window(p) && tiles_of(s, &work).n > 1)
+        bi_log(s->task.env, BIOINFER_LOG_WARNING,
+               "a window takes more memory than there is in %d tiles, too, and more are no smaller",
+               (int)tiles_of(s, &work).n);
     if (n > 1 || p->from == BI_AT_ROWS || bi_is_whole_window(p))
         return 0;
     if (p->to == BI_AT_FEATURES) /* nobody will read them */
@@ -303,11 +307,22 @@ static void fill_kept(const struct bi_tracks_task *s, const struct bi_batch_plac
         kept[i] = (int32_t)(i / h->n_bins * s->t->n_tokens + h->first_bin + i % h->n_bins);
 }
 
-/* Fills "own<feature>" of the tiles of a window. */
+/* Fills "own<feature>" and "tile" of the tiles of a window. */
 static void fill_own(const struct bi_tracks_task *s, const struct bi_item *item,
                      const struct bi_batch_place *place)
 {
     const struct bi_tracks_tiles tiles = tiles_of(s, work_of(item));
+    const int64_t last_rows = s->t->features[s->t->n_features - 1].rows;
+    for (int64_t k = 0; tiles.n > 1 && k < tiles.n; k++) {
+        int32_t *tile = bi_batch_input_trip(place, "tile", k);
+        int64_t first, end;
+        bi_tracks_own(s->t, &tiles, k, &first, &end);
+        if (!tile)
+            break;
+        tile[BI_TILE_BASE] = (int32_t)(k * tiles.step * last_rows);
+        tile[BI_TILE_FIRST] = (int32_t)(first * last_rows);
+        tile[BI_TILE_END] = (int32_t)(end * last_rows);
+    }
     for (int i = 0; tiles.n > 1 && i < s->n_features; i++) {
         const int64_t rows = s->t->features[i].rows;
         char name[24];
@@ -443,6 +458,7 @@ void bi_tracks_fill(const struct bioinfer_task *t, const struct bi_item *item,
 {
     struct bi_tracks_task *s = (struct bi_tracks_task *)(uintptr_t)t;
     const struct bi_tracks_part *how = &work_of(item)->part;
+    const struct bi_tracks_tiles tiles = tiles_of(s, work_of(item));
     const struct bi_window_unit *w = unit_of(item);
     if (how->from == BI_AT_ROWS) {
         bi_counts_fill(s, w, work_of(item)->change, work_of(item)->of_window, place);
@@ -461,7 +477,7 @@ void bi_tracks_fill(const struct bioinfer_task *t, const struct bi_item *item,
     else if (w->given.at)
         bi_sites_fill(s, &w->given, false, NULL, place);
     else if (w->lists)
-        bi_lists_fill(s, w, work_of(item)->change, place);
+        bi_lists_fill(s, w, work_of(item)->change, &tiles, place);
 }
 
 /* ---- values ---- */

@@ -170,6 +170,23 @@ static bool grow(int32_t *room, int32_t n)
     return *room != before;
 }
 
+/* Finds the row of the window that tells which tile entry `at` of a list is of, where the entry in
+ * front of it is of row `before`. */
+static int32_t row_of_entry(const struct bioinfer_row_lists *l, int32_t at, int32_t before)
+{
+    return l->rows[at] >= 0 ? l->rows[at] : l->rows[at] == BI_LIST_SPAN ? l->end - 1 : before;
+}
+
+/* Do the rows of each list ascend, so that tiles find them in the lists' order? */
+static bool ascends(const struct bioinfer_row_lists *l)
+{
+    for (int32_t i = 0, at = 0; i < l->n; i++)
+        for (int32_t row = 0, before = 0; at < l->ends[i]; at++, before = row)
+            if ((row = row_of_entry(l, at, before)) < before)
+                return false;
+    return true;
+}
+
 /* Sizes the programs and the values of the windows. */
 static void size_lists(struct bi_tracks_task *s, struct bi_window_lists *lists, size_t n_windows)
 {
@@ -182,6 +199,8 @@ static void size_lists(struct bi_tracks_task *s, struct bi_window_lists *lists, 
             if (!room->any)
                 continue;
             grown |= grow(&room->n, l->n) | grow(&room->size, l->n_rows);
+            if (!room->kept && !room->scattered && !ascends(l))
+                grown = room->scattered = true;
             extent->rows = 2 * l->n > extent->rows ? 2 * l->n : extent->rows;
             if (!w)
                 grown |= grow(&s->lists[1][i].others, l->n_rows);
@@ -303,20 +322,53 @@ static void fill_lists(const struct bioinfer_row_lists *l, const struct bi_track
                        int32_t *to)
 {
     int32_t *rows = to + (room->kept ? 0 : 2 + room->n), *against = rows + room->size;
+    bool span = false;
     for (int32_t i = 0; !room->kept && i < room->n; i++)
         to[2 + i] = i < l->n ? l->ends[i] : l->n ? l->ends[l->n - 1] : 0;
-    if (!room->kept) {
-        to[0] = l->first;
-        to[1] = l->end;
-    }
-    for (int32_t i = 0; i < room->size; i++)
+    for (int32_t i = 0; i < room->size; i++) {
         rows[i] = i < l->n_rows ? l->rows[i] : BI_LIST_NONE;
+        span |= rows[i] == BI_LIST_SPAN;
+    }
+    if (!room->kept) {
+        to[0] = span ? l->first : 0;
+        to[1] = span ? l->end : 0;
+    }
     for (int32_t i = 0; room->kind != BI_LIST_SUM && !room->kept && i < room->size; i++)
         against[i] = i < l->n_rows ? l->against[i] : 0;
 }
 
+/* Fills "cuts<i>" of each tile, where the program has it: the entries of the lists, which ascend,
+ * that are the tile's. Lists of `room` behind the last one have none. */
+static void fill_cuts(const struct bi_tracks_task *s, const struct bioinfer_row_lists *l,
+                      const struct bi_tracks_lists *room, const struct bi_tracks_tiles *tiles,
+                      int index, const struct bi_batch_place *place)
+{
+    const int64_t rows = s->t->features[s->t->n_features - 1].rows;
+    const int32_t *before = NULL;
+    char name[24];
+    snprintf(name, sizeof name, "cuts%d", index);
+    for (int64_t k = 0; tiles->n > 1 && k < tiles->n; k++) {
+        int32_t *cuts = bi_batch_input_trip(place, name, k), *ends;
+        int64_t first, end;
+        if (!cuts)
+            return;
+        ends = cuts + room->n;
+        bi_tracks_own(s->t, tiles, k, &first, &end);
+        for (int32_t i = 0; i < room->n; i++) {
+            const int32_t last = i < l->n ? l->ends[i] : l->n ? l->ends[l->n - 1] : 0;
+            int32_t at = before ? before[i] : i && i <= l->n ? l->ends[i - 1] : i ? last : 0;
+            cuts[i] = at;
+            for (int32_t row = 0; at < last; at++)
+                if ((row = row_of_entry(l, at, row)) >= end * rows)
+                    break;
+            ends[i] = at;
+        }
+        before = ends;
+    }
+}
+
 void bi_lists_fill(const struct bi_tracks_task *s, const struct bi_window_unit *w, int32_t change,
-                   const struct bi_batch_place *place)
+                   const struct bi_tracks_tiles *tiles, const struct bi_batch_place *place)
 {
     const bool changed = change >= 0;
     const struct bioinfer_row_lists *of = w->lists->of + (change + 1) * (int64_t)s->n_outputs;
@@ -329,6 +381,7 @@ void bi_lists_fill(const struct bi_tracks_task *s, const struct bi_window_unit *
             continue;
         snprintf(name, sizeof name, "lists%d", i);
         fill_lists(&of[i], &w->lists->shape[changed][i], bi_batch_input(place, name));
+        fill_cuts(s, &of[i], &w->lists->shape[changed][i], tiles, i, place);
         snprintf(name, sizeof name, "reference%d", i);
         if (changed && is_counted(s, i))
             bi_kept_give(place->slot, output, 0, w->lists->counted[change], 0,

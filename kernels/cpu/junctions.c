@@ -1,5 +1,5 @@
 /* junctions.c - the places of most likely splice sites, and counts of reads across pairs: top_rows,
- * rope_at, junctions. */
+ * find_sites, rope_at, junctions. */
 #include "../junctions.h"
 
 #include <math.h>
@@ -59,6 +59,33 @@ void BI_ISA_NAME(top_rows_run)(const void *params, int64_t task, int64_t n_tasks
 }
 
 BI_CPU_ENTRY(top_rows)
+
+/* ---- find_sites: a task is a class ---- */
+
+int64_t BI_ISA_NAME(find_sites_tasks)(const void *params, int n_threads)
+{
+    (void)params;
+    (void)n_threads;
+    return BI_JUNCTION_CLASSES;
+}
+
+void BI_ISA_NAME(find_sites_run)(const void *params, int64_t task, int64_t n_tasks, void *scratch)
+{
+    const struct bi_find_sites_params *p = params;
+    (void)n_tasks;
+    (void)scratch;
+    for (int64_t i = task * p->k; i < (task + 1) * p->k; i++)
+        p->y[i] = -1;
+    for (int64_t t = p->n_tiles - 1; t >= 0; t--)
+        for (int64_t m = p->k - 1; m >= 0; m--) {
+            const int64_t j = (t * BI_JUNCTION_CLASSES + task) * p->k + m;
+            for (int64_t i = task * p->k; p->found[j] >= 0 && i < (task + 1) * p->k; i++)
+                if (p->sites[i] == p->found[j] + t * p->step)
+                    p->y[i] = (int32_t)j;
+        }
+}
+
+BI_CPU_ENTRY(find_sites)
 
 /* ---- rope_at ---- */
 

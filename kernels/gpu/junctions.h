@@ -8,6 +8,7 @@
 #include "grid.h"
 
 BI_GPU_NUMBERS_GRID(top_rows, p->n_classes * 256)
+BI_GPU_NUMBERS_GRID(find_sites, BI_JUNCTION_CLASSES * p->k)
 BI_GPU_ROWS_GRID(rope_at)
 
 /* Tiles of 32 x 32 of the k x k pairs along x, tracks of both kinds along y; bucket is not read. */
@@ -23,8 +24,9 @@ static inline void bi_gpu_grid_junctions(const void *params, const struct bi_cou
 
 /* clang-format off */
 #define BI_GPU_ENTRIES_junctions(E) \
-    E(top_rows_f32, junctions, top_rows, 256, 2056, top_rows, f32) \
-    E(rope_at_f32, junctions, rope_at, 256, 0, rope_at, to_f32)    \
+    E(top_rows_f32, junctions, top_rows, 256, 2056, top_rows, f32)    \
+    E(find_sites_f32, junctions, find_sites, 256, 0, find_sites, f32) \
+    E(rope_at_f32, junctions, rope_at, 256, 0, rope_at, to_f32)       \
     E(junctions_f32, junctions, junctions, 256, 16640, junctions, f32)
 /* clang-format on */
 

@@ -74,6 +74,7 @@ struct alphagenome {
     struct ag_head head[BI_TRACKS_HEADS];
     struct ag_affine site_rows[AG_ORGANISMS]; /* 1,536 -> 768 of junctions */
     struct ag_affine site_classes[AG_ORGANISMS];
+    int64_t n_classes[AG_ORGANISMS]; /* columns of site_classes */
     int each_class; /* [n, n], row i is 1 at class i of a site: its rows choose classes */
 };
 

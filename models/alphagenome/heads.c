@@ -258,8 +258,10 @@ static int open_head(const struct bi_tracks_source *s, struct alphagenome *a,
                                    : open_sites(s, h, o, in, &n_tracks, err);
     if (st || !n_tracks)
         return st;
-    if (o->kind == AG_SITE_CLASSES)
+    if (o->kind == AG_SITE_CLASSES) { /* in front of junctions */
         a->site_classes[organism] = h->linear;
+        a->n_classes[organism] = n_tracks;
+    }
     *out = (struct bi_tracks_head){
         .name = bi_arena_printf(&m->arena, "%s.%s.%d", ag_organisms[organism], o->name, resolution),
         .output = o->name,
@@ -279,6 +281,7 @@ static int open_head(const struct bi_tracks_source *s, struct alphagenome *a,
                 : o->kind == AG_JUNCTIONS ? a->n_sites
                                           : 0,
         .row_width = o->kind == AG_JUNCTIONS ? in : 0,
+        .n_classes = o->kind == AG_JUNCTIONS ? a->n_classes[organism] : 0,
         .n_features = resolution == 1 ? t->n_features : 1};
     if (!out->name)
         return bi_fail(err, BIOINFER_NOMEM, "%s: heads", m->cp->path);

@@ -360,13 +360,26 @@ static bi_value_id alphagenome_head(const struct bi_model *m, struct bi_graph *g
     return h->kind == AG_USAGE ? bi_sigmoid(g, x) : x;
 }
 
-static bi_value_id alphagenome_sites(const struct bi_model *m, struct bi_graph *g, bi_value_id rows,
-                                     const struct bi_tracks_asked *asked)
+static bi_value_id alphagenome_classes(const struct bi_model *m, struct bi_graph *g,
+                                       bi_value_id rows, const struct bi_tracks_asked *asked)
 {
     const struct alphagenome *a = m->config;
-    const struct ag_affine *classes = &a->site_classes[a->head[asked->head].organism];
-    return bi_top_rows(g, bi_row_softmax(g, layer(m, g, rows, *classes)), BI_TRACKS_SITES,
-                       (int32_t)a->n_sites, (float)LEAST_SITE);
+    return bi_row_softmax(g, layer(m, g, rows, a->site_classes[a->head[asked->head].organism]));
+}
+
+static bi_value_id alphagenome_sites(const struct bi_model *m, struct bi_graph *g,
+                                     bi_value_id classes, const struct bi_tracks_asked *asked)
+{
+    const struct alphagenome *a = m->config;
+    (void)asked;
+    return bi_top_rows(g, classes, BI_TRACKS_SITES, (int32_t)a->n_sites, (float)LEAST_SITE);
+}
+
+static bi_value_id alphagenome_find(const struct bi_model *m, struct bi_graph *g, bi_value_id found,
+                                    bi_value_id sites, int64_t step)
+{
+    (void)m;
+    return bi_find_sites(g, found, sites, step);
 }
 
 static bi_value_id alphagenome_counts(const struct bi_model *m, struct bi_graph *g,
@@ -390,7 +403,9 @@ static const struct bi_tracks_def network = {.features = alphagenome_features,
                                              .refine = alphagenome_refine,
                                              .last = alphagenome_last,
                                              .head = alphagenome_head,
+                                             .classes = alphagenome_classes,
                                              .sites = alphagenome_sites,
+                                             .find = alphagenome_find,
                                              .counts = alphagenome_counts};
 
 static const struct bi_release releases[] = {

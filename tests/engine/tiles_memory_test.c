@@ -180,12 +180,27 @@ static bool write_checkpoint(const char *path)
 
 /* ---- plans ---- */
 
+enum { LISTS = -1 };
+
+#define SCORED                                                                                     \
+    {"atac.1",                                                                                     \
+     "contact_maps.2048",                                                                          \
+     "dnase.1",                                                                                    \
+     "chip_tf.128",                                                                                \
+     "chip_histone.128",                                                                           \
+     "cage.1",                                                                                     \
+     "procap.1",                                                                                   \
+     "rna_seq.1",                                                                                  \
+     "splice_sites.1",                                                                             \
+     "splice_site_usage.1",                                                                        \
+     "splice_junctions.1"}
+
 /* Programs, and outputs that are asked for, by their names. */
 static const struct asked_for {
     const char *what;
     enum bi_tracks_at from, to;
-    const char *names[8];
-    int n_tracks, sums; /* n_tracks: of each; 0 = all */
+    const char *names[12];
+    int n_tracks, sums; /* n_tracks: of each; 0 = all. sums: LISTS = those of a variant's scores */
     double tiled;       /* GiB that 16 tiles take at most */
 } asked_for[] = {
     {"128 bases and contact maps",
@@ -204,7 +219,8 @@ static const struct asked_for {
      {"splice_sites.1", "splice_site_usage.1", "splice_junctions.1"},
      0,
      0,
-     15},
+     9},
+    {"junctions", BI_AT_BASES, BI_AT_TRACKS, {"splice_junctions.1"}, 0, 0, 6.5},
     {"sums of all tracks of 1 base",
      BI_AT_BASES,
      BI_AT_TRACKS,
@@ -212,7 +228,9 @@ static const struct asked_for {
       "splice_site_usage.1"},
      0,
      1,
-     15},
+     5.5},
+    {"recommended scorers", BI_AT_BASES, BI_AT_TRACKS, SCORED, 0, LISTS, 7},
+    {"scorers, of kept features", BI_AT_FEATURES, BI_AT_TRACKS, SCORED, 0, LISTS, 9.5},
     {"features that are kept", BI_AT_BASES, BI_AT_FEATURES, {"rna_seq.1"}, 16, 0, 8},
     {"16 tracks of kept features", BI_AT_FEATURES, BI_AT_TRACKS, {"rna_seq.1"}, 16, 0, 9},
 };
@@ -246,15 +264,33 @@ static int find_head(const struct bi_tracks *t, const char *name)
     return i < t->n_heads ? i : 0;
 }
 
+/* The lists of a variant's scores of a head: the rows around it, the exons of 64 genes, the bodies
+ * of two, as compared with those of the reference, the pairs of a map, the sites of junctions. */
+static struct bi_tracks_lists lists_of(const struct bi_tracks_head *h)
+{
+    if (h->kind == BIOINFER_JUNCTIONS)
+        return (struct bi_tracks_lists){true, true, false, BI_LIST_SUM, 1, 1 << 14, 1};
+    if (!strncmp(h->output, "splice", 6))
+        return (struct bi_tracks_lists){true, false, false, BI_LIST_GAP, 2, 1 << 17, 1 << 17};
+    if (h->kind == BIOINFER_GRID)
+        return (struct bi_tracks_lists){true, false, false, BI_LIST_GAPS, 1, 1 << 10, 1 << 10};
+    return !strcmp(h->output, "rna_seq")
+               ? (struct bi_tracks_lists){true, false, false, BI_LIST_SUM, 64, 1 << 17, 1}
+               : (struct bi_tracks_lists){true, false, false, BI_LIST_SUM, 1, 1 << 9, 1};
+}
+
 /* GiB on the device of a program from bases to tracks, inputs and outputs included. */
 static double size_of(const struct bioinfer_model *m, const struct asked_for *o, int64_t n_tiles)
 {
     static const int32_t tracks[16] = {0};
     struct bi_tracks_asked asked[BI_COUNT(o->names)] = {{0}};
+    struct bi_tracks_lists lists[BI_COUNT(o->names)] = {{0}};
     struct plan_of of = {
         &m->base,
         {.from = o->from, .to = o->to, .n_windows = 1, .n_tokens = TOKENS, .n_tiles = n_tiles},
-        {.asked = asked, .sums = o->sums}};
+        {.asked = asked,
+         .sums = o->sums == LISTS ? 0 : o->sums,
+         .lists = o->sums == LISTS ? lists : NULL}};
     struct bi_recipe recipe = {.build = build, .user = &of};
     struct bioinfer_error err = {0};
     struct bi_plan *p = NULL;
@@ -262,6 +298,7 @@ static double size_of(const struct bioinfer_model *m, const struct asked_for *o,
     for (size_t i = 0; i < BI_COUNT(asked) && o->names[i]; i++) {
         struct bi_tracks_asked *a = &asked[of.shape.n_asked++];
         a->head = find_head(m->base.tracks, o->names[i]);
+        lists[i] = lists_of(&m->base.tracks->heads[a->head]);
         a->tracks = o->n_tracks ? tracks : NULL;
         a->n_tracks = o->n_tracks ? o->n_tracks : m->base.tracks->heads[a->head].n_tracks;
     }

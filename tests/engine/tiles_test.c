@@ -20,9 +20,9 @@ static const struct bi_backend_ops *const backends[] = {&bi_backend_cpu};
 static const int counts[] = {1, 2, 8};
 #endif
 
-/* The outputs that are run: all of a window; those but for junctions, whose rows of the window are
- * kept whatever the tiles; and the same of changed windows beside it. */
-enum what { ALL, BINS, CHANGED };
+/* The outputs that are run: all of a window; those but for junctions, or their sums and those of
+ * logarithms; and all bins of changed windows beside it. */
+enum what { ALL, BINS, SUMS, CHANGED };
 
 enum { CHANGES = 2 };
 
@@ -71,8 +71,11 @@ static struct got run(const bioinfer_model *model, int organism, enum what what,
                       uint64_t limit)
 {
     struct bioinfer_tracks_output outputs[BI_TRACKS_HEADS];
-    struct bioinfer_tracks_params p = {
-        .struct_size = sizeof p, .outputs = outputs, .memory_limit = (int64_t)limit};
+    struct bioinfer_tracks_params p = {.struct_size = sizeof p,
+                                       .outputs = outputs,
+                                       .sums = what == SUMS ? BIOINFER_SUMS_AND_LOGS
+                                                            : BIOINFER_NO_SUMS,
+                                       .memory_limit = (int64_t)limit};
     struct bioinfer_tracks_info info = {.struct_size = sizeof info};
     const size_t n = what == CHANGED ? CHANGES : 0;
     struct bioinfer_error err = {0};
@@ -121,25 +124,25 @@ static void check_counts(const bioinfer_model *model, int organism, enum what wh
 }
 
 /* Tiles as memory asks for. */
-static void check_limits(const bioinfer_model *model, int organism)
+static void check_limits(const bioinfer_model *model, int organism, enum what what)
 {
-    struct got whole = run(model, organism, BINS, 0, 0);
-    struct got eight = run(model, organism, BINS, 8, 0);
+    struct got whole = run(model, organism, what, 0, 0);
+    struct got eight = run(model, organism, what, 8, 0);
     struct got got;
     CHECK_EQ(whole.n_tiles[BI_TILED_WINDOW], 0);
-    got = run(model, organism, BINS, 0, whole.blocks);
+    got = run(model, organism, what, 0, whole.blocks);
     check_same(&whole, &got);
     CHECK_EQ(got.n_tiles[BI_TILED_WINDOW], 0);
     free(got.values);
-    got = run(model, organism, BINS, 0, whole.blocks - 1);
+    got = run(model, organism, what, 0, whole.blocks - 1);
     check_same(&whole, &got);
     CHECK_EQ(got.n_tiles[BI_TILED_WINDOW], 2);
     free(got.values);
-    got = run(model, organism, BINS, 0, eight.blocks);
+    got = run(model, organism, what, 0, eight.blocks);
     check_same(&whole, &got);
     CHECK_EQ(got.n_tiles[BI_TILED_WINDOW], 8);
     free(got.values);
-    got = run(model, organism, BINS, 0, eight.blocks - 1); /* more tiles would not be smaller */
+    got = run(model, organism, what, 0, eight.blocks - 1); /* more tiles would not be smaller */
     CHECK_EQ(got.status, BIOINFER_TOO_LONG);
     CHECK_EQ(got.n_tiles[BI_TILED_WINDOW], 8);
     free(got.values);
@@ -213,10 +216,13 @@ int main(int argc, char **argv)
         for (int organism = 0; organism < 2; organism++)
             if (!model->half && (!EMULATED || (int)b == 2 * organism))
                 check_counts(model, organism, ALL);
-        if (!model->half && (!EMULATED || b == 1))
+        if (!model->half && (!EMULATED || b == 1)) {
             check_counts(model, 0, CHANGED);
+            check_counts(model, 1, SUMS);
+        }
         if (!EMULATED) {
-            check_limits(model, 0);
+            check_limits(model, 0, ALL);
+            check_limits(model, 0, SUMS);
             check_limits_of_changes(model, 0);
         }
         bioinfer_model_close(&model);

@@ -5,13 +5,14 @@
  *     tracks_lists_test [--tiles=N] WEIGHTS WINDOW.fasta OUTPUT:LISTS ...
  *
  * LISTS: enum bioinfer_tracks_lists. --tiles: windows with lists are computed in N tiles, those
- * they are compared with whole.
+ * they are compared with whole; lists whose rows ascend have the bytes that they have whole.
  *
  * The last output may be of junctions: counts of both alleles between chosen sites, against those
  * between the same sites that are given.
  *
  * With EMULATED on emulated GPUs, where all bytes that come to the host are counted, too: where
- * every output has lists, they are those of the lists. */
+ * every output has lists, they are those of the lists. There, tiles are compared with whole windows
+ * alone, on one of them. */
 #include <math.h>
 
 #include "../../engine/engine.h"
@@ -38,6 +39,7 @@ struct asked {
 
 static struct asked asked;
 static int n_tiles; /* 0: whole windows */
+static int n_changes = CHANGES;
 static char *window, *changed;
 static size_t length;
 static struct bioinfer_change changes[CHANGES];
@@ -45,6 +47,14 @@ static struct bioinfer_change changes[CHANGES];
 static struct bioinfer_row_lists lists[(1 + CHANGES) * MOST];
 static int32_t *rows[MOST], *others[MOST], *mine[MOST], *places[MOST], ends[MOST][LISTS];
 static int n_results; /* that sinks were given */
+
+/* All values of lists of a run, one behind the other. */
+struct listed {
+    float *values;
+    size_t n;
+};
+
+static struct listed of_lists[2]; /* whole windows have the first, tiles the second */
 
 static const float *values_of(const struct bioinfer_result *r, int index, int output)
 {
@@ -107,6 +117,28 @@ static int keep_all(void *user, const struct bioinfer_result *r, struct bioinfer
     return 0;
 }
 
+static void add_values(struct listed *to, const float *values, int64_t n)
+{
+    to->values = realloc(to->values, (to->n + (size_t)n + 1) * sizeof *values);
+    memcpy(to->values + to->n, values, (size_t)n * sizeof *values);
+    to->n += (size_t)n;
+}
+
+/* Takes what lists give of a window and its changes. */
+static int take_listed(void *user, const struct bioinfer_result *r, struct bioinfer_error *err)
+{
+    struct listed *to = user;
+    (void)err;
+    n_results++;
+    CHECK_EQ(r->status, 0);
+    to->n = 0;
+    for (int o = 0; o < asked.n && !r->status; o++)
+        add_values(to, r->arrays[o].data, r->arrays[o].shape[0] * asked.info[o].n_tracks);
+    if (!r->status)
+        add_values(to, r->changed->values, n_changes * r->changed->n_values);
+    return 0;
+}
+
 static int compare(void *user, const struct bioinfer_result *r, struct bioinfer_error *err)
 {
     const float *all = user;
@@ -145,6 +177,12 @@ static int compare(void *user, const struct bioinfer_result *r, struct bioinfer_
     return 0;
 }
 
+static void set_tiles(bioinfer_task *t, int n)
+{
+    for (int i = 0; t && i < BI_TILED; i++)
+        ((struct bi_tracks_task *)t)->n_tiles[i] = n;
+}
+
 static bioinfer_task *open_task(const struct bioinfer_model *model, bool listed, int n)
 {
     struct bioinfer_error err = {0};
@@ -155,22 +193,21 @@ static bioinfer_task *open_task(const struct bioinfer_model *model, bool listed,
                                        .lists = listed ? asked.lists : NULL};
     if (!CHECK_EQ(bioinfer_tracks_open(&t, model, &p, &err), 0))
         fprintf(stderr, "    %s\n", err.text);
-    for (int i = 0; t && listed && i < BI_TILED; i++)
-        ((struct bi_tracks_task *)t)->n_tiles[i] = n_tiles;
+    set_tiles(t, listed ? n_tiles : 0);
     return t;
 }
 
-static void run(bioinfer_task *t, bool listed, bioinfer_sink sink, float *all)
+static void run(bioinfer_task *t, bool listed, bioinfer_sink sink, void *user)
 {
     const struct bioinfer_record record = {.id = "window",
                                            .sequence = window,
                                            .length = length,
                                            .changes = changes,
-                                           .n_changes = CHANGES,
+                                           .n_changes = (size_t)n_changes,
                                            .lists = listed ? lists : NULL};
     struct bioinfer_error err = {0};
     n_results = 0;
-    if (!CHECK_EQ(bioinfer_task_compute(t, &record, 1, sink, all, &err), 0))
+    if (!CHECK_EQ(bioinfer_task_compute(t, &record, 1, sink, user, &err), 0))
         fprintf(stderr, "    %s\n", err.text);
     CHECK_EQ(n_results, 1);
 }
@@ -199,34 +236,71 @@ static void check_values(const float *all)
 
 /* ---- lists ---- */
 
-static void make_lists(void)
+/* Finds the first row, of so many, behind those of the first tile. */
+static int32_t behind_tile(const struct bioinfer_model *model, int32_t n_bins)
+{
+    const struct bi_tracks *t = model->base.tracks;
+    const struct bi_tracks_tiles tiles = bi_tracks_tiles(t, n_tiles);
+    int64_t first, end;
+    bi_tracks_own(t, &tiles, 0, &first, &end);
+    return tiles.n > 1 ? (int32_t)(end * n_bins / t->n_tokens) : n_bins / 3;
+}
+
+/* Makes list rows of an output, and others with a row that is none and one that is the largest of a
+ * span, which reaches over the end of the first tile. */
+static void make_rows(const struct bioinfer_model *model, int o, int32_t n, bool ascending)
+{
+    const int32_t n_bins = (int32_t)asked.info[o].n_bins;
+    int32_t *own = rows[o] = realloc(rows[o], (size_t)n * sizeof *own);
+    int32_t *other = others[o] = realloc(others[o], (size_t)n * sizeof *other);
+    int32_t span = behind_tile(model, n_bins) + 3, first, at = 0;
+    ends[o][0] = ascending ? n / 3 : 3;
+    ends[o][1] = ascending ? n / 2 : 5;
+    ends[o][2] = n;
+    for (int32_t i = 0, list = 0, begin = 0; i < n; i++) {
+        if (i == ends[o][list])
+            begin = ends[o][list++];
+        /* backwards, so that nothing is where it stands */
+        own[i] = ascending ? (int32_t)((int64_t)(i - begin) * n_bins / (ends[o][list] - begin))
+                           : n_bins - 1 - i;
+    }
+    memcpy(other, own, (size_t)n * sizeof *own);
+    other[ascending ? 0 : 3] = -1;
+    while (ascending && own[at] < span)
+        at++;
+    span = ascending ? own[at] + 1 : 11;
+    other[ascending ? at : 4] = -2;
+    first = span > 16 ? span - 16 : 0;
+    for (int i = 0; i <= CHANGES; i++)
+        lists[i * asked.n + o] = (struct bioinfer_row_lists){.first = ascending ? first : 7,
+                                                             .end = span};
+    if (ascending)
+        other[at + 1] = -1;
+}
+
+static void make_lists(const struct bioinfer_model *model, bool ascending)
 {
     for (int o = 0; o < asked.n; o++) {
-        const int32_t n_bins = (int32_t)asked.info[o].n_bins, n = n_bins / 2;
+        const int32_t n = (int32_t)asked.info[o].n_bins / 2;
         const bool compared = asked.lists[o] > BIOINFER_LIST_SUMS;
-        rows[o] = calloc((size_t)n, sizeof **rows);
-        others[o] = calloc((size_t)n, sizeof **others);
-        mine[o] = calloc((size_t)n, sizeof **mine);
-        places[o] = calloc((size_t)n, sizeof **places);
-        ends[o][0] = 3;
-        ends[o][1] = 5;
-        ends[o][2] = n;
-        for (int32_t i = 0; i < n; i++) { /* backwards, so that nothing is where it stands */
-            rows[o][i] = others[o][i] = mine[o][n - 1 - i] = n_bins - 1 - i;
+        mine[o] = realloc(mine[o], (size_t)n * sizeof **mine);
+        places[o] = realloc(places[o], (size_t)n * sizeof **places);
+        make_rows(model, o, n, ascending);
+        for (int32_t i = 0; i < n; i++) {
+            mine[o][n - 1 - i] = rows[o][i];
             places[o][i] = n - 1 - i; /* the same row in mine */
         }
-        others[o][3] = -1;
-        others[o][4] = -2;
-        for (int i = 0; i <= CHANGES && asked.lists[o]; i++) {
+        for (int i = 0; i <= CHANGES; i++) {
+            struct bioinfer_row_lists *l = &lists[i * asked.n + o];
             const bool kept = !i && compared; /* others are compared with them */
-            const int32_t *of = kept ? mine[o] : i == 2 ? others[o] : rows[o];
-            lists[i * asked.n + o] = (struct bioinfer_row_lists){.rows = of,
-                                                                 .against = places[o],
-                                                                 .ends = kept ? NULL : ends[o],
-                                                                 .n = kept ? 0 : LISTS,
-                                                                 .n_rows = n,
-                                                                 .first = 7,
-                                                                 .end = 11};
+            *l = asked.lists[o] ? *l : (struct bioinfer_row_lists){0};
+            if (!asked.lists[o])
+                continue;
+            l->rows = kept ? mine[o] : i == 2 ? others[o] : rows[o];
+            l->against = places[o];
+            l->ends = kept ? NULL : ends[o];
+            l->n = kept ? 0 : LISTS;
+            l->n_rows = n;
         }
     }
 }
@@ -362,6 +436,7 @@ static void check_counts(const struct bioinfer_model *model)
     CHECK_EQ(bioinfer_tracks_open(&alone, model, &p, NULL), 0);
     p.lists = &kind;
     CHECK_EQ(bioinfer_tracks_open(&t, model, &p, NULL), 0);
+    set_tiles(t, n_tiles);
     bioinfer_tracks_get_output(t, 0, &info);
     n = (size_t)(info.n_bins * info.n_tracks);
     want = calloc(2 * CHANGES * n, sizeof *want);
@@ -369,6 +444,10 @@ static void check_counts(const struct bioinfer_model *model)
     for (size_t i = 0; i < CHANGES; i++)
         for (int changes_it = 0; i != SAME && changes_it < 2; changes_it++)
             count_alone(alone, i, changes_it, want + (2 * i + (size_t)changes_it) * n);
+    set_tiles(alone, n_tiles);
+    if (n_tiles)
+        count_alone(alone, 1, true, got);
+    CHECK(!n_tiles || !memcmp(want + 3 * n, got, n * sizeof *want));
     CHECK(memcmp(want, want + n, n * sizeof *want) && memcmp(want, want + 3 * n, n * sizeof *want));
     for (int twice = 0; twice < 2; twice++) {
         const struct bioinfer_record record = {.id = "window",
@@ -486,38 +565,55 @@ static void check_refusals(const struct bioinfer_model *model)
 
 /* ---- the model ---- */
 
+/* Runs the lists in tiles and whole. */
+static void compare_tiles(bioinfer_task *t)
+{
+    for (int tiles = 1; tiles >= 0; tiles--) {
+        set_tiles(t, tiles ? n_tiles : 0);
+        run(t, true, take_listed, &of_lists[tiles]);
+    }
+    CHECK(of_lists[0].n > 0);
+    CHECK_EQ(of_lists[0].n, of_lists[1].n);
+    CHECK(!memcmp(of_lists[0].values, of_lists[1].values, of_lists[0].n * sizeof(float)));
+}
+
 static void check_model(const struct bioinfer_model *model)
 {
-    bioinfer_task *all = open_task(model, false, asked.n), *t = open_task(model, true, asked.n);
+    bioinfer_task *all = open_task(model, false, asked.n), *some = open_task(model, true, asked.n);
     float *values;
     asked.n_values = 0;
     for (int o = 0; o < asked.n; o++) {
         asked.info[o].struct_size = sizeof asked.info[o];
-        CHECK_EQ(bioinfer_tracks_get_output(t, o, &asked.info[o]), 0);
+        CHECK_EQ(bioinfer_tracks_get_output(some, o, &asked.info[o]), 0);
         CHECK_EQ(asked.info[o].n_rows, asked.lists[o] ? 0 : asked.info[o].n_bins);
         CHECK_EQ(bioinfer_tracks_get_output(all, o, &asked.info[o]), 0);
     }
+    bioinfer_task_close(&some);
     asked.n_values = asked.info[0].n_values;
     values = calloc((size_t)asked.n_values * (1 + CHANGES), sizeof *values);
-    make_lists();
-    run(all, false, keep_all, values);
-    check_values(values);
-    for (int twice = 0; twice < 2; twice++)
-        run(t, true, compare, values);
+    if (!EMULATED || !n_tiles) {
+        run(all, false, keep_all, values);
+        check_values(values);
+    }
+    /* emulation is slow: one order of whole windows, and one in tiles */
+    for (int ascending = EMULATED && n_tiles; ascending < (EMULATED && !n_tiles ? 1 : 2);
+         ascending++) {
+        bioinfer_task *t = open_task(model, true, asked.n);
+        make_lists(model, ascending);
+        for (int twice = EMULATED && n_tiles ? 2 : n_tiles != 0; twice < 2; twice++)
+            run(t, true, compare, values);
+        if (n_tiles)
+            compare_tiles(t);
+        bioinfer_task_close(&t);
+    }
     bioinfer_task_close(&all);
-    bioinfer_task_close(&t);
     free(values);
 #if EMULATED
-    check_bytes(model);
+    if (!n_tiles)
+        check_bytes(model);
 #else
     check_refusals(model);
 #endif
-    for (int o = 0; o < asked.n; o++) {
-        free(rows[o]);
-        free(others[o]);
-        free(mine[o]);
-        free(places[o]);
-    }
 }
 
 /* Reads the window, and makes the changed ones: another base in the middle; all bases from there on
@@ -554,6 +650,7 @@ int main(int argc, char **argv)
     bioinfer_context *ctx = NULL;
     if (argc > 1 && !strncmp(argv[1], "--tiles=", 8)) {
         n_tiles = atoi(argv[1] + 8);
+        n_changes = EMULATED ? CHANGES - 1 : CHANGES;
         argv[1] = argv[0];
         argv++;
         argc--;
@@ -577,17 +674,26 @@ int main(int argc, char **argv)
         return 1;
     }
     p.positions = strstr(argv[1], "enformer") ? "formula-pt" : NULL;
-    for (size_t b = 0; b < BI_COUNT(backends); b++) {
+    for (size_t b = EMULATED && n_tiles ? 1 : 0; b < (EMULATED && n_tiles ? 2 : BI_COUNT(backends));
+         b++) {
         struct bioinfer_model *model = NULL;
         if (!CHECK_EQ(bi_model_open_on(&model, ctx, argv[1], &p, backends[b], &err), 0)) {
             fprintf(stderr, "%s\n", err.text);
             return 1;
         }
         check_model(model);
-        if (junctions)
+        if (junctions && (!EMULATED || !n_tiles))
             check_counts(model);
         bioinfer_model_close(&model);
     }
+    for (int o = 0; o < asked.n; o++) {
+        free(rows[o]);
+        free(others[o]);
+        free(mine[o]);
+        free(places[o]);
+    }
+    for (int i = 0; i < 2; i++)
+        free(of_lists[i].values);
     free(window);
     free(changed);
     bioinfer_context_free(&ctx);

@@ -109,6 +109,7 @@ struct ck_fixed {
     void *params; /* complete */
     size_t params_size;
     struct ck_fixed_array arrays[CK_FIXED_ARRAYS]; /* up to size 0 */
+    size_t compared; /* so many bytes of each array, the first ones; 0 = all */
     double absolute, relative;
     int gpu_only; /* no kernel of the CPU has it */
     const char *note;

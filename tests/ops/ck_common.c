@@ -181,8 +181,9 @@ void ck_fixed_compare(const struct ck_fixed *c, void *const *want, void *const *
                       double absolute, double relative, char text[200])
 {
     *text = '\0';
-    for (int i = 0; i < CK_FIXED_ARRAYS && !*text; i++)
-        for (size_t k = 0; want[i] && k < c->arrays[i].size / 4 && !*text; k++) {
+    for (int i = 0; i < CK_FIXED_ARRAYS && !*text; i++) {
+        const size_t size = c->compared ? c->compared : c->arrays[i].size;
+        for (size_t k = 0; want[i] && k < size / 4 && !*text; k++) {
             const float x = ((const float *)want[i])[k], y = ((const float *)have[i])[k];
             if (!memcmp((const char *)want[i] + 4 * k, (const char *)have[i] + 4 * k, 4))
                 continue;
@@ -193,6 +194,7 @@ void ck_fixed_compare(const struct ck_fixed *c, void *const *want, void *const *
                 snprintf(text, 200, "array %d element %zu: got %.9g, expected %.9g", i, k,
                          (double)y, (double)x);
         }
+    }
 }
 
 void ck_fixed_free(void **data)
