@@ -43,6 +43,7 @@ struct bi_caps {
     bool runs;            /* false: plans are recorded, results are not made (null) */
     bool half;            /* has matrix units for float16 operands */
     bool async;           /* submit() returns before the work is done */
+    bool host;            /* it allocates host memory */
 };
 
 /* Memory of a device; zeros = none. */

@@ -150,16 +150,17 @@ static int make_room(struct bi_exec *x, const struct bi_exec_slot *s, uint64_t a
 }
 
 static int memory_for(struct bi_exec *x, struct bi_exec_slot *s, const struct bi_plan *p,
-                      const struct bi_counts *counts, struct bioinfer_error *err)
+                      const struct bi_counts *counts, bool kept_stay, struct bioinfer_error *err)
 {
     const struct bi_exec_slot *other = other_running(x, s);
     uint64_t alone = p->memory.activation_size + blocks_size(&p->memory), others = 0;
+    uint64_t stay = kept_stay ? bi_kept_in_use(x) : 0;
     bool grows = x->activation.size < p->memory.activation_size;
     int st;
-    if (alone > x->memory_limit)
+    if (alone + stay > x->memory_limit)
         return bi_fail(err, BIOINFER_TOO_LONG,
                        "%d tokens need %.1f MiB beside the weights, %.1f MiB are allowed",
-                       counts->n_tokens, (double)alone / 1048576,
+                       counts->n_tokens, (double)(alone + stay) / 1048576,
                        (double)x->memory_limit / 1048576);
     for (int i = 0; i < BI_SLOTS; i++)
         others += i != s->index ? bi_slot_size(&x->slots[i]) : 0;
@@ -280,7 +281,8 @@ int bi_exec_begin(struct bi_exec *x, const struct bi_exec_batch *batch, struct b
     if (!s)
         return 1;
     if ((st = find_plan(x, batch->recipe, &p, err)) ||
-        (st = bi_axes_count(p->graph, &counts, err)) || (st = memory_for(x, s, p, &counts, err)))
+        (st = bi_axes_count(p->graph, &counts, err)) ||
+        (st = memory_for(x, s, p, &counts, batch->recipe->kept_stay, err)))
         return st;
     program = &p->programs[s->index];
     if (x->profiling && !program->seconds) {

@@ -52,7 +52,9 @@ struct bi_recipe {
      * exact one made. */
     const void *shape;
     size_t shape_size, n_sizes;
-    bool wide;                   /* stays float32 */
+    bool wide; /* stays float32 */
+    /* Kept values that do not fit beside the batch are not moved to host memory: it is TOO_LONG. */
+    bool kept_stay;
     const char *no_rules;        /* rules left out, comma between; NULL = none */
     struct bi_rule_trace *trace; /* NULL = none */
 };
@@ -253,6 +255,8 @@ int bi_kept_copy(struct bi_exec *exec, const struct bi_exec_slot *slot, bool giv
 /* For the executor: frees those that are nobody's, moves all to host memory while no batch is on
  * its way, and frees all. A failure of the second leaves each value whole, some of them moved. */
 void bi_kept_drop_spare(struct bi_exec *exec);
+/* Bytes of all kept values but spare ones, wherever they lie. */
+uint64_t bi_kept_in_use(const struct bi_exec *exec);
 int bi_kept_spill(struct bi_exec *exec, struct bioinfer_error *err);
 void bi_kept_drop_all(struct bi_exec *exec);
 

@@ -43,6 +43,14 @@ void bi_kept_drop_all(struct bi_exec *x)
         drop(x, &x->kept);
 }
 
+uint64_t bi_kept_in_use(const struct bi_exec *x)
+{
+    uint64_t size = 0;
+    for (const struct bi_kept *k = x->kept; k; k = k->next)
+        size += k->spare ? 0 : k->size;
+    return size;
+}
+
 /* The smallest spare block that holds `size` bytes and is not much larger; NULL = there is none. */
 static struct bi_kept *find_spare(const struct bi_exec *x, uint64_t size)
 {

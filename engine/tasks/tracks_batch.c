@@ -132,16 +132,34 @@ static struct bi_tracks_tiles tiles_of(const struct bi_tracks_task *s,
     return bi_tracks_tiles(s->t, n ? *n : 1);
 }
 
-/* Doubles the tiles of such work where that makes them smaller. */
-static bool take_more_tiles(struct bi_tracks_task *s, const struct bi_tracks_work *work)
+/* Twice the tiles of such work, where that makes them smaller; else 0. */
+static int more_tiles(const struct bi_tracks_task *s, const struct bi_tracks_work *work)
 {
     const struct bi_tracks_tiles now = tiles_of(s, work);
     const struct bi_tracks_tiles more = bi_tracks_tiles(s->t, 2 * now.n);
+    if (!tiles_with((struct bi_tracks_task *)(uintptr_t)s, work) || more.n == 1 ||
+        more.n_tokens >= now.n_tokens || (work->part.from == BI_AT_FEATURES && s->n_features == 1))
+        return 0;
+    return (int)more.n;
+}
+
+/* Is such work to end where memory does not hold it beside kept values, as other programs do the
+ * same in less? That is so where these lie in host memory anyway: it would be moved in vain. */
+static bool kept_stay(const struct bi_tracks_task *s, const struct bi_tracks_work *work)
+{
+    return s->t->halo && s->task.model->caps.host &&
+           (more_tiles(s, work) || !bi_is_whole_window(&work->part)) &&
+           work->part.from != BI_AT_ROWS;
+}
+
+/* Doubles the tiles of such work where that makes them smaller. */
+static bool take_more_tiles(struct bi_tracks_task *s, const struct bi_tracks_work *work)
+{
+    const int more = more_tiles(s, work);
     int *n = tiles_with(s, work);
-    if (!n || more.n == 1 || more.n_tokens >= now.n_tokens ||
-        (work->part.from == BI_AT_FEATURES && s->n_features == 1))
+    if (!more)
         return false;
-    *n = (int)more.n;
+    *n = more;
     bi_log(s->task.env, BIOINFER_LOG_INFO,
            "a window takes more memory than there is: %d tiles of it", *n);
     return true;
@@ -283,6 +301,7 @@ int bi_tracks_recipe(struct bioinfer_task *t, const struct bi_batch *b, struct b
                                  .shape = &s->graph,
                                  .shape_size = sizeof s->graph,
                                  .wide = b->wide,
+                                 .kept_stay = item && kept_stay(s, work),
                                  .no_rules = s->no_rules};
     return 0;
 }

@@ -437,6 +437,22 @@ class Scores(unittest.TestCase):
         self.run_it(*use, '-o', 'j.tsv', '--resume', code=1)
         self.assertEqual(read(self.path('j.tsv')), read(self.path('s.tsv')))
 
+    def test_tiles(self):
+        """Less memory gives the same bytes, in tiles, until one of these is too large, too."""
+        variants = self.variants()
+        self.vcf(variants)
+        use = ('v.vcf', '--genome', 'g.fa', '--gtf', 'g.gtf', '--targets', 't.tsv',
+               '--scorers', 'recommended', '--polya', 'pas.tsv')
+        whole = self.run_it(*use, '-o', 'whole.tsv')
+        self.assertNotIn('tiles of it', whole.stderr)
+        for limit, tiles in ((10, 2), (5, 8)):
+            tiled = self.run_it(*use, '--memory-limit', str(limit), '-o', 'tiled.tsv')
+            self.assertIn('%d tiles of it' % tiles, tiled.stderr)
+            self.assertEqual(read(self.path('whole.tsv')), read(self.path('tiled.tsv')))
+        none = self.run_it(*use, '--memory-limit', '1', '-o', 'none.tsv', code=1)
+        self.assertIn('64 tokens need', none.stderr)
+        self.assertIn('1.0 MiB are allowed', none.stderr)
+
     def test_quantiles(self):
         self.vcf([self.variants()[0]])
         scorer = CENTER % ('CHIP_TF', 501, 'DIFF_LOG2_SUM')
