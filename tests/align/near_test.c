@@ -1,16 +1,29 @@
-/* near_test.c - pairs of every divergence, 0 to 100 percent, by wavefronts and by whatever an
- * aligner chooses, against the oracle's scores and the definition's paths for all ties.
+/* near_test.c - pairs of every divergence, 0 to 100 percent, by wavefronts, in bands and by
+ * whatever an aligner chooses, against the oracle's scores and the definition's paths for all ties.
  *
- *     align_near [random pairs (default 6000)] [seed] */
+ *     align_near [random pairs (default 4000)] [seed]
+ *
+ * So many pairs are made without free ends, as many with some, and as many whose gaps have two
+ * pieces or whose letters are those of proteins. Most are short, so that 10^6 take some minutes of
+ * a core:
+ *   no free ends   12 in 13 up to 40 residues, the rest up to 300, but 1 in 389 up to 2,600
+ *   free ends      12 in 13 up to 90 residues in up to 120 more, the rest up to 500
+ *   bands          12 in 13 up to 60 residues, the rest up to 400
+ * These numbers have no divisor in common with those of costs and ties, so that all meet. A run of
+ * many pairs is split by the seed: `align_near 250000 1` to `align_near 250000 4`, one a core.
+ *
+ * Sections: tools, one pair, long pairs, random pairs, free ends, bands, calls. */
 #include "../../engine/tasks/align/aligner.h"
 #include "../test.h"
 #include "oracle.h"
 #include "texts.h"
 
 static const char dna[] = "ACGT";
-static long n_random = 6000;
+static long n_random = 4000;
 static const uint64_t most_kept = 48 << 20; /* bytes of a pair's wavefronts, and in all 300 MB */
 static long n_kept, n_given_up, n_bits, n_placed;
+
+/* ---- tools ---- */
 
 struct costs {
     int match, mismatch, open, extend;
@@ -23,6 +36,7 @@ static const struct costs all_costs[] = {
     {10, -8, 20, 1}, {1, 0, 1, 1},    {3, -9, 2, 1},  {0, -9, 3, 2},  {-1, -3, 6, 2}, {1, -3, 1, 0},
     {1, 0, 0, 0},    {-9, -12, 4, 4}, {7, -3, 40, 2}, {5, -4, 400, 3}};
 enum { COSTS = sizeof all_costs / sizeof *all_costs };
+enum { FEW = 1000 }; /* pairs that need not have their share of each kind */
 
 static void scoring_of(struct bi_align_scoring *s, const struct costs *c, int ties)
 {
@@ -63,6 +77,8 @@ static bool same_path(const struct text *q, const struct text *t, const struct b
     }
     return same;
 }
+
+/* ---- one pair ---- */
 
 /* The pair by wavefronts: kept or not, with a bound from some wavefront on or without. */
 static int wave_errors(struct bi_wave *w, const struct bi_align_scoring *s,
@@ -167,6 +183,8 @@ static int bits_errors(struct bi_align_work *work, const struct bi_align_scoring
     return errors;
 }
 
+/* ---- long pairs ---- */
+
 /* Long pairs, whose bits are kept a window of columns at a time, against wavefronts. */
 static void windows(void)
 {
@@ -235,6 +253,8 @@ static void bands(void)
     bi_align_work_free(&work);
 }
 
+/* ---- random pairs ---- */
+
 static void wavefronts(void)
 {
     const struct bi_env env = bi_env_default();
@@ -258,7 +278,7 @@ static void wavefronts(void)
         for (int a = 0; a < 4; a++)
             for (int b = 0; b < 4; b++)
                 o.score[a][b] = s.score[a][b];
-        make_pair(1 + (int)below(round % 97 == 1 ? 2600 : round % 7 ? 40 : 300), &q, &t);
+        make_pair(1 + (int)below(round % 389 == 1 ? 2600 : round % 13 ? 40 : 300), &q, &t);
         const struct bi_align_input in = {q.codes, t.codes, q.n, t.n};
         const int64_t score = oracle_score(&o, q.codes, q.n, t.codes, t.n);
         CHECK(!bi_align_reference(&env, &s, &in, &end, &begin, &want, NULL));
@@ -272,12 +292,14 @@ static void wavefronts(void)
         free_text(&t);
     }
     CHECK_EQ(wrong, 0);
-    CHECK(n_given_up < n_kept / 50);
+    CHECK(n_random < FEW || n_given_up < n_kept / 50);
     CHECK(n_bits >= n_random / COSTS);
     bi_align_work_free(&work);
     for (int i = 0; i < n_sets; i++)
         bi_wave_free(&waves[i]);
 }
+
+/* ---- free ends ---- */
 
 /* The best alignment of a pair with free ends, as the definition has it. */
 struct best {
@@ -396,7 +418,7 @@ static void free_ends(void)
         for (int a = 0; a < 4; a++)
             for (int b = 0; b < 4; b++)
                 o.score[a][b] = s.score[a][b];
-        make_inside(1 + (int)below(round % 7 ? 110 : 400), &q, &t);
+        make_inside(1 + (int)below(round % 13 ? 90 : 500), &q, &t);
         const struct bi_align_input in = {q.codes, t.codes, q.n, t.n};
         CHECK(!bi_align_reference(&env, &s, &in, &want.end, &want.begin, &want.path, NULL));
         wrong += want.end.score != oracle_score(&o, q.codes, q.n, t.codes, t.n);
@@ -413,11 +435,136 @@ static void free_ends(void)
         free_text(&t);
     }
     CHECK_EQ(wrong, 0);
-    CHECK(n_placed > n / 16);
+    CHECK(n_random < FEW || n_placed > n / 16);
     bi_align_work_free(&work);
     bi_align_words_free(&words);
     for (int i = 0; i < n_sets; i++)
         bi_wave_free(&waves[i]);
+}
+
+/* ---- bands ---- */
+
+/* Two random pieces of costs, or a random matrix that is like those of proteins. */
+static void random_scoring(struct bi_align_scoring *s, int n_letters)
+{
+    const int open = 1 + (int)below(20), extend = 1 + (int)below(open < 5 ? (uint32_t)open : 5);
+    const int most = 1 + (int)below(12), asymmetric = !below(3);
+
+    *s = (struct bi_align_scoring){.n_letters = n_letters, .open = open, .extend = extend};
+    s->ties = (int)below(3);
+    if (n_letters == 4 || below(2)) {
+        s->open2 = open + 1 + (int)below(40);
+        s->extend2 = (int)below((uint32_t)extend);
+    }
+    for (int a = 0; a < n_letters; a++)
+        for (int b = 0; b <= a; b++) {
+            s->score[a][b] = a == b ? most - (int)below(5) : 2 - (int)below(8);
+            s->score[b][a] = asymmetric && a != b ? 2 - (int)below(8) : s->score[a][b];
+        }
+    if (n_letters == 4)
+        for (int a = 0; a < 4; a++)
+            for (int b = 0; b < 4; b++)
+                s->score[a][b] = a == b ? most : -open;
+}
+
+/* The letter whose own is the least. */
+static int least_letter(const struct bi_align_owns *o, int n_letters)
+{
+    int least = 0;
+
+    for (int a = 1; a < n_letters; a++)
+        least = o->own[a] < o->own[least] ? a : least;
+    return least;
+}
+
+/* A text with some of one letter in front, and the same with some behind: all of what such a pair
+ * differs by is two gaps, and its path goes as far as its penalty can. */
+static void make_shifted(const char *letters, int n_letters, int letter, struct text *q,
+                         struct text *t)
+{
+    const int n = 40 + (int)below(200), front = 1 + (int)below(40), behind = 1 + (int)below(40);
+
+    *q = random_text(n + front, n_letters, letters);
+    *t = random_text(n + behind, n_letters, letters);
+    memcpy(t->codes, q->codes + front, (size_t)n);
+    memset(q->codes, letter, (size_t)front);
+    memset(t->codes + n, letter, (size_t)behind);
+    for (int i = 0; i < q->n; i++)
+        q->letters[i] = letters[q->codes[i]];
+    for (int j = 0; j < t->n; j++)
+        t->letters[j] = letters[t->codes[j]];
+    if (below(2)) {
+        const struct text other = *q;
+        *q = *t;
+        *t = other;
+    }
+}
+
+/* Pairs of such costs in the band of their penalty and some more. */
+static void owns(void)
+{
+    static const char amino[] = "ARNDCQEGHILKMFPSTWYV";
+    const struct bi_env env = bi_env_default();
+    struct bi_align_work work = {.env = &env};
+    static struct bi_align_plan plan;
+    const struct bi_cpu_kernels *k;
+    long wrong = 0, narrower = 0;
+
+    for (long round = 0; round < n_random; round++) {
+        const int n_letters = round % 2 ? 20 : 4, length = round % 13 ? 60 : 400;
+        const char *letters = n_letters == 4 ? dna : amino;
+        struct text q, t;
+        struct bi_align_path want = {.env = &env}, path = {.env = &env};
+        struct bi_align_scoring s;
+        struct bi_align_walk begin;
+        struct bi_align_end end, best;
+        struct bi_align_owns o;
+        int64_t low, high;
+        random_scoring(&s, n_letters);
+        bi_align_owns_make(&o, &s, (1u << n_letters) - 1);
+        if (round % 5 == 1) {
+            make_shifted(letters, n_letters, least_letter(&o, n_letters), &q, &t);
+        } else {
+            q = random_text(1 + (int)below((uint32_t)length), n_letters, letters);
+            t = relative(&q, (int)below(below(4) ? 20 : 101), n_letters, letters);
+        }
+        const struct bi_align_input in = {q.codes, t.codes, q.n, t.n};
+        CHECK(!bi_align_reference(&env, &s, &in, &best, &begin, &want, NULL));
+        const int64_t penalty = bi_align_owns_penalty(&o, &in, best.score);
+        wrong += penalty < 0;
+        bi_align_owns_band(&o, &s, &in, penalty + (below(2) ? 0 : below(60)), &low, &high);
+        narrower += o.usable && high - low < in.n;
+        for (int i = 0; o.usable && i < 4 && (k = bi_cpu_kernels_usable(i)); i++) {
+            bi_align_plan_make(&plan, &s, k->align);
+            plan.memory_limit = 1 << 30;
+            bool right = true; /* a path that leaves its band is not followed */
+            for (int trace = 0; plan.kernels && right && trace < 2; trace++) {
+                path.n = 0;
+                right = !bi_align_band(&plan, &work, &in, low, high, &end, &begin,
+                                       trace ? &path : NULL, NULL) &&
+                        end.score == best.score &&
+                        (!trace || same_path(&q, &t, &want, path.run, path.n));
+                wrong += !right;
+            }
+        }
+        bi_align_path_free(&want);
+        bi_align_path_free(&path);
+        free_text(&q);
+        free_text(&t);
+    }
+    CHECK_EQ(wrong, 0);
+    CHECK(n_random < FEW || narrower > n_random / 4);
+    bi_align_work_free(&work);
+}
+
+/* ---- calls ---- */
+
+static bool is_best(const struct text *q, const struct text *t, const struct best *want,
+                    const struct bioinfer_alignment *r)
+{
+    return r->query_begin == want->begin.i && r->target_begin == want->begin.j &&
+           r->query_end == want->end.i && r->target_end == want->end.j &&
+           same_path(q, t, &want->path, r->cigar, r->n_cigar);
 }
 
 /* Calls of many pairs, long enough that an aligner tries what it does not know: near and far ones
@@ -429,6 +576,7 @@ static void calls(void)
     static struct text q[PAIRS], t[PAIRS];
     static struct bioinfer_align_pair pairs[PAIRS];
     static struct bioinfer_alignment r[PAIRS];
+    static struct best want[PAIRS];
     bioinfer_context *ctx = NULL;
     long wrong = 0;
 
@@ -437,6 +585,10 @@ static void calls(void)
         const struct costs *c = &all_costs[round % COSTS];
         struct bi_align_scoring s;
         scoring_of(&s, c, round % 3);
+        if (round % 3 == 1 && c->extend) {
+            s.open2 = c->open + 20;
+            s.extend2 = c->extend - 1;
+        }
         s.free_ends = round % 2 ? below(8) ? 1 + below(15) : BIOINFER_FREE_ENDS : 0;
         for (int i = 0; i < PAIRS; i++) {
             const int n = 100 + (int)below(i % 20 ? 400 : 2000);
@@ -446,29 +598,28 @@ static void calls(void)
                 make_pair(n, &q[i], &t[i]);
             pairs[i] = pair_of(&q[i], &t[i]);
         }
+        for (int i = 0; i < PAIRS; i++) {
+            const struct bi_align_input in = {q[i].codes, t[i].codes, q[i].n, t[i].n};
+            want[i] = (struct best){.path = {.env = &env}};
+            CHECK(!bi_align_reference(&env, &s, &in, &want[i].end, &want[i].begin, &want[i].path,
+                                      NULL));
+        }
         for (int trace = 0; trace < 2; trace++) {
             struct bioinfer_align_params p = BIOINFER_PARAMS(
                 struct bioinfer_align_params, .match = c->match, .mismatch = c->mismatch,
-                .gap_open = c->open, .gap_extend = c->extend, .free_gaps = !c->open,
-                .traceback = trace, .ties = s.ties, .free_ends = s.free_ends);
+                .gap_open = c->open, .gap_extend = c->extend, .gap_open2 = s.open2,
+                .gap_extend2 = s.extend2, .free_gaps = !c->open, .traceback = trace, .ties = s.ties,
+                .free_ends = s.free_ends);
             bi_aligner *a = NULL;
             CHECK(!bi_aligner_new(&a, ctx, &p, NULL));
             CHECK(!bi_aligner_run(a, pairs, PAIRS, r, NULL));
-            for (int i = 0; i < PAIRS; i++) {
-                const struct bi_align_input in = {q[i].codes, t[i].codes, q[i].n, t[i].n};
-                struct bi_align_path want = {.env = &env};
-                struct bi_align_walk begin;
-                struct bi_align_end end;
-                CHECK(!bi_align_reference(&env, &s, &in, &end, &begin, trace ? &want : NULL, NULL));
-                wrong += r[i].status || r[i].score != end.score ||
-                         (trace && (r[i].query_begin != begin.i || r[i].target_begin != begin.j ||
-                                    r[i].query_end != end.i || r[i].target_end != end.j)) ||
-                         (trace && !same_path(&q[i], &t[i], &want, r[i].cigar, r[i].n_cigar));
-                bi_align_path_free(&want);
-            }
+            for (int i = 0; i < PAIRS; i++)
+                wrong += r[i].status || r[i].score != want[i].end.score ||
+                         (trace && !is_best(&q[i], &t[i], &want[i], &r[i]));
             bi_aligner_free(&a);
         }
         for (int i = 0; i < PAIRS; i++) {
+            bi_align_path_free(&want[i].path);
             free_text(&q[i]);
             free_text(&t[i]);
         }
@@ -483,6 +634,7 @@ int main(int argc, char **argv)
     TEST(bands);
     TEST(wavefronts);
     TEST(free_ends);
+    TEST(owns);
     TEST(windows);
     TEST(calls);
     return test_report();

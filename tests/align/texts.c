@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static uint64_t state = 1;
+static uint64_t state = 1; /* without a seed */
 
 void texts_seed(uint64_t seed)
 {
@@ -19,7 +19,8 @@ long texts_arguments(int argc, char **argv, long n_random)
         fprintf(stderr, "%s: '%s' random pairs, expected a number above 0\n", argv[0], argv[1]);
         exit(2);
     }
-    texts_seed(argc > 2 ? strtoull(argv[2], NULL, 10) * 2 + 1 : 1);
+    if (argc > 2) /* spread, so that neighbours have nothing in common */
+        texts_seed(strtoull(argv[2], NULL, 10) * 0x9e3779b97f4a7c15u | 1);
     return n_random;
 }
 

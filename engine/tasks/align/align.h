@@ -70,6 +70,28 @@ int bi_align_local(const struct bi_align_plan *plan, struct bi_align_work *work,
                    struct bi_align_walk *begin, struct bi_align_path *path,
                    struct bioinfer_error *err);
 
+/* ---- align_owns.c ---- */
+
+/* Scores as penalties, for pairs without free ends: with own[a] + own[b] never below 2 S(a, b), the
+ * own of all residues less twice the score is a sum of what letters that face each other lack, and
+ * of 2 cost + own for what is in gaps. */
+struct bi_align_owns {
+    bool usable; /* a gap that goes on always adds to it, and the pairs that are meant are global */
+    int32_t own[BI_ALIGN_LETTERS], least; /* by code; the least of those that are used */
+    int32_t mismatch;                     /* the average of two letters that differ */
+};
+void bi_align_owns_make(struct bi_align_owns *o, const struct bi_align_scoring *s, uint32_t used);
+/* The penalty of such a pair with this score. */
+int64_t bi_align_owns_penalty(const struct bi_align_owns *o, const struct bi_align_input *in,
+                              int64_t score);
+/* The diagonals *low <= j - i <= *high that paths of at most such a penalty have, 0 and m - n among
+ * them: those that lie beyond take gaps there and back. */
+void bi_align_owns_band(const struct bi_align_owns *o, const struct bi_align_scoring *s,
+                        const struct bi_align_input *in, int64_t penalty, int64_t *low,
+                        int64_t *high);
+
+/* ---- bands: align_pair.c ---- */
+
 /* A part of a pair where alignments with free ends lie: residues from query_begin and target_begin
  * on, `in` of them, and there the diagonals low <= j - i <= high, 0 and m - n of `in` among them.
  * free_ends: those that are ends of this part, too; corner: its last cell is that of the pair. */

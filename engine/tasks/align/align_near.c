@@ -13,7 +13,10 @@
  *
  * Results are those of the matrix, so that it does not matter what is tried.
  *
- * Sections: samples, attempts, free ends, all pairs. */
+ * Costs that wavefronts do not take, gaps of two pieces and matrices of proteins among them, have a
+ * band: the score of a narrow one says how far from it the best path can lie (align_owns.c).
+ *
+ * Sections: samples, attempts, a band, free ends, all pairs. */
 #include "aligner.h"
 
 #include <string.h>
@@ -31,6 +34,8 @@ enum {
     WORD_ROWS = 64,        /* rows in a word of align_bits.c */
     SHARED = 1 << 27,      /* cells from which a pair is left to all threads together */
     MOST_WORDS = 48,
+    NARROW = 24,          /* diagonals beside those of the ends where a first score is looked for */
+    NARROW_PART = 64,     /* residues for one more of them */
     DIRECT = 1 << 22,     /* cells of a pair whose flags are all kept, about */
     STEP_CELLS = 32,      /* cells that stand for what a wavefront costs beside its own */
     MOST_LIMIT = 1 << 28, /* penalties */
@@ -43,8 +48,9 @@ enum {
 /* Nanoseconds of a cell on one core, about: only what is tried hangs on them. Those of many() are
  * for all its lanes. */
 static const double wave_cell = 1.5, strip_cell = 0.085, many_cell = 2.8, many_flags_cell = 0.2,
-                    many_count_cell = 0.1, plain_cell = 3, linear_part = 0.7, word_place = 0.6,
-                    bits_cell = 0.028, bits_path = 1.4; /* times as much with a path */
+                    many_count_cell = 0.1, many_band_cell = 0.085, plain_cell = 3,
+                    linear_part = 0.7, two_part = 1.9, word_place = 0.6, bits_cell = 0.028,
+                    bits_path = 1.4; /* times as much with a path */
 /* Nanoseconds of a word that is looked for, and of a place where it may be; how much more a cell
  * takes whose flags are kept. */
 static const double find_word_time = 6, find_place = 1.2, direct_part = 2;
@@ -58,12 +64,18 @@ static const double sample_part = 1.0 / 96;
  * strips' time, with edges and with rows that are kept. */
 static const double worth = 0.8, band_part = 1.2;
 
+/* The part of an affine cell's time that a cell of these costs takes. */
+static double kind_part(const struct bi_aligner *a)
+{
+    return a->plan.kind == BI_ALIGN_LINEAR ? linear_part
+           : a->plan.kind == BI_ALIGN_TWO  ? two_part
+                                           : 1;
+}
+
 /* Nanoseconds of so many cells by strips. */
 static double strip_time(const struct bi_aligner *a, double cells)
 {
-    const double part = a->plan.kind == BI_ALIGN_LINEAR ? linear_part : 1;
-
-    return strip_cell * cells * part * (double)(a->plan.kernels->bits / 8);
+    return strip_cell * cells * kind_part(a) * (double)(a->plan.kernels->bits / 8);
 }
 
 /* Whether an alignment may end where it likes: many() finds no paths then. */
@@ -77,7 +89,6 @@ static double matrix_time(const struct bi_aligner *a, const struct bi_align_inpu
 {
     const struct bi_align_kernels *k = a->plan.kernels;
     const double cells = (double)in->n * (double)in->m;
-    const double part = a->plan.kind == BI_ALIGN_LINEAR ? linear_part : 1;
 
     if (!k)
         return plain_cell * cells;
@@ -86,10 +97,12 @@ static double matrix_time(const struct bi_aligner *a, const struct bi_align_inpu
                strip_time(a, (double)(in->n + BAND_EDGES / 2) * (double)(in->m + BAND_EDGES));
     if (alone || bi_aligner_is_single(a, in))
         return strip_time(a, cells);
-    const double path_cell = a->identity && a->plan.counts ? many_count_cell : many_flags_cell;
+    const double path_cell = a->identity && a->plan.counts ? many_count_cell
+                             : a->owns.usable              ? many_band_cell
+                                                           : many_flags_cell;
     const double large = a->plan.scoring.free_ends && cells > LARGE ? large_part : 1;
     const double one_cell = many_cell / (double)k->lanes * large;
-    return (a->traceback ? path_cell : one_cell) * cells * part;
+    return (a->traceback ? path_cell : one_cell) * cells * kind_part(a);
 }
 
 /* Whether its lengths and letters are those that wavefronts take. */
@@ -155,10 +168,17 @@ static int shared_words(const struct bi_align_input *in, int n, int64_t drift)
 }
 
 /* The least share of words that pairs have in common for which a band is worth it, where 1 - share
- * of the residues differ by mismatches: see bi_wave_band(). */
-static double least_shared(const struct bi_wave_costs *c)
+ * of the residues differ by mismatches: see bi_wave_band(). by_strips: how many times longer than
+ * the matrix its cells take by strips; counts where wavefronts are of no use. */
+static double least_shared(const struct bi_aligner *a, double by_strips)
 {
-    const double differ = worth / band_part * c->extend / c->mismatch;
+    const struct bi_align_scoring *s = &a->plan.scoring;
+    const bool waves = a->waves.extend;
+    const double extend = waves      ? a->waves.extend
+                          : s->open2 ? 2 * s->extend2 + a->owns.least
+                                     : 2 * s->extend + a->owns.least;
+    const double differ = worth / band_part * extend /
+                          (waves ? a->waves.mismatch : by_strips * a->owns.mismatch);
     const double equal = differ < 1 ? 1 - differ : 0, two = equal * equal, four = two * two;
 
     return four * four;
@@ -169,7 +189,9 @@ static double least_shared(const struct bi_wave_costs *c)
 static bool looks_near(const struct bi_aligner *a, struct bi_align_worker *w,
                        const struct bi_align_input *in, double matrix)
 {
-    const double places = 65536, least = least_shared(&a->waves); /* places: words of 4 letters */
+    const double places = 65536; /* words of 4 letters */
+    const double strips = a->owns.usable ? strip_time(a, (double)in->n * (double)in->m) : 0;
+    const double least = least_shared(a, strips > matrix ? strips / matrix : 1);
     const int64_t shorter = in->n < in->m ? in->n : in->m;
     const int64_t drift = shorter / 16 < MOST_DRIFT ? shorter / 16 : MOST_DRIFT;
     const double word = word_place * (double)(2 * drift + 1);
@@ -184,8 +206,8 @@ static bool looks_near(const struct bi_aligner *a, struct bi_align_worker *w,
     if (shorter < n * WORD || w->sampling < word * (double)n)
         return false;
     w->sampling = 0;
-    return shared_words(in, (int)n, drift) >=
-           least / 2 * (double)n + 4 * (double)(n * (2 * drift + 1)) / places;
+    return shared_words(in, (int)n, drift) >= (a->owns.usable ? least : least / 2) * (double)n +
+                                                  4 * (double)(n * (2 * drift + 1)) / places;
 }
 
 /* ---- attempts ---- */
@@ -250,6 +272,13 @@ static int try_wave(struct bi_aligner *a, struct bi_wave *w, const struct bi_ali
         return st;
     *way = choose(a, w, in, limit, matrix, low, high);
     return *way == BY_WAVE ? bi_wave_run(w, INT64_MAX, err) : *way != BY_MATRIX;
+}
+
+/* Nanoseconds of a band by strips. */
+static double band_time(const struct bi_aligner *a, const struct bi_align_input *in, int64_t low,
+                        int64_t high)
+{
+    return band_part * strip_time(a, (double)in->n * (double)(high - low + BAND_EDGES));
 }
 
 /* Makes what was found the result of place i; begin: where its path does. */
@@ -345,6 +374,50 @@ static bool align_far(struct bi_aligner *a, struct bi_align_worker *w, size_t i,
                       a->traceback ? &w->path : NULL, &err))
         return false;
     end.score = bi_wave_score(&a->waves, in, penalty);
+    const int st = put_result(a, w, i, &begin, &end, &results[a->pair[i]], &err);
+    if (st)
+        bi_aligner_fail(a, results, a->pair[i], st, "%s", err.text);
+    return true;
+}
+
+/* ---- a band ---- */
+
+/* As attempt() where no wavefronts are: strips of a narrow band find some score, and what that says
+ * about the best path is the band that is filled then, if it is not the same. */
+static bool attempt_band(struct bi_aligner *a, struct bi_align_worker *w, size_t i, double matrix,
+                         double *time, struct bioinfer_alignment *results)
+{
+    const struct bi_align_input *in = &a->inputs[i];
+    const struct bi_align_scoring *s = &a->plan.scoring;
+    const int64_t shorter = in->n < in->m ? in->n : in->m, beyond = in->m - in->n;
+    const int64_t beside = NARROW + shorter / NARROW_PART;
+    const int64_t near_low = (beyond < 0 ? beyond : 0) - beside;
+    const int64_t near_high = (beyond > 0 ? beyond : 0) + beside;
+    struct bi_align_path *path = a->traceback ? &w->path : NULL;
+    struct bi_align_end end = {.i = in->n, .j = in->m};
+    struct bi_align_walk begin = {0};
+    struct bioinfer_error err = {0};
+    int64_t low, high;
+
+    *time = band_time(a, in, near_low, near_high);
+    if (*time > most_share * matrix) {
+        *time = 0;
+        return false;
+    }
+    if (bi_align_band(&a->plan, &w->work, in, near_low, near_high, &end, &begin, NULL, &err))
+        return false;
+    bi_align_owns_band(&a->owns, s, in, bi_align_owns_penalty(&a->owns, in, end.score), &low,
+                       &high);
+    if (path || low < near_low || high > near_high) {
+        const double more = (path ? direct_part : 1) * band_time(a, in, low, high);
+        if (*time + more > worth * matrix)
+            return false;
+        *time += more;
+        w->path.n = 0;
+        w->path.failed = false;
+        if (bi_align_band(&a->plan, &w->work, in, low, high, &end, &begin, path, &err))
+            return false;
+    }
     const int st = put_result(a, w, i, &begin, &end, &results[a->pair[i]], &err);
     if (st)
         bi_aligner_fail(a, results, a->pair[i], st, "%s", err.text);
@@ -562,6 +635,8 @@ bool bi_aligner_try_near(struct bi_aligner *a, struct bi_align_worker *w, size_t
     if (a->plan.scoring.free_ends)
         return (a->waves.extend || a->waves_target.extend) &&
                attempt_free(a, w, i, no_matrix, no_matrix, &time, results);
+    if (a->owns.usable)
+        return attempt_band(a, w, i, no_matrix, &time, results);
     return a->waves.extend && attempt(a, w, i, INT64_MAX, no_matrix, &time, results);
 }
 
@@ -578,7 +653,9 @@ static bool align_near(struct bi_aligner *a, struct bi_align_worker *w, size_t i
         (!w->near && !(free ? may_find(a, w, in, matrix) : looks_near(a, w, in, matrix))))
         return !free && align_far(a, w, i, matrix, results);
     w->near = free ? attempt_free(a, w, i, budget, matrix, &time, results)
-                   : attempt(a, w, i, (int64_t)(budget / wave_cell), matrix, &time, results);
+              : a->owns.usable
+                  ? attempt_band(a, w, i, matrix, &time, results)
+                  : attempt(a, w, i, (int64_t)(budget / wave_cell), matrix, &time, results);
     if (!w->near) {
         w->credit -= time;
         if (time > 0)
@@ -629,8 +706,12 @@ void bi_aligner_run_near(struct bi_aligner *a, size_t n, struct bioinfer_alignme
         bi_wave_costs_make(&a->waves, &a->plan.scoring, a->used);
     }
     /* Some amino acids have such scores by chance, and no pair consists of these alone. */
-    if ((!a->waves.extend && !a->waves_target.extend) ||
-        PART * count_letters(a->waves.letters) < count_letters(a->used))
+    a->owns.usable = false;
+    if (PART * count_letters(a->waves.letters) < count_letters(a->used))
+        a->waves.extend = a->waves_target.extend = 0;
+    if (!a->waves.extend && a->plan.kernels)
+        bi_align_owns_make(&a->owns, &a->plan.scoring, a->used);
+    if (!a->waves.extend && !a->waves_target.extend && !a->owns.usable)
         return;
     const bool are_short = a->cells < (double)n * SHORT;
     const size_t claims = are_short ? (n + CLAIM - 1) / CLAIM : n;

@@ -233,35 +233,42 @@ static int make_profile(const struct pair *p, struct bioinfer_error *err)
 }
 
 /* The state of a strip before its first step: the left border, or a gap that goes on from `in`, the
- * row above. Returns U of its first row. */
+ * row above, or with two pieces one that begins there. Returns U of its first row. */
 static int32_t start_state(const struct pair *p, int64_t strip, const void *in, void *state)
 {
     const int64_t column = first_column(p, strip);
     const struct bi_align_scoring *s = &p->plan->scoring;
+    const bool two = p->plan->kind == BI_ALIGN_TWO;
+    const struct bi_align_border gap = border_of(s);
     int32_t first = 0;
 
     memset(state, 0, (size_t)state_size(p));
-    if (column > 1)
+    if (column > 1 && !two)
         first = get(p, (const char *)in + p->row_size * p->lane, column - 1 - origin(p, strip));
     for (int64_t r = 0; r < p->rows; r++) {
         const int64_t i = strip * p->rows - p->pad + r;
         if (column > 1)
-            put(p, state, r, r ? s->open - s->extend : first);
+            put(p, state, r, r || two ? bi_align_border_at(&gap, r) : first);
         else
             put(p, state, r, bi_align_border_at(&p->left, i));
     }
     return first;
 }
 
-/* Goes on with the row below a strip to where the next one ends: a gap of the query. */
+/* Goes on with the row below a strip to where the next one ends: a gap of the query, which with two
+ * pieces begins there. */
 static void extend_row(const struct pair *p, int64_t strip, void *out, const void *state)
 {
     const int64_t last = last_column(p, strip), from = origin(p, strip + 1);
-    const int32_t rest = p->plan->scoring.open - p->plan->scoring.extend;
+    const struct bi_align_border gap = border_of(&p->plan->scoring);
+    const bool two = p->plan->kind == BI_ALIGN_TWO;
 
     for (int64_t j = last + 1; strip + 1 < p->n_strips && j <= last_column(p, strip + 1); j++) {
-        put(p, out, j - from, j == last + 1 ? get(p, state, 2 * p->rows - 1) : rest);
-        put(p, (char *)out + p->row_size * p->lane, j - from, 0);
+        const int64_t k = j - last - 1;
+        put(p, out, j - from,
+            k || two ? bi_align_border_at(&gap, k) : get(p, state, 2 * p->rows - 1));
+        for (int64_t x = 1; x < p->in_row; x++)
+            put(p, (char *)out + x * p->row_size * p->lane, j - from, 0);
     }
 }
 
@@ -419,8 +426,9 @@ static int64_t follow_band(const struct pair *p, int64_t strip, int64_t h, int32
     const int64_t column = first_column(p, strip), from = origin(p, strip + 1);
     const int64_t end = strip + 1 < p->n_strips ? first_column(p, strip + 1) : p->in->m + 1;
 
-    h = column == 1 ? left_at(p, (strip + 1) * p->rows - p->pad)
-                    : h + corner - s->open - (p->rows - 1) * (int64_t)s->extend;
+    h = column == 1                     ? left_at(p, (strip + 1) * p->rows - p->pad)
+        : p->plan->kind == BI_ALIGN_TWO ? h - bi_align_gap(s, p->rows)
+                                        : h + corner - s->open - (p->rows - 1) * (int64_t)s->extend;
     for (int64_t j = column; j < end; j++)
         h += get(p, row, j - from) - s->open;
     return h;

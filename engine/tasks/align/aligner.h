@@ -59,6 +59,7 @@ struct bi_aligner {
     uint32_t used;                         /* a bit for each code of the pairs encoded last */
     struct bi_wave_costs waves;            /* costs for them; with free ends those */
     struct bi_wave_costs waves_target;     /* where queries, or targets, are aligned */
+    struct bi_align_owns owns;             /* where there are no such costs */
     int32_t scale, unit; /* unit: what scores are multiplied by after all, their common divisor */
     bool traceback;      /* paths are found */
     bool identity;       /* paths are not given, only what they count */
