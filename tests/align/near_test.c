@@ -68,7 +68,7 @@ static bool same_path(const struct text *q, const struct text *t, const struct b
                       const uint32_t *run, size_t n)
 {
     static int shown;
-    const bool same = n == want->n && !memcmp(run, want->run, n * sizeof *run);
+    const bool same = n == want->n && (!n || !memcmp(run, want->run, n * sizeof *run));
 
     if (!same && shown++ < 3) {
         fprintf(stderr, "%.*s x %.*s:\n", q->n, q->letters, t->n, t->letters);
