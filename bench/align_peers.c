@@ -186,8 +186,8 @@ static parasail_function_t *parasail_function(const char *who, bool inside)
     const bool cigar = !strncmp(method, "cigar-", 6);
     char name[64];
 
-    snprintf(name, sizeof name, "%s_%s%s%s", inside ? "sg" : "nw", cigar ? "trace_" : "",
-             inside ? "dx_" : "", method + (cigar ? 6 : 0));
+    snprintf(name, sizeof name, "%s%s%s", inside ? "sg_dx_" : "nw_", cigar ? "trace_" : "",
+             method + (cigar ? 6 : 0));
     if (inside)
         name[strlen(name) - 3] = 0;
     for (char *c = name; *c; c++)
