@@ -54,6 +54,26 @@ DEV void add_bins(const float *x, int64_t ldx, int64_t first, int64_t end, doubl
     }
 }
 
+/* Joins what the slices have of a column: y are its sums, of p.logs those of logarithms below. */
+template <typename P>
+DEV void join_slices(const P &p, bin_sums &s, int c, float *y, int64_t ldy, double sum, double logs)
+{
+    const int lane = thread_id() % ROW_LANES, slice = thread_id() / ROW_LANES;
+    s.of[0][slice][lane] = sum;
+    s.of[1][slice][lane] = logs;
+    barrier();
+    if (slice > 0 || c >= p.width)
+        return;
+#pragma GCC unroll 1
+    for (int i = 1; i < BIN_SLICES; i++) {
+        sum += s.of[0][i][lane];
+        logs += s.of[1][i][lane];
+    }
+    put_sum(y, ldy, sum);
+    if (p.logs)
+        put_sum(y + 2 * ldy, ldy, logs);
+}
+
 KERNEL(bin_sums_f32, struct bi_bin_sums_params, ROW_THREADS, 4)
 {
     SHARED(bin_sums, s, sizeof(bin_sums));
@@ -65,20 +85,7 @@ KERNEL(bin_sums_f32, struct bi_bin_sums_params, ROW_THREADS, 4)
         add_bins<true>(x, p.ldx, slice, p.bins, sum, logs);
     else if (c < p.width)
         add_bins<false>(x, p.ldx, slice, p.bins, sum, logs);
-    s.of[0][slice][lane] = sum;
-    s.of[1][slice][lane] = logs;
-    barrier();
-    if (slice > 0 || c >= p.width)
-        return;
-#pragma GCC unroll 1
-    for (int i = 1; i < BIN_SLICES; i++) {
-        sum += s.of[0][i][lane];
-        logs += s.of[1][i][lane];
-    }
-    float *y = p.y + window * (p.logs ? 4 : 2) * p.ldy + c;
-    put_sum(y, p.ldy, sum);
-    if (p.logs)
-        put_sum(y + 2 * p.ldy, p.ldy, logs);
+    join_slices(p, s, c, p.y + window * (p.logs ? 4 : 2) * p.ldy + c, p.ldy, sum, logs);
 }
 
 /* The same of a tile: a slice takes the rows that it has of the window. */
@@ -104,17 +111,5 @@ KERNEL(bin_add_f32, struct bi_bin_add_params, ROW_THREADS, 4)
         }
         store_part(part, p.width, sum);
     }
-    s.of[0][slice][lane] = sum;
-    s.of[1][slice][lane] = logs;
-    barrier();
-    if (slice > 0 || c >= p.width)
-        return;
-#pragma GCC unroll 1
-    for (int i = 1; i < BIN_SLICES; i++) {
-        sum += s.of[0][i][lane];
-        logs += s.of[1][i][lane];
-    }
-    put_sum(y, p.width, sum);
-    if (p.logs)
-        put_sum(y + 2 * (int64_t)p.width, p.width, logs);
+    join_slices(p, s, c, y, p.width, sum, logs);
 }

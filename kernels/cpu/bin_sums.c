@@ -3,13 +3,6 @@
 #include "entries.h"
 #include "sums.h"
 
-enum { STRIP = 64 };
-
-static int64_t strips(int32_t width)
-{
-    return (width + STRIP - 1) / STRIP;
-}
-
 /* Adds n columns of rows of x, and where `logs` is not NULL their logarithms. */
 static void add_bins(const float *x, int64_t ldx, int64_t rows, int n, double *sums, double *logs)
 {

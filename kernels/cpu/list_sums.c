@@ -6,13 +6,6 @@
 
 /* ---- list_sums: a task is a strip of columns of a list ---- */
 
-enum { STRIP = 64 };
-
-static int64_t strips(int32_t width)
-{
-    return (width + STRIP - 1) / STRIP;
-}
-
 int64_t BI_ISA_NAME(list_sums_tasks)(const void *params, int n_threads)
 {
     const struct bi_list_sums_params *p = params;

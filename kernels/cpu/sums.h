@@ -5,6 +5,14 @@
 #include <stdint.h>
 #include <string.h>
 
+enum { STRIP = 64 }; /* columns that a task sums up */
+
+/* How many strips so many columns have. */
+static inline int64_t strips(int32_t width)
+{
+    return (width + STRIP - 1) / STRIP;
+}
+
 /* Writes n sums as two rows: the second is what rounding leaves of the first. */
 static inline void put_sums(float *y, int64_t ldy, const double *sums, int n)
 {
