@@ -492,7 +492,7 @@ static void back_strip(const struct pair *p, int64_t strip, int64_t row, int64_t
     const int64_t base = strip * p->rows - p->pad, column = first_column(p, strip);
     uint8_t *flags = p->work->flags.ptr;
 
-    while (walk->i && walk->j && walk->i > base) {
+    while (walk->i && walk->j >= column && walk->i > base) {
         const int64_t s = walk->j - column + walk->i - base, w = (s - 1) / WINDOW;
         const int64_t first = 1 + w * WINDOW;
         memcpy(state, state_at(p, slot, w), (size_t)state_size(p));
@@ -502,11 +502,14 @@ static void back_strip(const struct pair *p, int64_t strip, int64_t row, int64_t
     }
 }
 
+/* It stops early where the path leaves the band, which then has not all of the best paths. */
 static void back(const struct pair *p, void *state, void *waste, struct bi_align_walk *walk,
                  struct bi_align_path *path)
 {
     while (walk->i && walk->j) {
         const int64_t strip = strip_of(p, walk->i);
+        if (walk->j < first_column(p, strip) || walk->j > last_column(p, strip))
+            return;
         if (p->direct) {
             follow(p, strip, 1, (uint8_t *)p->work->flags.ptr + strip * p->steps * p->rows, walk,
                    path);
@@ -680,6 +683,10 @@ static int run_pair(struct pair p, int n_threads, struct bi_align_end *end,
     if (path) {
         struct bi_align_walk walk = {.i = end->i, .j = end->j};
         back(&p, state, waste, &walk, path);
+        if (walk.i && walk.j)
+            return bi_fail(err, BIOINFER_INTERNAL,
+                           "the path of a pair leaves its band at %lld, %lld", (long long)walk.i,
+                           (long long)walk.j);
         bi_align_border(&plan->scoring, &walk, path);
         bi_align_path_finish(path);
         *begin = walk;
