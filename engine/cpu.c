@@ -126,11 +126,11 @@ static void cpu_caps(const struct bi_device *device, struct bi_caps *caps)
                              .weight_panel = device->kernels->panel(),
                              .gate_block = (int32_t)device->kernels->panel() / 2,
                              .runs = true,
+                             .host = true,
                              .traits = BI_TARGET_CPU};
     bi_cpu_description(caps->description, sizeof caps->description - 16);
     snprintf(caps->description + strlen(caps->description), 16, ", %d threads", device->n_threads);
     caps->memory_free = memory_available(&caps->memory_size);
-    caps->host = true;
 }
 
 static int cpu_alloc(struct bi_device *device, struct bi_buffer *buffer, uint64_t size,

@@ -110,26 +110,27 @@ size_t bi_tracks_take(const struct bioinfer_task *t, struct bi_item *const *item
     return k;
 }
 
-/* The number of tiles of programs with such work, which are of a whole window; NULL: they have
- * none. */
-static int *tiles_with(struct bi_tracks_task *s, const struct bi_tracks_work *work)
+enum { NOT_TILED = -1 };
+
+/* The place in n_tiles of programs with such work, which are of a whole window, or NOT_TILED. */
+static int tiled_as(const struct bi_tracks_work *work)
 {
     const struct bi_tracks_part *p = &work->part;
     if (bi_is_whole_window(p))
-        return &s->n_tiles[BI_TILED_WINDOW];
+        return BI_TILED_WINDOW;
     if (p->changed || (p->to == BI_AT_FEATURES && work->change >= 0))
-        return NULL;
-    return p->to == BI_AT_FEATURES     ? &s->n_tiles[BI_TILED_FEATURES]
-           : p->from == BI_AT_FEATURES ? &s->n_tiles[BI_TILED_REST]
-                                       : NULL;
+        return NOT_TILED;
+    return p->to == BI_AT_FEATURES     ? BI_TILED_FEATURES
+           : p->from == BI_AT_FEATURES ? BI_TILED_REST
+                                       : NOT_TILED;
 }
 
 /* The tiles of a window with such work. */
 static struct bi_tracks_tiles tiles_of(const struct bi_tracks_task *s,
                                        const struct bi_tracks_work *work)
 {
-    const int *n = tiles_with((struct bi_tracks_task *)(uintptr_t)s, work);
-    return bi_tracks_tiles(s->t, n ? *n : 1);
+    const int as = tiled_as(work);
+    return bi_tracks_tiles(s->t, as == NOT_TILED ? 1 : s->n_tiles[as]);
 }
 
 /* Twice the tiles of such work, where that makes them smaller; else 0. */
@@ -137,8 +138,8 @@ static int more_tiles(const struct bi_tracks_task *s, const struct bi_tracks_wor
 {
     const struct bi_tracks_tiles now = tiles_of(s, work);
     const struct bi_tracks_tiles more = bi_tracks_tiles(s->t, 2 * now.n);
-    if (!tiles_with((struct bi_tracks_task *)(uintptr_t)s, work) || more.n == 1 ||
-        more.n_tokens >= now.n_tokens || (work->part.from == BI_AT_FEATURES && s->n_features == 1))
+    if (tiled_as(work) == NOT_TILED || more.n == 1 || more.n_tokens >= now.n_tokens ||
+        (work->part.from == BI_AT_FEATURES && s->n_features == 1))
         return 0;
     return (int)more.n;
 }
@@ -156,12 +157,11 @@ static bool kept_stay(const struct bi_tracks_task *s, const struct bi_tracks_wor
 static bool take_more_tiles(struct bi_tracks_task *s, const struct bi_tracks_work *work)
 {
     const int more = more_tiles(s, work);
-    int *n = tiles_with(s, work);
     if (!more)
         return false;
-    *n = more;
+    s->n_tiles[tiled_as(work)] = more;
     bi_log(s->task.env, BIOINFER_LOG_INFO,
-           "a window takes more memory than there is: %d tiles of it", *n);
+           "a window takes more memory than there is: %d tiles of it", more);
     return true;
 }
 
