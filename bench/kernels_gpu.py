@@ -26,21 +26,21 @@ NAN = float("nan")
 class Timed:
     """A recording of launches of one entry."""
 
-    def __init__(self, library, recording, keep):
+    def __init__(self, calls, recording, keep):
         if not recording:
             raise SystemExit("kernels_gpu: a launch failed")
-        self.library, self.recording, self.keep = library, c.c_void_p(recording), keep
-        self.entry = library.timed_entry(self.recording).decode()
+        self.calls, self.recording, self.keep = calls, c.c_void_p(recording), keep
+        self.entry = calls.timed_entry(self.recording).decode()
 
     def replay(self):
         """Milliseconds of a launch."""
-        ms = self.library.timed_replay(self.recording)
+        ms = self.calls.timed_replay(self.recording)
         if ms < 0:
             raise SystemExit("kernels_gpu: a replay failed")
         return ms
 
     def close(self):
-        self.library.timed_free(self.recording)
+        self.calls.timed_free(self.recording)
         self.keep = None
 
 
@@ -49,7 +49,7 @@ class Kernels:
 
     def __init__(self, path, device, launches=LAUNCHES):
         p, i, n, f = c.c_void_p, c.c_int, c.c_int64, c.c_double
-        self.library = c.CDLL(path)
+        self.calls = c.CDLL(path)
         for name, result, arguments in (
                 ("kernels_open", p, (c.c_char_p, i)), ("kernels_close", None, (p,)),
                 ("kernels_alloc", p, (p, c.c_uint64)), ("kernels_free", None, (p, p)),
@@ -59,26 +59,26 @@ class Kernels:
                 ("timed_layernorm", p, (p, n, i, i, p, p, p, p)),
                 ("timed_entry", c.c_char_p, (p,)), ("timed_replay", f, (p,)),
                 ("timed_free", None, (p,))):
-            function = getattr(self.library, name)
+            function = getattr(self.calls, name)
             function.restype, function.argtypes = result, arguments
-        self.handle = c.c_void_p(self.library.kernels_open(device.encode(), launches))
+        self.handle = c.c_void_p(self.calls.kernels_open(device.encode(), launches))
         if not self.handle:
             raise SystemExit(f"kernels_gpu: no device {device}")
 
     def close(self):
-        self.library.kernels_close(self.handle)
+        self.calls.kernels_close(self.handle)
 
     def alloc(self, size):
-        address = self.library.kernels_alloc(self.handle, size)
+        address = self.calls.kernels_alloc(self.handle, size)
         if not address:
             raise SystemExit("kernels_gpu: no memory")
         return address
 
     def free(self, address):
-        self.library.kernels_free(self.handle, address)
+        self.calls.kernels_free(self.handle, address)
 
     def timed(self, name, *arguments):
-        return Timed(self.library, getattr(self.library, name)(self.handle, *arguments), arguments)
+        return Timed(self.calls, getattr(self.calls, name)(self.handle, *arguments), arguments)
 
     def linear(self, rows, n, k, gelu, x, w, bias, residual, y):
         return self.timed("timed_linear", rows, n, k, gelu, x, w, bias, residual, y)
