@@ -15,7 +15,8 @@ are those of KSW2's test folder; without them a random pair of 16.6 kb stands in
 
 A second table (--near: it alone) has DNA whose pairs differ by 1, 5 and 30 %, 7 in 10 of it
 substitutions and the rest single bases more or less; its contenders run in turns, and a row's ratio
-is that of their fastest runs. A third one has reads in windows, both of whose ends are free.
+is that of their fastest runs. A third one has reads in windows, both of whose ends are free, a
+fourth one gaps of two pieces and proteins; there, pairs at 100 % take what their matrix takes.
 
 --ours: a table of bioinfer alone, related and unrelated pairs: scores, columns and identities
 without a path, CIGARs, and scores and CIGARs of gaps of two pieces; the fastest of --repeat turns.
@@ -164,23 +165,23 @@ def alone(args, folder):
                       flush=True)
 
 
-def make_near(folder, length, pairs, share, beside=0):
-    """Two FASTA files: random DNA, and the same with this share of its bases changed; with so many
-    bases `beside` a window and a read of it, at any place."""
+def make_near(folder, length, pairs, share, beside=0, letters=NT):
+    """Two FASTA files: random sequences, and the same with this share of their letters changed;
+    with so many letters `beside` a window and a read of it, at any place."""
     rng = np.random.default_rng(length * 31 + int(share * 1000))
-    codes = np.frombuffer(NT.encode(), np.uint8)
+    codes, n = np.frombuffer(letters.encode(), np.uint8), len(letters)
     files = folder / "near.a.fasta", folder / "near.b.fasta"
     with open(files[0], "wb") as fa, open(files[1], "wb") as fb:
         for i in range(pairs):
-            q = rng.integers(0, 4, length, np.uint8)
+            q = rng.integers(0, n, length, np.uint8)
             dice = rng.random(length)
-            t = np.where(dice < .7 * share, (q + rng.integers(1, 4, length, np.uint8)) % 4, q)
+            t = np.where(dice < .7 * share, (q + rng.integers(1, n, length, np.uint8)) % n, q)
             copies = np.where((dice >= .7 * share) & (dice < .85 * share), 0, 1)
             copies += (dice >= .85 * share) & (dice < share)
             t = np.repeat(t, copies)
             if beside:
                 before = int(rng.integers(0, beside + 1))
-                around = rng.integers(0, 4, beside, np.uint8)
+                around = rng.integers(0, n, beside, np.uint8)
                 q, t = t, np.concatenate([around[:before], q, around[before:]])
             fa.write(b">q%d\n%s\n" % (i, codes[q].tobytes()))
             fb.write(b">t%d\n%s\n" % (i, codes[t].tobytes()))
@@ -189,6 +190,8 @@ def make_near(folder, length, pairs, share, beside=0):
 
 def in_turns(args, files, scoring, names, pairs, what, repeat):
     """One line: microseconds a pair of the first of names and the others, in turns."""
+    if args.only and args.only not in what:
+        return
     best = {}
     for _ in range(args.repeat):
         for who in names:
@@ -198,13 +201,14 @@ def in_turns(args, files, scoring, names, pairs, what, repeat):
     ours = names[0]
     fair = {who: s for who, (s, total) in best.items() if who != ours and
             (total == best[ours][1] or who.startswith("ksw2"))}
-    if not fair:
+    if len(names) > 1 and not fair:
         return
     text = ["%s %.1f%s" % (who, 1e6 * s / pairs,
                            "" if who == ours or who in fair else " (other scores)")
             for who, (s, _) in best.items()]
-    print("%s " % what, "  ".join(text),
-          "  ratio %.2f" % (min(fair.values()) / best[ours][0]), flush=True)
+    if fair:
+        text.append(" ratio %.2f" % (min(fair.values()) / best[ours][0]))
+    print("%s " % what, "  ".join(text), flush=True)
 
 
 def near(args, folder):
@@ -244,6 +248,23 @@ def windows(args, folder):
                 for names in (["bioinfer-in"] + score, ["bioinfer-cigar-in"] + cigar):
                     in_turns(args, files, scoring, names, pairs, "%6d in %d at %2.0f %%  %-17s" %
                              (length, length + beside, 100 * share, name), 3)
+
+
+def bands(args, folder):
+    """Costs that wavefronts do not take: gaps of two pieces, and those of proteins."""
+    print("costs with a band, microseconds a pair, one core, in turns; ratio: as above")
+    low, both = ["wfa2-low-cigar"], ["wfa2-cigar", "wfa2-low-cigar"]
+    kinds = [("two pieces", NT, ("2,-4", "6,26", "2,1"), (1000, 300), (10000, 6),
+              {.01: (["wfa2"], both), .05: (["wfa2"], both), .15: (["wfa2"], low), 1: ([], [])}),
+             ("proteins", AA, ("BLOSUM62", "11", "1"), (400, 600), (3000, 40),
+              dict.fromkeys((.05, .3, 1), (["parasail-scan-16"], ["parasail-cigar-scan-16"])))]
+    for name, letters, scoring, *sizes, shares in kinds:
+        for length, pairs in sizes:
+            for share, (score, cigar) in shares.items():
+                files = make_near(folder, length, pairs, share, letters=letters)
+                for names in (["bioinfer"] + score, ["bioinfer-cigar"] + cigar):
+                    in_turns(args, files, scoring, names, pairs,
+                             "%6d at %3.0f %%  %-10s" % (length, 100 * share, name), 3)
 
 
 def command(args, files, scoring, out, device, score_only=True, more=(), repeat=0):
@@ -331,7 +352,7 @@ def main():
     parser.add_argument("--quick", action="store_true", help="a fifth of the pairs")
     parser.add_argument("--threads", type=int, default=os.cpu_count(),
                         help="of the library beside a GPU")
-    parser.add_argument("--only", help="rows of the first table whose names have this, no others")
+    parser.add_argument("--only", help="rows whose names have this, no others")
     parser.add_argument("--human")
     parser.add_argument("--orang")
     args = parser.parse_args()
@@ -345,9 +366,9 @@ def main():
             return
         if not args.near:
             on_cpu(args, pathlib.Path(folder))
-        if not args.only:
-            near(args, pathlib.Path(folder))
-            windows(args, pathlib.Path(folder))
+        near(args, pathlib.Path(folder))
+        windows(args, pathlib.Path(folder))
+        bands(args, pathlib.Path(folder))
 
 
 if __name__ == "__main__":

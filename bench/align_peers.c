@@ -5,14 +5,14 @@
  *     align_peers WHO A.fasta B.fasta MATRIX|MATCH,MISMATCH OPEN EXTEND [REPEAT [DEVICE [THREADS]]]
  *
  * WHO: bioinfer, bioinfer-avx2, parasail-METHOD-BITS (scan, striped or diag; 8, 16, 32 or sat:
- * 8, then 16 where that saturates), ksw2, wfa2 (matches of score 0; edit distance where all costs
- * are 1), edlib (that alone); with a CIGAR: bioinfer-cigar, bioinfer-avx2-cigar,
- * parasail-cigar-METHOD-BITS, ksw2-cigar, wfa2-cigar, wfa2-low-cigar (its memory "ultralow"),
- * edlib-cigar; with columns and identities alone: bioinfer-identity. A name that ends in -in has
- * both ends of the target free (a read in its window): ours, parasail, wfa2 and edlib. A gap of k
- * costs OPEN + (k - 1) EXTEND; ours takes two of both with a comma, gaps of two pieces. Prints:
- * WHO, pairs, cells, best seconds, sum of the scores, on a GPU also the seconds of kernels and of
- * packing in one more run. */
+ * 8, then 16 where that saturates), ksw2, wfa2 (edit distance where all costs are 1), edlib (that
+ * alone); with a CIGAR: bioinfer-cigar, bioinfer-avx2-cigar, parasail-cigar-METHOD-BITS,
+ * ksw2-cigar, wfa2-cigar, wfa2-low-cigar (its memory "ultralow"), edlib-cigar; with columns and
+ * identities alone: bioinfer-identity. A name that ends in -in has both ends of the target free (a
+ * read in its window): ours, parasail, wfa2 and edlib. A gap of k costs OPEN + (k - 1) EXTEND; ours
+ * and wfa2 take two of both with a comma, gaps of two pieces. Prints: WHO, pairs, cells, best
+ * seconds, sum of the scores, on a GPU also the seconds of kernels and of packing in one more
+ * run. */
 #define _GNU_SOURCE
 #include <ctype.h>
 #include <pthread.h>
@@ -291,7 +291,7 @@ static void *align_wfa2(void *user)
                 wavefront_aligner_set_alignment_free_ends(w, 0, 0, (int)p->target_length,
                                                           (int)p->target_length);
             wavefront_align(w, p->query, (int)p->query_length, p->target, (int)p->target_length);
-            sum -= abs(w->cigar->score);
+            sum += is_edit_distance(all->job) ? -abs(w->cigar->score) : w->cigar->score;
         }
     atomic_fetch_add(&all->sum, sum);
     wavefront_aligner_delete(w);
@@ -306,17 +306,25 @@ static double run_wfa2(struct job *job, int64_t *sum)
     pthread_t thread[MOST_THREADS];
     int n = 1;
 
-    if (job->matrix || job->match)
+    if (job->matrix)
         die("WFA2 takes no such scores");
     all.how.heuristic.strategy = wf_heuristic_none;
     all.how.alignment_scope = cigar ? compute_alignment : compute_score;
     all.how.memory_mode = strstr(job->who, "low") ? wavefront_memory_ultralow
                                                   : wavefront_memory_high;
-    all.how.distance_metric = is_edit_distance(job) ? edit : gap_affine;
-    all.how.affine_penalties.match = 0;
-    all.how.affine_penalties.mismatch = -job->mismatch;
-    all.how.affine_penalties.gap_opening = job->open - job->extend;
-    all.how.affine_penalties.gap_extension = job->extend;
+    all.how.distance_metric = is_edit_distance(job) ? edit
+                              : job->open2          ? gap_affine_2p
+                                                    : gap_affine;
+    all.how.affine_penalties = (affine_penalties_t){.match = -job->match,
+                                                    .mismatch = -job->mismatch,
+                                                    .gap_opening = job->open - job->extend,
+                                                    .gap_extension = job->extend};
+    all.how.affine2p_penalties = (affine2p_penalties_t){.match = -job->match,
+                                                        .mismatch = -job->mismatch,
+                                                        .gap_opening1 = job->open - job->extend,
+                                                        .gap_extension1 = job->extend,
+                                                        .gap_opening2 = job->open2 - job->extend2,
+                                                        .gap_extension2 = job->extend2};
     double t = now();
     for (; n < job->threads && n < MOST_THREADS; n++)
         if (pthread_create(&thread[n], NULL, align_wfa2, &all))
@@ -394,8 +402,8 @@ int main(int argc, char **argv)
     const bool two = sscanf(argv[5], "%d,%d", &job.open, &job.open2) == 2;
     if (sscanf(argv[6], "%d,%d", &job.extend, &job.extend2) != 1 + two)
         die("OPEN and EXTEND: expected one cost or two of both");
-    if (two && strncmp(job.who, "bioinfer", 8))
-        die("gaps of two pieces: bioinfer alone is timed with them");
+    if (two && strncmp(job.who, "bioinfer", 8) && strncmp(job.who, "wfa2", 4))
+        die("gaps of two pieces: only bioinfer and WFA2 have them");
     job.device = argc > 8 ? argv[8] : "cpu";
     job.threads = argc > 9 ? atoi(argv[9]) : 1;
     if (strcmp(job.device, "cpu") || job.threads > 1)
