@@ -1,4 +1,5 @@
-/* task_test.c - alignments as a task of the shared calls: the results of bi_aligner_run(). */
+/* task_test.c - alignments as a task of the shared calls: the results of bi_aligner_run(), and the
+ * memory that streams take. */
 #include "../../engine/tasks/align/aligner.h"
 #include "../test.h"
 
@@ -286,6 +287,90 @@ static void figures(void)
     bioinfer_task_close(&task);
 }
 
+/* ---- streams ---- */
+
+/* Bytes that a context has asked for. */
+struct asked {
+    struct bi_env env;
+    _Atomic size_t bytes;
+};
+
+static void *count_bytes(void *user, size_t size)
+{
+    struct asked *asked = user;
+
+    asked->bytes += size;
+    return bi_alloc(&asked->env, size);
+}
+
+static void free_counted(void *user, void *ptr)
+{
+    struct asked *asked = user;
+
+    bi_free(&asked->env, ptr);
+}
+
+/* The same pairs so many times, each to its own place of a stream. */
+struct stream {
+    struct bioinfer_pairs pairs;
+    int times;
+};
+
+static int give_again(void *user, struct bioinfer_pairs *pairs, struct bioinfer_error *err)
+{
+    struct stream *s = user;
+
+    (void)err;
+    *pairs = s->pairs;
+    return s->times-- > 0;
+}
+
+static int look_at(void *user, const struct bioinfer_pairs *pairs,
+                   const struct bioinfer_alignment *results, struct bioinfer_error *err)
+{
+    (void)user;
+    (void)err;
+    for (size_t i = 0; i < pairs->n; i++)
+        if (results[i].status)
+            return results[i].status;
+    return 0;
+}
+
+/* A stream takes the memory that one before it took for results: of its own it has a few units. */
+static void streams_keep_memory(void)
+{
+    enum { PAIRS = 3000, MOST_OF_UNITS = 4096 };
+    struct asked asked = {.env = bi_env_default()};
+    const struct bioinfer_context_params c = BIOINFER_PARAMS(
+        struct bioinfer_context_params, .n_threads = 1, .alloc = count_bytes, .free = free_counted,
+        .alloc_user = &asked);
+    struct bioinfer_align_pair *pairs = calloc(PAIRS, sizeof *pairs);
+    struct stream s;
+    const struct bioinfer_align_stream stream = BIOINFER_PARAMS(
+        struct bioinfer_align_stream, .source = give_again, .sink = look_at, .user = &s);
+    bioinfer_context *counted = NULL;
+    bioinfer_task *task = NULL;
+    size_t before = 0;
+
+    for (int i = 0; i < PAIRS; i++)
+        pairs[i] = (struct bioinfer_align_pair){"HEAGAWGHEE", "PAWHEAE", 10, 7};
+    CHECK_EQ(bioinfer_context_new(&counted, &c, NULL), 0);
+    CHECK_EQ(bioinfer_align_open(&task, counted, &params, NULL), 0);
+    for (int time = 0; time < 3; time++) {
+        before = asked.bytes;
+        s = (struct stream){{.pairs = pairs, .n = PAIRS}, BIOINFER_PAIRS_AHEAD};
+        CHECK_EQ(bioinfer_align_run(task, &stream, NULL), 0);
+        if (!time)
+            CHECK(asked.bytes - before >
+                  BIOINFER_PAIRS_AHEAD * PAIRS * sizeof(struct bioinfer_alignment));
+        else
+            CHECK(asked.bytes - before < MOST_OF_UNITS);
+    }
+    bioinfer_task_close(&task);
+    bioinfer_context_free(&counted);
+    free(pairs);
+}
+
 int main(void)
 {
     struct bioinfer_context_params c = BIOINFER_PARAMS(struct bioinfer_context_params,
@@ -300,6 +385,7 @@ int main(void)
     TEST(misuse);
     TEST(texts);
     TEST(figures);
+    TEST(streams_keep_memory);
     bioinfer_context_free(&ctx);
     return test_report();
 }

@@ -243,15 +243,10 @@ out:
     return st;
 }
 
-static void free_cigars(struct bi_align_kept *kept)
+void bi_align_kept_free(const struct bi_env *env, struct bi_align_kept *kept)
 {
     for (int t = 0; t < kept->n_cigars; t++)
         bi_arena_reset(&kept->cigars[t]);
-}
-
-void bi_align_kept_free(const struct bi_env *env, struct bi_align_kept *kept)
-{
-    free_cigars(kept);
     bi_free(env, kept->cigars);
     bi_free(env, kept->messages);
     *kept = (struct bi_align_kept){0};
@@ -432,7 +427,8 @@ int bi_aligner_run_into(struct bi_aligner *a, struct bi_align_kept *kept,
     const struct bi_env *env = &a->ctx->env;
     const size_t places = 1 + (a->gpu || n < BI_ALIGN_CPU_BLOCK ? n : BI_ALIGN_CPU_BLOCK);
 
-    free_cigars(kept);
+    for (int t = 0; t < kept->n_cigars; t++)
+        bi_arena_rewind(&kept->cigars[t]);
     if (n > UINT32_MAX / 2 ||
         !bi_grow(env, &a->inputs, &a->inputs_cap, places, sizeof *a->inputs) ||
         !bi_grow(env, &a->order, &a->order_cap, places, sizeof *a->order) ||
