@@ -18,7 +18,7 @@
 #include "oracle.h"
 #include "texts.h"
 
-static const char dna[] = "ACGT";
+static const char dna[] = "ACGT", amino[] = "ARNDCQEGHILKMFPSTWYV";
 static long n_random = 4000;
 static const uint64_t most_kept = 48 << 20; /* bytes of a pair's wavefronts, and in all 300 MB */
 static long n_kept, n_given_up, n_bits, n_placed;
@@ -250,6 +250,39 @@ static void bands(void)
         free_text(&t);
     }
     CHECK_EQ(wrong, 0);
+    bi_align_work_free(&work);
+}
+
+/* Where a band has not all of the best paths, one that leaves it is told and not followed. */
+static void narrow_bands(void)
+{
+    const struct bi_env env = bi_env_default();
+    struct bi_align_work work = {.env = &env};
+    struct bi_align_path path = {.env = &env};
+    static struct bi_align_plan plan;
+    long n_left = 0, wrong = 0;
+
+    for (int round = 0; round < 300; round++) {
+        struct bi_align_scoring s;
+        struct text q = random_text(400, 4, dna), t = random_text(400, 4, dna);
+        const struct bi_align_input in = {q.codes, t.codes, q.n, t.n};
+        struct bi_align_walk begin = {0};
+        struct bi_align_end end;
+        struct bioinfer_error err = {0};
+        scoring_of(&s, &all_costs[round % 8], round % 3);
+        bi_align_plan_make(&plan, &s, bi_cpu_kernels_usable(0)->align);
+        plan.memory_limit = 1 << 30;
+        path.n = 0;
+        const int st = bi_align_band(&plan, &work, &in, -2, 2, &end, &begin, &path, &err);
+        wrong += st ? st != BIOINFER_INTERNAL || !strstr(err.text, "leaves its band")
+                    : begin.i || begin.j || !path.n;
+        n_left += st != 0;
+        free_text(&q);
+        free_text(&t);
+    }
+    CHECK_EQ(wrong, 0);
+    CHECK(n_left > 0);
+    bi_align_path_free(&path);
     bi_align_work_free(&work);
 }
 
@@ -503,7 +536,6 @@ static void make_shifted(const char *letters, int n_letters, int letter, struct 
 /* Pairs of such costs in the band of their penalty and some more. */
 static void owns(void)
 {
-    static const char amino[] = "ARNDCQEGHILKMFPSTWYV";
     const struct bi_env env = bi_env_default();
     struct bi_align_work work = {.env = &env};
     static struct bi_align_plan plan;
@@ -559,6 +591,35 @@ static void owns(void)
 
 /* ---- calls ---- */
 
+enum { PAIRS = 40 };
+
+/* The pairs of a call, and what the definition finds. */
+struct mix {
+    int n;
+    struct text q[PAIRS], t[PAIRS];
+    struct best want[PAIRS];
+};
+
+static void find_best(struct mix *mix, const struct bi_env *env, const struct bi_align_scoring *s)
+{
+    for (int i = 0; i < mix->n; i++) {
+        const struct text *q = &mix->q[i], *t = &mix->t[i];
+        const struct bi_align_input in = {q->codes, t->codes, q->n, t->n};
+        struct best *want = &mix->want[i];
+        *want = (struct best){.path = {.env = env}};
+        CHECK(!bi_align_reference(env, s, &in, &want->end, &want->begin, &want->path, NULL));
+    }
+}
+
+static void free_mix(struct mix *mix)
+{
+    for (int i = 0; i < mix->n; i++) {
+        bi_align_path_free(&mix->want[i].path);
+        free_text(&mix->q[i]);
+        free_text(&mix->t[i]);
+    }
+}
+
 static bool is_best(const struct text *q, const struct text *t, const struct best *want,
                     const struct bioinfer_alignment *r)
 {
@@ -567,20 +628,58 @@ static bool is_best(const struct text *q, const struct text *t, const struct bes
            same_path(q, t, &want->path, r->cigar, r->n_cigar);
 }
 
+/* Aligns the mix in one call, with paths and without; *n_near: calls that ended with a pair that
+ * was taken for a near one, and was. */
+static long call_errors(bioinfer_context *ctx, struct bioinfer_align_params p,
+                        const struct mix *mix, long *n_near)
+{
+    struct bioinfer_align_pair pairs[PAIRS];
+    struct bioinfer_alignment r[PAIRS];
+    long wrong = 0;
+
+    for (int i = 0; i < mix->n; i++)
+        pairs[i] = pair_of(&mix->q[i], &mix->t[i]);
+    for (p.traceback = 0; p.traceback < 2; p.traceback++) {
+        bi_aligner *a = NULL;
+        CHECK(!bi_aligner_new(&a, ctx, &p, NULL));
+        CHECK(!bi_aligner_run(a, pairs, (size_t)mix->n, r, NULL));
+        for (int i = 0; i < mix->n; i++)
+            wrong += r[i].status || r[i].score != mix->want[i].end.score ||
+                     (p.traceback && !is_best(&mix->q[i], &mix->t[i], &mix->want[i], &r[i]));
+        *n_near += a->workers[0].near;
+        bi_aligner_free(&a);
+    }
+    return wrong;
+}
+
+static void count_defects(void *user, int level, const char *text)
+{
+    (void)level;
+    *(long *)user += strstr(text, "a defect") != NULL;
+}
+
+/* Opens a context that counts what its log calls a defect. */
+static bioinfer_context *open_counting(long *n_defects, int n_threads)
+{
+    const struct bioinfer_context_params p = BIOINFER_PARAMS(
+        struct bioinfer_context_params, .n_threads = n_threads, .log = count_defects,
+        .log_user = n_defects);
+    bioinfer_context *ctx = NULL;
+
+    *n_defects = 0;
+    CHECK(!bioinfer_context_new(&ctx, &p, NULL));
+    return ctx;
+}
+
 /* Calls of many pairs, long enough that an aligner tries what it does not know: near and far ones
  * in turn, so that what it learns from some is wrong for others. */
 static void calls(void)
 {
-    enum { PAIRS = 40 };
     const struct bi_env env = bi_env_default();
-    static struct text q[PAIRS], t[PAIRS];
-    static struct bioinfer_align_pair pairs[PAIRS];
-    static struct bioinfer_alignment r[PAIRS];
-    static struct best want[PAIRS];
-    bioinfer_context *ctx = NULL;
-    long wrong = 0;
+    static struct mix mix = {.n = PAIRS};
+    long wrong = 0, n_defects, n_near = 0;
+    bioinfer_context *ctx = open_counting(&n_defects, 0);
 
-    CHECK(!bioinfer_context_new(&ctx, NULL, NULL));
     for (int round = 0; round < 4 * (COSTS - 2); round++) {
         const struct costs *c = &all_costs[round % COSTS];
         struct bi_align_scoring s;
@@ -593,38 +692,53 @@ static void calls(void)
         for (int i = 0; i < PAIRS; i++) {
             const int n = 100 + (int)below(i % 20 ? 400 : 2000);
             if (s.free_ends)
-                make_inside(n, &q[i], &t[i]);
+                make_inside(n, &mix.q[i], &mix.t[i]);
             else
-                make_pair(n, &q[i], &t[i]);
-            pairs[i] = pair_of(&q[i], &t[i]);
+                make_pair(n, &mix.q[i], &mix.t[i]);
         }
-        for (int i = 0; i < PAIRS; i++) {
-            const struct bi_align_input in = {q[i].codes, t[i].codes, q[i].n, t[i].n};
-            want[i] = (struct best){.path = {.env = &env}};
-            CHECK(!bi_align_reference(&env, &s, &in, &want[i].end, &want[i].begin, &want[i].path,
-                                      NULL));
-        }
-        for (int trace = 0; trace < 2; trace++) {
-            struct bioinfer_align_params p = BIOINFER_PARAMS(
-                struct bioinfer_align_params, .match = c->match, .mismatch = c->mismatch,
-                .gap_open = c->open, .gap_extend = c->extend, .gap_open2 = s.open2,
-                .gap_extend2 = s.extend2, .free_gaps = !c->open, .traceback = trace, .ties = s.ties,
-                .free_ends = s.free_ends);
-            bi_aligner *a = NULL;
-            CHECK(!bi_aligner_new(&a, ctx, &p, NULL));
-            CHECK(!bi_aligner_run(a, pairs, PAIRS, r, NULL));
-            for (int i = 0; i < PAIRS; i++)
-                wrong += r[i].status || r[i].score != want[i].end.score ||
-                         (trace && !is_best(&q[i], &t[i], &want[i], &r[i]));
-            bi_aligner_free(&a);
-        }
-        for (int i = 0; i < PAIRS; i++) {
-            bi_align_path_free(&want[i].path);
-            free_text(&q[i]);
-            free_text(&t[i]);
-        }
+        find_best(&mix, &env, &s);
+        const struct bioinfer_align_params p = BIOINFER_PARAMS(
+            struct bioinfer_align_params, .match = c->match, .mismatch = c->mismatch,
+            .gap_open = c->open, .gap_extend = c->extend, .gap_open2 = s.open2,
+            .gap_extend2 = s.extend2, .free_gaps = !c->open, .ties = s.ties,
+            .free_ends = s.free_ends);
+        wrong += call_errors(ctx, p, &mix, &n_near);
+        free_mix(&mix);
     }
     CHECK_EQ(wrong, 0);
+    CHECK_EQ(n_defects, 0);
+    bioinfer_context_free(&ctx);
+}
+
+/* Calls of near pairs that are so long that a band is worth it: proteins, or gaps of two pieces. */
+static void band_calls(void)
+{
+    const struct bi_env env = bi_env_default();
+    static struct mix mix = {.n = 6};
+    long wrong = 0, n_defects, n_near = 0;
+    bioinfer_context *ctx = open_counting(&n_defects, 1);
+
+    for (int round = 0; round < (n_random < FEW ? 2 : 6); round++) {
+        const bool two = round % 2;
+        const struct bioinfer_align_params p = BIOINFER_PARAMS(
+            struct bioinfer_align_params, .matrix = two ? NULL : "BLOSUM62", .match = 2 * two,
+            .mismatch = -4 * two, .gap_open = two ? 6 : 11, .gap_extend = two ? 2 : 1,
+            .gap_open2 = 26 * two, .gap_extend2 = two, .ties = round / 2);
+        bi_aligner *a = NULL;
+        CHECK(!bi_aligner_new(&a, ctx, &p, NULL));
+        for (int i = 0; i < mix.n; i++) {
+            mix.q[i] = random_text(2000 + (int)below(500), two ? 4 : 20, two ? dna : amino);
+            mix.t[i] = relative(&mix.q[i], (int)below(8), two ? 4 : 20, two ? dna : amino);
+        }
+        find_best(&mix, &env, &a->plan.scoring);
+        wrong += a->unit != 1;
+        bi_aligner_free(&a);
+        wrong += call_errors(ctx, p, &mix, &n_near);
+        free_mix(&mix);
+    }
+    CHECK_EQ(wrong, 0);
+    CHECK_EQ(n_defects, 0);
+    CHECK(n_near > 0);
     bioinfer_context_free(&ctx);
 }
 
@@ -632,10 +746,12 @@ int main(int argc, char **argv)
 {
     n_random = texts_arguments(argc, argv, n_random);
     TEST(bands);
+    TEST(narrow_bands);
     TEST(wavefronts);
     TEST(free_ends);
     TEST(owns);
     TEST(windows);
     TEST(calls);
+    TEST(band_calls);
     return test_report();
 }

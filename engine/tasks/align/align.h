@@ -106,7 +106,7 @@ struct bi_align_place {
 /* One pair globally, of the diagonals low <= j - i <= high alone, 0 and m - n among them: what it
  * finds is the best of the paths there. The plan has kernels and no free ends, and neither sequence
  * is empty. path NULL: the score and the end alone, and *begin is untouched. LIMIT: the traceback
- * is above the memory limit. */
+ * is above the memory limit; INTERNAL: a path leaves the band, which has not all of the best. */
 int bi_align_band(const struct bi_align_plan *plan, struct bi_align_work *work,
                   const struct bi_align_input *in, int64_t low, int64_t high,
                   struct bi_align_end *end, struct bi_align_walk *begin, struct bi_align_path *path,

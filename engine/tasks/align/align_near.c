@@ -293,6 +293,16 @@ static int put_result(struct bi_aligner *a, struct bi_align_worker *w, size_t i,
                           : bi_aligner_put_path(a, i, w, begin, end, false, r, err);
 }
 
+/* Returns the status of a band. The log has it where a path leaves a band that was proven, which no
+ * path does: the pair goes through its matrix, and its result would not show it. */
+static int from_band(const struct bi_aligner *a, int status, const struct bioinfer_error *err)
+{
+    if (status == BIOINFER_INTERNAL)
+        bi_log(&a->ctx->env, BIOINFER_LOG_WARNING, "a defect: %s; its whole matrix is filled",
+               err->text);
+    return status;
+}
+
 /* The time that a worker has for a pair; 0: none. */
 static double budget_of(struct bi_align_worker *w, double matrix)
 {
@@ -332,7 +342,8 @@ static bool attempt(struct bi_aligner *a, struct bi_align_worker *w, size_t i, i
     w->path.n = 0;
     w->path.failed = false;
     if (st == 1 && way == BY_BAND) {
-        st = !bi_align_band(&a->plan, &w->work, in, low, high, &end, &begin, path, &err);
+        st = !from_band(
+            a, bi_align_band(&a->plan, &w->work, in, low, high, &end, &begin, path, &err), &err);
         *time += strip_time(a, (double)in->n * (double)(high - low + BAND_EDGES));
     } else if (st == 1 && way == BY_BITS) {
         int64_t penalty = 0;
@@ -415,7 +426,8 @@ static bool attempt_band(struct bi_aligner *a, struct bi_align_worker *w, size_t
         *time += more;
         w->path.n = 0;
         w->path.failed = false;
-        if (bi_align_band(&a->plan, &w->work, in, low, high, &end, &begin, path, &err))
+        if (from_band(a, bi_align_band(&a->plan, &w->work, in, low, high, &end, &begin, path, &err),
+                      &err))
             return false;
     }
     const int st = put_result(a, w, i, &begin, &end, &results[a->pair[i]], &err);
@@ -505,7 +517,8 @@ static int align_in(struct free_pair *p, const struct bi_align_place *place, int
     w->path.n = 0;
     w->path.failed = false;
     if (!by_wave) {
-        if (!(st = bi_align_band_free(&p->a->plan, &w->work, place, &p->end, &p->begin, path, err)))
+        st = bi_align_band_free(&p->a->plan, &w->work, place, &p->end, &p->begin, path, err);
+        if (!from_band(p->a, st, err))
             *penalty = bi_wave_free_penalty(p->c, p->in, p->end.score);
         return st;
     }
