@@ -2,7 +2,8 @@
 """enformer.py - windows of DNA to tracks: enformer-pytorch and bioinfer in one run.
 
     enformer.py --bioinfer build/cli/bioinfer [--device cpu|cuda:0] [--package FOLDER]
-                [--cache FOLDER] [--windows N] [--variants N] [--threads N] [--eager] [--small]
+                [--precision fp32,fp16] [--cache FOLDER] [--windows N] [--variants N] [--threads N]
+                [--eager] [--small]
 
 The reference is the package enformer-pytorch, imported from the environment, or from FOLDER, into
 which its wheel and that of einops were unpacked where there is no network:
@@ -176,8 +177,9 @@ def run_command(o, args):
     if os.path.exists(args[args.index('-o') + 1]): # to drop gigabytes takes time, too
         os.remove(args[args.index('-o') + 1])
     begin = clock()
-    r = subprocess.run([o.bioinfer, 'enformer', '--weights', o.cache, '--positions', 'formula-pt',
-                        '--device', o.device, '--progress', 'off'] +
+    r = subprocess.run([o.bioinfer, *o.command, '--weights', o.cache, '--device', o.device,
+                        '--progress', 'off'] +
+                       (['--precision', o.precision] if o.precision else []) +
                        (['--threads', str(o.threads)] if o.device == 'cpu' else []) + args,
                        capture_output=True, text=True, check=False)
     if r.returncode:
@@ -225,23 +227,34 @@ def check_changed(o, locus, length, genome, tracks, shared):
           (len(alts), 'beside a kept reference' if shared else 'in windows of their own'))
 
 
-def options():
+def options(family, *more):
+    """The parser of a script that times `bioinfer FAMILY`; more: further words of the command."""
     p = argparse.ArgumentParser()
+    p.set_defaults(command=[family, *more])
     p.add_argument('--bioinfer', required=True)
     p.add_argument('--device', default='cpu')
-    p.add_argument('--package')
-    p.add_argument('--cache', default='bench-cache/enformer')
-    p.add_argument('--windows', type=int, default=0, help='0: 1 on the CPU, 200 on a GPU')
-    p.add_argument('--variants', type=int, default=0, help='0: none on the CPU, 100 on a GPU')
+    p.add_argument('--precision', default='', help='one or several, with commas')
+    p.add_argument('--cache', default='bench-cache/' + family)
+    p.add_argument('--windows', type=int, default=0, help='0: 1 on the CPU, many on a GPU')
+    p.add_argument('--variants', type=int, default=0, help='0: none on the CPU')
     p.add_argument('--repeat', type=int, default=0, help='0: 1 on the CPU, 2 on a GPU')
     p.add_argument('--threads', type=int, default=2)
     p.add_argument('--eager', action='store_true', help='leave torch.compile out')
     p.add_argument('--small', action='store_true')
+    return p
+
+
+def finish(p, windows, variants):
+    """Options as given, or as the device has them: windows, variants of a GPU. PyTorch has its
+    threads, and the cache is there."""
+    import torch
     o = p.parse_args()
     gpu = o.device != 'cpu'
-    o.windows = o.windows or (200 if gpu else 1)
+    o.windows = o.windows or (windows if gpu else 1)
     o.repeat = o.repeat or (2 if gpu else 1)
-    o.variants = o.variants or (100 if gpu else 0)
+    o.variants = o.variants or (variants if gpu else 0)
+    torch.set_num_threads(o.threads)
+    os.makedirs(o.cache, exist_ok=True)
     return o
 
 
@@ -350,7 +363,7 @@ def compare_variants(o, length, tracks, n_tracks, ours, ms):
           flush=True)
 
 
-def compare_all_tracks(o, config, windows):
+def compare_all_tracks(o, n_tracks, windows):
     """The same with the tracks that a command gives when none are chosen: all of them."""
     import numpy as np
     at = lambda name: os.path.join(o.cache, name)
@@ -368,22 +381,16 @@ def compare_all_tracks(o, config, windows):
                                   [at('many.vcf'), '-o', at('v.tsv')] + shared, n, times=4)
     print('all %d tracks: a window %.4f s (%.1f MB written; launches %.2f ms), a variant %.4f s '
           '(launches %.2f ms): %d variants against %d windows by slopes %.2f x' %
-          (config['output_heads']['human'], ours, size, ms, variant, launched, n, 2 * n,
+          (n_tracks, ours, size, ms, variant, launched, n, 2 * n,
            2 * n * ours / (n * variant + ours)), flush=True)
 
 
-def main():
-    o = options()
+def measure(o, model, length, n_tracks):
+    """Times a model whose weights lie in --cache, which has n_tracks human tracks, and ours of each
+    precision."""
     import torch
-    from golden_tracks import fill, one_hot
+    from golden_tracks import one_hot
     gpu = o.device != 'cpu'
-    torch.set_num_threads(o.threads)
-    modeling = import_reference(o.package)
-    config = SMALL if o.small else FULL
-    length = 5120 if o.small else 196608
-    os.makedirs(o.cache, exist_ok=True)
-    model = fill(modeling.Enformer.from_hparams(**config), 1, 1.0)
-    write_model(o, model, length, config)
     # on a GPU two programs of eight: what is made once for a command is in both of its times
     few = 16 if gpu else 1
     # windows that come again and again
@@ -400,11 +407,28 @@ def main():
     write_fasta(at('one.fa'), [('w0', windows[0])])
     write_fasta(at('few.fa'), [('w%d' % i, s) for i, s in enumerate(windows[:few])])
     write_fasta(at('all.fa'), [('w%d' % i, s) for i, s in enumerate(windows)])
-    tracks = ['--tracks', '0-%d' % (min(config['output_heads']['human'], 16) - 1)]
-    ours, ms, n_tracks = compare(o, reference, forms, windows, want, tracks)
-    if o.variants:
-        compare_variants(o, length, tracks, n_tracks, ours, ms)
-        compare_all_tracks(o, config, windows)
+    tracks = ['--tracks', '0-%d' % (min(n_tracks, 16) - 1)]
+    for precision in o.precision.split(','):
+        o.precision = precision
+        if precision:
+            print('bioinfer in', precision)
+        ours, ms, n_chosen = compare(o, reference, forms, windows, want, tracks)
+        if o.variants:
+            compare_variants(o, length, tracks, n_chosen, ours, ms)
+            compare_all_tracks(o, n_tracks, windows)
+
+
+def main():
+    p = options('enformer', '--positions', 'formula-pt')
+    p.add_argument('--package')
+    o = finish(p, 200, 100)
+    from golden_tracks import fill
+    modeling = import_reference(o.package)
+    config = SMALL if o.small else FULL
+    length = 5120 if o.small else 196608
+    model = fill(modeling.Enformer.from_hparams(**config), 1, 1.0)
+    write_model(o, model, length, config)
+    measure(o, model, length, config['output_heads']['human'])
 
 
 if __name__ == '__main__':
