@@ -42,8 +42,8 @@ static void print_commands(void)
 /* Is the value of the option a number, or one of many, so that no file completes it? */
 static bool is_number(const struct cli_option *opt)
 {
-    return opt->type == COUNT || opt->type == NUMBER || opt->type == SHARD || opt->type == OFFSET ||
-           opt->type == LAYERS || opt->type == RULES;
+    return opt->type == COUNT || opt->type == LARGE || opt->type == NUMBER || opt->type == SHARD ||
+           opt->type == OFFSET || opt->type == LAYERS || opt->type == RULES;
 }
 
 /* Writes the values that an option may have for a command, with blanks between; "" = no list. */

@@ -14,7 +14,8 @@ enum option_type {
     TEXT,     /* const char * */
     CHOICE,   /* const char *, one of `choices` */
     OPTIONAL, /* const char *, one of `choices`; `implied` when no =VALUE follows */
-    COUNT,    /* int64_t, at least 1 */
+    COUNT,    /* int64_t, at least 1, and an int holds it */
+    LARGE,    /* int64_t, at least 1 */
     NUMBER,   /* int64_t, at least 0; kept plus one: 0 = not given */
     SHARD,    /* options.shard, options.n_shards */
     OFFSET,   /* options.offset */

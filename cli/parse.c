@@ -161,6 +161,13 @@ static bool set_value(struct cli_options *o, const struct cli_option *opt, const
             *(int64_t *)field = n;
         }
         return true;
+    case LARGE:
+        if (!parse_integer(value, &n) || n < 1) {
+            cli_say(NULL, "--%s: '%s' is not a positive number", opt->name, value);
+            return false;
+        }
+        *(int64_t *)field = n;
+        return true;
     case NUMBER:
         if (!parse_integer(value, &n) || n < 0 || n == INT64_MAX) {
             cli_say(NULL, "--%s: '%s' is not a number from 0", opt->name, value);

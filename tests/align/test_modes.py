@@ -236,6 +236,14 @@ class Modes(unittest.TestCase):
             self.assertEqual(done.stdout.split()[2:],
                              f"95.745 47 1 1 1 47 7 52 {e} 73.4".split())
 
+    def test_databases_beyond_an_int(self):
+        """UniRef and nr have more residues than 2^31; an E-value grows with them."""
+        a, b = self.fasta("hba.fa", [("hba", HBA)]), self.fasta("hbb.fa", [("hbb", HBB)])
+        found = [float(self.run_it(a, b, "--local", "--matrix", "BLOSUM62", "--format", "blast",
+                                   "-q", "--db-size", size).stdout.split()[10])
+                 for size in ("2000000000", "200000000000")]
+        self.assertLess(abs(found[1] / found[0] - 100), 1)
+
     def test_blast_nucleotides(self):
         """Scores of 2 and -3 are rounded down to even ones, as NCBI BLAST does."""
         a, b = self.fasta("a.fa", [("q", "ACGTACGT")]), self.fasta("b.fa", [("t", "ACGTCCGT")])
