@@ -306,9 +306,8 @@ int bi_backend_find(const struct bi_backend_ops **out, int *ordinal, const char 
             *out = bi_backend(i);
     if (!*out)
         return bi_fail(err, BIOINFER_DEVICE,
-                       "device '%.40s': this build has no such backend; it "
-                       "has cpu, cuda and hip",
-                       device);
+                       "device '%.40s': expected auto, cpu, cuda:N or hip:N, N from 0 to %d",
+                       device, MAX_ORDINAL);
     return 0;
 }
 

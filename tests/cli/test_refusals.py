@@ -127,6 +127,9 @@ class Failures(Case):
                          "cuda:0")
         self.check_fails(("esm2", "in.fasta", "--weights", test_cli.TINY, "--device", "abacus"), 69,
                          "cpu")
+        for name in ("cuda:", "cuda:x", "hip:-1", "cuda:100"):
+            self.check_fails(("esm2", "in.fasta", "--weights", test_cli.TINY, "--device", name), 69,
+                             "'%s': expected auto, cpu, cuda:N or hip:N, N from 0" % name)
 
     def test_input_missing(self):
         self.check_fails(("esm2", "none.fasta", "--weights", test_cli.TINY), 66, "none.fasta")
