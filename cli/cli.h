@@ -409,6 +409,8 @@ struct cli_output {
     size_t n_text, text_cap;
 };
 
+/* Is the output the file at a path that is read, so that it would replace it? Says so. */
+bool cli_output_replaces(const struct cli_options *o, const char *path);
 /* path NULL or "-" = standard output. A file has its name after finish, and replaces one that is
  * there; a device or a FIFO is written at once. After a failure *out is closed. IO: a folder. */
 int cli_output_open(struct cli_output *out, const char *path, struct bioinfer_error *err);

@@ -22,20 +22,12 @@ static bool is_text(const char *format)
     return format && (!strcmp(format, "tsv") || !strcmp(format, "jsonl"));
 }
 
-static bool same_file(const char *a, const char *b)
-{
-    struct stat sa, sb;
-
-    return !stat(a, &sa) && !stat(b, &sb) && S_ISREG(sa.st_mode) && sa.st_dev == sb.st_dev &&
-           sa.st_ino == sb.st_ino;
-}
-
 /* The path of the output as a new string, "-" = standard output. NULL: said why. */
 static char *output_path(struct cli *cli, int *code)
 {
     const struct cli_options *o = cli->options;
     const char *format = o->format ? o->format : "npz";
-    bool from_stdin = !strcmp(o->input, "-"), same = false;
+    bool from_stdin = !strcmp(o->input, "-");
     const char *model = o->model ? o->model : "embed"; /* the weights say which it is */
     size_t size = strlen(cli->inputs.of[0]) + strlen(model) + strlen(format) + 3;
     char *path;
@@ -52,12 +44,6 @@ static char *output_path(struct cli *cli, int *code)
     }
     if (!o->output && !is_text(o->format) && cli->inputs.n > 1) {
         cli_say(cli, "several inputs: name the output with -o");
-        return NULL;
-    }
-    for (size_t i = 0; i < cli->inputs.n && o->output && !from_stdin; i++)
-        same = same || same_file(o->output, cli->inputs.of[i]);
-    if (same) {
-        cli_say(cli, "%s: output and input are the same file", o->output);
         return NULL;
     }
     if (o->output)

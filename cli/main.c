@@ -545,7 +545,7 @@ int main(int argc, char **argv)
         argc--;
     }
     if (!cli_parse(&options, argc, argv)) {
-        const int code = options.words ? CLI_EXIT_USAGE : CLI_EXIT_NO_MEMORY;
+        code = options.words ? CLI_EXIT_USAGE : CLI_EXIT_NO_MEMORY;
         free(options.words);
         return code;
     }

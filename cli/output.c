@@ -66,6 +66,17 @@ static int open_part(struct cli_output *out, const char *path)
     return error;
 }
 
+bool cli_output_replaces(const struct cli_options *o, const char *path)
+{
+    struct stat out, in;
+
+    if (!o->output || !path || stat(o->output, &out) || stat(path, &in) || !S_ISREG(out.st_mode) ||
+        out.st_dev != in.st_dev || out.st_ino != in.st_ino)
+        return false;
+    cli_say(NULL, "%s: output and input are the same file", o->output);
+    return true;
+}
+
 int cli_output_open(struct cli_output *out, const char *path, struct bioinfer_error *err)
 {
     int error;

@@ -558,6 +558,26 @@ static bool split_weights(struct cli_options *o)
     return true;
 }
 
+/* Whether every file that the command line names for reading stays as it is. */
+static bool keeps_inputs(const struct cli_options *o)
+{
+    const char *const read[] = {
+        o->weights, o->genome, o->head,      o->targets,      o->positions, o->mutations, o->gtf,
+        o->scorers, o->polya,  o->quantiles, o->chains_file,  o->fixed,     o->tied,      o->omit,
+        o->bias,    o->pssm,   o->matrix,    o->bias_residue, o->genes,     o->sequences};
+
+    for (int i = 0; i < o->n_inputs; i++)
+        if (cli_output_replaces(o, o->inputs[i]))
+            return false;
+    for (size_t i = 0; i < CLI_COUNT(read); i++)
+        if (cli_output_replaces(o, read[i]))
+            return false;
+    for (int i = 0; i < o->n_ensemble; i++)
+        if (cli_output_replaces(o, o->ensemble[i]))
+            return false;
+    return true;
+}
+
 /* Checks options that exclude or need one another; says what is wrong. */
 static bool check_together(struct cli_options *o)
 {
@@ -611,7 +631,7 @@ static bool check_together(struct cli_options *o)
         cli_say(NULL, "--mutation-col needs --mutations");
         return false;
     }
-    return split_weights(o) && cli_check_format(o);
+    return split_weights(o) && cli_check_format(o) && keeps_inputs(o);
 }
 
 bool cli_parse(struct cli_options *o, int argc, char **argv)

@@ -218,6 +218,15 @@ static int add_stdin(struct cli *cli, struct cli_paths *p)
                                                  : cli_no_memory(cli, "names of inputs");
 }
 
+/* Files of folders and lists are inputs, too, which the command line does not name. */
+static int keep_inputs(struct cli *cli, const struct cli_paths *p)
+{
+    for (size_t i = 0; i < p->n; i++)
+        if (cli_output_replaces(cli->options, p->of[i]))
+            return CLI_EXIT_USAGE;
+    return CLI_EXIT_OK;
+}
+
 int cli_structures_find(struct cli *cli, struct cli_paths *p)
 {
     const struct cli_options *o = cli->options;
@@ -238,7 +247,7 @@ int cli_structures_find(struct cli *cli, struct cli_paths *p)
         cli_say(cli, "no structures");
         code = CLI_EXIT_DATA;
     }
-    return code;
+    return code ? code : keep_inputs(cli, p);
 }
 
 int cli_sequences_find(struct cli *cli, struct cli_paths *p)
@@ -261,7 +270,7 @@ int cli_sequences_find(struct cli *cli, struct cli_paths *p)
             code = cli_no_memory(cli, "names of inputs");
         }
     }
-    return code;
+    return code ? code : keep_inputs(cli, p);
 }
 
 bool cli_structures_none(const struct cli_paths *p)

@@ -44,6 +44,39 @@ class Failures(Case):
                 (("info", "in.fasta", "in.fasta"), "too many"), (("-x",), "-x")):
             self.check_fails(args, 64, part)
 
+    def test_an_input_is_never_the_output(self):
+        """No command replaces a file that it was told to read, under whatever name."""
+        golden = os.path.join(test_cli.ROOT, "tests", "golden", "proteinmpnn")
+        os.makedirs(self.path("set"))
+        for name in ("x.pdb", "set/y.pdb"):
+            shutil.copy(os.path.join(golden, "5L33.pdb"), self.path(name))
+        os.link(self.path("x.pdb"), self.path("x.fa"))
+        self.write("list.txt", "x.pdb\n")
+        for name in ("q.fa", "t.fa"):
+            self.write(name, ">a\nMKTAY\n")
+        for name in ("w.tsv", "g.tsv", "m.csv", "v.vcf", "in.xyz", "p.tsv"):
+            self.write(name, "older\n")
+        before = {name: open(self.path(name), "rb").read() for name in self.files()
+                  if os.path.isfile(self.path(name))}
+        for args in (("proteinmpnn", "x.pdb", "-o", "x.pdb"),
+                     ("proteinmpnn", "x.pdb", "-o", "x.fa"),
+                     ("proteinmpnn", "set", "-o", "set/y.pdb"),
+                     ("proteinmpnn", "list.txt", "-o", "x.fa"),
+                     ("align", "q.fa", "t.fa", "-o", "q.fa"),
+                     ("align", "q.fa", "t.fa", "-o", "t.fa"),
+                     ("align", "q.fa", "t.fa", "--matrix", "p.tsv", "-o", "p.tsv"),
+                     ("esm2", "q.fa", "--weights", "w.tsv", "-o", "w.tsv"),
+                     ("score", "esm2", "q.fa", "--mutations", "m.csv", "-o", "m.csv"),
+                     ("enformer", "v.vcf", "--genome", "q.fa", "-o", "v.vcf", "--format", "tsv"),
+                     ("enformer", "v.vcf", "--genome", "g.tsv", "-o", "g.tsv"),
+                     ("dualbind", "x.pdb", "q.sdf", "--weights", "q.fa,p.tsv", "-o", "p.tsv"),
+                     ("tensornet", "in.xyz", "--weights", "none", "-o", "in.xyz"),
+                     ("relax", "in.xyz", "--weights", "none", "-o", "in.xyz"),
+                     ("md", "in.xyz", "--weights", "none", "-o", "in.xyz", "--resume")):
+            self.assertIn("same file", self.run_raw(*args, code=64).words, args)
+        for name, data in before.items():
+            self.assertEqual(open(self.path(name), "rb").read(), data, name)
+
     def test_what_an_unknown_word_meant(self):
         for args, part in (
                 (("ESM2", "in.fasta"), "did you mean 'esm2'"),
