@@ -215,6 +215,14 @@ bool bi_path_is_regular(const char *path)
     return !stat(path, &st) && S_ISREG(st.st_mode);
 }
 
+int bi_path_replaceable(const char *path, struct bioinfer_error *err)
+{
+    if (!bi_path_exists(path) || bi_path_is_regular(path))
+        return 0;
+    return bi_fail(err, BIOINFER_IO, "%s: output is a %s", path,
+                   bi_path_is_folder(path) ? "folder" : "device or pipe");
+}
+
 int bi_path_real(char **out, const struct bi_env *env, const char *path, struct bioinfer_error *err)
 {
     char real[PATH_MAX];
@@ -366,8 +374,7 @@ int bi_out_open(struct bi_out *out, const struct bi_env *env, const char *path,
     if (!strcmp(path, "-")) {
         o.fd = STDOUT_FILENO;
         o.is_stdout = true;
-    } else if (bi_path_is_folder(path)) {
-        status = bi_fail(err, BIOINFER_IO, "%s: output is a folder", path);
+    } else if ((status = bi_path_replaceable(path, err))) {
         goto fail;
     } else if ((e = fault(env, BI_FAULT_OPEN)) || (e = bi_temp_file(o.temp, path, &o.fd))) {
         o.temp[0] = '\0'; /* whatever has this name is not ours */

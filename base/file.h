@@ -54,6 +54,8 @@ bool bi_path_exists(const char *path);
 bool bi_path_is_folder(const char *path);
 bool bi_path_is_link(const char *path);
 bool bi_path_is_regular(const char *path);
+/* Whether a file can take this name: 0, or IO where a folder, a device or a pipe has it. */
+int bi_path_replaceable(const char *path, struct bioinfer_error *err);
 /* The path with all links resolved. Caller frees *out by bi_free(). NOT_FOUND: some part of it is
  * not there. After a failure *out is untouched, or NULL. */
 int bi_path_real(char **out, const struct bi_env *env, const char *path,

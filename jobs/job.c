@@ -315,12 +315,8 @@ int bi_job_open(struct bioinfer_job **out, const struct bi_env *env, const char 
     if (st || (!job->is_shard && (st = bi_writer_ready(job->writer, err))))
         goto out;
     is_folder = job->writer->ops->is_folder;
-    if (bi_path_exists(path) && !bi_path_is_regular(path) &&
-        !(is_folder && bi_path_is_folder(path))) {
-        st = bi_fail(err, BIOINFER_IO, "%s: output is a %s", path,
-                     bi_path_is_folder(path) ? "folder" : "device");
+    if (!(is_folder && bi_path_is_folder(path)) && (st = bi_path_replaceable(path, err)))
         goto out;
-    }
     if ((st = bi_identity_make(&job->identity, env, params, err)))
         goto out;
     job->dedup = job->identity.dedup;

@@ -121,9 +121,7 @@ static int h5_open(struct bioinfer_writer *w, struct bioinfer_error *err)
     s->text_type = s->half_type = s->rows = s->ids = -1;
     s->key.env = s->waiting.env = s->names.env = w->env;
     s->width = -1;
-    if (bi_path_is_folder(w->path))
-        return bi_fail(err, BIOINFER_IO, "%s: output is a folder", w->path);
-    if ((st = bi_hdf5_load(&s->h5, w->path, err)))
+    if ((st = bi_path_replaceable(w->path, err)) || (st = bi_hdf5_load(&s->h5, w->path, err)))
         return st;
     if (w->gzip && s->h5.H5Zfilter_avail_(H5Z_FILTER_DEFLATE) <= 0)
         return bi_fail(err, BIOINFER_UNSUPPORTED, "%s: this libhdf5 has no gzip", w->path);

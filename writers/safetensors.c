@@ -159,10 +159,8 @@ static int st_open(struct bioinfer_writer *w, struct bioinfer_error *err)
     s->data = BI_OUT_NONE;
     s->header.env = s->key.env = w->env;
     bi_buf_printf(&path, "%s.data", w->path);
-    if (!(st = bi_writer_check(w, &path, err)))
-        st = bi_path_is_folder(w->path)
-                 ? bi_fail(err, BIOINFER_IO, "%s: output is a folder", w->path)
-                 : bi_out_open(&s->data, w->env, path.data, err);
+    if (!(st = bi_writer_check(w, &path, err)) && !(st = bi_path_replaceable(w->path, err)))
+        st = bi_out_open(&s->data, w->env, path.data, err);
     bi_buf_free(&path);
     return st;
 }

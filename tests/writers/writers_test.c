@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include "frame.h"
 
+#include <sys/stat.h>
 #include <zlib.h>
 
 #include "../../writers/text.h"
@@ -147,6 +148,9 @@ static void opens(void)
     struct bi_env env = bi_env_default();
     struct bioinfer_writer *w;
     struct bioinfer_error err;
+    struct stat file;
+    char pipe[sizeof folder + 8];
+    snprintf(pipe, sizeof pipe, "%s/pipe", folder);
     for (size_t i = 0; i < BI_COUNT(cases); i++) {
         struct bioinfer_writer_params p = {.struct_size = sizeof p, .format = cases[i].format};
         CHECK_EQ(bi_writer_open(&w, &env, cases[i].path, &p, &err), cases[i].status);
@@ -161,6 +165,9 @@ static void opens(void)
         CHECK_HAS(err.text, "/no/such/folder/x");
         CHECK_EQ(bi_writer_open(&w, &env, folder, &p, &err), BIOINFER_IO);
         CHECK_HAS(err.text, "output is a folder");
+        CHECK(!mkfifo(pipe, 0600)); /* as a device would be, it is never replaced by a file */
+        CHECK_EQ(bi_writer_open(&w, &env, pipe, &p, &err), BIOINFER_IO);
+        CHECK(!lstat(pipe, &file) && S_ISFIFO(file.st_mode) && !unlink(pipe));
     }
     CHECK(!bi_writer_format(-1) && !bi_writer_format(99));
     CHECK_STR(listing(), "");
