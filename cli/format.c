@@ -208,6 +208,17 @@ bool cli_check_format(struct cli_options *o)
     const char *path = o->command == CLI_MERGE ? o->input : o->output;
     const struct format *named = NULL, *meant = path ? by_suffix(path, o->command) : NULL;
 
+    if (path && ends_with(path, ".gz")) {
+        cli_say(NULL, "%s: outputs are not compressed: leave out .gz", path);
+        return false;
+    }
+    if (o->command & (CLI_MD | CLI_RELAX) && meant) {
+        cli_say(NULL,
+                "%s: the name says %s; atoms that move are written as extended XYZ: name it "
+                ".extxyz or .xyz",
+                path, meant->name);
+        return false;
+    }
     if (o->command & (CLI_SCORE | CLI_AFFINITY) && meant && strcmp(meant->name, "tsv")) {
         cli_say(NULL,
                 "%s: the name says %s; scores are written as a table of text: name it .tsv or .csv",

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct run {
     struct cli *cli;
@@ -61,9 +62,9 @@ static int open_forces(struct cli *cli)
 }
 
 /* Where a run failed tells what the exit status is. */
-static enum cli_stage stage_of(int status)
+static enum cli_stage stage_of(const struct cli_options *o, int status)
 {
-    return status == BIOINFER_NOT_FOUND ? CLI_AT_INPUT
+    return status == BIOINFER_NOT_FOUND ? access(o->input, F_OK) ? CLI_AT_INPUT : CLI_AT_CREATE
            : status == BIOINFER_IO      ? CLI_AT_WRITE
            : status == BIOINFER_FORMAT || status == BIOINFER_UNSUPPORTED ||
                    status == BIOINFER_MISMATCH || status == BIOINFER_NONFINITE
@@ -80,7 +81,7 @@ static int finish(struct run *run, int st, const struct bioinfer_error *err)
 
     if (written)
         return cli_fail(run->cli, CLI_AT_WRITE, written, &lost);
-    return st ? cli_fail(run->cli, stage_of(st), st, err) : CLI_EXIT_OK;
+    return st ? cli_fail(run->cli, stage_of(run->cli->options, st), st, err) : CLI_EXIT_OK;
 }
 
 /* ---- md ---- */

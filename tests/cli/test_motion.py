@@ -2,6 +2,7 @@
 """test_motion.py BIOINFER SOURCE_ROOT - `bioinfer md` and `bioinfer relax` over made-up weights."""
 import os
 import re
+import stat
 import subprocess
 import sys
 import tempfile
@@ -107,6 +108,23 @@ class Motion(unittest.TestCase):
         write("gold.xyz", WATER.replace("O 2.8", "Au 2.8"))
         self.assertIn("Au", self.md("-o", "a", frame="gold.xyz", code=65)[1])
         self.md("-o", "a", frame="none.xyz", code=66)
+        self.md("-o", "none/a", code=73)
+        write("same.xyz", "2\n\nO 0 0 0\nO 0 0 0\n")
+        self.assertIn("lie on each other", self.md("-o", "a", frame="same.xyz", code=65)[1])
+        self.assertFalse(os.path.exists("a"))
+
+    def test_names_of_outputs(self):
+        """A name says the format, and nothing but a file is replaced by one."""
+        for command in "md", "relax":
+            options = (command, "water.xyz", "--weights", "model", "--steps", 1, "-o")
+            for name, words in ("a.npz", "the name says npz"), ("a.xyz.gz", "leave out .gz"):
+                self.assertIn(words, run(*options, name, code=64)[1])
+                self.assertFalse(os.path.exists(name))
+        options = "relax", "water.xyz", "--weights", "model", "--steps", 1, "-o"
+        run(*options, "none/a.xyz", code=73)
+        os.mkfifo("pipe.xyz")
+        self.assertIn("output is a device or pipe", run(*options, "pipe.xyz", code=74)[1])
+        self.assertTrue(stat.S_ISFIFO(os.stat("pipe.xyz").st_mode))
 
     def test_explodes(self):
         """Atoms that fly apart end the run with the step; the trajectory is kept up to it."""

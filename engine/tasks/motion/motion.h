@@ -83,6 +83,7 @@ struct bi_trajectory {
     const char *run; /* says what decides all numbers behind the first frame; has no quotes */
     double dt;       /* femtoseconds */
     double synced;   /* when: bi_now() */
+    bool made;       /* the file was not there before */
 };
 
 struct bi_run {

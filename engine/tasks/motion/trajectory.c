@@ -104,6 +104,7 @@ static int open_file(struct bi_trajectory *t, const char *path, bool resume, uin
     t->file = BI_APPEND_NONE;
     t->text.env = m->env;
     t->synced = bi_now();
+    t->made = !is_there;
     *step = 0;
     *has_frame = false;
     if (is_there && !resume)
@@ -196,8 +197,11 @@ int bi_trajectory_run(struct bi_trajectory *t, const char *path, bool resume,
         return st;
     if (!has_frame && run->draw)
         bi_dynamics_start(run->dynamics, m);
-    if ((st = f->compute(f->user, m, err)))
+    if ((st = f->compute(f->user, m, err))) {
+        if (t->made) /* nothing is in it */
+            bi_path_remove(path);
         return st;
+    }
     if (!has_frame)
         st = put_frame(t, m, 0, err);
     if (!st)
