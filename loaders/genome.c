@@ -88,6 +88,8 @@ static int add_contig(struct bioinfer_genome *g, const char *line, const char *e
         !take_number(&p, end, &c.line_bases) || !take_number(&p, end, &c.line_width))
         return bi_fail(err, BIOINFER_FORMAT, "%s: line %lld: expected four numbers behind the name",
                        path, (long long)number);
+    if (!c.length && !c.line_bases) /* a contig without bases has no line that tells */
+        c.line_bases = c.line_width = 1;
     if (c.line_bases < 1 || c.line_width < c.line_bases || c.line_width - c.line_bases > 2 ||
         (c.line_width == c.line_bases && c.length > c.line_bases) || !extent(&c, &size) ||
         (!g->packed && size > g->file.size))

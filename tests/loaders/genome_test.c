@@ -165,6 +165,9 @@ static void bad_indexes(void)
         {"chrA\t4\t0\t10\t11\n", "chrA", "no line >chrA in front of byte 0", BIOINFER_FORMAT},
         {fai, "chrQ", "has no contig 'chrQ'", BIOINFER_INVALID},
         {"none\t0\t12\t10\t11\n", "none", "off the contig, which has 0", BIOINFER_INVALID},
+        /* as samtools writes a record without bases */
+        {"none\t0\t12\t0\t0\n", "none", "off the contig, which has 0", BIOINFER_INVALID},
+        {"none\t0\t49\t0\t1\nchrA words\t22\t12\t10\t11\n", "chrA words", "", BIOINFER_OK},
     };
     for (size_t i = 0; i < BI_COUNT(cases); i++)
         expect_genome(text, sizeof text - 1, NULL, cases[i].index, cases[i].contig, cases[i].status,
