@@ -1,11 +1,12 @@
 /* align_near.c - pairs that differ little, before all others: by wavefronts (align_wave.c).
  *
  * What a pair takes by wavefronts is not known before it is aligned, but what its matrix takes is.
- * So every pair earns a part of that for attempts, and what an attempt saves adds to it. Before an
- * attempt a sample of the pair is taken: words of eight letters, which few unrelated sequences
- * share at about the same place; where too few are shared nothing else is done. An attempt may take
- * a share of the matrix, which doubles when it fails. A bound on the penalty, which an inexact run
- * along the best diagonals finds, says beforehand what the rest of an exact one takes.
+ * So every pair earns a part of that for attempts, less where the last ones failed, and what an
+ * attempt saves adds to it. Before an attempt a sample of the pair is taken: words of eight
+ * letters, which few unrelated sequences share at about the same place; where too few are shared
+ * nothing else is done. An attempt may take a share of the matrix, which doubles when it fails. A
+ * bound on the penalty, which an inexact run along the best diagonals finds, says beforehand what
+ * the rest of an exact one takes.
  *
  * Where ends are free, the words of the shorter sequence say where alignments can lie
  * (align_words.c): for a guess of the penalty they give the diagonals that all alignments of at
@@ -41,6 +42,8 @@ enum {
     MOST_LIMIT = 1 << 28, /* penalties */
     LARGE = 1 << 18,      /* cells of a pair that is large among those of a many() */
     BOUND_GAIN = 2,       /* a known bound makes a pair so much cheaper, about */
+    FEW_FAILED = 4,       /* attempts in a row that failed: pairs earn half as much for the next */
+    MOST_FAILED = 28,     /* attempts in a row that count */
     LEAST_FOUND = 4, /* words of 1 / LEAST_FOUND of a sequence are found before anything is tried */
     MOST_DRIFT = 64  /* diagonals on either side of a word's that are looked at */
 };
@@ -312,7 +315,7 @@ static double budget_of(struct bi_align_worker *w, double matrix)
 
     w->share = w->share < least_share ? least_share : w->share;
     budget = w->share * matrix > least ? w->share * matrix : least;
-    w->credit += earned * matrix;
+    w->credit += earned * matrix / (1 + (double)w->n_failed / FEW_FAILED);
     if (w->credit < budget || budget > most)
         return 0;
     /* earlier pairs saved that much: for a short pair it may be more than the matrix takes */
@@ -671,10 +674,12 @@ static bool align_near(struct bi_aligner *a, struct bi_align_worker *w, size_t i
                   : attempt(a, w, i, (int64_t)(budget / wave_cell), matrix, &time, results);
     if (!w->near) {
         w->credit -= time;
+        w->n_failed += w->n_failed < MOST_FAILED;
         if (time > 0)
             w->share = w->share * 2 < most_share ? w->share * 2 : most_share;
         return !free && align_far(a, w, i, matrix, results);
     }
+    w->n_failed = 0;
     w->share = 2 * time < most_share * matrix ? 2 * time / matrix : most_share;
     w->credit += time < matrix ? (matrix - time) / 2 : 0;
     w->credit = w->credit < most_saved * matrix ? w->credit : most_saved * matrix;

@@ -28,6 +28,7 @@ struct bi_align_worker {
     double credit;       /* nanoseconds that attempts at pairs may take */
     double share;        /* part of a pair's matrix that the next one may take */
     double sampling;     /* nanoseconds that a sample of a pair may take */
+    int n_failed;        /* attempts in a row that failed */
     bool near;           /* whether the last pair that was tried differed little */
     int wide, more_wide; /* groups to go without a band of flags; one less than after the next
                            * that fails */
