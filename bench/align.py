@@ -238,6 +238,7 @@ def windows(args, folder):
     """Reads in windows of their reference: both ends of the target are free."""
     print("reads in windows, microseconds a pair, one core, in turns; ratio: as above")
     kinds = [("affine 0,-4,8,2", ("0,-4", "8", "2"), ["wfa2-in"], ["wfa2-cigar-in"]),
+             ("two pieces", ("0,-4", "8,28", "2,1"), ["wfa2-in"], ["wfa2-cigar-in"]),
              ("unit costs", ("0,-1", "1", "1"), ["edlib-in"], ["edlib-cigar-in"]),
              ("affine 5,-4,10,1", ("5,-4", "10", "1"), ["parasail-scan-16-in"],
               ["parasail-cigar-scan-16-in"])]
@@ -251,8 +252,8 @@ def windows(args, folder):
 
 
 def bands(args, folder):
-    """Costs that wavefronts do not take: gaps of two pieces, and those of proteins."""
-    print("costs with a band, microseconds a pair, one core, in turns; ratio: as above")
+    """Gaps of two pieces, and costs that wavefronts do not take, which are those of proteins."""
+    print("two pieces and proteins, microseconds a pair, one core, in turns; ratio: as above")
     low, both = ["wfa2-low-cigar"], ["wfa2-cigar", "wfa2-low-cigar"]
     kinds = [("two pieces", NT, ("2,-4", "6,26", "2,1"), (1000, 300), (10000, 6),
               {.01: (["wfa2"], both), .05: (["wfa2"], both), .15: (["wfa2"], low), 1: ([], [])}),

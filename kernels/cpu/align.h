@@ -103,12 +103,15 @@ struct bi_align_local {
  *   f[k] = max(open_f[k + 1], more_f[k + 1])   e[k] = max(open_e[k - 1], more_e[k - 1]) + 1
  *   h[k] = max(mismatch[k] + 1, f[k], e[k])  and the matches behind it
  * An offset beyond column m or row n is NONE. Arrays are indexed by k; those that are read have
- * all of [lo - 1, hi + 1]. Linear costs have no f, e, more_f and more_e: open_f and open_e do.
+ * all of [lo - 1, hi + 1]. Linear costs have no f, e, more_f and more_e: open_f and open_e do. Gaps
+ * of two pieces have f2 and e2, which are as f and e, and h is the furthest of five; else f2 is
+ * NULL.
  * Source: Marco-Sola et al., Bioinformatics 37:456 (2021). */
 enum { BI_ALIGN_WAVE_NONE = INT32_MIN / 2, BI_ALIGN_WAVE_PAD = 8 };
 struct bi_align_wave {
     const int32_t *open_f, *open_e, *more_f, *more_e, *mismatch;
-    int32_t *f, *e, *h;
+    const int32_t *open_f2, *open_e2, *more_f2, *more_e2;
+    int32_t *f, *e, *h, *f2, *e2;
     int32_t lo, hi;
     int32_t n, m;
     const uint8_t *query, *target; /* codes; PAD bytes behind each end differ from all others */

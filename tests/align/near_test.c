@@ -47,6 +47,15 @@ static void scoring_of(struct bi_align_scoring *s, const struct costs *c, int ti
             s->score[a][b] = a == b ? c->match : c->mismatch;
 }
 
+/* Gives some scorings a second piece of gaps. */
+static void add_piece(struct bi_align_scoring *s, struct oracle_scoring *o)
+{
+    if (s->extend && !below(3)) {
+        o->open2 = s->open2 = s->open + 1 + (int)below(40);
+        o->extend2 = s->extend2 = (int)below((uint32_t)s->extend);
+    }
+}
+
 /* A random text of n letters of the first few, and one like it. */
 static void make_pair(int n, struct text *q, struct text *t)
 {
@@ -308,6 +317,7 @@ static void wavefronts(void)
         struct bi_align_walk begin;
         struct bi_align_end end;
         scoring_of(&s, &all_costs[round % COSTS], (int)(round / COSTS % 3));
+        add_piece(&s, &o);
         for (int a = 0; a < 4; a++)
             for (int b = 0; b < 4; b++)
                 o.score[a][b] = s.score[a][b];
@@ -326,7 +336,7 @@ static void wavefronts(void)
     }
     CHECK_EQ(wrong, 0);
     CHECK(n_random < FEW || n_given_up < n_kept / 50);
-    CHECK(n_bits >= n_random / COSTS);
+    CHECK(n_bits >= n_random / COSTS / 2);
     bi_align_work_free(&work);
     for (int i = 0; i < n_sets; i++)
         bi_wave_free(&waves[i]);
@@ -448,6 +458,7 @@ static void free_ends(void)
         struct text q, t;
         scoring_of(&s, c, (int)(round / COSTS % 3));
         s.free_ends = o.free_ends = 1 + below(15);
+        add_piece(&s, &o);
         for (int a = 0; a < 4; a++)
             for (int b = 0; b < 4; b++)
                 o.score[a][b] = s.score[a][b];

@@ -14,8 +14,8 @@
  *
  * Results are those of the matrix, so that it does not matter what is tried.
  *
- * Costs that wavefronts do not take, gaps of two pieces and matrices of proteins among them, have a
- * band: the score of a narrow one says how far from it the best path can lie (align_owns.c).
+ * Costs that wavefronts do not take, matrices of proteins among them, have a band: the score of a
+ * narrow one says how far from it the best path can lie (align_owns.c).
  *
  * Sections: samples, attempts, a band, free ends, all pairs. */
 #include "aligner.h"
@@ -44,6 +44,7 @@ enum {
     BOUND_GAIN = 2,       /* a known bound makes a pair so much cheaper, about */
     FEW_FAILED = 4,       /* attempts in a row that failed: pairs earn half as much for the next */
     MOST_FAILED = 28,     /* attempts in a row that count */
+    MOST_NO_WAVE = 32,    /* pairs that go without wavefronts before these are tried again */
     LEAST_FOUND = 4, /* words of 1 / LEAST_FOUND of a sequence are found before anything is tried */
     MOST_DRIFT = 64  /* diagonals on either side of a word's that are looked at */
 };
@@ -54,6 +55,7 @@ static const double wave_cell = 1.5, strip_cell = 0.085, many_cell = 2.8, many_f
                     many_count_cell = 0.1, many_band_cell = 0.085, plain_cell = 3,
                     linear_part = 0.7, two_part = 1.9, word_place = 0.6, bits_cell = 0.028,
                     bits_path = 1.4; /* times as much with a path */
+static const double two_wave = 1.5;  /* as much of a wavefront whose gaps have two pieces */
 /* Nanoseconds of a word that is looked for, and of a place where it may be; how much more a cell
  * takes whose flags are kept. */
 static const double find_word_time = 6, find_place = 1.2, direct_part = 2;
@@ -66,6 +68,9 @@ static const double sample_part = 1.0 / 96;
 /* Another way is worth it where it takes so much of the matrix's time; a band takes so much of its
  * strips' time, with edges and with rows that are kept. */
 static const double worth = 0.8, band_part = 1.2;
+/* The part of a first score's time in a band that wavefronts may take for theirs, without a path
+ * and with one. */
+static const double bound_part[] = {0.2, 1};
 
 /* The part of an affine cell's time that a cell of these costs takes. */
 static double kind_part(const struct bi_aligner *a)
@@ -73,6 +78,18 @@ static double kind_part(const struct bi_aligner *a)
     return a->plan.kind == BI_ALIGN_LINEAR ? linear_part
            : a->plan.kind == BI_ALIGN_TWO  ? two_part
                                            : 1;
+}
+
+/* Whether pairs have a band alone; with gaps of two pieces they may have both. */
+static bool by_owns(const struct bi_aligner *a)
+{
+    return a->owns.usable && !a->waves.extend;
+}
+
+/* Nanoseconds of a cell by wavefronts. */
+static double wave_time(const struct bi_aligner *a)
+{
+    return wave_cell * (a->plan.scoring.open2 ? two_wave : 1);
 }
 
 /* Nanoseconds of so many cells by strips. */
@@ -101,7 +118,7 @@ static double matrix_time(const struct bi_aligner *a, const struct bi_align_inpu
     if (alone || bi_aligner_is_single(a, in))
         return strip_time(a, cells);
     const double path_cell = a->identity && a->plan.counts ? many_count_cell
-                             : a->owns.usable              ? many_band_cell
+                             : by_owns(a)                  ? many_band_cell
                                                            : many_flags_cell;
     const double large = a->plan.scoring.free_ends && cells > LARGE ? large_part : 1;
     const double one_cell = many_cell / (double)k->lanes * large;
@@ -177,7 +194,7 @@ static double least_shared(const struct bi_aligner *a, double by_strips)
 {
     const struct bi_align_scoring *s = &a->plan.scoring;
     const bool waves = a->waves.extend;
-    const double extend = waves      ? a->waves.extend
+    const double extend = waves      ? a->waves.least
                           : s->open2 ? 2 * s->extend2 + a->owns.least
                                      : 2 * s->extend + a->owns.least;
     const double differ = worth / band_part * extend /
@@ -193,7 +210,7 @@ static bool looks_near(const struct bi_aligner *a, struct bi_align_worker *w,
                        const struct bi_align_input *in, double matrix)
 {
     const double places = 65536; /* words of 4 letters */
-    const double strips = a->owns.usable ? strip_time(a, (double)in->n * (double)in->m) : 0;
+    const double strips = by_owns(a) ? strip_time(a, (double)in->n * (double)in->m) : 0;
     const double least = least_shared(a, strips > matrix ? strips / matrix : 1);
     const int64_t shorter = in->n < in->m ? in->n : in->m;
     const int64_t drift = shorter / 16 < MOST_DRIFT ? shorter / 16 : MOST_DRIFT;
@@ -209,7 +226,7 @@ static bool looks_near(const struct bi_aligner *a, struct bi_align_worker *w,
     if (shorter < n * WORD || w->sampling < word * (double)n)
         return false;
     w->sampling = 0;
-    return shared_words(in, (int)n, drift) >= (a->owns.usable ? least : least / 2) * (double)n +
+    return shared_words(in, (int)n, drift) >= (by_owns(a) ? least : least / 2) * (double)n +
                                                   4 * (double)(n * (2 * drift + 1)) / places;
 }
 
@@ -241,7 +258,7 @@ static enum way choose(const struct bi_aligner *a, const struct bi_wave *w,
                        const struct bi_align_input *in, uint64_t limit, double matrix, int64_t *low,
                        int64_t *high)
 {
-    double wave = wave_cell * (double)bi_wave_left(w), band = matrix, bits = matrix;
+    double wave = wave_time(a) * (double)bi_wave_left(w), band = matrix, bits = matrix;
 
     if (a->traceback && bi_wave_left_size(w) > limit)
         wave = matrix;
@@ -306,10 +323,10 @@ static int from_band(const struct bi_aligner *a, int status, const struct bioinf
     return status;
 }
 
-/* The time that a worker has for a pair; 0: none. */
-static double budget_of(struct bi_align_worker *w, double matrix)
+/* The time that a worker has for a pair; 0: none. cell: what one of wavefronts takes. */
+static double budget_of(struct bi_align_worker *w, double cell, double matrix)
 {
-    const double least = wave_cell * START_CELLS, sure = wave_cell * SURE_CELLS;
+    const double least = cell * START_CELLS, sure = cell * SURE_CELLS;
     const double most = most_share * matrix;
     double budget;
 
@@ -341,7 +358,7 @@ static bool attempt(struct bi_aligner *a, struct bi_align_worker *w, size_t i, i
         (!w->wave && bi_wave_new(&w->wave, &a->ctx->env, a->coders, &err)))
         return false;
     int st = try_wave(a, w->wave, in, most, matrix, &way, &low, &high, &err);
-    *time = wave_cell * (double)(START_CELLS + bi_wave_cells(w->wave));
+    *time = wave_time(a) * (double)(START_CELLS + bi_wave_cells(w->wave));
     w->path.n = 0;
     w->path.failed = false;
     if (st == 1 && way == BY_BAND) {
@@ -396,6 +413,16 @@ static bool align_far(struct bi_aligner *a, struct bi_align_worker *w, size_t i,
 
 /* ---- a band ---- */
 
+/* The diagonals where a first score is looked for. */
+static void narrow_band(const struct bi_align_input *in, int64_t *low, int64_t *high)
+{
+    const int64_t shorter = in->n < in->m ? in->n : in->m, beyond = in->m - in->n;
+    const int64_t beside = NARROW + shorter / NARROW_PART;
+
+    *low = (beyond < 0 ? beyond : 0) - beside;
+    *high = (beyond > 0 ? beyond : 0) + beside;
+}
+
 /* As attempt() where no wavefronts are: strips of a narrow band find some score, and what that says
  * about the best path is the band that is filled then, if it is not the same. */
 static bool attempt_band(struct bi_aligner *a, struct bi_align_worker *w, size_t i, double matrix,
@@ -403,16 +430,13 @@ static bool attempt_band(struct bi_aligner *a, struct bi_align_worker *w, size_t
 {
     const struct bi_align_input *in = &a->inputs[i];
     const struct bi_align_scoring *s = &a->plan.scoring;
-    const int64_t shorter = in->n < in->m ? in->n : in->m, beyond = in->m - in->n;
-    const int64_t beside = NARROW + shorter / NARROW_PART;
-    const int64_t near_low = (beyond < 0 ? beyond : 0) - beside;
-    const int64_t near_high = (beyond > 0 ? beyond : 0) + beside;
     struct bi_align_path *path = a->traceback ? &w->path : NULL;
     struct bi_align_end end = {.i = in->n, .j = in->m};
     struct bi_align_walk begin = {0};
     struct bioinfer_error err = {0};
-    int64_t low, high;
+    int64_t low, high, near_low, near_high;
 
+    narrow_band(in, &near_low, &near_high);
     *time = band_time(a, in, near_low, near_high);
     if (*time > most_share * matrix) {
         *time = 0;
@@ -437,6 +461,36 @@ static bool attempt_band(struct bi_aligner *a, struct bi_align_worker *w, size_t
     if (st)
         bi_aligner_fail(a, results, a->pair[i], st, "%s", err.text);
     return true;
+}
+
+/* By wavefronts, or, where gaps have two pieces, in a band: there wavefronts may take but a part of
+ * the time until it has its first score, as they cost more than with one piece, and where they fail
+ * again and again ever more pairs go without. */
+static bool attempt_either(struct bi_aligner *a, struct bi_align_worker *w, size_t i, double budget,
+                           double matrix, double *time, struct bioinfer_alignment *results)
+{
+    const struct bi_align_input *in = &a->inputs[i];
+    int64_t most = (int64_t)(budget / wave_time(a)), low, high;
+    double by_band;
+
+    if (!a->owns.usable)
+        return attempt(a, w, i, most, matrix, time, results);
+    *time = 0;
+    if (!w->no_wave) {
+        narrow_band(in, &low, &high);
+        const double first = bound_part[a->traceback] * band_time(a, in, low, high) / wave_time(a);
+        most = first + SURE_CELLS < (double)most ? (int64_t)first + SURE_CELLS : most;
+        if (attempt(a, w, i, most, matrix, time, results)) {
+            w->more_no_wave = 0;
+            return true;
+        }
+        w->no_wave = w->more_no_wave + 1;
+        w->more_no_wave = 2 * w->no_wave < MOST_NO_WAVE ? 2 * w->no_wave - 1 : MOST_NO_WAVE - 1;
+    }
+    w->no_wave--;
+    const bool found = attempt_band(a, w, i, matrix, &by_band, results);
+    *time += by_band;
+    return found;
 }
 
 /* ---- free ends ---- */
@@ -484,8 +538,9 @@ static struct free_way choose_free(const struct bi_aligner *a, const struct bi_a
                                    int64_t limit, uint64_t kept)
 {
     const double width = (double)(place->high - place->low + 1), cells = (double)limit * width;
-    const double wave = free_more * wave_cell * (cells + STEP_CELLS * (double)limit);
-    struct free_way way = {true, 3 * sizeof(int32_t) * cells < (double)kept ? wave : 1e300};
+    const double wave = free_more * wave_time(a) * (cells + STEP_CELLS * (double)limit);
+    const double lists = a->plan.scoring.open2 ? 5 : 3; /* that a wavefront has */
+    struct free_way way = {true, lists * sizeof(int32_t) * cells < (double)kept ? wave : 1e300};
 
     if (a->plan.kernels) {
         const double rows = (double)place->in.n * (width + BAND_EDGES);
@@ -541,7 +596,7 @@ static int align_in(struct free_pair *p, const struct bi_align_place *place, int
 static int64_t bound_in(struct free_pair *p, const struct bi_align_place *place,
                         struct bioinfer_error *err)
 {
-    const double cell = free_more * wave_cell;
+    const double cell = free_more * wave_time(p->a);
     const int64_t most = p->budget > p->time ? (int64_t)((p->budget - p->time) / cell) : 0;
     int st = bi_wave_start_free(p->w->wave, p->c, place, MOST_LIMIT, 0, err);
 
@@ -574,7 +629,7 @@ static bool find_free(struct free_pair *p, struct bioinfer_error *err)
         const struct free_way way = choose_free(p->a, &place, limit, p->kept);
         if (way.time > BOUND_GAIN * free_worth * p->matrix)
             return false;
-        if (!bounded && way.time > wave_cell * SURE_CELLS) {
+        if (!bounded && way.time > wave_time(p->a) * SURE_CELLS) {
             if ((penalty = bound_in(p, &place, err)) <= 0)
                 return false;
             bounded = true;
@@ -651,9 +706,8 @@ bool bi_aligner_try_near(struct bi_aligner *a, struct bi_align_worker *w, size_t
     if (a->plan.scoring.free_ends)
         return (a->waves.extend || a->waves_target.extend) &&
                attempt_free(a, w, i, no_matrix, no_matrix, &time, results);
-    if (a->owns.usable)
-        return attempt_band(a, w, i, no_matrix, &time, results);
-    return a->waves.extend && attempt(a, w, i, INT64_MAX, no_matrix, &time, results);
+    return (a->waves.extend && attempt(a, w, i, INT64_MAX, no_matrix, &time, results)) ||
+           (a->owns.usable && attempt_band(a, w, i, no_matrix, &time, results));
 }
 
 /* Tries the pair at place i, if the worker has time for it. */
@@ -662,16 +716,15 @@ static bool align_near(struct bi_aligner *a, struct bi_align_worker *w, size_t i
 {
     const struct bi_align_input *in = &a->inputs[i];
     const bool free = a->plan.scoring.free_ends;
-    const double matrix = matrix_time(a, in, alone), budget = budget_of(w, matrix);
+    const double matrix = matrix_time(a, in, alone), budget = budget_of(w, wave_time(a), matrix);
     double time;
 
     if (budget == 0 ||
         (!w->near && !(free ? may_find(a, w, in, matrix) : looks_near(a, w, in, matrix))))
         return !free && align_far(a, w, i, matrix, results);
-    w->near = free ? attempt_free(a, w, i, budget, matrix, &time, results)
-              : a->owns.usable
-                  ? attempt_band(a, w, i, matrix, &time, results)
-                  : attempt(a, w, i, (int64_t)(budget / wave_cell), matrix, &time, results);
+    w->near = free         ? attempt_free(a, w, i, budget, matrix, &time, results)
+              : by_owns(a) ? attempt_band(a, w, i, matrix, &time, results)
+                           : attempt_either(a, w, i, budget, matrix, &time, results);
     if (!w->near) {
         w->credit -= time;
         w->n_failed += w->n_failed < MOST_FAILED;
@@ -727,7 +780,7 @@ void bi_aligner_run_near(struct bi_aligner *a, size_t n, struct bioinfer_alignme
     a->owns.usable = false;
     if (PART * count_letters(a->waves.letters) < count_letters(a->used))
         a->waves.extend = a->waves_target.extend = 0;
-    if (!a->waves.extend && a->plan.kernels)
+    if ((!a->waves.extend || a->plan.scoring.open2) && a->plan.kernels)
         bi_align_owns_make(&a->owns, &a->plan.scoring, a->used);
     if (!a->waves.extend && !a->waves_target.extend && !a->owns.usable)
         return;

@@ -8,7 +8,7 @@
  * comparisons with offsets of a few wavefronts:
  *   H = F at (i, j): f of s reaches j        H = H[i-1][j-1] + S: a match, or h of s - mismatch
  *   H = E: e of s reaches j                  reaches j - 1
- *   the gap goes on: f (e) of s - extend reaches j
+ *   the gap goes on: f (e) of s - extend reaches j; of a second piece f2 (e2) likewise
  * The steps are those of bi_align_step(), and so are the paths, whatever the ties.
  *
  * Sections: costs, memory, steps, a pair, the path. */
@@ -72,40 +72,56 @@ static bool find_letters(struct bi_wave_costs *c, const struct bi_align_scoring 
 }
 
 /* Divides penalties, in points, by what divides them all, and sets them where they are neither too
- * large nor too unlike; trim 0: nothing is trimmed. */
-static void set_costs(struct bi_wave_costs *c, int64_t mismatch, const int64_t open[2],
-                      const int64_t extend[2], int64_t trim)
+ * large nor too unlike; trim 0: nothing is trimmed. open, extend: of the query's residues, of the
+ * target's, and where n is 4 the same of a second piece. */
+static void set_costs(struct bi_wave_costs *c, int64_t mismatch, const int64_t *open,
+                      const int64_t *extend, int n, int64_t trim)
 {
-    const int64_t least = extend[0] < extend[1] ? extend[0] : extend[1];
-    int64_t most = mismatch, unit = mismatch;
+    int64_t most = mismatch, unit = mismatch, least = extend[0];
 
-    if (mismatch <= 0 || least <= 0)
-        return;
-    for (int k = 0; k < 2; k++) {
+    for (int k = 0; k < n; k++) {
         most = open[k] > most ? open[k] : most;
+        least = extend[k] < least ? extend[k] : least;
         unit = bi_align_divisor(unit, bi_align_divisor(open[k], extend[k]));
     }
     unit = bi_align_divisor(unit, trim);
-    if (most > MOST_COST * unit || most / least > MOST_GROWTH)
+    if (mismatch <= 0 || least <= 0 || most > MOST_COST * unit || most / least > MOST_GROWTH)
         return;
     c->mismatch = (int32_t)(mismatch / unit);
     c->open = (int32_t)(open[0] / unit);
     c->open_e = (int32_t)(open[1] / unit);
     c->extend = (int32_t)(extend[0] / unit);
     c->extend_e = (int32_t)(extend[1] / unit);
+    if (n > 2) {
+        c->open2 = (int32_t)(open[2] / unit);
+        c->open2_e = (int32_t)(open[3] / unit);
+        c->extend2 = (int32_t)(extend[2] / unit);
+        c->extend2_e = (int32_t)(extend[3] / unit);
+    }
     c->trim = (int32_t)(trim / unit);
+    c->least = (int32_t)(least / unit);
     c->unit = (int32_t)unit;
     c->most = (int32_t)(most / unit);
 }
 
+/* The same, with costs of gaps `times` those of the scoring, and so much more for each residue of
+ * the query, or of the target. */
+static void set_gaps(struct bi_wave_costs *c, const struct bi_align_scoring *s, int64_t times,
+                     int64_t mismatch, int64_t query, int64_t target, int64_t trim)
+{
+    const int64_t open[] = {times * s->open + query, times * s->open + target,
+                            times * s->open2 + query, times * s->open2 + target};
+    const int64_t extend[] = {times * s->extend + query, times * s->extend + target,
+                              times * s->extend2 + query, times * s->extend2 + target};
+
+    set_costs(c, mismatch, open, extend, s->open2 ? 4 : 2, trim);
+}
+
 void bi_wave_costs_make(struct bi_wave_costs *c, const struct bi_align_scoring *s, uint32_t used)
 {
-    if (!find_letters(c, s, used) || s->free_ends || s->local || s->open2)
+    if (!find_letters(c, s, used) || s->free_ends || s->local)
         return;
-    const int64_t open = 2 * (int64_t)s->open + c->match;
-    const int64_t extend = 2 * (int64_t)s->extend + c->match;
-    set_costs(c, 2 * ((int64_t)c->match - c->other), (int64_t[]){open, open},
-              (int64_t[]){extend, extend}, 0);
+    set_gaps(c, s, 2, 2 * ((int64_t)c->match - c->other), c->match, c->match, 0);
 }
 
 void bi_wave_costs_make_free(struct bi_wave_costs *c, const struct bi_align_scoring *s,
@@ -115,15 +131,14 @@ void bi_wave_costs_make_free(struct bi_wave_costs *c, const struct bi_align_scor
                              ? BIOINFER_FREE_QUERY_BEGIN | BIOINFER_FREE_QUERY_END
                              : BIOINFER_FREE_TARGET_BEGIN | BIOINFER_FREE_TARGET_END;
 
-    if (!find_letters(c, s, used) || !s->free_ends || s->local || s->open2)
+    if (!find_letters(c, s, used) || !s->free_ends || s->local)
         return;
     const int64_t match = c->match, f = whole == BI_WAVE_QUERY ? match : 0, e = match - f;
     if (match < 0 || (s->free_ends & own && !match))
         return;
     c->whole = whole;
     c->free_ends = s->free_ends;
-    set_costs(c, match - c->other, (int64_t[]){s->open + f, s->open + e},
-              (int64_t[]){s->extend + f, s->extend + e}, s->free_ends & own ? match : 0);
+    set_gaps(c, s, 1, match - c->other, f, e, s->free_ends & own ? match : 0);
 }
 
 int64_t bi_wave_score(const struct bi_wave_costs *c, const struct bi_align_input *in,
@@ -140,14 +155,21 @@ int64_t bi_wave_free_penalty(const struct bi_wave_costs *c, const struct bi_alig
     return ((c->whole == BI_WAVE_QUERY ? in->n : in->m) * c->match - score) / c->unit;
 }
 
-/* How far beyond 0 and `end` a path can go: 2 o + (2 far - end - 2) e, gaps there and back, is at
- * most the penalty. */
+/* How far beyond 0 and `end` a path can go: one gap there and one back, each of either piece, cost
+ * at most the penalty. */
 static int64_t reach_beyond(const struct bi_wave_costs *c, int64_t end, int64_t penalty)
 {
-    const int64_t least = end > 0 ? end : 0, rest = penalty - 2 * (int64_t)c->open;
-    const int64_t far = rest < 0 ? 0 : (rest / c->extend + end + 2) / 2;
+    const int64_t open[] = {c->open, c->open2}, extend[] = {c->extend, c->extend2};
+    const int n = c->open2 ? 2 : 1;
+    int64_t far = end > 0 ? end : 0;
 
-    return far > least ? far : least;
+    for (int there = 0; there < n; there++)
+        for (int back = 0; back < n; back++) {
+            const int64_t rest = penalty - open[there] - open[back], e = extend[back];
+            const int64_t most = (rest + extend[there] + (end + 1) * e) / (extend[there] + e);
+            far = rest >= 0 && most > far ? most : far;
+        }
+    return far;
 }
 
 void bi_wave_band(const struct bi_wave_costs *c, const struct bi_align_input *in, int64_t penalty,
@@ -161,6 +183,7 @@ void bi_wave_band(const struct bi_wave_costs *c, const struct bi_align_input *in
 
 struct wavefront {
     int32_t *h, *f, *e;       /* by diagonal */
+    int32_t *f2, *e2;         /* NULL where gaps have one piece, as f and e where they are linear */
     int32_t lo, hi;           /* computed; lo > hi: none */
     int32_t full_lo, full_hi; /* computed, or NONE all round */
 };
@@ -286,24 +309,36 @@ static int32_t smaller(int32_t a, int32_t b)
     return a < b ? a : b;
 }
 
+/* Whether wavefronts have paths that end in gaps apart from all others. */
+static bool is_affine(const struct bi_wave_costs *c)
+{
+    return c->open != c->extend || c->open2;
+}
+
+/* How many offsets wavefronts have of a diagonal. */
+static int n_lists(const struct bi_wave_costs *c)
+{
+    return c->open2 ? 5 : is_affine(c) ? 3 : 1;
+}
+
 /* Room for wavefront s, and for as many diagonals more as those that read it may have. */
 static bool make_room(const struct bi_wave *w, struct front *f, struct wavefront *x, int32_t lo,
                       int32_t hi)
 {
     const struct bi_wave_costs *c = w->costs;
-    const bool affine = c->open != c->extend;
-    const int32_t per_gap = smaller(c->extend, c->extend_e);
-    const int32_t more = c->most / (c->trim ? smaller(per_gap, c->trim) : per_gap) + 4;
+    const int32_t more = c->most / (c->trim ? smaller(c->least, c->trim) : c->least) + 4;
     const int32_t first = lo - more, last = hi + more;
-    const size_t width = (size_t)(last - first + 1), size = affine ? 3 * width : width;
+    const size_t width = (size_t)(last - first + 1), size = (size_t)n_lists(c) * width;
 
     if (!f->n_chunks || f->chunks[f->n_chunks - 1].size - f->used < size)
         if (!next_chunk(w, f, size))
             return false;
     struct chunk *to = &f->chunks[f->n_chunks - 1];
     x->h = to->at + f->used - first;
-    x->f = affine ? x->h + width : NULL;
-    x->e = affine ? x->f + width : NULL;
+    x->f = is_affine(c) ? x->h + width : NULL;
+    x->e = is_affine(c) ? x->f + width : NULL;
+    x->f2 = c->open2 ? x->e + width : NULL;
+    x->e2 = c->open2 ? x->f2 + width : NULL;
     f->used += size;
     to->last = f->s;
     return true;
@@ -315,15 +350,20 @@ static void fill_none(int32_t *at, int32_t from, int32_t to)
         at[k] = NONE;
 }
 
+/* Makes all offsets of diagonals NONE. */
+static void empty(const struct wavefront *x, int32_t from, int32_t to)
+{
+    int32_t *all[] = {x->h, x->f, x->e, x->f2, x->e2};
+
+    for (size_t a = 0; from <= to && a < BI_COUNT(all); a++)
+        fill_none(all[a], from, to);
+}
+
 /* Makes a wavefront readable from lo to hi. */
 static void widen(struct wavefront *x, int32_t lo, int32_t hi)
 {
-    int32_t *all[] = {x->h, x->f, x->e};
-
-    for (int a = 0; a < 3; a++) {
-        fill_none(all[a], lo, x->full_lo - 1);
-        fill_none(all[a], x->full_hi + 1, hi);
-    }
+    empty(x, lo, x->full_lo - 1);
+    empty(x, x->full_hi + 1, hi);
     x->full_lo = lo < x->full_lo ? lo : x->full_lo;
     x->full_hi = hi > x->full_hi ? hi : x->full_hi;
 }
@@ -367,7 +407,7 @@ static void clip(const struct bi_wave *w, const struct front *f, int32_t *lo, in
     int64_t last = w->place ? w->place->high : w->in->m;
 
     if (!f->beam && !w->place && w->bound != INT32_MAX) {
-        const int64_t reach = (w->bound - f->s) / w->costs->extend;
+        const int64_t reach = (w->bound - f->s) / w->costs->least;
         first = first > end - reach ? first : end - reach;
         last = last < end + reach ? last : end + reach;
     }
@@ -377,7 +417,8 @@ static void clip(const struct bi_wave *w, const struct front *f, int32_t *lo, in
 
 static bool is_empty(const struct wavefront *x, int32_t k)
 {
-    return x->h[k] < 0 && (!x->f || (x->f[k] < 0 && x->e[k] < 0));
+    return x->h[k] < 0 && (!x->f || (x->f[k] < 0 && x->e[k] < 0)) &&
+           (!x->f2 || (x->f2[k] < 0 && x->e2[k] < 0));
 }
 
 /* How far diagonal k has come: by both sequences, or by the one that is to be aligned, twice. */
@@ -407,12 +448,8 @@ static void narrow(const struct bi_wave *w, struct wavefront *x)
         x->hi--;
     if (x->lo == x->full_lo && x->hi == x->full_hi)
         return;
-    fill_none(x->h, x->full_lo, x->lo - 1);
-    fill_none(x->f, x->full_lo, x->lo - 1);
-    fill_none(x->e, x->full_lo, x->lo - 1);
-    fill_none(x->h, x->hi + 1, x->full_hi);
-    fill_none(x->f, x->hi + 1, x->full_hi);
-    fill_none(x->e, x->hi + 1, x->full_hi);
+    empty(x, x->full_lo, x->lo - 1);
+    empty(x, x->hi + 1, x->full_hi);
 }
 
 /* A place for wavefront f->s. */
@@ -521,6 +558,8 @@ static int first_step(struct bi_wave *w, struct front *f, struct bioinfer_error 
         x->h[k] = follow_matches(w, k < 0 ? -k : 0, k > 0 ? k : 0);
         if (x->f)
             x->f[k] = x->e[k] = NONE;
+        if (x->f2)
+            x->f2[k] = x->e2[k] = NONE;
     }
     f->cells += f->hi - f->lo;
     if (f->beam)
@@ -532,9 +571,9 @@ static int first_step(struct bi_wave *w, struct front *f, struct bioinfer_error 
 
 static int step(struct bi_wave *w, struct front *f, struct bioinfer_error *err)
 {
-    enum { MISMATCH, OPEN_F, MORE_F, OPEN_E, MORE_E, SOURCES };
+    enum { MISMATCH, OPEN_F, MORE_F, OPEN_E, MORE_E, OPEN_F2, MORE_F2, OPEN_E2, MORE_E2, SOURCES };
     const struct bi_wave_costs *c = w->costs;
-    const bool affine = c->open != c->extend;
+    const bool affine = is_affine(c), two = c->open2;
     struct wavefront *x, *from[SOURCES];
     int32_t lo = INT32_MAX, hi = INT32_MIN, begin_lo = 1, begin_hi = 0;
 
@@ -547,6 +586,10 @@ static int step(struct bi_wave *w, struct front *f, struct bioinfer_error *err)
     from[MORE_F] = affine ? source(f, c->extend) : NULL;
     from[OPEN_E] = source(f, c->open_e);
     from[MORE_E] = affine ? source(f, c->extend_e) : NULL;
+    from[OPEN_F2] = two ? source(f, c->open2) : NULL;
+    from[MORE_F2] = two ? source(f, c->extend2) : NULL;
+    from[OPEN_E2] = two ? source(f, c->open2_e) : NULL;
+    from[MORE_E2] = two ? source(f, c->extend2_e) : NULL;
     for (int a = 0; a < SOURCES; a++)
         if (from[a]) {
             lo = from[a]->lo - (a > 0) < lo ? from[a]->lo - (a > 0) : lo;
@@ -578,9 +621,15 @@ static int step(struct bi_wave *w, struct front *f, struct bioinfer_error *err)
                                     .more_f = from[MORE_F] ? from[MORE_F]->f : none,
                                     .more_e = from[MORE_E] ? from[MORE_E]->e : none,
                                     .mismatch = from[MISMATCH] ? from[MISMATCH]->h : none,
+                                    .open_f2 = from[OPEN_F2] ? from[OPEN_F2]->h : none,
+                                    .open_e2 = from[OPEN_E2] ? from[OPEN_E2]->h : none,
+                                    .more_f2 = from[MORE_F2] ? from[MORE_F2]->f2 : none,
+                                    .more_e2 = from[MORE_E2] ? from[MORE_E2]->e2 : none,
                                     .f = x->f,
                                     .e = x->e,
                                     .h = x->h,
+                                    .f2 = x->f2,
+                                    .e2 = x->e2,
                                     .lo = lo,
                                     .hi = hi,
                                     .n = (int32_t)w->in->n,
@@ -711,14 +760,12 @@ int64_t bi_wave_left(const struct bi_wave *w)
     const int64_t bound = w->bound, s = w->exact.s;
 
     /* as many diagonals as penalties lead to and as lead back; those so far are done */
-    return (bound - s) * STEP_CELLS + (bound * bound - s * s) / (2 * w->costs->extend);
+    return (bound - s) * STEP_CELLS + (bound * bound - s * s) / (2 * w->costs->least);
 }
 
 uint64_t bi_wave_left_size(const struct bi_wave *w)
 {
-    const uint64_t lists = w->costs->open != w->costs->extend ? 3 : 1;
-
-    return (uint64_t)bi_wave_left(w) * lists * sizeof(int32_t);
+    return (uint64_t)(bi_wave_left(w) * n_lists(w->costs)) * sizeof(int32_t);
 }
 
 /* ---- the path ---- */
@@ -731,7 +778,6 @@ static int32_t offset(const struct wavefront *x, const int32_t *at, int32_t k)
 struct walker {
     const struct front *f;
     const struct bi_wave_costs *c;
-    bool affine;
 };
 
 static const struct wavefront *kept_at(const struct walker *w, int32_t s)
@@ -739,20 +785,69 @@ static const struct wavefront *kept_at(const struct walker *w, int32_t s)
     return s < 0 || !w->f->waves[s].h ? NULL : &w->f->waves[s];
 }
 
-/* The furthest column of diagonal k to which paths of penalty s lead that end in a gap: f. */
-static int32_t reach_up(const struct walker *w, int32_t s, int32_t k)
+/* The furthest column of diagonal k to which paths of penalty s lead that end in a gap: f, e, or
+ * those of a second piece, which there must be. */
+static int32_t reach_in(const struct walker *w, int gap, int32_t s, int32_t k)
 {
-    const struct wavefront *x = kept_at(w, w->affine ? s : s - w->c->open);
+    const struct bi_wave_costs *c = w->c;
+    const struct wavefront *x = kept_at(w, s);
 
-    return w->affine ? offset(x, x ? x->f : NULL, k) : offset(x, x ? x->h : NULL, k + 1);
+    switch (gap) {
+    case BI_WALK_F2:
+        return offset(x, x ? x->f2 : NULL, k);
+    case BI_WALK_E2:
+        return offset(x, x ? x->e2 : NULL, k);
+    case BI_WALK_F:
+        if (is_affine(c))
+            return offset(x, x ? x->f : NULL, k);
+        x = kept_at(w, s - c->open);
+        return offset(x, x ? x->h : NULL, k + 1);
+    default:
+        if (is_affine(c))
+            return offset(x, x ? x->e : NULL, k);
+        x = kept_at(w, s - c->open_e);
+        return offset(x, x ? x->h : NULL, k - 1) + 1;
+    }
 }
 
-/* The same in a gap of the query: e. */
-static int32_t reach_left(const struct walker *w, int32_t s, int32_t k)
+/* The same in a gap of either piece; *gap: in which. */
+static int32_t reach_either(const struct walker *w, int first, int second, int64_t j, int32_t s,
+                            int32_t k, int *gap)
 {
-    const struct wavefront *x = kept_at(w, w->affine ? s : s - w->c->open_e);
+    const int32_t far = reach_in(w, first, s, k);
+    const int32_t far2 = w->c->open2 ? reach_in(w, second, s, k) : NONE;
 
-    return w->affine ? offset(x, x ? x->e : NULL, k) : offset(x, x ? x->h : NULL, k - 1) + 1;
+    *gap = far2 >= j ? second : first;
+    return far > far2 ? far : far2;
+}
+
+struct gap_costs {
+    int32_t open, extend;
+};
+
+static struct gap_costs costs_of(const struct bi_wave_costs *c, int gap)
+{
+    switch (gap) {
+    case BI_WALK_F:
+        return (struct gap_costs){c->open, c->extend};
+    case BI_WALK_E:
+        return (struct gap_costs){c->open_e, c->extend_e};
+    case BI_WALK_F2:
+        return (struct gap_costs){c->open2, c->extend2};
+    default:
+        return (struct gap_costs){c->open2_e, c->extend2_e};
+    }
+}
+
+/* Leaves a cell by a residue in such a gap. */
+static void leave_in(int gap, struct bi_align_walk *at, struct bi_align_path *path)
+{
+    const bool up = gap == BI_WALK_F || gap == BI_WALK_F2;
+
+    bi_align_path_push(path, up ? BI_CIGAR_I : BI_CIGAR_D, 1);
+    at->i -= up;
+    at->j -= !up;
+    at->state = gap;
 }
 
 static int32_t reach(const struct walker *w, int32_t s, int32_t k)
@@ -814,7 +909,7 @@ void bi_wave_path(const struct bi_wave *wave, const struct bi_align_scoring *sco
                   struct bi_align_walk *begin, struct bi_align_end *end, struct bi_align_path *path)
 {
     const struct bi_wave_costs *c = wave->costs;
-    const struct walker w = {&wave->exact, c, c->open != c->extend};
+    const struct walker w = {&wave->exact, c};
     int32_t s = wave->exact.s;
 
     *end = find_end(wave, &w, scoring);
@@ -824,20 +919,18 @@ void bi_wave_path(const struct bi_wave *wave, const struct bi_align_scoring *sco
     while (at.i && at.j) {
         const int32_t k = (int32_t)(at.j - at.i);
         if (at.state != BI_WALK_H) { /* the gap goes on, or was opened here */
-            const bool up = at.state == BI_WALK_F;
-            const int32_t more = up ? reach_up(&w, s - c->extend, k)
-                                    : reach_left(&w, s - c->extend_e, k);
-            if (more >= at.j) {
-                s -= up ? c->extend : c->extend_e;
-                bi_align_path_push(path, at.state == BI_WALK_F ? BI_CIGAR_I : BI_CIGAR_D, 1);
-                at.i -= at.state == BI_WALK_F;
-                at.j -= at.state == BI_WALK_E;
+            const struct gap_costs gap = costs_of(c, at.state);
+            if (reach_in(&w, at.state, s - gap.extend, k) >= at.j) {
+                s -= gap.extend;
+                leave_in(at.state, &at, path);
                 continue;
             }
-            s -= up ? c->open : c->open_e;
+            s -= gap.open;
             at.state = BI_WALK_H;
         }
-        const int32_t far_up = reach_up(&w, s, k), far_left = reach_left(&w, s, k);
+        int in_up, in_left;
+        const int32_t far_up = reach_either(&w, BI_WALK_F, BI_WALK_F2, at.j, s, k, &in_up);
+        const int32_t far_left = reach_either(&w, BI_WALK_E, BI_WALK_E2, at.j, s, k, &in_left);
         int64_t most = at.i < at.j ? at.i : at.j;
         if (scoring->ties == BIOINFER_TIES_WFA) { /* matches come behind gaps */
             const int64_t gap = far_up > far_left ? far_up : far_left;
@@ -858,14 +951,9 @@ void bi_wave_path(const struct bi_wave *wave, const struct bi_align_scoring *sco
             bi_align_path_push(path, BI_CIGAR_X, 1);
             at.i--;
             at.j--;
-        } else if (up && !(scoring->ties == BIOINFER_TIES_EMBOSS && left)) {
-            bi_align_path_push(path, BI_CIGAR_I, 1);
-            at.i--;
-            at.state = BI_WALK_F;
         } else {
-            bi_align_path_push(path, BI_CIGAR_D, 1);
-            at.j--;
-            at.state = BI_WALK_E;
+            const bool goes_up = up && !(scoring->ties == BIOINFER_TIES_EMBOSS && left);
+            leave_in(goes_up ? in_up : in_left, &at, path);
         }
     }
     bi_align_border(scoring, &at, path);

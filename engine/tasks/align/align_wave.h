@@ -8,7 +8,7 @@
  * Where ends are free it is S n - P, or S m - P: one sequence, the shorter, is to be aligned, and
  * the other may begin and end where it likes. P adds then S - X for each mismatch, o and e for
  * residues of that other in a gap, o + S and e + S for those of the first, and S for each that free
- * ends leave out of it. */
+ * ends leave out of it. A second piece of gaps has costs of its own, of the same form. */
 #ifndef BI_ENGINE_ALIGN_WAVE_H
 #define BI_ENGINE_ALIGN_WAVE_H
 
@@ -19,19 +19,22 @@ enum bi_wave_whole { BI_WAVE_BOTH, BI_WAVE_QUERY, BI_WAVE_TARGET };
 struct bi_wave_costs {
     int32_t mismatch, open, extend; /* 0: scores are not of that kind; gaps of the query's */
     int32_t open_e, extend_e;       /* residues, and of the target's */
+    int32_t open2, extend2;         /* a second piece of the query's; 0: there is none */
+    int32_t open2_e, extend2_e;     /* a second piece of the target's */
+    int32_t least;                  /* the smallest of all extend */
     int32_t trim;                   /* a residue that free ends leave out of the whole sequence */
     int32_t unit, match, other;     /* P in points: unit P; S, X */
     uint32_t letters;               /* a bit for each code that pairs may have */
-    int32_t most;                   /* the largest of mismatch and both open */
+    int32_t most;                   /* the largest of mismatch and all open */
     enum bi_wave_whole whole;       /* is to be aligned; BOTH: no end is free */
     unsigned free_ends;             /* bits of enum bioinfer_align_end */
 };
 
 /* Costs for pairs of codes of `used`, as far as these are of the kind above; mismatch, open and
- * extend are 0 where fewer than two are used, ends are free, the scoring is local or has two costs
- * of gaps, a match is no better than a mismatch or than both residues in gaps, or costs are too
- * large or too unlike. Pairs may have the codes in c->letters alone: the first one, and those that
- * fit the scores of the first two, by their numbers. */
+ * extend are 0 where fewer than two are used, ends are free, the scoring is local, a match is no
+ * better than a mismatch or than both residues in gaps, or costs are too large or too unlike. Pairs
+ * may have the codes in c->letters alone: the first one, and those that fit the scores of the first
+ * two, by their numbers. */
 void bi_wave_costs_make(struct bi_wave_costs *c, const struct bi_align_scoring *s, uint32_t used);
 /* The same where some end is free; `whole` is QUERY or TARGET. Gaps must cost something, and where
  * ends of the whole sequence are free, matches must score above 0. */

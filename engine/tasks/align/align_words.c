@@ -11,7 +11,8 @@
  * Words that are broken have been paid for, and what is left goes less far: with a price y for each
  * diagonal that a gap goes and a price z for each word that is broken, none of which together are
  * above what a mismatch or a gap costs, a path of P that breaks b words goes (P - z b) / y at the
- * most. It breaks all but those that occur so close to each other.
+ * most. It breaks all but those that occur so close to each other. A gap of two pieces costs what
+ * one of them does, so that what holds for gaps of either holds for it.
  *
  * Sections: words, places. */
 #include "align_wave.h"
@@ -138,18 +139,42 @@ static int64_t smaller(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Costs of gaps of one piece: of the whole sequence's residues, and the least of both sides. */
+struct piece {
+    int64_t open, extend;
+    int64_t least_open, least_extend;
+};
+
+/* Gives the pieces of gaps, at most 2; returns how many there are. */
+static int pieces_of(const struct bi_wave_costs *c, struct piece p[2])
+{
+    const bool query = c->whole == BI_WAVE_QUERY;
+
+    p[0] = (struct piece){query ? c->open : c->open_e, query ? c->extend : c->extend_e,
+                          smaller(c->open, c->open_e), smaller(c->extend, c->extend_e)};
+    p[1] = (struct piece){query ? c->open2 : c->open2_e, query ? c->extend2 : c->extend2_e,
+                          smaller(c->open2, c->open2_e), smaller(c->extend2, c->extend2_e)};
+    return c->open2 ? 2 : 1;
+}
+
 /* How many words a penalty can break at the most. */
 static int64_t broken(const struct bi_wave_costs *c, int64_t penalty)
 {
-    const bool query = c->whole == BI_WAVE_QUERY;
-    const int64_t open = query ? c->open : c->open_e, extend = query ? c->extend : c->extend_e;
-    const int64_t other = query ? c->open_e : c->open;
+    struct piece p[2];
+    const int n_pieces = pieces_of(c, p);
+    int64_t word = 2 * (int64_t)c->mismatch, most;
+
     /* twice the least that a word costs: in a gap of its own residues the first word costs `open`,
      * the second one `extend`, and each further one eight times that */
-    int64_t word = smaller(2 * smaller(c->mismatch, smaller(open, other)),
-                           smaller(open + extend, 2 * WORD * extend));
-    int64_t most;
-
+    for (int k = 0; k < n_pieces; k++) {
+        word = smaller(word, 2 * p[k].least_open);
+        word = smaller(word, smaller(p[k].open + p[k].extend, 2 * WORD * p[k].extend));
+    }
     if (c->trim) /* so does a free end, whose first word costs `trim` */
         word = smaller(word, 2 * WORD * (int64_t)c->trim);
     most = 2 * penalty / word;
@@ -160,28 +185,36 @@ static int64_t broken(const struct bi_wave_costs *c, int64_t penalty)
     return most;
 }
 
-/* How far apart diagonals of a path can lie that gaps alone pay for. */
+/* How far apart diagonals of a path can lie that gaps alone pay for: one gap goes farther than
+ * several of its price. */
 static int64_t reach(const struct bi_wave_costs *c, int64_t penalty)
 {
-    const int64_t open = smaller(c->open, c->open_e), extend = smaller(c->extend, c->extend_e);
+    struct piece p[2];
+    const int n_pieces = pieces_of(c, p);
+    int64_t far = 0;
 
-    return penalty < open ? 0 : (penalty - open) / extend + 1;
+    for (int k = 0; k < n_pieces; k++)
+        if (penalty >= p[k].least_open)
+            far = larger(far, (penalty - p[k].least_open) / p[k].least_extend + 1);
+    return far;
 }
 
 /* The same where so many words are broken as well; -1: no path pays no more. */
 static int64_t reach_of_rest(const struct bi_wave_costs *c, int64_t penalty, int64_t n_broken)
 {
-    const bool query = c->whole == BI_WAVE_QUERY;
-    const int64_t open = query ? c->open : c->open_e, extend = query ? c->extend : c->extend_e;
-    const int64_t other = query ? c->open_e : c->open, least = smaller(c->extend, c->extend_e);
+    struct piece p[2];
+    const int n_pieces = pieces_of(c, p);
     int64_t far = reach(c, penalty);
 
     n_broken -= c->trim ? 2 : 0; /* at free ends, for next to nothing */
     for (int parts = 4; parts > 1 && n_broken > 0; parts--) { /* y in quarters of an extension */
-        const int64_t y = parts * least;
-        int64_t z = smaller(4 * (int64_t)c->mismatch, 4 * smaller(open, other) - y);
-        z = smaller(z, 2 * (open + extend) - y);
-        z = smaller(z, WORD * (4 * extend - y));
+        const int64_t y = (int64_t)parts * c->least;
+        int64_t z = 4 * (int64_t)c->mismatch;
+        for (int k = 0; k < n_pieces; k++) {
+            z = smaller(z, 4 * p[k].least_open - y);
+            z = smaller(z, 2 * (p[k].open + p[k].extend) - y);
+            z = smaller(z, WORD * (4 * p[k].extend - y));
+        }
         if (c->trim)
             z = smaller(z, 4 * WORD * (int64_t)c->trim);
         if (z > 0 && 4 * penalty < z * n_broken)

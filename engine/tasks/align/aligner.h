@@ -25,13 +25,14 @@ struct bi_align_worker {
     struct bi_align_path path;
     struct bi_wave *wave; /* NULL until a pair asks for it */
     struct bi_align_words words;
-    double credit;       /* nanoseconds that attempts at pairs may take */
-    double share;        /* part of a pair's matrix that the next one may take */
-    double sampling;     /* nanoseconds that a sample of a pair may take */
-    int n_failed;        /* attempts in a row that failed */
-    bool near;           /* whether the last pair that was tried differed little */
-    int wide, more_wide; /* groups to go without a band of flags; one less than after the next
-                           * that fails */
+    double credit;             /* nanoseconds that attempts at pairs may take */
+    double share;              /* part of a pair's matrix that the next one may take */
+    double sampling;           /* nanoseconds that a sample of a pair may take */
+    int n_failed;              /* attempts in a row that failed */
+    bool near;                 /* whether the last pair that was tried differed little */
+    int wide, more_wide;       /* groups to go without a band of flags; one less than after the next
+                          * that fails */
+    int no_wave, more_no_wave; /* pairs that have a band and go without wavefronts, likewise */
 };
 
 /* The memory that results of a call point to. */
