@@ -11,20 +11,21 @@ struct features {
 
 /* ---- tiles ---- */
 
-struct bi_tracks_tiles bi_tracks_tiles(const struct bi_tracks *t, int64_t n)
+struct bi_tracks_tiles bi_tracks_tiles(const struct bi_tracks *t, int64_t n, bool anew)
 {
     struct bi_tracks_tiles tiles = {.n = 1, .n_tokens = t->n_tokens, .step = t->n_tokens};
-    const int64_t step = n > 1 ? (t->n_tokens - 2 * t->halo) / n / 2 * 2 : 0;
-    if (t->halo && step > 0 && n <= BI_TRIPS_MAX)
-        tiles = (struct bi_tracks_tiles){n, t->n_tokens - (n - 1) * step, step};
+    const int64_t halo = anew ? t->halo_anew : t->halo;
+    const int64_t step = n > 1 ? (t->n_tokens - 2 * halo) / n / 2 * 2 : 0;
+    if (halo && step > 0 && n <= BI_TRIPS_MAX)
+        tiles = (struct bi_tracks_tiles){n, t->n_tokens - (n - 1) * step, step, halo};
     return tiles;
 }
 
 void bi_tracks_own(const struct bi_tracks *t, const struct bi_tracks_tiles *tiles, int64_t k,
                    int64_t *first, int64_t *end)
 {
-    *first = k ? k * tiles->step + t->halo : 0;
-    *end = k + 1 < tiles->n ? (k + 1) * tiles->step + t->halo : t->n_tokens;
+    *first = k ? k * tiles->step + tiles->halo : 0;
+    *end = k + 1 < tiles->n ? (k + 1) * tiles->step + tiles->halo : t->n_tokens;
 }
 
 /* In a stage of tiles: the part of x, which has `rows` rows a token, that is a tile's. */
@@ -97,16 +98,16 @@ static struct features of_windows(const struct bi_model *m, struct bi_graph *g,
     return f;
 }
 
-/* Makes the features of a window in tiles, but for the last one where tiles of fine rows make it
- * again; *bases: those of the window. */
+/* Makes the features of a window in tiles, but for those that tiles of fine rows make again;
+ * *bases: those of the window. */
 static struct features of_tiles(const struct bi_model *m, struct bi_graph *g,
-                                const struct bi_tracks_program *p, int n_features,
-                                bi_value_id *bases)
+                                const struct bi_tracks_program *p, struct bi_tracks_tiles tiles,
+                                int n_features, bi_value_id *bases)
 {
     const struct bi_tracks *t = m->tracks;
-    const struct bi_tracks_tiles tiles = bi_tracks_tiles(t, p->n_tiles);
     const bool goes_on = p->to != BI_AT_FEATURES;
-    const int n = n_features - (goes_on && n_features == t->n_features);
+    const bool again = goes_on && n_features == t->n_features;
+    const int n = again && p->anew ? 1 : n_features - again;
     struct features f, whole;
     *bases = bases_of(m, g, "bases", t->n_tokens);
     for (int i = 0; i < n_features; i++)
@@ -270,8 +271,9 @@ static bi_value_id give_rows(const struct bi_model *m, struct bi_graph *g, bi_va
 /* Windows as they come to their trunk. */
 struct front {
     struct features f;
-    int64_t n, n_tiles; /* windows, or tiles of the one */
-    bi_value_id bases;  /* bases of a window in tiles; BI_NONE where all features are there */
+    int64_t n;                    /* windows */
+    struct bi_tracks_tiles tiles; /* the one's, where it is cut */
+    bi_value_id bases; /* bases of a window in tiles; BI_NONE where all features are there */
 };
 
 /* Does a head read what `refine` makes? */
@@ -409,39 +411,47 @@ static void use_tile(const struct bi_model *m, struct bi_graph *g, bi_value_id x
     }
 }
 
-/* Makes the rows that heads which are fine read in tiles, so that there are never more of them than
- * those of a tile, and uses them. rows: the trunk's. */
-static void refine_tiles(const struct bi_model *m, struct bi_graph *g, const struct front *front,
-                         const struct bi_tracks_trunk *of, const struct bi_tracks_shape *shape,
-                         const bi_value_id *rows, struct left *left)
+/* The features of a tile, within its stage: parts of the window's, or made of its bases. */
+static struct features of_tile(const struct bi_model *m, struct bi_graph *g,
+                               const struct front *front)
 {
     const struct bi_tracks *t = m->tracks;
-    const struct bi_tracks_tiles tiles = bi_tracks_tiles(t, front->n_tiles);
-    const struct features *f = &front->f;
     const int last = t->n_features - 1;
-    struct tile_inputs in = {&tiles, BI_NONE, BI_NONE};
-    bi_value_id part[BI_TRACKS_ROWS];
-    struct features tile;
-    for (int i = 0; i < of->n_asked; i++)
-        left[i] = begin_output(m, g, shape, i);
-    bi_trips_begin(g, tiles.n);
+    struct features f = front->f;
+    bi_value_id bases = BI_NONE;
+    if (f.of[last] == BI_NONE)
+        bases = part_of(g, &front->tiles, front->bases, t->token_size);
+    if (f.of[last - 1] == BI_NONE)
+        return compute(m, g, bases, t->n_features, true);
     for (int i = 0; i <= last; i++)
-        tile.of[i] = f->of[i] == BI_NONE ? BI_NONE
-                                         : part_of(g, &tiles, f->of[i], t->features[i].rows);
-    if (tile.of[last] == BI_NONE) {
-        tile.of[last] = m->def->tracks->last(m, g, part_of(g, &tiles, front->bases, t->token_size));
-        bi_graph_keep_wide(g, tile.of[last]);
+        if (f.of[i] != BI_NONE)
+            f.of[i] = part_of(g, &front->tiles, f.of[i], t->features[i].rows);
+    if (f.of[last] == BI_NONE) {
+        f.of[last] = m->def->tracks->last(m, g, bases);
+        bi_graph_keep_wide(g, f.of[last]);
     }
+    return f;
+}
+
+/* Makes the rows that heads which are fine read in a tile, within its stage, and uses them, so that
+ * there are never more of them than those of a tile. rows: the trunk's. */
+static void refine_tile(const struct bi_model *m, struct bi_graph *g, const struct front *front,
+                        const struct bi_tracks_trunk *of, const struct bi_tracks_shape *shape,
+                        const bi_value_id *rows, struct left *left)
+{
+    const struct bi_tracks *t = m->tracks;
+    const struct features tile = of_tile(m, g, front);
+    struct tile_inputs in = {&front->tiles, BI_NONE, BI_NONE};
+    bi_value_id part[BI_TRACKS_ROWS];
     for (int i = 0; i < BI_TRACKS_ROWS; i++)
         part[i] = !g->status && rows[i] != BI_NONE && g->values[rows[i]].shape[0] == t->n_tokens
-                      ? part_of(g, &tiles, rows[i], 1)
+                      ? part_of(g, &front->tiles, rows[i], 1)
                       : BI_NONE;
     m->def->tracks->refine(m, g, tile.of, of, part);
     for (int i = 0; i < of->n_asked; i++)
         if (left[i].use)
             use_tile(m, g, m->def->tracks->head(m, g, part, &of->asked[i]), shape, i, &in,
                      &left[i]);
-    bi_trips_end(g);
 }
 
 /* Gives the first rows of a value that is changed in place. */
@@ -491,7 +501,7 @@ static void give(const struct bi_model *m, struct bi_graph *g, const struct fron
                  const struct bi_tracks_shape *shape)
 {
     const struct bi_tracks_def *def = m->def->tracks;
-    const struct bi_tracks_tiles tiles = bi_tracks_tiles(m->tracks, front->n_tiles);
+    const bool tiled = front->tiles.n > 1;
     struct bi_tracks_trunk of = {front->n, BI_NONE, shape->asked, shape->n_asked};
     bi_value_id rows[BI_TRACKS_ROWS] = {BI_NONE, BI_NONE, BI_NONE, BI_NONE}, sites = BI_NONE;
     struct left left[BI_TRACKS_HEADS] = {{USE_NONE}};
@@ -502,13 +512,18 @@ static void give(const struct bi_model *m, struct bi_graph *g, const struct fron
         of.kept = bi_input(g, "kept", BI_I32, BI_AXIS_FIXED,
                            front->n * m->tracks->heads[shape->asked->head].n_bins);
     def->trunk(m, g, front->f.of, &of, rows);
-    if (fine && tiles.n > 1)
-        refine_tiles(m, g, front, &of, shape, rows, left);
-    else if (fine)
+    for (int i = 0; fine && tiled && i < of.n_asked; i++)
+        left[i] = begin_output(m, g, shape, i);
+    if (fine && tiled) {
+        bi_trips_begin(g, front->tiles.n);
+        refine_tile(m, g, front, &of, shape, rows, left);
+        bi_trips_end(g);
+    } else if (fine) {
         def->refine(m, g, front->f.of, &of, rows);
+    }
     for (int i = 0; i < shape->n_asked; i++) {
         const bi_value_id found = left[i].use
-                                      ? give_left(m, g, shape, i, &tiles, &left[i])
+                                      ? give_left(m, g, shape, i, &front->tiles, &left[i])
                                       : give_rows(m, g, def->head(m, g, rows, &shape->asked[i]),
                                                   shape, i);
         sites = found == BI_NONE ? sites : found;
@@ -523,8 +538,9 @@ void bi_tracks_write(const struct bi_model *m, struct bi_graph *g,
                      const struct bi_tracks_program *p, const struct bi_tracks_shape *shape)
 {
     const int n_features = count_features(m->tracks, shape);
-    struct front front = {
-        .n = p->n_windows, .n_tiles = bi_tracks_tiles(m->tracks, p->n_tiles).n, .bases = BI_NONE};
+    struct front front = {.n = p->n_windows,
+                          .tiles = bi_tracks_tiles(m->tracks, p->n_tiles, p->anew),
+                          .bases = BI_NONE};
     if (p->from == BI_AT_ROWS) {
         const int64_t width = m->tracks->heads[shape->asked->head].row_width;
         give_counts(m, g, bi_input_kept(g, "rows", BI_AXIS_FIXED, shape->lists->size, width),
@@ -532,7 +548,7 @@ void bi_tracks_write(const struct bi_model *m, struct bi_graph *g,
         return;
     }
     front.f = p->from == BI_AT_FEATURES ? kept(m, g, p, n_features)
-              : front.n_tiles > 1       ? of_tiles(m, g, p, n_features, &front.bases)
+              : front.tiles.n > 1       ? of_tiles(m, g, p, front.tiles, n_features, &front.bases)
                                         : of_windows(m, g, p, n_features);
     if (p->n_changed) {
         front.n = p->n_changed + (p->beside ? front.n : 0);

@@ -53,6 +53,7 @@ struct bi_tracks_head {
 struct bi_tracks {
     int64_t window, token_size, reach, n_tokens;
     int64_t halo; /* tokens on either side of those of a tile that its features and fine rows see */
+    int64_t halo_anew; /* the same where a tile makes all features anew that its fine rows read */
     int n_features, n_heads;
     bool batches; /* the trunk takes several windows, and there is one feature a token */
     struct bi_feature features[BI_TRACKS_FEATURES];
@@ -141,6 +142,10 @@ struct bi_tracks_program {
     /* Above 1, of one whole window: its features, and what `refine` and heads behind it make, are
      * computed in so many tiles, or in one where it has not so many. The bits are the same. */
     int64_t n_tiles;
+    /* 1, of tiles from bases to tracks: the features that `refine` reads are made anew by each
+     * tile, which is the encoder's work twice and leaves those of the window out of memory; else
+     * the last one alone is. */
+    int64_t anew;
 };
 
 /* Tiles of a window are the trips of a stage. Each computes n_tokens tokens and has some of them as
@@ -152,11 +157,12 @@ struct bi_tracks_program {
 struct bi_tracks_tiles {
     int64_t n, n_tokens;
     int64_t step; /* tokens from the first one of a tile to that of the next; even */
+    int64_t halo; /* tokens at a cut that are a neighbour's */
 };
 
 /* The tiles of a window, n of them; 1 where n is not above 1, the family has none or the window has
- * too few tokens. */
-struct bi_tracks_tiles bi_tracks_tiles(const struct bi_tracks *t, int64_t n);
+ * too few tokens. anew: as a program's. */
+struct bi_tracks_tiles bi_tracks_tiles(const struct bi_tracks *t, int64_t n, bool anew);
 /* Tokens [*first, *end) of the window are tile k's own. */
 void bi_tracks_own(const struct bi_tracks *t, const struct bi_tracks_tiles *tiles, int64_t k,
                    int64_t *first, int64_t *end);

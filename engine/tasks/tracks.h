@@ -151,7 +151,7 @@ struct bi_tracks_graph {
     struct bi_tracks_program program;
     struct bi_tracks_shape shape; /* without lists, which lie elsewhere for each window */
 };
-_Static_assert(sizeof(struct bi_tracks_graph) == 13 * sizeof(int64_t), "no padding");
+_Static_assert(sizeof(struct bi_tracks_graph) == 14 * sizeof(int64_t), "no padding");
 
 /* A slot's input block holds what is the same for all batches of a plan. */
 struct bi_tracks_held {
@@ -180,8 +180,9 @@ struct bi_tracks_task {
     /* Items of a batch; they become fewer where memory does not do. most_pairs 0: no pairs. */
     int most, most_pairs, most_changed;
     /* Tiles of a window in each such program, 0 being 1; they become more where memory does not
-     * do. */
+     * do. anew: those of BI_TILED_WINDOW make features anew, where no number of others does. */
     int n_tiles[BI_TILED];
+    bool anew;
     struct bi_tracks_graph graph; /* the last recipe points to it */
     struct bi_tracks_held held[BI_SLOTS];
     struct bi_block_pool values;

@@ -125,43 +125,59 @@ static int tiled_as(const struct bi_tracks_work *work)
                                        : NOT_TILED;
 }
 
+/* Do tiles of such work make features anew? */
+static bool is_anew(const struct bi_tracks_task *s, const struct bi_tracks_work *work)
+{
+    return s->anew && tiled_as(work) == BI_TILED_WINDOW;
+}
+
 /* The tiles of a window with such work. */
 static struct bi_tracks_tiles tiles_of(const struct bi_tracks_task *s,
                                        const struct bi_tracks_work *work)
 {
     const int as = tiled_as(work);
-    return bi_tracks_tiles(s->t, as == NOT_TILED ? 1 : s->n_tiles[as]);
+    return bi_tracks_tiles(s->t, as == NOT_TILED ? 1 : s->n_tiles[as], is_anew(s, work));
 }
 
-/* Twice the tiles of such work, where that makes them smaller; else 0. */
-static int more_tiles(const struct bi_tracks_task *s, const struct bi_tracks_work *work)
+/* Twice the tiles of such work, where that makes them smaller, or the first ones that make features
+ * anew; else 0. */
+static int more_tiles(const struct bi_tracks_task *s, const struct bi_tracks_work *work, bool *anew)
 {
     const struct bi_tracks_tiles now = tiles_of(s, work);
-    const struct bi_tracks_tiles more = bi_tracks_tiles(s->t, 2 * now.n);
-    if (tiled_as(work) == NOT_TILED || more.n == 1 || more.n_tokens >= now.n_tokens ||
-        (work->part.from == BI_AT_FEATURES && s->n_features == 1))
+    const struct bi_tracks_tiles more = bi_tracks_tiles(s->t, 2 * now.n, is_anew(s, work));
+    *anew = is_anew(s, work);
+    if (tiled_as(work) == NOT_TILED || (work->part.from == BI_AT_FEATURES && s->n_features == 1))
         return 0;
-    return (int)more.n;
+    if (more.n > 1 && more.n_tokens < now.n_tokens)
+        return (int)more.n;
+    if (*anew || tiled_as(work) != BI_TILED_WINDOW || s->n_features < s->t->n_features)
+        return 0;
+    *anew = true;
+    return bi_tracks_tiles(s->t, 2, true).n > 1 ? 2 : 0;
 }
 
 /* Is such work to end where memory does not hold it beside kept values, as other programs do the
  * same in less? That is so where these lie in host memory anyway: it would be moved in vain. */
 static bool kept_stay(const struct bi_tracks_task *s, const struct bi_tracks_work *work)
 {
+    bool anew;
     return s->t->halo && s->task.model->caps.host &&
-           (more_tiles(s, work) || !bi_is_whole_window(&work->part)) &&
+           (more_tiles(s, work, &anew) || !bi_is_whole_window(&work->part)) &&
            work->part.from != BI_AT_ROWS;
 }
 
-/* Doubles the tiles of such work where that makes them smaller. */
+/* Takes tiles of such work that more_tiles() knows. */
 static bool take_more_tiles(struct bi_tracks_task *s, const struct bi_tracks_work *work)
 {
-    const int more = more_tiles(s, work);
+    bool anew;
+    const int more = more_tiles(s, work, &anew);
     if (!more)
         return false;
     s->n_tiles[tiled_as(work)] = more;
+    s->anew |= anew;
     bi_log(s->task.env, BIOINFER_LOG_INFO,
-           "a window takes more memory than there is: %d tiles of it", more);
+           "a window takes more memory than there is: %d tiles of it%s", more,
+           anew ? ", and the encoder runs twice" : "");
     return true;
 }
 
@@ -254,7 +270,8 @@ static struct bi_tracks_program program_of(const struct bi_tracks_task *s,
                                       .n_changed = p->changed ? n : 0,
                                       .n_cut = p->changed ? work->cut.n : 0,
                                       .beside = p->whole,
-                                      .n_tiles = tiles_of(s, work).n};
+                                      .n_tiles = tiles_of(s, work).n,
+                                      .anew = is_anew(s, work)};
 }
 
 int bi_tracks_recipe(struct bioinfer_task *t, const struct bi_batch *b, struct bi_recipe *recipe,

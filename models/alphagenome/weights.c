@@ -135,6 +135,15 @@ static int conv(const struct bi_tracks_source *s, struct bi_conv *c, const char 
     return st;
 }
 
+/* Bases on either side of its own that a row of the skip at a level follows from. */
+static int64_t encoder_reach(const struct alphagenome *a, int level)
+{
+    int64_t bases = a->dna.taps / 2 + a->dna_block.taps / 2;
+    for (int i = 0; i < level; i++)
+        bases += (int64_t)(a->down[i].first.taps / 2 + a->down[i].second.taps / 2) << (i + 1);
+    return bases;
+}
+
 int ag_open_encoder(const struct bi_tracks_source *s, struct alphagenome *a,
                     struct bioinfer_error *err)
 {
@@ -160,9 +169,7 @@ int ag_open_encoder(const struct bi_tracks_source *s, struct alphagenome *a,
         snprintf(name, sizeof name, "encoder.down_blocks.%d.block2", a->n_down);
         st = conv(s, &d->second, name, width, width, 5, err);
     }
-    t->reach = a->dna.taps / 2 + a->dna_block.taps / 2;
-    for (int i = 0; i < a->n_down; i++)
-        t->reach += (int64_t)(a->down[i].first.taps / 2 + a->down[i].second.taps / 2) << (i + 1);
+    t->reach = encoder_reach(a, a->n_down);
     return st;
 }
 
@@ -172,14 +179,22 @@ int64_t ag_skip_width(const struct alphagenome *a, int i)
     return i ? a->down[i - 1].second.out : a->dna.out;
 }
 
-/* Tokens on either side that a fine row follows from through the decoder, whose skips are at hand:
- * the rows that each level reaches, and the coarser ones that these lie in. */
-static int64_t decoder_reach(const struct alphagenome *a)
+/* Tokens on either side that a fine row follows from through the decoder: the rows that each level
+ * reaches, and the coarser ones that these lie in. anew: the skips are not at hand, so the bases
+ * that they follow from count, too. */
+static int64_t decoder_reach(const struct alphagenome *a, bool anew)
 {
-    int64_t rows = 0;
-    for (int i = a->n_down; i >= 0; i--)
-        rows = (rows + a->up[i].out.taps / 2 + 1) / 2 + a->up[i].in.taps / 2;
-    return rows;
+    const int64_t token = a->tracks.token_size;
+    int64_t rows = 0, bases = 0;
+    for (int i = a->n_down; i >= 0; i--) {
+        const int level = a->n_down - i;
+        const int64_t skips = rows + a->up[i].out.taps / 2;
+        const int64_t of_skips = (skips << level) + encoder_reach(a, level);
+        bases = anew && of_skips > bases ? of_skips : bases;
+        rows = (skips + 1) / 2 + a->up[i].in.taps / 2;
+    }
+    bases = (bases + token - 1) / token;
+    return rows > bases ? rows : bases;
 }
 
 int ag_open_decoder(const struct bi_tracks_source *s, struct alphagenome *a,
@@ -209,8 +224,9 @@ int ag_open_decoder(const struct bi_tracks_source *s, struct alphagenome *a,
         width = out;
     }
     t->halo = (t->reach + t->token_size - 1) / t->token_size;
-    if (t->halo < decoder_reach(a))
-        t->halo = decoder_reach(a);
+    if (t->halo < decoder_reach(a, false))
+        t->halo = decoder_reach(a, false);
+    t->halo_anew = decoder_reach(a, true);
     return st;
 }
 

@@ -202,6 +202,7 @@ static const struct asked_for {
     const char *names[12];
     int n_tracks, sums; /* n_tracks: of each; 0 = all. sums: LISTS = those of a variant's scores */
     double tiled;       /* GiB that 16 tiles take at most */
+    double anew;        /* the same, where they make features anew; 0: there are none to make */
 } asked_for[] = {
     {"128 bases and contact maps",
      BI_AT_BASES,
@@ -210,17 +211,19 @@ static const struct asked_for {
       "chip_histone.128", "contact_maps.2048"},
      0,
      0,
-     1},
-    {"16 tracks of RNA-seq", BI_AT_BASES, BI_AT_TRACKS, {"rna_seq.1"}, 16, 0, 5.5},
-    {"RNA-seq", BI_AT_BASES, BI_AT_TRACKS, {"rna_seq.1"}, 0, 0, 8},
+     1,
+     0},
+    {"16 tracks of RNA-seq", BI_AT_BASES, BI_AT_TRACKS, {"rna_seq.1"}, 16, 0, 5.5, 1.5},
+    {"RNA-seq", BI_AT_BASES, BI_AT_TRACKS, {"rna_seq.1"}, 0, 0, 8, 4},
     {"splice sites, usage, junctions",
      BI_AT_BASES,
      BI_AT_TRACKS,
      {"splice_sites.1", "splice_site_usage.1", "splice_junctions.1"},
      0,
      0,
-     9},
-    {"junctions", BI_AT_BASES, BI_AT_TRACKS, {"splice_junctions.1"}, 0, 0, 6.5},
+     9,
+     5.5},
+    {"junctions", BI_AT_BASES, BI_AT_TRACKS, {"splice_junctions.1"}, 0, 0, 6.5, 2.5},
     {"sums of all tracks of 1 base",
      BI_AT_BASES,
      BI_AT_TRACKS,
@@ -228,11 +231,12 @@ static const struct asked_for {
       "splice_site_usage.1"},
      0,
      1,
-     5.5},
-    {"recommended scorers", BI_AT_BASES, BI_AT_TRACKS, SCORED, 0, LISTS, 7},
-    {"scorers, of kept features", BI_AT_FEATURES, BI_AT_TRACKS, SCORED, 0, LISTS, 9.5},
-    {"features that are kept", BI_AT_BASES, BI_AT_FEATURES, {"rna_seq.1"}, 16, 0, 8},
-    {"16 tracks of kept features", BI_AT_FEATURES, BI_AT_TRACKS, {"rna_seq.1"}, 16, 0, 9},
+     5.5,
+     1.5},
+    {"recommended scorers", BI_AT_BASES, BI_AT_TRACKS, SCORED, 0, LISTS, 7, 2.5},
+    {"scorers, of kept features", BI_AT_FEATURES, BI_AT_TRACKS, SCORED, 0, LISTS, 9.5, 0},
+    {"features that are kept", BI_AT_BASES, BI_AT_FEATURES, {"rna_seq.1"}, 16, 0, 8, 0},
+    {"16 tracks of kept features", BI_AT_FEATURES, BI_AT_TRACKS, {"rna_seq.1"}, 16, 0, 9, 0},
 };
 
 struct plan_of {
@@ -280,17 +284,22 @@ static struct bi_tracks_lists lists_of(const struct bi_tracks_head *h)
 }
 
 /* GiB on the device of a program from bases to tracks, inputs and outputs included. */
-static double size_of(const struct bioinfer_model *m, const struct asked_for *o, int64_t n_tiles)
+static double size_of(const struct bioinfer_model *m, const struct asked_for *o, int64_t n_tiles,
+                      bool anew)
 {
     static const int32_t tracks[16] = {0};
     struct bi_tracks_asked asked[BI_COUNT(o->names)] = {{0}};
     struct bi_tracks_lists lists[BI_COUNT(o->names)] = {{0}};
-    struct plan_of of = {
-        &m->base,
-        {.from = o->from, .to = o->to, .n_windows = 1, .n_tokens = TOKENS, .n_tiles = n_tiles},
-        {.asked = asked,
-         .sums = o->sums == LISTS ? 0 : o->sums,
-         .lists = o->sums == LISTS ? lists : NULL}};
+    struct plan_of of = {&m->base,
+                         {.from = o->from,
+                          .to = o->to,
+                          .n_windows = 1,
+                          .n_tokens = TOKENS,
+                          .n_tiles = n_tiles,
+                          .anew = anew},
+                         {.asked = asked,
+                          .sums = o->sums == LISTS ? 0 : o->sums,
+                          .lists = o->sums == LISTS ? lists : NULL}};
     struct bi_recipe recipe = {.build = build, .user = &of};
     struct bioinfer_error err = {0};
     struct bi_plan *p = NULL;
@@ -308,8 +317,8 @@ static double size_of(const struct bioinfer_model *m, const struct asked_for *o,
     }
     all = (double)(p->memory.activation_size + p->memory.input_size + p->memory.output_size) / gib;
     printf(
-        "%-31s %2d tile%s %6.2f GiB: activations %.2f, inputs %.2f, outputs %.2f; %zu launches\n",
-        o->what, (int)n_tiles, n_tiles > 1 ? "s" : " ", all,
+        "%-31s %2d tile%s%s %6.2f GiB: activations %.2f, inputs %.2f, outputs %.2f; %zu launches\n",
+        o->what, (int)n_tiles, n_tiles > 1 ? "s" : " ", anew ? " anew" : "", all,
         (double)p->memory.activation_size / gib, (double)p->memory.input_size / gib,
         (double)p->memory.output_size / gib, p->n_launches);
     bi_plan_free(&p, m->base.env);
@@ -325,14 +334,17 @@ int main(int argc, char **argv)
         CHECK_EQ(null.model->base.tracks->window, WINDOW);
         for (size_t i = 0; i < BI_COUNT(asked_for); i++) {
             const struct asked_for *o = &asked_for[i];
-            const double whole = size_of(null.model, o, 1);
+            const double whole = size_of(null.model, o, 1, false);
             double before = 1e9;
             for (int64_t n = 2; n <= 16; n *= 2) {
-                const double size = size_of(null.model, o, n);
+                const double size = size_of(null.model, o, n, false);
                 CHECK(size < before);
                 before = size;
             }
             CHECK(before < whole && before < o->tiled);
+            if (o->anew > 0)
+                CHECK(size_of(null.model, o, 4, true) < whole &&
+                      size_of(null.model, o, 16, true) < o->anew);
         }
     }
     null_model_close(&null);

@@ -14,10 +14,10 @@
 #include "../gpu/emu_backend.h"
 
 static const struct bi_backend_ops *const backends[] = {&emu_nvidia, &emu_cdna, &emu_rdna};
-static const int counts[] = {1, 8};
+static const int counts[] = {1, 8}, anew[] = {4};
 #else
 static const struct bi_backend_ops *const backends[] = {&bi_backend_cpu};
-static const int counts[] = {1, 2, 8};
+static const int counts[] = {1, 2, 8}, anew[] = {2, 3, 4};
 #endif
 
 /* The outputs that are run: all of a window; those but for junctions, or their sums and those of
@@ -35,6 +35,7 @@ struct got {
     size_t n_plans, n_launches;
     uint64_t activations, blocks; /* bytes; blocks: of all that counts against the limit */
     int n_tiles[BI_TILED], status;
+    bool anew;
 };
 
 /* Lists the outputs of an organism that are run. */
@@ -64,9 +65,11 @@ static void note_plans(const struct bi_tracks_task *s, struct got *got)
         }
     }
     memcpy(got->n_tiles, s->n_tiles, sizeof got->n_tiles);
+    got->anew = s->anew;
 }
 
-/* limit: of memory, beside the weights; 0 = none. */
+/* n_tiles: less than 0, so many that make features anew. limit: of memory, beside the weights; 0 =
+ * none. */
 static struct got run(const bioinfer_model *model, int organism, enum what what, int n_tiles,
                       uint64_t limit)
 {
@@ -87,7 +90,8 @@ static struct got run(const bioinfer_model *model, int organism, enum what what,
         exit(1);
     }
     for (int i = 0; i < BI_TILED; i++)
-        ((struct bi_tracks_task *)t)->n_tiles[i] = n_tiles;
+        ((struct bi_tracks_task *)t)->n_tiles[i] = abs(n_tiles);
+    ((struct bi_tracks_task *)t)->anew = n_tiles < 0;
     bioinfer_tracks_get_info(t, &info);
     got.size = (1 + n) * (size_t)info.n_values * sizeof *got.values;
     got.values = calloc(1, got.size);
@@ -119,6 +123,13 @@ static void check_counts(const bioinfer_model *model, int organism, enum what wh
         if (what != CHANGED)
             CHECK_EQ(got[i].n_plans, 1);
     }
+    for (size_t i = 0; i < BI_COUNT(anew) && what != CHANGED; i++) {
+        struct got again = run(model, organism, what, -anew[i], 0);
+        check_same(&got[0], &again);
+        CHECK_EQ(again.n_plans, 1);
+        CHECK(again.anew && again.n_launches > got[0].n_launches);
+        free(again.values);
+    }
     for (size_t i = 0; i < BI_COUNT(counts); i++)
         free(got[i].values);
 }
@@ -128,6 +139,7 @@ static void check_limits(const bioinfer_model *model, int organism, enum what wh
 {
     struct got whole = run(model, organism, what, 0, 0);
     struct got eight = run(model, organism, what, 8, 0);
+    struct got four_anew = run(model, organism, what, -4, 0);
     struct got got;
     CHECK_EQ(whole.n_tiles[BI_TILED_WINDOW], 0);
     got = run(model, organism, what, 0, whole.blocks);
@@ -142,10 +154,18 @@ static void check_limits(const bioinfer_model *model, int organism, enum what wh
     check_same(&whole, &got);
     CHECK_EQ(got.n_tiles[BI_TILED_WINDOW], 8);
     free(got.values);
-    got = run(model, organism, what, 0, eight.blocks - 1); /* more tiles would not be smaller */
-    CHECK_EQ(got.status, BIOINFER_TOO_LONG);
-    CHECK_EQ(got.n_tiles[BI_TILED_WINDOW], 8);
+    CHECK(!got.anew);
+    CHECK(four_anew.blocks < eight.blocks);
+    got = run(model, organism, what, 0, four_anew.blocks); /* more tiles would not be smaller */
+    check_same(&whole, &got);
+    CHECK(got.anew);
+    CHECK_EQ(got.n_tiles[BI_TILED_WINDOW], 4);
     free(got.values);
+    got = run(model, organism, what, 0, four_anew.blocks - 1); /* here neither */
+    CHECK_EQ(got.status, BIOINFER_TOO_LONG);
+    CHECK_EQ(got.n_tiles[BI_TILED_WINDOW], 4);
+    free(got.values);
+    free(four_anew.values);
     free(whole.values);
     free(eight.values);
 }

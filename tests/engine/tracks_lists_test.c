@@ -240,7 +240,7 @@ static void check_values(const float *all)
 static int32_t behind_tile(const struct bioinfer_model *model, int32_t n_bins)
 {
     const struct bi_tracks *t = model->base.tracks;
-    const struct bi_tracks_tiles tiles = bi_tracks_tiles(t, n_tiles);
+    const struct bi_tracks_tiles tiles = bi_tracks_tiles(t, n_tiles, false);
     int64_t first, end;
     bi_tracks_own(t, &tiles, 0, &first, &end);
     return tiles.n > 1 ? (int32_t)(end * n_bins / t->n_tokens) : n_bins / 3;
