@@ -219,6 +219,8 @@ bool cli_check_format(struct cli_options *o);
 
 /* Name i of the formats that the command writes in this build; NULL past the end. */
 const char *cli_format_name(int command, int i);
+/* Does a text end with another one, and is it longer? */
+bool cli_ends_with(const char *text, const char *end);
 /* Whether outputs of a format are folders; false for NULL and for names of none. */
 bool cli_format_is_folder(const char *name);
 

@@ -9,13 +9,6 @@ static const char with_stress[] =
     "id\tatoms\tenergy\tlargest_force\tstress_xx\tstress_yy\tstress_zz\t"
     "stress_yz\tstress_xz\tstress_xy\tstatus\tmessage\n";
 
-static bool ends_with(const char *text, const char *with)
-{
-    const size_t n = strlen(text), m = strlen(with);
-
-    return n >= m && !strcmp(text + n - m, with);
-}
-
 int cli_energy_form(const struct cli_options *o)
 {
     static const struct {
@@ -34,7 +27,7 @@ int cli_energy_form(const struct cli_options *o)
     for (size_t i = 0; i < CLI_COUNT(forms); i++) {
         if (o->format && !strcmp(o->format, forms[i].name))
             found.by_name = (int)forms[i].form;
-        if (path && ends_with(path, forms[i].suffix))
+        if (path && cli_ends_with(path, forms[i].suffix))
             found.by_suffix = (int)forms[i].form;
     }
     if (o->format && found.by_name < 0) {

@@ -49,11 +49,11 @@ const char *cli_format_name(int command, int i)
     return NULL;
 }
 
-static bool ends_with(const char *path, const char *suffix)
+bool cli_ends_with(const char *text, const char *end)
 {
-    const size_t n = strlen(path), k = strlen(suffix);
+    const size_t n = strlen(text), k = strlen(end);
 
-    return n > k && !strcmp(path + n - k, suffix);
+    return n > k && !strcmp(text + n - k, end);
 }
 
 bool cli_format_is_folder(const char *name)
@@ -70,7 +70,7 @@ static const struct format *by_suffix(const char *path, int command)
 {
     for (size_t i = 0; i < CLI_COUNT(formats); i++)
         for (int k = 0; formats[i].suffixes[k]; k++)
-            if (ends_with(path, formats[i].suffixes[k]) &&
+            if (cli_ends_with(path, formats[i].suffixes[k]) &&
                 (strcmp(formats[i].name, "fasta") || formats[i].commands & command))
                 return &formats[i];
     return NULL;
@@ -208,7 +208,7 @@ bool cli_check_format(struct cli_options *o)
     const char *path = o->command == CLI_MERGE ? o->input : o->output;
     const struct format *named = NULL, *meant = path ? by_suffix(path, o->command) : NULL;
 
-    if (path && ends_with(path, ".gz")) {
+    if (path && cli_ends_with(path, ".gz")) {
         cli_say(NULL, "%s: outputs are not compressed: leave out .gz", path);
         return false;
     }

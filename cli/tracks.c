@@ -88,6 +88,18 @@ static int check_scorers(const struct run *run)
     return other ? CLI_EXIT_USAGE : CLI_EXIT_OK;
 }
 
+/* Is a file called as those of variants and intervals are, compressed or not? */
+static bool names_places(const char *name)
+{
+    static const char *const ends[] = {".vcf", ".vcf.gz", ".vcf.bgz",
+                                       ".bed", ".bed.gz", ".bed.bgz"};
+    bool found = false;
+
+    for (size_t i = 0; name && i < CLI_COUNT(ends); i++)
+        found |= cli_ends_with(name, ends[i]);
+    return found;
+}
+
 /* Refuses what the options cannot ask for together. */
 static int check_options(struct run *run)
 {
@@ -98,6 +110,11 @@ static int check_options(struct run *run)
     const bool variants = kind == &variants_kind, records = kind == &records_kind;
     int code;
 
+    if (!o->genome && names_places(name)) {
+        cli_say(run->cli, "%s: variants and intervals lie in a genome: --genome FASTA says which",
+                name);
+        return CLI_EXIT_USAGE;
+    }
     if (o->scorers && (code = check_scorers(run)))
         return code;
     if (o->ism && (records || variants)) {
@@ -482,22 +499,24 @@ static void say_summary(struct run *run)
 {
     const struct cli *cli = run->cli;
     const struct bioinfer_job_stats *stats = &run->stats;
-    char before[48] = "", names[200];
+    char before[48] = "", names[200], what[220];
 
     if (cli->options->quiet)
         return;
     outputs_name(run->tracker, names, sizeof names);
+    snprintf(what, sizeof what, "output%s %s", run->tracker->n_outputs > 1 ? "s" : "", names);
+    if (cli->options->scorers)
+        snprintf(what, sizeof what, "scorers %s", cli->options->scorers);
     if (stats->resumed)
         snprintf(before, sizeof before, ", %llu from before", (unsigned long long)stats->resumed);
     cli_say(run->cli,
             "%llu results%s in %.2f s: %llu whole windows, %llu by %llu changed tokens; model %s "
-            "from %s, output%s %s, %s %s %s",
+            "from %s, %s, %s %s %s",
             (unsigned long long)(run->job ? stats->records - stats->failed
                                           : run->n_records - run->n_failed),
             before, cli_now() - cli->progress.start, (unsigned long long)run->n_whole,
             (unsigned long long)run->n_cut, (unsigned long long)run->cut_tokens, cli->info.name,
-            cli->info.path, run->tracker->n_outputs > 1 ? "s" : "", names, cli->info.device,
-            cli->info.kernels, cli->info.precision);
+            cli->info.path, what, cli->info.device, cli->info.kernels, cli->info.precision);
     if (run->job)
         cli_job_say_shard(run->cli, stats, run->path ? run->path : cli->options->output);
 }

@@ -52,6 +52,7 @@ static void check_locus(struct tracks_input *in, struct bioinfer_locus *l)
 {
     const struct tracker *t = in->tracker;
     const int64_t n = l->end - l->start, window = t->info.window;
+    const int64_t n_alt = (int64_t)strlen(l->alternative);
 
     if (l->status)
         return;
@@ -63,10 +64,11 @@ static void check_locus(struct tracks_input *in, struct bioinfer_locus *l)
                  "line %llu: REF of %lld bases, more than a quarter of a window",
                  (unsigned long long)l->line, (long long)n);
         l->status = BIOINFER_TOO_LONG;
-    } else if (t->cli->options->scorers && (int64_t)strlen(l->alternative) > window / 4) {
-        snprintf(in->why, sizeof in->why,
-                 "line %llu: ALT of %zu bases, more than a quarter of a window",
-                 (unsigned long long)l->line, strlen(l->alternative));
+    } else if (t->kind == &variants_kind &&
+               n_alt > (t->cli->options->scorers ? window / 4 : window)) {
+        snprintf(in->why, sizeof in->why, "line %llu: ALT of %lld bases, more than %s window",
+                 (unsigned long long)l->line, (long long)n_alt,
+                 t->cli->options->scorers ? "a quarter of a" : "a");
         l->status = BIOINFER_TOO_LONG;
     } else if (t->kind == &mutagenesis_kind && (n < 1 || n > window)) {
         snprintf(in->why, sizeof in->why, "line %llu: %lld bases, expected 1 to %lld",

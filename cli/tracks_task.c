@@ -86,19 +86,12 @@ static enum bioinfer_tracks_sums sums_for(const struct tracker *t)
     return t->n_shifts > 1 || o->rc ? BIOINFER_NO_SUMS : BIOINFER_SUMS_AND_LOGS;
 }
 
-static bool ends_with(const char *text, const char *end)
-{
-    const size_t n = strlen(text), m = strlen(end);
-
-    return n > m && !strcmp(text + n - m, end);
-}
-
 /* Variants become a table unless the format, or the name of the output, asks for arrays. */
 static bool wants_table(const struct cli_options *o)
 {
     if (o->format)
         return !strcmp(o->format, "tsv");
-    return !o->output || !strcmp(o->output, "-") || ends_with(o->output, ".tsv");
+    return !o->output || !strcmp(o->output, "-") || cli_ends_with(o->output, ".tsv");
 }
 
 void tracker_set_kind(struct tracker *t)

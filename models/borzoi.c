@@ -206,7 +206,8 @@ static int open_sizes(struct bi_model *m, struct borzoi *b, struct bioinfer_erro
     struct bi_tracks *t = m->tracks;
     int64_t usual = USUAL_WINDOW;
     int st = bi_config_int(m, "seq_length", 1, 1 << 24, &usual, err);
-    if (st < 0 || (st = bi_tracks_window(m, (int64_t)1 << (b->n_tower + b->n_levels), usual, err)))
+    if (st < 0 || (st = bi_tracks_window(m, (int64_t)1 << (b->n_tower + b->n_levels), 1,
+                                         BI_TRACKS_MOST, usual, err)))
         return st;
     t->reach = b->dna.taps / 2;
     for (int i = 0; i < b->n_tower; i++)

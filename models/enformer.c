@@ -290,7 +290,7 @@ static int open_sizes(struct bi_model *m, struct enformer *e, struct bioinfer_er
     const struct bi_json *target = bi_json_get(m->cp->config, "target_length");
     double given = 0;
     int st = bi_config_int(m, "seq_length", 1, 1 << 24, &usual, err);
-    if (st < 0 || (st = bi_tracks_window(m, token, usual, err)))
+    if (st < 0 || (st = bi_tracks_window(m, token, 1, BI_TRACKS_MOST, usual, err)))
         return st;
     t->reach = e->stage[0].wide.taps / 2;
     for (int i = 1; i < e->n_stages; i++)

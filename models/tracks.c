@@ -228,17 +228,18 @@ int bi_tracks_bases(const struct bi_tracks_source *s, int *index, struct bioinfe
     return bi_tracks_values(s, index, "bases", 2, BI_BASES, BI_TRACKS_BASE_WIDTH, table[0], err);
 }
 
-int bi_tracks_window(struct bi_model *model, int64_t token_size, int64_t usual,
-                     struct bioinfer_error *err)
+int bi_tracks_window(struct bi_model *model, int64_t token_size, int64_t step, int64_t most,
+                     int64_t usual, struct bioinfer_error *err)
 {
     struct bi_tracks *t = model->tracks;
+    const int64_t least = token_size * step;
     t->window = model->window ? model->window : usual;
     t->token_size = token_size;
-    if (t->window < token_size || t->window > 1 << 24 || t->window % token_size)
+    if (t->window < least || t->window > most || t->window % least)
         return bi_fail(err, BIOINFER_INVALID,
                        "%s: a window of %lld bases: expected a multiple of "
-                       "%lld up to %d",
-                       model->cp->path, (long long)t->window, (long long)token_size, 1 << 24);
+                       "%lld up to %lld",
+                       model->cp->path, (long long)t->window, (long long)least, (long long)most);
     t->n_tokens = t->window / token_size;
     return 0;
 }

@@ -39,6 +39,9 @@ struct bi_conv {
  * the copy engine of a GPU takes as a row. */
 enum { BI_TRACKS_BASE_WIDTH = 8 };
 
+/* Bases of the largest window that any family takes. */
+enum { BI_TRACKS_MOST = 1 << 24 };
+
 /* A convolution `name`.weight [out, in, taps] (out and taps as found, taps odd and at most 255),
  * .bias; with in 4 and no norm these are bases, with zeros up to BI_TRACKS_BASE_WIDTH. norm: the
  * batch norm in front, folded into a scale and a shift; NULL = none, and both are -1. */
@@ -119,9 +122,9 @@ int bi_tracks_layers(const struct bi_tracks_source *s, struct bi_tracks_layers *
  * is its place. */
 int bi_tracks_bases(const struct bi_tracks_source *s, int *index, struct bioinfer_error *err);
 /* Sets window, token_size and n_tokens of model->tracks: the asked window, else `usual`. INVALID
- * when it is not a multiple of token_size, below that, or above 2^24 bases. */
-int bi_tracks_window(struct bi_model *model, int64_t token_size, int64_t usual,
-                     struct bioinfer_error *err);
+ * when it is not a multiple of `step` tokens, below that, or above `most` bases. */
+int bi_tracks_window(struct bi_model *model, int64_t token_size, int64_t step, int64_t most,
+                     int64_t usual, struct bioinfer_error *err);
 
 /* Completes heads that are named after what they are, such as "human": all have the same bins, all
  * features and one trunk. A name is the output's, too, and the organism's where it is "human" or

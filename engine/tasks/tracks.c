@@ -202,8 +202,11 @@ static int take_views(struct bi_tracks_task *s, const struct bioinfer_tracks_par
     }
     s->n_views = s->n_shifts * (p->reverse_complement ? 2 : 1);
     if (s->junctions && (s->n_views > 1 || s->shifts[0] || p->sums))
-        return bi_fail(err, BIOINFER_INVALID, "%s: junctions have no shifts, sums or other strand",
-                       s->junctions->h->name);
+        return bi_fail(
+            err, BIOINFER_INVALID,
+            "%s: junctions have no shifts, other strand or sums, which scores of variants "
+            "are: scorers have their own",
+            s->junctions->h->name);
     if (s->junctions && s->task.model->half)
         return bi_fail(err, BIOINFER_UNSUPPORTED,
                        "precision fp16: %s is computed in fp32, as its sites are chosen by rank",

@@ -86,11 +86,23 @@ static int no_organism(const bioinfer_model *m, const char *organism, struct bio
                    m->path, organism, w.text);
 }
 
+/* Is a name, as "mouse.cage", that of organism and output alone? */
+static bool lacks_resolution(const struct bi_tracks_head *h, const char *name)
+{
+    const size_t n = strlen(name);
+    return h->organism && strchr(name, '.') && !strncmp(h->name, name, n) && h->name[n] == '.';
+}
+
 static int no_output(const bioinfer_model *m, const char *name, const char *organism,
                      struct bioinfer_error *err)
 {
     const struct bi_tracks *t = m->base.tracks;
     struct words w = {{0}, 0};
+    for (int i = 0; !organism && i < t->n_heads; i++)
+        if (lacks_resolution(&t->heads[i], name))
+            return bi_fail(err, BIOINFER_INVALID,
+                           "%s: no output '%.60s'; in full its name has a resolution: %s", m->path,
+                           name, t->heads[i].name);
     for (int i = 0; i < t->n_heads; i++)
         if (is_of(&t->heads[i], organism))
             add_word(&w, t->heads[i].output);

@@ -55,13 +55,8 @@ static int open_sizes(struct bi_model *m, const struct alphagenome *a, struct bi
     const int64_t token = (int64_t)2 << a->n_down;
     int64_t usual = USUAL_WINDOW;
     int st = bi_config_int(m, "seq_length", 1, USUAL_WINDOW, &usual, err);
-    if (st < 0 || (st = bi_tracks_window(m, token, usual, err)))
+    if (st < 0 || (st = bi_tracks_window(m, token, AG_POOLED, USUAL_WINDOW, usual, err)))
         return st;
-    if (t->n_tokens % AG_POOLED || t->window > USUAL_WINDOW)
-        return bi_fail(err, BIOINFER_INVALID,
-                       "%s: a window of %lld bases: expected a multiple of %lld up to %d",
-                       m->cp->path, (long long)t->window, (long long)(token * AG_POOLED),
-                       USUAL_WINDOW);
     t->features[0] = (struct bi_feature){"trunk", 1, ag_skip_width(a, a->n_down)};
     t->n_features = 1;
     for (int i = a->n_down; i >= 0; i--) {

@@ -396,6 +396,16 @@ class AlphaGenome(unittest.TestCase):
                    'chr1\t4100\trs1\t%s\t%s\n' % (reference, other))
         return reference, other
 
+    def test_variants_longer_than_a_window(self):
+        reference, _ = self.variant()
+        rows = ['chr1\t4100\tv%d\t%s\t%s\n' % (n, reference, reference + 'C' * (n - 1))
+                for n in (WINDOW, WINDOW + 1)]
+        self.write('v.vcf', '##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\n' + ''.join(rows))
+        r = self.run_it('v.vcf', '--genome', 'g.fa', '--outputs', 'dnase.128', code=1)
+        self.assertIn('line 4: ALT of %d bases, more than a window' % (WINDOW + 1), r.stderr)
+        self.assertEqual([row.split('\t')[5] for row in r.stdout.splitlines()[-2:]],
+                         ['ok', 'too_long'])
+
     def test_variants(self):
         reference, other = self.variant()
         g = ('v.vcf', '--genome', 'g.fa', '--head', 'human.chip_tf.128', '--stats', 'REF,ALT,SAD')
@@ -416,7 +426,7 @@ class AlphaGenome(unittest.TestCase):
                  64,
                  'gives pairs of splice sites'),
                 ((self.window, '--head', 'human.splice_junctions.1', '--rc', '-o', 'x.npz'), None,
-                 'junctions have no shifts, sums or other strand'),
+                 'junctions have no shifts, other strand or sums'),
                 ((self.window, '--head', 'human.splice_junctions.1', '--tracks', '2,1', '-o',
                   'x.npz'), None, 'track 1: those of junctions are ascending'),
                 ((self.window, '--window', '3000', '-o', 'x.npz'), None, 'a window of 3000 bases'),
@@ -443,7 +453,16 @@ class AlphaGenome(unittest.TestCase):
                 ((*bed, '--outputs', 'atac,contact_maps', '--format', 'bigwig', '-o', 'x'), 64,
                  'output human.contact_maps.2048 gives pairs of bins'),
                 (('v.vcf', '--genome', 'g.fa', '--outputs', 'atac,splice_junctions'), 64,
-                 'junctions have no shifts, sums')):
+                 'sums, which scores of variants are: scorers have their own'),
+                (('v.vcf', '--outputs', 'atac', '-o', 'x.npz'), 64,
+                 'v.vcf: variants and intervals lie in a genome: --genome FASTA says which'),
+                (('i.bed', '--outputs', 'atac', '-o', 'x.npz'), 64, 'lie in a genome'),
+                (('v.vcf', '--genome', 'g.fa', '--outputs', 'mouse.cage'), 64,
+                 "no output 'mouse.cage'; in full its name has a resolution: mouse.cage.1"),
+                (('v.vcf', '--genome', 'g.fa', '--outputs', 'mouse.none'), 64,
+                 "no output 'mouse.none'; it has atac"),
+                ((self.window, '--window', '2000', '-o', 'x.npz'), None,
+                 'a window of 2000 bases: expected a multiple of 2048 up to 1048576')):
             r = subprocess.run([EXE, 'alphagenome', '--weights', self.model, '--threads', '1',
                                 *args], cwd=self.folder, capture_output=True, text=True,
                                check=False)

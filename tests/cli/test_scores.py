@@ -445,6 +445,7 @@ class Scores(unittest.TestCase):
                '--scorers', 'recommended', '--polya', 'pas.tsv')
         whole = self.run_it(*use, '-o', 'whole.tsv')
         self.assertNotIn('tiles of it', whole.stderr)
+        self.assertIn(', scorers recommended, cpu', whole.stderr)
         for limit, tiles in ((10, '2 tiles of it\n'),
                              (5, '4 tiles of it, and the encoder runs twice\n')):
             tiled = self.run_it(*use, '--memory-limit', str(limit), '-o', 'tiled.tsv')
