@@ -42,6 +42,14 @@ static int read_track(struct targets *t, int n, const char *line, const int *col
     return code;
 }
 
+/* Says that a table is not of this head. */
+static int other_count(const char *path, int n, const char *head, int n_tracks)
+{
+    cli_say(NULL, "%s: %d tracks of %s, the head has %d: --targets FILE takes its own table", path,
+            n, head, n_tracks);
+    return CLI_EXIT_DATA;
+}
+
 static int read_lines(struct targets *t, char *text, const char *path, const char *head,
                       int n_tracks)
 {
@@ -80,19 +88,19 @@ static int read_lines(struct targets *t, char *text, const char *path, const cha
             n++;
         }
     }
-    if (n != n_tracks) {
-        cli_say(NULL, "%s: %d tracks, the head has %d", path, n, n_tracks);
-        return CLI_EXIT_DATA;
-    }
-    return CLI_EXIT_OK;
+    return n == n_tracks ? CLI_EXIT_OK : other_count(path, n, head, n_tracks);
 }
 
 int targets_read(struct targets *t, const char *path, const char *head, int n_tracks)
 {
     char *text;
-    int code;
+    int n, code;
 
     *t = (struct targets){.n = n_tracks, .path = path};
+    if ((code = targets_count(&n, path, head)))
+        return code;
+    if (n && n != n_tracks) /* pairs of such a table are wrong, too */
+        return other_count(path, n, head, n_tracks);
     if ((code = table_read(&text, path)))
         return code;
     code = read_lines(t, text, path, head, n_tracks);

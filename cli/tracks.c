@@ -154,24 +154,27 @@ static int check_options(struct run *run)
  * pairs. */
 static int check_outputs(const struct run *run)
 {
+    const struct cli_options *o = run->cli->options;
     const struct tracker *t = run->tracker;
 
     if (t->unfit)
         cli_say(run->cli,
                 "--rc: the table of tracks that comes with bioinfer is of other weights, so "
                 "strands keep their tracks: --targets FILE");
+    if (o->rc && o->targets && t->n_outputs && !t->of[0].targets.has_pairs)
+        cli_say(run->cli, "--rc: %s has no column 'strand_pair', so strands keep their tracks",
+                o->targets);
     if (t->left_out[0])
         cli_say(run->cli, "no track of %s is meant by --%s: left out", t->left_out,
-                run->cli->options->tracks ? "tracks" : "ontology");
-    if (t->without[0] && !run->cli->options->quiet)
+                o->tracks ? "tracks" : "ontology");
+    if (t->without[0] && !o->quiet)
         cli_say(run->cli, "--scorers recommended: without SpliceJunctionScorer(): %s", t->without);
     for (int i = 0; t->to_coverage && i < t->n_outputs; i++) {
         const struct output_facts *is = &t->of[i].is;
         if (is->kind == BIOINFER_BINS)
             continue;
         cli_say(run->cli, "output %s gives pairs of %s, and --format %s takes bins: npz, h5, ...",
-                is->name, is->kind == BIOINFER_GRID ? "bins" : "splice sites",
-                run->cli->options->format);
+                is->name, is->kind == BIOINFER_GRID ? "bins" : "splice sites", o->format);
         return CLI_EXIT_USAGE;
     }
     return CLI_EXIT_OK;

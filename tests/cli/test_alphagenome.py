@@ -199,7 +199,13 @@ class AlphaGenome(unittest.TestCase):
         self.assert_near(values, self.golden('human.atac.128')[1][1::2])
         self.run_it(*g, '--head', 'mouse.rna_seq.1', '--rc', '--format', 'bigwig', '-o', 'w')
         self.assertEqual(sorted(os.listdir(self.path('w'))), ['0_R1.bw', '1_R2.bw'])
-        self.assertIn('t.tsv: 0 tracks, the head has 1',
+        self.write('s.tsv', 'head\tidentifier\natac\tA1\natac\tA2\n')
+        strands = ('i.bed', '--genome', 'g.fa', '--head', 'human.atac.128', '--rc', '-o', 'x.npz')
+        for table, said in (('s.tsv', True), ('t.tsv', False)):
+            r = self.run_it(*strands, '--targets', table)
+            self.assertEqual("--rc: %s has no column 'strand_pair', so strands keep" % table in
+                             r.stderr, said)
+        self.assertIn('t.tsv: 0 tracks of human.cage.1, the head has 1',
                       self.run_it(*g, '--head', 'human.cage.1', '-o', 'x.npz', code=65).stderr)
 
     def test_the_committed_tables(self):
@@ -355,9 +361,13 @@ class AlphaGenome(unittest.TestCase):
                 (['--tracks', '0-1', '--outputs', 'atac,dnase'], 64, 'the head has tracks 0 to 0')):
             self.assertIn(part, self.run_it(*t, *args, code=code).stderr)
         # the table that comes with bioinfer is that of the released weights
+        r = self.run_it(self.window, '--outputs', 'rna_seq', '--ontology', 'CL:0000084', '-o',
+                        'x.npz', code=65)
+        self.assertIn('tracks_human.tsv: 667 tracks of human.rna_seq.1, the head has 2', r.stderr)
         r = self.run_it(self.window, '--outputs', 'atac', '--ontology', 'CL:0000084', '-o', 'x.npz',
                         code=65)
-        self.assertIn('alphagenome/tracks_human.tsv: 167 tracks, the head has 2', r.stderr)
+        self.assertIn('alphagenome/tracks_human.tsv: 167 tracks of human.atac.1, the head has 2: '
+                      '--targets FILE', r.stderr)
 
     def test_scores_of_several_outputs(self):
         self.variant()

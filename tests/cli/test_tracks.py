@@ -523,8 +523,8 @@ class Tracks(unittest.TestCase):
         for text, code, part in (
                 (table(*rows), 0, ''),
                 (table('', *rows).replace('\n', '\r\n'), 0, ''),
-                (table(*rows[1:]), 65, 't.txt: 7 tracks, the head has 8'),
-                (table(*rows, *rows), 65, 't.txt: 16 tracks, the head has 8'),
+                (table(*rows[1:]), 65, 't.txt: 7 tracks of human, the head has 8'),
+                (table(*rows, *rows), 65, 't.txt: 16 tracks of human, the head has 8'),
                 ('', 65, "the header has no column 'identifier'"),
                 (table(*rows, head='index\tname\tstrand_pair'), 65, "no column 'identifier'"),
                 (table(*swapped(2, '2')), 65, 't.txt: line 4: no identifier'),
