@@ -153,6 +153,7 @@ static enum kind kind_of_text(const char *text, const char **what)
         {">", "FASTA", FASTA},
         {";", "FASTA", FASTA},
         {"##fileformat=VCF", "VCF", LOCI},
+        {"#CHROM\tPOS\t", "VCF", LOCI},
         {"data_", "mmCIF", STRUCTURE},
         {"track ", "BED", LOCI},
         {"browser ", "BED", LOCI},

@@ -240,6 +240,13 @@ static int next_variant(struct bioinfer_loci *l, struct bioinfer_error *err)
     return next_allele(l);
 }
 
+/* Does the file, of which the first bytes are there, begin with a text? */
+static bool begins(const struct bioinfer_loci *l, const char *text)
+{
+    const size_t n = strlen(text);
+    return l->used >= n && !memcmp(l->buffer, text, n);
+}
+
 /* ---- public ---- */
 
 /* The first line says what the rest is; it is read again. */
@@ -268,7 +275,7 @@ static int open_stream(struct bioinfer_loci **out, const struct bi_env *env, con
         st = bi_fail(err, BIOINFER_UNSUPPORTED, "%s: BCF: write it as VCF (bcftools view)", path);
         goto out;
     }
-    l->variants = l->used >= 16 && !memcmp(l->buffer, "##fileformat=VCF", 16);
+    l->variants = begins(l, "##fileformat=VCF") || begins(l, "#CHROM\tPOS\t");
     *out = l;
     l = NULL;
 out:

@@ -410,9 +410,12 @@ class AlphaGenome(unittest.TestCase):
         reference, _ = self.variant()
         rows = ['chr1\t4100\tv%d\t%s\t%s\n' % (n, reference, reference + 'C' * (n - 1))
                 for n in (WINDOW, WINDOW + 1)]
-        self.write('v.vcf', '##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\n' + ''.join(rows))
+        self.write('v.vcf', '#CHROM\tPOS\tID\tREF\tALT\n' + ''.join(rows)) # a VCF, too
+        self.assertEqual(subprocess.run([EXE, 'info', self.path('v.vcf')], capture_output=True,
+                                        text=True, check=True).stdout.split('\n')[0].split(': ')[1],
+                         'VCF')
         r = self.run_it('v.vcf', '--genome', 'g.fa', '--outputs', 'dnase.128', code=1)
-        self.assertIn('line 4: ALT of %d bases, more than a window' % (WINDOW + 1), r.stderr)
+        self.assertIn('line 3: ALT of %d bases, more than a window' % (WINDOW + 1), r.stderr)
         self.assertEqual([row.split('\t')[5] for row in r.stdout.splitlines()[-2:]],
                          ['ok', 'too_long'])
 
