@@ -413,7 +413,8 @@ static int open_stream(struct bi_frames *f, struct bi_stream *stream, const char
     cut_name(f->stem);
     if ((st = bi_frames_fill(f, HEAD, err)))
         return st;
-    f->format = format_of(f->buffer, f->used);
+    f->at = bi_text_mark(f->buffer, f->used);
+    f->format = format_of(f->buffer + f->at, f->used - f->at);
     return 0;
 }
 

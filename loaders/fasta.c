@@ -190,8 +190,7 @@ static int begin(struct bioinfer_reader *r)
         if (r->end >= refused[i].n && !memcmp(r->win, refused[i].magic, refused[i].n))
             return bi_fail(&r->failed, BIOINFER_UNSUPPORTED, "%s: %s; %s %s", r->path,
                            refused[i].what, refused[i].todo, r->path);
-    if (r->end >= 3 && !memcmp(r->win, "\xEF\xBB\xBF", 3))
-        r->pos = 3;
+    r->pos += bi_text_mark(r->win, r->end);
     r->begun = true;
     return 0;
 }

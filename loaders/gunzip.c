@@ -325,3 +325,8 @@ int bi_gunzip_seek(struct bi_gunzip *g, uint64_t offset, struct bioinfer_error *
     g->pos = g->end = 0;
     return st ? bi_fail(err, g->failed.status, "%s", g->failed.text) : 0;
 }
+
+size_t bi_text_mark(const char *text, size_t n)
+{
+    return n >= 3 && !memcmp(text, "\xEF\xBB\xBF", 3) ? 3 : 0;
+}

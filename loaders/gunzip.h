@@ -44,6 +44,9 @@ int bi_gunzip_seek(struct bi_gunzip *g, uint64_t offset, struct bioinfer_error *
 bool bi_gunzip_is_compressed(const struct bi_gunzip *g); /* false before the first read */
 void bi_gunzip_close(struct bi_gunzip *g);               /* safe on a zeroed struct */
 
+/* Bytes of the byte order mark that this text of UTF-8 begins with: 3 or 0. */
+size_t bi_text_mark(const char *text, size_t n);
+
 /* zalloc, zfree and opaque of a z_stream whose memory comes from an environment; alloc gives zeroed
  * memory, or NULL. BI_Z_ENV: the three as initialisers, `from` is a struct bi_env *. */
 void *bi_z_alloc(void *env, unsigned n, unsigned size);

@@ -27,7 +27,11 @@ static int take_lines(struct lines *l, bool at_end, bi_line_take take, void *use
         if (!end && !at_end)
             break;
         at += n + (end != NULL);
-        l->number++;
+        if (!l->number++) {
+            const size_t mark = bi_text_mark(line, n);
+            line += mark;
+            n -= mark;
+        }
         if (n && line[n - 1] == '\r')
             n--;
         line[n] = '\0'; /* there is room for it behind the last line, too */

@@ -240,11 +240,11 @@ static int next_variant(struct bioinfer_loci *l, struct bioinfer_error *err)
     return next_allele(l);
 }
 
-/* Does the file, of which the first bytes are there, begin with a text? */
+/* Does the file, of which the first bytes are there, begin with a text, at l->at? */
 static bool begins(const struct bioinfer_loci *l, const char *text)
 {
     const size_t n = strlen(text);
-    return l->used >= n && !memcmp(l->buffer, text, n);
+    return l->used - l->at >= n && !memcmp(l->buffer + l->at, text, n);
 }
 
 /* ---- public ---- */
@@ -271,6 +271,7 @@ static int open_stream(struct bioinfer_loci **out, const struct bi_env *env, con
         st = read_more(l, err);
     if (st)
         goto out;
+    l->at = bi_text_mark(l->buffer, l->used);
     if (l->used >= 5 && !memcmp(l->buffer, "BCF\2", 4)) {
         st = bi_fail(err, BIOINFER_UNSUPPORTED, "%s: BCF: write it as VCF (bcftools view)", path);
         goto out;

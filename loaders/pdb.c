@@ -103,12 +103,17 @@ int bi_structure_open_memory(struct bi_structure *out, const struct bi_env *env,
     struct bi_structure s = {.env = env};
     const char *base = strrchr(name, '/') ? strrchr(name, '/') + 1 : name;
     char *inflated = NULL;
+    size_t mark;
     int st = 0;
     if (!(s.name = bi_strdup(env, base)))
         return bi_fail(err, BIOINFER_NOMEM, "%s", name);
     if (size >= 2 && (uint8_t)text[0] == 0x1f && (uint8_t)text[1] == 0x8b) {
         st = inflate_text(env, name, text, size, &inflated, &size, err);
         text = inflated;
+    }
+    if (!st && (mark = bi_text_mark(text, size))) {
+        text += mark;
+        size -= mark;
     }
     if (!st)
         st = is_mmcif(text, size) ? bi_mmcif_read(&s, text, size, err)

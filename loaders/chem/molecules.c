@@ -103,7 +103,8 @@ static int next_record(struct bi_molecules *m, struct bi_mol_text *record, bool 
     if (!m->buffer) {
         if ((st = read_more(m, err)))
             return st;
-        m->format = format_of(m->buffer, m->used);
+        m->at = bi_text_mark(m->buffer, m->used);
+        m->format = format_of(m->buffer + m->at, m->used - m->at);
     }
     *whole = true;
     for (;;) {

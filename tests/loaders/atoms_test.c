@@ -37,6 +37,7 @@ static void end(struct reader *r)
 static void reads_extended_xyz(void)
 {
     static const char text[] =
+        "\xEF\xBB\xBF"
         "2\n"
         "Lattice=\"10 0 0 0 11 0 0 1 12\" Properties=pos:R:3:forces:R:3:species:S:1:id:I:1 "
         "pbc=\"T F T\" energy=-1.5 total_charge=-1 comment=\"with = and \\\"quotes\\\"\"\r\n"

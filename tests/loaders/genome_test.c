@@ -348,6 +348,19 @@ static void bad_variants(void)
     expect_places("BCF\2\2 ", 6, want, 0, BIOINFER_UNSUPPORTED, "bcftools view");
 }
 
+/* Editors of Windows put a byte order mark in front of UTF-8. */
+static void marks(void)
+{
+    static const char bed[] = "\xEF\xBB\xBF"
+                              "chrA\t5\t6\n";
+    static const char vcf[] = "\xEF\xBB\xBF"
+                              "##fileformat=VCFv4.2\nchrA\t5\tid\tA\tC\n";
+    static const struct place interval = {0, "chrA:5-6"}, variant = {0, "id"};
+    expect_places(bed, sizeof bed - 1, &interval, 1, 0, "");
+    expect_places(vcf, sizeof vcf - 1, &variant, 1, 0, "");
+    expect_places(bed, 3, NULL, 0, 0, "");
+}
+
 /* ---- coverage ---- */
 
 static char folder[] = "/tmp/bioinfer-genome-XXXXXX";
@@ -508,6 +521,7 @@ int main(void)
     TEST(bad_blocks);
     TEST(bad_intervals);
     TEST(bad_variants);
+    TEST(marks);
     TEST(bad_coverage);
     pack(&file, &gzi, 16);
     write_file(fasta, file.of, file.n);

@@ -44,10 +44,11 @@ static void good_files(void)
     struct bioinfer_error err = {0};
     struct bi_gtf *g = NULL;
     struct found f = {{0}, 0};
-    /* names without quotes, names of Ensembl, an exon in front of its transcript, CRLF, no last
-     * line end; a gene_id inside the value of another attribute is none */
+    /* a byte order mark, names without quotes, names of Ensembl, an exon in front of its
+     * transcript, CRLF, no last line end; a gene_id inside the value of another attribute is
+     * none */
     static const char text[] =
-        "#!genome-build x\r\n\r\n"
+        "\xEF\xBB\xBF#!genome-build x\r\n\r\n"
         "1\tE\texon\t100\t200\t.\t-\t.\tgene_id \"E1\"; transcript_id \"R1\";\r\n"
         "1\tE\tgene\t50\t200\t.\t-\t.\tnote \"gene_id F; gene_type u\";gene_id E1; gene_biotype "
         "\"lncRNA\"\r\n"

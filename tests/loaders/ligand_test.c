@@ -75,9 +75,24 @@ static void reads_by_the_other_rules(void)
     bi_structure_close(&s);
 }
 
+/* The first line counts behind a byte order mark, too. */
+static void reads_behind_a_mark(void)
+{
+    static const char marked[] =
+        "\xEF\xBB\xBF"
+        "ATOM      1  N   ALA A   1      11.104   6.134  -6.504  1.00  0.00           N\n";
+    struct bi_env env = bi_env_default();
+    struct bi_structure s = {0};
+    struct bioinfer_error err = {0};
+    CHECK(!bi_structure_open_memory(&s, &env, "m.pdb", marked, sizeof marked - 1, &err));
+    CHECK_EQ(s.n_atoms, 1);
+    bi_structure_close(&s);
+}
+
 int main(void)
 {
     TEST(reads_by_its_rules);
     TEST(reads_by_the_other_rules);
+    TEST(reads_behind_a_mark);
     return test_report();
 }

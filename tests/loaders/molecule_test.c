@@ -72,6 +72,21 @@ static void reads_v2000(void)
     bi_molecule_free(&mol);
 }
 
+/* A byte order mark hides neither the format nor the name. */
+static void reads_behind_a_mark(void)
+{
+    struct bi_molecule mol = {0};
+    first(&mol, "\xEF\xBB\xBF" GOOD);
+    CHECK_STR(mol.name, "ethanol");
+    bi_molecule_free(&mol);
+    first(&mol, "\xEF\xBB\xBF@<TRIPOS>MOLECULE\nm\n1 0\nSMALL\nNO_CHARGES\n"
+                "@<TRIPOS>ATOM\n1 O 0 0 0 O.3\n");
+    CHECK_STR(mol.name, "m");
+    CHECK_STR(mol.format, "MOL2");
+    CHECK_EQ(mol.n_atoms, 1);
+    bi_molecule_free(&mol);
+}
+
 static void reads_properties(void)
 {
     struct bi_molecule mol = {0};
@@ -530,6 +545,7 @@ static void reads_pdb(void)
 int main(void)
 {
     TEST(reads_v2000);
+    TEST(reads_behind_a_mark);
     TEST(reads_properties);
     TEST(reads_v3000);
     TEST(counts_hydrogens);
