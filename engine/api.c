@@ -202,7 +202,10 @@ const char *bioinfer_genome_contig(const bioinfer_genome *genome, int64_t index,
 
 int bioinfer_genome_length(const bioinfer_genome *genome, const char *contig, int64_t *length)
 {
-    const int64_t n = genome && contig ? bi_genome_length(genome, contig) : -1;
+    int64_t n;
+    if (!genome || !contig || !length)
+        return BIOINFER_INVALID;
+    n = bi_genome_length(genome, contig);
     *length = n < 0 ? 0 : n;
     return n < 0 ? BIOINFER_NOT_FOUND : BIOINFER_OK;
 }
@@ -295,19 +298,37 @@ int bioinfer_writer_open(bioinfer_writer **out, bioinfer_context *ctx, const cha
     return st;
 }
 
+/* Whether all that a result must point to is there. */
+static bool is_whole(const struct bioinfer_result *r)
+{
+    if (!r || !r->id || (r->status && !r->message) || (r->n_arrays > 0 && !r->arrays) ||
+        (r->n_texts > 0 && !r->texts))
+        return false;
+    for (int i = 0; i < r->n_arrays; i++) {
+        const struct bioinfer_array *a = &r->arrays[i];
+        bool has_values = true;
+        for (int d = 0; d < a->n_dims && d < (int)BI_COUNT(a->shape); d++)
+            has_values = has_values && a->shape[d];
+        if (!a->kind || (has_values && !a->data))
+            return false;
+    }
+    return true;
+}
+
 int bioinfer_writer_put(void *writer, const struct bioinfer_result *result,
                         struct bioinfer_error *err)
 {
-    if (!writer || !result)
-        return bi_fail(err, BIOINFER_INVALID, "writer and result must be given");
+    if (!writer || !is_whole(result))
+        return bi_fail(err, BIOINFER_INVALID,
+                       "writer and result, with its id and values, must be given");
     return bi_writer_put(writer, result, err);
 }
 
 int bioinfer_result_fits(const struct bioinfer_result *result, const char *dtype,
                          struct bioinfer_error *err)
 {
-    if (!result)
-        return bi_fail(err, BIOINFER_INVALID, "result must be given");
+    if (!is_whole(result))
+        return bi_fail(err, BIOINFER_INVALID, "result, with its id and values, must be given");
     return dtype && !strcmp(dtype, "f16") ? bi_result_fits_half(result, err) : 0;
 }
 

@@ -2,7 +2,7 @@
  *
  * Sections: 1 version and status  2 context  3 models  4 records and readers  5 results
  *           6 tasks  7 embed  8 score  9 writers  10 jobs  11 tracks  12 devices  13 align
- *           14 design
+ *           14 design  15 affinity  16 energy  17 motion
  *
  * Everything that is computed is a task. It takes records and gives results, and it is used in one
  * way: bioinfer_embed_open(), score, tracks, design and align open one with the parameters of its
@@ -1124,8 +1124,7 @@ BIOINFER_API int bioinfer_genome_open(bioinfer_genome **out, bioinfer_context *c
  * NULL, with *length as before, past the end. */
 BIOINFER_API const char *bioinfer_genome_contig(const bioinfer_genome *genome, int64_t index,
                                                 int64_t *length);
-/* Length of a contig by name. NOT_FOUND: the genome has none of it, or genome or contig is NULL,
- * and *length is 0; length must not be NULL. */
+/* Length of a contig by name. NOT_FOUND: the genome has none of it, and *length is 0. */
 BIOINFER_API int bioinfer_genome_length(const bioinfer_genome *genome, const char *contig,
                                         int64_t *length);
 /* Bases [start, end) as they stand, in either case, 'N' off the ends of the contig; end - start of

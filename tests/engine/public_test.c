@@ -94,6 +94,12 @@ static void contigs_and_loci(bioinfer_context *ctx)
     CHECK_EQ(length, 8);
     CHECK_STR(bioinfer_genome_contig(genome, 1, NULL), "chrB");
     CHECK(!bioinfer_genome_contig(genome, 2, &length) && !bioinfer_genome_contig(genome, -1, NULL));
+    CHECK(!bioinfer_genome_length(genome, "chrB", &length) && length == 3);
+    CHECK_EQ(bioinfer_genome_length(genome, "chrC", &length), BIOINFER_NOT_FOUND);
+    CHECK_EQ(length, 0);
+    CHECK_EQ(bioinfer_genome_length(genome, "chrB", NULL), BIOINFER_INVALID);
+    CHECK_EQ(bioinfer_genome_length(genome, NULL, &length), BIOINFER_INVALID);
+    CHECK_EQ(bioinfer_genome_length(NULL, "chrB", &length), BIOINFER_INVALID);
     bioinfer_genome_close(&genome);
     CHECK_EQ(bioinfer_loci_open(&loci, ctx, write_file("a.bed", "chrA\t1\t3\tname\n"), NULL), 0);
     CHECK(!bioinfer_loci_are_variants(loci));
@@ -229,6 +235,30 @@ static void parts_of_a_job(const struct open *o)
 }
 
 /* No task takes a longer record than the header says; what needs a head is refused without one. */
+/* A result of a caller's own that lacks a part is refused, and read no further. */
+static void results_without_parts(bioinfer_context *ctx)
+{
+    float values[2] = {1, 2};
+    const struct bioinfer_array good = {"mean", 0, 0, 1, {2}, values};
+    for (int part = 0; part < 6; part++) {
+        struct bioinfer_array a = good;
+        struct bioinfer_result r = {.id = "a", .message = "", .n_arrays = 1, .arrays = &a};
+        struct bioinfer_error err = {0};
+        bioinfer_writer *w = NULL;
+        a.kind = part == 1 ? NULL : a.kind;
+        a.data = part == 2 ? NULL : a.data;
+        r.id = part == 3 ? NULL : r.id;
+        r.arrays = part == 4 ? NULL : r.arrays;
+        r.status = part == 5 ? BIOINFER_FORMAT : 0;
+        r.message = part == 5 ? NULL : r.message;
+        CHECK_EQ(bioinfer_result_fits(&r, "f16", &err), part ? BIOINFER_INVALID : 0);
+        CHECK_EQ(bioinfer_writer_open(&w, ctx, in_folder("parts.jsonl"), NULL, NULL), 0);
+        CHECK_EQ(bioinfer_writer_put(w, &r, &err), part ? BIOINFER_INVALID : 0);
+        CHECK(!part || strstr(err.text, "must be given"));
+        bioinfer_writer_close(&w);
+    }
+}
+
 static void limits(const struct open *o)
 {
     struct bioinfer_embed_params p = BIOINFER_PARAMS(struct bioinfer_embed_params,
@@ -267,6 +297,7 @@ int main(int argc, char **argv)
         return test_report();
     records_in_blocks(o.ctx);
     contigs_and_loci(o.ctx);
+    results_without_parts(o.ctx);
     results_as_bytes(&o);
     outputs_and_reports(&o);
     parts_of_a_job(&o);
