@@ -287,8 +287,8 @@ static int parse_mutation(const char **text, int64_t offset, char *from, int64_t
         for (p++; *p >= '0' && *p <= '9' && digits < 12; p++, digits++)
             value = value * 10 + (*p - '0');
         *to = *p;
-        if (digits && *p >= 'A' && *p <= 'Z' && (p[1] == '\0' || p[1] == ':')) {
-            *at = value - offset;
+        if (digits && *p >= 'A' && *p <= 'Z' && (p[1] == '\0' || p[1] == ':') &&
+            !__builtin_sub_overflow(value, offset, at)) {
             *text = p + 1;
             return 0;
         }

@@ -244,6 +244,7 @@ static void nulls_of_scores(const struct open *o)
     REFUSED(bioinfer_score_mutation(o->model, &scores, NULL, 1, &score, NULL));
     REFUSED(bioinfer_score_mutation(o->model, &scores, "M1A", 1, NULL, NULL));
     REFUSED(bioinfer_mutation_positions(NULL, 1, at, 2, NULL));
+    REFUSED(bioinfer_mutation_positions("M1A", INT64_MIN, at, 2, NULL));
     CHECK_EQ(bioinfer_mutation_positions("M1A:K2R", 1, NULL, 0, NULL), 2);
 }
 #undef REFUSED
