@@ -740,24 +740,34 @@ DEV frag frag_w_t(const f16 *w, int ld)
 }
 #endif
 
+#if defined MAP_RDNA
+/* Columns 2 i and 2 i + 1 of the row of an acc, of which the other half is 16 lanes away. */
+struct acc_pair {
+    float even, odd;
+};
+DEV acc_pair acc_pair_of(const acc &d, int i)
+{
+    const float there = shuffle_xor(d.of[i], 16);
+    const bool odd = lane_id() >= 16;
+    return acc_pair{odd ? there : d.of[i], odd ? d.of[i] : there};
+}
+#endif
+
 /* The acc as X of a second product: its n becomes k; rounded to f16, infinity where it is beyond
  * the largest. All lanes take part. */
 DEV frag frag_of(const acc &d)
 {
     frag f;
-#if defined MAP_RDNA /* the other half of each row is 16 lanes away */
 #pragma GCC unroll 8
     for (int i = 0; i < ACC; i++) {
-        const float there = shuffle_xor(d.of[i], 16);
-        const bool odd = lane_id() >= 16;
-        f[2 * i] = (f16)(odd ? there : d.of[i]);
-        f[2 * i + 1] = (f16)(odd ? d.of[i] : there);
-    }
+#if defined MAP_RDNA
+        const acc_pair both = acc_pair_of(d, i);
+        f[2 * i] = (f16)both.even;
+        f[2 * i + 1] = (f16)both.odd;
 #else
-#pragma GCC unroll 8
-    for (int i = 0; i < ACC; i++)
         f[i] = (f16)d.of[i];
 #endif
+    }
     return f;
 }
 
@@ -847,6 +857,20 @@ DEV int near_k(int lane, int i)
 #endif
 }
 
+/* Gives a fragment its element i. */
+DEV void near_set(near_frag &f, int i, float v)
+{
+#if defined MAP_NVIDIA /* the first rounded to 11 bits, the second cut by the unit itself */
+    f.large[i] = bits<float>((bits<u32>(v) + 0x1000u) & 0xffffe000u);
+    f.small[i] = v - f.large[i];
+#if defined ON_HOST
+    f.small[i] = bits<float>(bits<u32>(f.small[i]) & 0xffffe000u);
+#endif
+#else
+    f.of[i] = v;
+#endif
+}
+
 /* Loads the fragment of 16 rows, an X or a W, from row 0, k 0 of it in shared memory. */
 DEV near_frag near_frag_of(const float *rows, int ld)
 {
@@ -855,17 +879,44 @@ DEV near_frag near_frag_of(const float *rows, int ld)
     for (int i = 0; i < NEAR; i += 4) {
         const f32x4 v = *(const f32x4 *)(rows + near_row(lane_id(), i) * ld + near_k(lane_id(), i));
 #pragma GCC unroll 4
-        for (int j = 0; j < 4; j++) {
-#if defined MAP_NVIDIA /* the first rounded to 11 bits, the second cut by the unit itself */
-            f.large[i + j] = bits<float>((bits<u32>(v[j]) + 0x1000u) & 0xffffe000u);
-            f.small[i + j] = v[j] - f.large[i + j];
-#if defined ON_HOST
-            f.small[i + j] = bits<float>(bits<u32>(f.small[i + j]) & 0xffffe000u);
-#endif
+        for (int j = 0; j < 4; j++)
+            near_set(f, i + j, v[j]);
+    }
+    return f;
+}
+
+/* The acc as X of a second product: its n becomes k, in an order of its own on NVIDIA, which only
+ * near_frag_t() has too. All lanes take part. */
+DEV near_frag near_frag_of(const acc &d)
+{
+    near_frag f;
+#pragma GCC unroll 8
+    for (int i = 0; i < ACC; i++) {
+#if defined MAP_NVIDIA /* rows g: 0, 1, 4, 5 of the acc; rows g + 8: 2, 3, 6, 7 */
+        near_set(f, i % 2 + i / 4 * 2 + i / 2 % 2 * 4, d.of[i]);
+#elif defined MAP_CDNA
+        near_set(f, i, d.of[i]);
 #else
-            f.of[i + j] = v[j];
+        const acc_pair both = acc_pair_of(d, i);
+        near_set(f, 2 * i, both.even);
+        near_set(f, 2 * i + 1, both.odd);
 #endif
-        }
+    }
+    return f;
+}
+
+/* Loads a W for it that is stored "k, then row", from k 0, row 0 in shared memory. */
+DEV near_frag near_frag_t(const float *w, int ld)
+{
+    near_frag f;
+#pragma GCC unroll 16
+    for (int i = 0; i < NEAR; i++) {
+#if defined MAP_NVIDIA
+        const int k = lane_id() % 4 * 2 + i % 2 + i / 2 % 2 * 8;
+#else
+        const int k = near_k(lane_id(), i);
+#endif
+        near_set(f, i, w[k * ld + near_row(lane_id(), i)]);
     }
     return f;
 }

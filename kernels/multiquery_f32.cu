@@ -3,7 +3,7 @@
  * A block takes 32 queries of a head, each group of 32 threads four of them, against 32 keys at a
  * time: a thread has one key of the tile for the logits, and every 32nd column for the sums. Online
  * softmax in f32. Tiles of keys count from the first of the run, and a row does not depend on the
- * other rows of its block. For f16 see multiquery.cu. */
+ * other rows of its block. It serves what matrix units do not (multiquery_near.cu). */
 #include "gpu.h"
 
 #include "gpu_norm_act.h"

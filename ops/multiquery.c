@@ -2,7 +2,7 @@
  * rows, with logits that are capped or not.
  *   q [R, H d], k [R, d], v [R, e], table [n, d]? (rotates q and k), bias [R / n P P, H]? of pairs
  *   of n / P rows -> [R, H e]
- * float16 q, k, v come rotated, and d, e are at most 128, 192; capped, y is float16, too.
+ * float16 q, k, v come rotated, capped ones of d and e up to 128 and 192, and y is float16, too.
  * pool = n / P; cap 0 = none. kernels/multiquery.h has the formula. */
 #include <math.h>
 #include <string.h>
@@ -107,14 +107,6 @@ static void multiquery_cost(const struct bi_graph *g, const struct bi_node *node
     *bytes = bi_bytes(g, node);
 }
 
-static void multiquery_half_of(const struct bi_graph *g, const struct bi_node *node,
-                               struct bi_half *half)
-{
-    (void)g;
-    if (BI_ATTR(node, multiquery)->cap <= 0)
-        half->out = 0;
-}
-
 /* in: q, k, v, then table and bias or BI_NONE. cap 0 = none. */
 bi_value_id bi_multiquery(struct bi_graph *g, const bi_value_id in[5], int32_t n_heads, int32_t n,
                           float scale, float cap)
@@ -154,5 +146,4 @@ const struct bi_op bi_op_multiquery = {
     .grad = multiquery_grad,
     .required = 7,
     .half = {.out = 1, .in = 7, .all = 7},
-    .half_of = multiquery_half_of,
 };

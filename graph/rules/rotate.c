@@ -191,8 +191,8 @@ static bi_value_id to_rotated(struct bi_match *m)
 
 const struct bi_rule bi_rule_multiquery_rope = {
     .name = "multiquery_rope",
-    .phase = BI_RULE_LOWER,
-    .needs = BI_TARGET_MATRIX,
+    .phase = BI_RULE_FUSE,
+    .needs = BI_TARGET_GPU,
     .pattern = NODE(MULTIQUERY, NULL, VALUE("q"), VALUE("k"), VALUE("v"), MAYBE("table"),
                     MAYBE("bias")),
     .guard = has_table,

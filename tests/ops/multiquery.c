@@ -55,6 +55,7 @@ static void cases(struct ck *ck)
         check(ck, &one, 1, 64, 16, 8, 128, 192, true, true, 5, "n=1024 H=8 d=128 e=192 rotated");
         check(ck, &one, 1, 512, 16, 8, 128, 192, false, true, 5, "n=8192 H=8 d=128 e=192 bias");
         check(ck, &one, 512, 512, 1, 1, 128, 128, false, false, 0, "512 runs of 512, d=e=128");
+        check(ck, &one, 1, 4096, 1, 2, 192, 192, false, false, 0, "n=4096 H=2 d=e=192");
         return;
     }
     check(ck, &one, 1, 1, 1, 1, 1, 1, false, false, 0, "one row");
@@ -64,6 +65,8 @@ static void cases(struct ck *ck)
     check(ck, &one, 2, 5, 16, 8, 128, 192, false, true, 5, "d=128 e=192, no table");
     check(ck, &one, 2, 9, 16, 1, 128, 128, false, true, 0, "d=e=128, bias, no cap");
     check(ck, &one, 2, 41, 1, 2, 192, 192, true, false, 0, "d=e=192, rotated, no cap");
+    check(ck, &one, 2, 45, 1, 2, 192, 192, false, false, 0, "d=e=192, no table");
+    check(ck, &one, 1, 3, 16, 3, 160, 129, false, true, 0, "widths between, bias");
     check(ck, &one, 1, 7, 48, 3, 24, 33, false, true, 2, "widths that are padded");
     check(ck, &one, 3, 150, 1, 2, 32, 16, false, false, 7, "keys that end in a tile");
     for (int i = 0; i < 24; i++) {
@@ -79,9 +82,12 @@ static const struct ck_entry entries[] = {
     {"multiquery_capped_f16_f16",
      {CK_AT(multiquery, q), CK_AT(multiquery, k), CK_AT(multiquery, v), CK_AT(multiquery, y),
       CK_END}, 8e-3, 2e-3, 1e-5, NULL},
-    {"multiquery_f16_f32",
-     {CK_AT(multiquery, q), CK_AT(multiquery, k), CK_AT(multiquery, v), CK_END},
-     8e-3, 2e-3, 1e-5, NULL},
+    {"multiquery_f16_f16",
+     {CK_AT(multiquery, q), CK_AT(multiquery, k), CK_AT(multiquery, v), CK_AT(multiquery, y),
+      CK_END}, 8e-3, 2e-3, 1e-5, NULL},
+    {"multiquery_wide_f16_f16",
+     {CK_AT(multiquery, q), CK_AT(multiquery, k), CK_AT(multiquery, v), CK_AT(multiquery, y),
+      CK_END}, 8e-3, 2e-3, 1e-5, NULL},
     {0},
 };
 /* clang-format on */

@@ -14,10 +14,11 @@ static int rule_index(const char *name)
     return -1;
 }
 
-/* Rules for gradients on a GPU, which no random graph has. */
-static bool of_gradients(const char *rule)
+/* Rules of GPUs for ops that no random graph has. */
+static bool of_gpus(const char *rule)
 {
-    return !strcmp(rule, "linear_silu_pair") || !strcmp(rule, "linear_silu_slope");
+    return !strcmp(rule, "linear_silu_pair") || !strcmp(rule, "linear_silu_slope") ||
+           !strcmp(rule, "multiquery_rope");
 }
 
 /* `rule` fires `times` on the graph and leaves the outputs as they were. */
@@ -34,7 +35,7 @@ static void check_rule(builder build, const char *rule, int times, const char *s
     fix_open(&fused);
     build(&fused);
     finish(&fused);
-    if (!CHECK_EQ(bi_rules_apply(fused.g, of_gradients(rule) ? &gpu : NULL, skip, &trace, &err), 0))
+    if (!CHECK_EQ(bi_rules_apply(fused.g, of_gpus(rule) ? &gpu : NULL, skip, &trace, &err), 0))
         fprintf(stderr, "    %s: %s\n", rule, err.text);
     CHECK(rule_index(rule) >= 0);
     if (!CHECK_EQ(trace.fired[rule_index(rule)], times))
@@ -327,6 +328,14 @@ static void g_rel_qkv_stack(struct fix *f)
 /* Rules whose graphs need neighbours, of residues or of atoms: tests/golden/test_design.py compares
  * whole models with and without the former and counts their firings; 'tensornet emulated' runs the
  * latter. */
+/* Two runs of five rows, of two heads. */
+static void g_multiquery_rope(struct fix *f)
+{
+    const bi_value_id in[] = {weight(f, 2, 10, 16, 0), weight(f, 2, 10, 8, 0),
+                              weight(f, 2, 10, 6, 0), weight(f, 2, 5, 8, 0), BI_NONE};
+    output(f, bi_multiquery(f->g, in, 2, 5, 0.5f, 0));
+}
+
 static bool of_residue_graphs(const char *rule)
 {
     return !strncmp(rule, "edge_", 5) || !strcmp(rule, "neighbor_sum_linear") ||
@@ -371,6 +380,7 @@ static void each_rule(void)
         {"add_layernorm", g_add_layernorm, 1, NULL},
         {"add_layernorm", g_add_layernorm_alone, 1, NULL},
         {"add_layernorm", g_add_layernorm, 1, "linear,attention"},
+        {"multiquery_rope", g_multiquery_rope, 1, NULL},
     };
     bool seen[BI_RULE_MAX] = {false};
     for (size_t i = 0; i < BI_COUNT(cases); i++) {
@@ -810,8 +820,8 @@ static void random_graphs(void)
            n_nodes, reused, worst);
     for (int i = 0; bi_rule_name(i); i++) {
         printf("  %-20s %ld\n", bi_rule_name(i), fired[i]);
-        CHECK(fired[i] > 20 || of_residue_graphs(bi_rule_name(i)) ||
-              of_gradients(bi_rule_name(i)) || bi_rule_phase(i) != BI_RULE_FUSE);
+        CHECK(fired[i] > 20 || of_residue_graphs(bi_rule_name(i)) || of_gpus(bi_rule_name(i)) ||
+              bi_rule_phase(i) != BI_RULE_FUSE);
     }
 }
 
