@@ -246,7 +246,7 @@ out:
 void bi_align_kept_free(const struct bi_env *env, struct bi_align_kept *kept)
 {
     for (int t = 0; t < kept->n_cigars; t++)
-        bi_arena_reset(&kept->cigars[t]);
+        bi_arena_reset(&kept->cigars[t].arena);
     bi_free(env, kept->cigars);
     bi_free(env, kept->messages);
     *kept = (struct bi_align_kept){0};
@@ -385,7 +385,7 @@ int bi_aligner_put_path(struct bi_aligner *a, size_t i, const struct bi_align_wo
 {
     uint32_t *cigar = w->path.run;
 
-    if (!a->identity && !(cigar = bi_arena_alloc(&a->kept->cigars[w - a->workers],
+    if (!a->identity && !(cigar = bi_arena_alloc(&a->kept->cigars[w - a->workers].arena,
                                                  (w->path.n + 1) * sizeof *cigar)))
         return bi_fail(err, BIOINFER_NOMEM, "path of an alignment");
     if (!a->identity && w->path.n) /* a path of nothing has no memory */
@@ -416,7 +416,7 @@ static bool make_arenas(const struct bi_aligner *a, struct bi_align_kept *kept)
         return false;
     kept->n_cigars = a->ctx->n_threads;
     for (int t = 0; t < kept->n_cigars; t++)
-        kept->cigars[t].env = env;
+        kept->cigars[t].arena.env = env;
     return true;
 }
 
@@ -428,7 +428,7 @@ int bi_aligner_run_into(struct bi_aligner *a, struct bi_align_kept *kept,
     const size_t places = 1 + (a->gpu || n < BI_ALIGN_CPU_BLOCK ? n : BI_ALIGN_CPU_BLOCK);
 
     for (int t = 0; t < kept->n_cigars; t++)
-        bi_arena_rewind(&kept->cigars[t]);
+        bi_arena_rewind(&kept->cigars[t].arena);
     if (n > UINT32_MAX / 2 ||
         !bi_grow(env, &a->inputs, &a->inputs_cap, places, sizeof *a->inputs) ||
         !bi_grow(env, &a->order, &a->order_cap, places, sizeof *a->order) ||

@@ -364,12 +364,27 @@ static void run_job(struct bi_aligner *a, size_t from, size_t n, size_t group,
         bi_team_run(&a->ctx->env, n_threads, run_claims, &job);
 }
 
+/* Moves those of the first n of order that go alone behind the others, which it counts. */
+static size_t part_single(struct bi_aligner *a, size_t n)
+{
+    for (size_t k = 0; k < n;) {
+        const uint32_t i = a->order[k];
+        if (!bi_aligner_is_single(a, &a->inputs[i])) {
+            k++;
+            continue;
+        }
+        a->order[k] = a->order[--n];
+        a->order[n] = i;
+    }
+    return n;
+}
+
 /* Aligns the pairs [first, first + n). */
 static int run_block(struct bi_aligner *a, const struct bioinfer_align_pair *pairs, size_t first,
                      size_t n, struct bioinfer_alignment *results, struct bioinfer_error *err)
 {
     const int64_t lanes = a->plan.kernels ? a->plan.kernels->lanes : 1;
-    size_t n_sound, n_grouped = 0, n_single = 0;
+    size_t n_sound, n_left, n_rest = 0, n_grouped;
     uint64_t size;
     int st;
 
@@ -379,20 +394,17 @@ static int run_block(struct bi_aligner *a, const struct bioinfer_align_pair *pai
     if (!bi_grow(&a->ctx->env, &a->codes, &a->codes_cap, size + 64, 1))
         return bi_fail(err, BIOINFER_NOMEM, "%zu pairs of sequences", n);
     bi_aligner_encode(a, pairs, a->codes, size, results);
-    bi_aligner_run_near(a, n_sound, results);
-    for (size_t i = 0; i < n_sound; i++) { /* single ones from the end of order on */
-        const struct bi_align_input *in = &a->inputs[i];
-        if (!in->query || results[a->pair[i]].status)
-            continue;
+    n_left = bi_aligner_run_near(a, n_sound, results);
+    for (size_t k = 0; k < n_left; k++) {
+        const struct bi_align_input *in = &a->inputs[a->order[k]];
         if (a->ctx->n_threads > 1 && in->n > LONG_PAIR / in->m)
-            align_pair(a, &a->workers[0], i, a->ctx->n_threads, results);
-        else if (bi_aligner_is_single(a, in))
-            a->order[n_sound - ++n_single] = (uint32_t)i;
+            align_pair(a, &a->workers[0], a->order[k], a->ctx->n_threads, results);
         else
-            a->order[n_grouped++] = (uint32_t)i;
+            a->order[n_rest++] = a->order[k];
     }
+    n_grouped = part_single(a, n_rest);
     run_job(a, 0, n_grouped, (size_t)lanes, results);
-    run_job(a, n_sound - n_single, n_single, 1, results);
+    run_job(a, n_grouped, n_rest - n_grouped, 1, results);
     return 0;
 }
 

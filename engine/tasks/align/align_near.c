@@ -20,6 +20,7 @@
  * Sections: samples, attempts, a band, free ends, all pairs. */
 #include "aligner.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 enum {
@@ -741,19 +742,25 @@ static bool align_near(struct bi_aligner *a, struct bi_align_worker *w, size_t i
 
 struct near_job {
     struct bi_aligner *a;
-    bool alone;
+    bool alone, tried; /* tried: costs allow it */
     struct bioinfer_alignment *results;
+    atomic_size_t n_left;
 };
 
 static void align_some(void *user, int thread, int64_t first, int64_t end)
 {
-    const struct near_job *job = user;
+    struct near_job *job = user;
     struct bi_aligner *a = job->a;
+    uint32_t left[CLAIM];
+    size_t n = 0;
 
     for (int64_t i = first; i < end; i++)
         if (!job->results[a->pair[i]].status &&
-            align_near(a, &a->workers[thread], (size_t)i, job->alone, job->results))
-            a->inputs[i].query = NULL;
+            !(job->tried &&
+              align_near(a, &a->workers[thread], (size_t)i, job->alone, job->results)))
+            left[n++] = (uint32_t)i;
+    if (n)
+        memcpy(a->order + atomic_fetch_add(&job->n_left, n), left, n * sizeof *left);
 }
 
 static int count_letters(uint32_t set)
@@ -765,7 +772,7 @@ static int count_letters(uint32_t set)
     return n;
 }
 
-void bi_aligner_run_near(struct bi_aligner *a, size_t n, struct bioinfer_alignment *results)
+size_t bi_aligner_run_near(struct bi_aligner *a, size_t n, struct bioinfer_alignment *results)
 {
     enum { PART = 4 };
     struct near_job job = {.a = a, .results = results};
@@ -782,12 +789,12 @@ void bi_aligner_run_near(struct bi_aligner *a, size_t n, struct bioinfer_alignme
         a->waves.extend = a->waves_target.extend = 0;
     if ((!a->waves.extend || a->plan.scoring.open2) && a->plan.kernels)
         bi_align_owns_make(&a->owns, &a->plan.scoring, a->used);
-    if (!a->waves.extend && !a->waves_target.extend && !a->owns.usable)
-        return;
+    job.tried = a->waves.extend || a->waves_target.extend || a->owns.usable;
     const bool are_short = a->cells < (double)n * SHORT;
     const size_t claims = are_short ? (n + CLAIM - 1) / CLAIM : n;
     const int n_threads = a->ctx->n_threads;
     job.alone = a->plan.kernels && n * 3 < (size_t)a->plan.kernels->lanes;
     bi_team_for(&a->ctx->env, claims < (size_t)n_threads ? (int)claims : n_threads, (int64_t)n,
                 are_short ? CLAIM : 1, align_some, &job);
+    return job.n_left;
 }

@@ -455,7 +455,8 @@ static void narrow(const struct bi_wave *w, struct wavefront *x)
 /* A place for wavefront f->s. */
 static struct wavefront *next_place(const struct bi_wave *w, struct front *f)
 {
-    if (f->keep && !bi_grow(w->env, &f->waves, &f->waves_cap, (size_t)f->s + 1, sizeof *f->waves))
+    if (f->keep && (size_t)f->s >= f->waves_cap &&
+        !bi_grow(w->env, &f->waves, &f->waves_cap, (size_t)f->s + 1, sizeof *f->waves))
         return NULL;
     struct wavefront *x = wave_at(f, f->s);
     *x = (struct wavefront){.lo = 1, .hi = 0, .full_lo = 1, .full_hi = 0};

@@ -35,9 +35,14 @@ struct bi_align_worker {
     int no_wave, more_no_wave; /* pairs that have a band and go without wavefronts, likewise */
 };
 
+/* The CIGARs that a thread made, on cache lines of their own: each changes them. */
+struct bi_align_cigars {
+    _Alignas(BI_ALIGN) struct bi_arena arena;
+};
+
 /* The memory that results of a call point to. */
 struct bi_align_kept {
-    struct bi_arena *cigars; /* one for each thread */
+    struct bi_align_cigars *cigars; /* one for each thread */
     int n_cigars;
     char (*messages)[160]; /* by pair */
     size_t messages_cap;
@@ -154,10 +159,10 @@ uint32_t bi_aligner_encode(struct bi_aligner *a, const struct bioinfer_align_pai
 
 /* ---- align_near.c ---- */
 
-/* Aligns those of n places that differ little, to the same results as all others; their inputs'
- * query becomes NULL, also where one fails and has a status. Pairs with a status are passed over.
- * Makes a->waves of the codes that were met; with other costs no pair is tried. */
-void bi_aligner_run_near(struct bi_aligner *a, size_t n, struct bioinfer_alignment *results);
+/* Aligns those of n places that differ little, to the same results as all others, or gives one that
+ * fails a status. Pairs with a status are passed over. Makes a->waves of the codes that were met;
+ * with other costs no pair is tried. Returns how many places are left, which a->order lists. */
+size_t bi_aligner_run_near(struct bi_aligner *a, size_t n, struct bioinfer_alignment *results);
 /* Tries the pair at place i whatever it takes, as its matrix is above the memory limit: whether a
  * pair has a result must not depend on what was tried before. True: it has a result; false: it is
  * to be aligned in another way, and its result is untouched, as always where the costs allow no
