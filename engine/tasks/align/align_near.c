@@ -56,7 +56,8 @@ static const double wave_cell = 1.5, strip_cell = 0.085, many_cell = 2.8, many_f
                     many_count_cell = 0.1, many_band_cell = 0.085, plain_cell = 3,
                     linear_part = 0.7, two_part = 1.9, word_place = 0.6, bits_cell = 0.028,
                     bits_path = 1.4; /* times as much with a path */
-static const double two_wave = 1.5;  /* as much of a wavefront whose gaps have two pieces */
+/* As much of a wavefront whose gaps have two pieces, and where ends are free, too. */
+static const double two_wave = 1.5, two_free_wave = 2.5;
 /* Nanoseconds of a word that is looked for, and of a place where it may be; how much more a cell
  * takes whose flags are kept. */
 static const double find_word_time = 6, find_place = 1.2, direct_part = 2;
@@ -90,7 +91,9 @@ static bool by_owns(const struct bi_aligner *a)
 /* Nanoseconds of a cell by wavefronts. */
 static double wave_time(const struct bi_aligner *a)
 {
-    return wave_cell * (a->plan.scoring.open2 ? two_wave : 1);
+    const struct bi_align_scoring *s = &a->plan.scoring;
+
+    return wave_cell * (!s->open2 ? 1 : s->free_ends ? two_free_wave : two_wave);
 }
 
 /* Nanoseconds of so many cells by strips. */
