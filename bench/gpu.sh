@@ -10,11 +10,11 @@
 # builds what is not built by default. Needs Python with numpy, safetensors, torch and transformers,
 # and for tracks ENFORMER, a folder with the package enformer-pytorch. LIMIT is the seconds of each
 # step, 600 when not set; STEPS chooses some of "checkkernel rooflines conformance workers designs
-# designtimes kernels esm2 plm align tracks".
+# designtimes kernels esm2 plm align flashzoi tracks".
 set -u
 cd "$(dirname "$0")/.."
 build=${1:?build folder} fasta=${2:?FASTA file} device=${3:-cuda:0} out=${4:-$(mktemp -d)}
-all="checkkernel rooflines conformance workers designs designtimes kernels esm2 plm align"
+all="checkkernel rooflines conformance workers designs designtimes kernels esm2 plm align flashzoi"
 steps=${STEPS:-$all ${ENFORMER:+tracks}}
 failed=0 table=
 
@@ -64,9 +64,11 @@ step esm2 python3 -u bench/esm2_gpu.py --bioinfer "$build/cli/bioinfer" \
 step plm python3 -u bench/plm.py --bioinfer "$build/cli/bioinfer" --fasta "$fasta" \
     --device "$device"
 step align python3 -u bench/align.py --build "$build" --device "$device"
+step flashzoi python3 -u bench/borzoi.py --bioinfer "$build/cli/bioinfer" --device "$device" \
+    --precision fp32,fp16 --cache "$out/flashzoi"
 step tracks python3 -u bench/enformer.py --bioinfer "$build/cli/bioinfer" --device "$device" \
     --package "${ENFORMER:-}" --cache "$out/enformer"
-for name in rooflines designs designtimes kernels esm2 plm align tracks; do
+for name in rooflines designs designtimes kernels esm2 plm align flashzoi tracks; do
     [ -e "$out/$name.txt" ] && printf '\n== %s\n' "$name" && cat "$out/$name.txt"
 done
 printf '\n%s' "$table"
