@@ -172,6 +172,8 @@ struct serve {
 /* Gives what the query says of a name; NULL = nothing. */
 typedef const char *(*serve_option)(void *user, const char *name);
 
+/* Whether a request of this kind of work has a setting of this name. */
+bool serve_settings_has(const struct serve_request *r, const char *name);
 /* Takes settings from the query of the address, "a,b,c" where there may be several values, and from
  * the members of a JSON body; both a status. INVALID: a value that is none of the name's, and of
  * JSON a member that nobody knows (those with records are passed over); LIMIT: too many values. A

@@ -25,7 +25,8 @@
 /* clang-format off */
 #define MHD_FUNCTIONS(X)                                                                           \
     X(MHD_start_daemon) X(MHD_stop_daemon) X(MHD_quiesce_daemon) X(MHD_add_connection)             \
-    X(MHD_lookup_connection_value) X(MHD_queue_response) X(MHD_suspend_connection)                 \
+    X(MHD_lookup_connection_value) X(MHD_get_connection_values) X(MHD_queue_response)              \
+    X(MHD_suspend_connection)                                                                      \
     X(MHD_resume_connection) X(MHD_create_response_from_callback)                                  \
     X(MHD_create_response_from_buffer) X(MHD_create_response_from_fd64)                            \
     X(MHD_destroy_response) X(MHD_add_response_header) X(MHD_get_connection_info)
@@ -552,6 +553,25 @@ static const char *query(void *user, const char *name)
     return x->http->mhd.MHD_lookup_connection_value_(x->connection, MHD_GET_ARGUMENT_KIND, name);
 }
 
+struct names {
+    struct exchange *x;
+    struct bioinfer_error *err;
+};
+
+/* Takes a name of the query that is known here, once. */
+static enum MHD_Result check_name(void *user, enum MHD_ValueKind kind, const char *name,
+                                  const char *value)
+{
+    const struct names *n = user;
+
+    (void)kind;
+    if (!serve_settings_has(n->x->request, name))
+        serve_refuse(n->err, BIOINFER_INVALID, "'%.60s' is not known here", name);
+    else if (value != query(n->x, name)) /* that of the first */
+        serve_refuse(n->err, BIOINFER_INVALID, "'%.60s' is there twice", name);
+    return n->err->status ? MHD_NO : MHD_YES;
+}
+
 /* Makes a request of the body and hands it to the thread that computes: true; from then on it may
  * be done at any time. Else it has its answer. */
 static bool submit(struct exchange *x)
@@ -559,10 +579,15 @@ static bool submit(struct exchange *x)
     struct serve *s = x->http->serve;
     struct serve_request *r = x->request;
     struct bioinfer_error err = {0};
-    int st = serve_request_read(s, r, x->body.data, x->body.size, query, x, &err);
+    struct names names = {x, &err};
     const uint64_t size = x->body.size;
     bool waits;
+    int st;
 
+    x->http->mhd.MHD_get_connection_values_(x->connection, MHD_GET_ARGUMENT_KIND, check_name,
+                                            &names);
+    st = err.status ? err.status
+                    : serve_request_read(s, r, x->body.data, x->body.size, query, x, &err);
     bi_buf_free(&x->body);
     if (st) {
         serve_answer_fail(r, serve_http_status(st), st, err.text);

@@ -28,7 +28,7 @@ int serve_request_letters(struct serve *s, struct serve_request *r, struct bioin
 
     if (!out)
         return serve_no_memory(err);
-    while (!raw && n && strchr(" \t\r\n", text[n - 1]))
+    while (!raw && n && text[n - 1] && strchr(" \t\r\n", text[n - 1]))
         n--;
     if (!raw && n && text[n - 1] == '*')
         n--;

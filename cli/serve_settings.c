@@ -416,18 +416,31 @@ static int set_value(struct serve_request *r, size_t i, const struct bi_json *js
     return settings[i].set(r, text, err);
 }
 
+/* The place of a setting that this kind of work has, or the number of settings. */
+static size_t find_setting(const struct serve_request *r, const char *name)
+{
+    size_t i = 0;
+
+    while (i < CLI_COUNT(settings) &&
+           (strcmp(name, settings[i].name) || !(settings[i].works & 1u << r->key.work)))
+        i++;
+    return i;
+}
+
+bool serve_settings_has(const struct serve_request *r, const char *name)
+{
+    return find_setting(r, name) < CLI_COUNT(settings);
+}
+
 int serve_settings_json(struct serve_request *r, const struct bi_json *root,
                         struct bioinfer_error *err)
 {
     int st = 0;
 
     for (const struct bi_json *at = root->first; at && !st; at = at->next) {
-        size_t i = 0;
+        const size_t i = find_setting(r, at->key);
         if (is_body(r->key.work, at->key))
             continue;
-        while (i < CLI_COUNT(settings) &&
-               (strcmp(at->key, settings[i].name) || !(settings[i].works & 1u << r->key.work)))
-            i++;
         if (i == CLI_COUNT(settings))
             return serve_refuse(err, BIOINFER_INVALID, "'%.60s' is not known here", at->key);
         if (settings[i].list && at->type == BI_JSON_ARRAY)

@@ -459,6 +459,9 @@ class Hostile(Case):
                                    body, words)
             self.assertEqual(headers["Content-Type"], "application/json")
         self.refused(413, "/v1/embed", '{"sequences":' + "[" * 5000, "deeper")
+        for query in ("fromat=npz", "method=pppl", "sequences=M"):
+            self.refused(400, "/v1/embed?" + query, ">a\nM\n", "not known here")
+        self.refused(400, "/v1/embed?format=json&format=npz", ">a\nM\n", "'format' is there twice")
         for query in ("include=none", "layers=x", "format=", "offset=1&layers=", "format=%00"):
             self.assertEqual(self.server.post("/v1/embed?" + query, ">a\nM\n")[0], 400, query)
         for more in ({"mutations": [1]}, {"format": "npz"}):
@@ -467,8 +470,9 @@ class Hostile(Case):
         self.alive()
 
     def test_a_character_that_is_no_residue_costs_its_record(self):
-        got = self.server.results("/v1/embed", {"sequences": ["M\u0000K", "\u00e9", "M>K", "MKT"]})
-        self.assertEqual([r["status"] for r in got], ["bad_residue"] * 3 + ["ok"])
+        texts = ["M\u0000K", "MK\u0000", "\u00e9", "M>K", "MKT"]
+        got = self.server.results("/v1/embed", {"sequences": texts})
+        self.assertEqual([r["status"] for r in got], ["bad_residue"] * 4 + ["ok"])
 
     def alive(self):
         self.assertEqual(self.server.post("/v1/embed", ">a\nMKT\n")[0], 200)
