@@ -96,7 +96,8 @@ static int check_params(struct bi_design_task *d, struct bioinfer_error *err)
     for (int i = 0; i < d->run.n_temperatures; i++) {
         d->run.temperatures[i] = p->n_temperatures ? p->temperatures[i] : 0.1;
         if (!(d->run.temperatures[i] > 0 && d->run.temperatures[i] <= 1e6))
-            return bi_fail(err, BIOINFER_INVALID, "design: temperature %g, expected above 0",
+            return bi_fail(err, BIOINFER_INVALID,
+                           "design: temperature %g, expected above 0 and up to 1e6",
                            d->run.temperatures[i]);
     }
     p->temperatures = NULL;

@@ -39,6 +39,7 @@ class Failures(Case):
                 (("esm2", "in.fasta", "--method", "pppl"), "does not belong"),
                 (("score", "esm2", "in.fasta", "--method", "best"), "pppl"),
                 (("score", "esm2", "in.fasta", "--method", "pppl", "--mutations", "x"), "FASTA"),
+                (("proteinmpnn", "in.fasta", "--temperature", "1e30"), "above 0 and up to 1e6"),
                 (("esm2", "-"), "-o"), (("esm2", "in.fasta", "-o", "-"), "tsv"),
                 (("esm2", "in.fasta", "-o", "in.fasta", "--format", "tsv"), "same file"),
                 (("info", "in.fasta", "in.fasta"), "too many"), (("-x",), "-x")):
