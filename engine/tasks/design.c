@@ -52,6 +52,9 @@ static int check_params(struct bi_design_task *d, struct bioinfer_error *err)
     if (p->n_sequences < 0 || p->per_draw < 0 || p->n_temperatures < 0 || p->rng_skip < 0)
         return bi_fail(err, BIOINFER_INVALID, "design: %d sequences in batches of %d",
                        p->n_sequences, p->per_draw);
+    if (p->n_temperatures && !p->temperatures)
+        return bi_fail(err, BIOINFER_INVALID, "design: %d temperatures, none given",
+                       p->n_temperatures);
     if (p->per_draw > BI_DESIGN_BATCH)
         return bi_fail(err, BIOINFER_INVALID,
                        "design: batches of %d sequences: at most %d "

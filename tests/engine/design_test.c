@@ -212,6 +212,9 @@ static void limits_are_words(bioinfer_model *model)
     struct bioinfer_design_params p = BIOINFER_PARAMS(struct bioinfer_design_params, .seed = 3);
     struct bioinfer_error err = {0};
     bioinfer_task *design = NULL;
+    p.n_temperatures = 2;
+    CHECK_EQ(bioinfer_design_open(&design, model, &p, &err), BIOINFER_INVALID);
+    CHECK_HAS(err.text, "none given");
     p.n_sequences = INT32_MAX;
     p.temperatures = temperatures;
     p.n_temperatures = 2;
