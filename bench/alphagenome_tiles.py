@@ -37,7 +37,7 @@ CASES = (  # arguments of the command, and limits of memory in MiB (0: none)
     (('w.fa', '--outputs', 'rna_seq.1', '--tracks', '0-15'),
      (0, 12500, 8500, 6600, 5600, 4200, 1400)),
     (('w.fa', '--outputs', 'dnase.128'), (0, 1600, 1100)),
-    (('w.fa', '--outputs', 'splice_junctions.1'), (0, 9000, 6300, 2300)))
+    (('w.fa', '--outputs', 'splice_junctions.1'), (0, 9000, 6300, 3000)))
 SMALL_CASES = (
     (SCORES, (0, 700, 450, 350, 250, 180)),
     (('w.fa', '--outputs', 'splice_junctions'), (0, 300, 200, 120)),
