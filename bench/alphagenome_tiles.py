@@ -10,7 +10,8 @@ which makes the checkpoint (1.8 GB); results take as much again. Limits are for 
 other windows their part; --window 16384 shows that the script works.
 
 --small takes the widths of tests/golden/alphagenome/small, the CPU by default, and scores two
-variants beside 12 genes, too: a minute, 100 MB of files.
+variants beside 12 genes, too: a minute, 100 MB of files. --variants N prints what a variant takes
+instead, alone and as one of N more in its window: tracks of 128 bases of both alleles.
 """
 import argparse
 import filecmp
@@ -136,6 +137,25 @@ def compare(o, what, limits):
     return failed
 
 
+def in_company(o):
+    """Prints milliseconds of a variant alone, and of each of so many more in its window."""
+    with open('w.fa', encoding='ascii') as f:
+        bases = f.read().split()[1]
+    took = []
+    for n in 1, 1 + o.variants:
+        with open('v.vcf', 'w', encoding='ascii') as f:
+            f.write('##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\n')
+            for at in range(o.window // 2, o.window // 2 + 37 * n, 37):
+                f.write('w\t%d\t.\t%s\t%s\n' % (at + 1, bases[at], 'CGTA'['ACGT'.index(bases[at])]))
+        seconds, _, text = compute(o, ('v.vcf', '--genome', 'w.fa', '--outputs', 'dnase',
+                                       '--resolution', '128', '--cluster', '8192'), 0, 'v.tsv')
+        kernels = sum(map(float, re.findall(r'(?m)^\w+ +\d+ +([\d.]+) ', text)))
+        took.append((1e3 * seconds, kernels))
+        print('%d variants: command %.0f ms, kernels %.1f ms' % (n, *took[-1]), flush=True)
+    print('each of %d more: command %.1f ms, kernels %.2f ms' %
+          (o.variants, *((b - a) / o.variants for a, b in zip(*took))))
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__,
                                 formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -144,6 +164,7 @@ def main():
     p.add_argument('--device', help='cuda:0, with --small cpu')
     p.add_argument('--precision', default='fp32')
     p.add_argument('--window', type=int, default=1 << 20)
+    p.add_argument('--variants', type=int, default=0)
     o = p.parse_args()
     build = os.path.abspath(o.build)
     o.bioinfer = os.path.join(build, 'cli/bioinfer')
@@ -157,9 +178,12 @@ def main():
                             'model.safetensors'], check=True, stdout=subprocess.DEVNULL)
             fill('model.safetensors')
         write_inputs(o.window)
-        print('limit, MiB  tiles  command, s  peak, MiB  kernels, ms  bytes')
-        for what, limits in SMALL_CASES if o.small else CASES:
-            failed += compare(o, what, limits)
+        if o.variants:
+            in_company(o)
+        else:
+            print('limit, MiB  tiles  command, s  peak, MiB  kernels, ms  bytes')
+            for what, limits in SMALL_CASES if o.small else CASES:
+                failed += compare(o, what, limits)
         os.chdir(build)  # away from what is removed
     return failed > 0
 
