@@ -5,8 +5,8 @@
 /* Queries stay in registers where keys arrive without them. Wide heads come in launches of few
  * rows, which small blocks spread over the chip. */
 template <int D, int E, bool capped, int threads>
-struct mq_half : mq_sizes<f16, mq_part_f16, D, E, capped, threads, threads / 2,
-                          COPY_ASYNC ? 64 : 16, 2, COPY_ASYNC, 8, 8> {
+struct mq_half
+    : mq_sizes<f16, D, E, capped, threads, threads / 2, COPY_ASYNC ? 64 : 16, 2, COPY_ASYNC, 8, 8> {
 };
 
 KERNEL(multiquery_capped_f16_f16, struct bi_multiquery_params, 256, 1)

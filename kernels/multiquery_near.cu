@@ -13,8 +13,8 @@ enum {
 };
 
 template <int D, bool capped>
-struct mq_near : mq_sizes<float, mq_part_f32, D, 192, capped, 128, 64, 16, MQ_NEAR_STAGES,
-                          MQ_NEAR_HELD, MQ_NEAR_PAD, 4> {
+struct mq_near
+    : mq_sizes<float, D, 192, capped, 128, 64, 16, MQ_NEAR_STAGES, MQ_NEAR_HELD, MQ_NEAR_PAD, 4> {
 };
 
 KERNEL(multiquery_near_capped_f32, struct bi_multiquery_params, 128, 1)

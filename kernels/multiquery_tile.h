@@ -19,56 +19,43 @@
 #include "gpu_math.h"
 #include "multiquery.h"
 
-/* A 16 x 16 part of a matrix, made of rows in shared memory (x: queries, w: keys, w_t: values) or
- * of weights. */
-struct mq_part_f16 {
-    frag of;
-    METHOD void x(const f16 *rows, int ld)
-    {
-        of = frag_x(rows, ld);
-    }
-    METHOD void w(const f16 *rows, int ld)
-    {
-        of = frag_w(rows, ld);
-    }
-    METHOD void w_t(const f16 *rows, int ld)
-    {
-        of = frag_w_t(rows, ld);
-    }
-    METHOD void weights(const acc &d)
-    {
-        of = frag_of(d);
-    }
+/* A 16 x 16 part of a matrix of these elements, as registers hold it. */
+template <typename T> struct mq_part {
+    typedef frag type;
+};
+template <> struct mq_part<float> {
+    typedef near_frag type;
 };
 
-struct mq_part_f32 {
-    near_frag of;
-    METHOD void x(const float *rows, int ld)
-    {
-        of = near_frag_of(rows, ld);
-    }
-    METHOD void w(const float *rows, int ld)
-    {
-        of = near_frag_of(rows, ld);
-    }
-    METHOD void w_t(const float *rows, int ld)
-    {
-        of = near_frag_t(rows, ld);
-    }
-    METHOD void weights(const acc &d)
-    {
-        of = near_frag_of(d);
-    }
-};
+/* Parts of float32 by the names of those of f16 (gpu.h); a part of weights by its type. */
+DEV near_frag frag_x(const float *rows, int ld)
+{
+    return near_frag_of(rows, ld);
+}
+DEV near_frag frag_w(const float *rows, int ld)
+{
+    return near_frag_of(rows, ld);
+}
+DEV near_frag frag_w_t(const float *rows, int ld)
+{
+    return near_frag_t(rows, ld);
+}
+DEV void set_weights(frag &f, const acc &d)
+{
+    f = frag_of(d);
+}
+DEV void set_weights(near_frag &f, const acc &d)
+{
+    f = near_frag_of(d);
+}
 
-/* Sizes of a block. T, Part: f16 and mq_part_f16, or float and mq_part_f32; D, E: the widest keys
- * and values; pad: columns between rows of keys, and of values, by which no two threads meet in a
- * bank. */
-template <typename T, typename Part, int D_, int E_, bool capped, int threads, int rows, int keys,
-          int stages, bool held, int pad, int pad_values>
+/* Sizes of a block. T: f16 or float; D, E: the widest keys and values; pad: columns between rows of
+ * keys, and of values, by which no two threads meet in a bank. */
+template <typename T, int D_, int E_, bool capped, int threads, int rows, int keys, int stages,
+          bool held, int pad, int pad_values>
 struct mq_sizes {
     typedef T element;
-    typedef Part part;
+    typedef typename mq_part<T>::type part;
     enum {
         D = D_,
         E = E_,
@@ -260,11 +247,10 @@ DEV void mq_attend(const struct bi_multiquery_params &p, mq_tiles<S> &s, mq_rows
         in_order();
 #pragma GCC unroll 4
         for (int n = 0; n < S::NT; n++) {
-            typename S::part y;
-            y.w(tile.k + n * 16 * S::LD + k * 16, S::LD);
+            const typename S::part y = frag_w(tile.k + n * 16 * S::LD + k * 16, S::LD);
 #pragma GCC unroll 4
             for (int m = 0; m < S::MT; m++)
-                multiply(x[m][n], query[m].of, y.of);
+                multiply(x[m][n], query[m], y);
         }
     };
     if (S::HELD) {
@@ -282,7 +268,7 @@ DEV void mq_attend(const struct bi_multiquery_params &p, mq_tiles<S> &s, mq_rows
             typename S::part query[S::MT];
 #pragma GCC unroll 4
             for (int m = 0; m < S::MT; m++)
-                query[m].x(s.queries() + (own + m * 16) * S::LD + k * 16, S::LD);
+                query[m] = frag_x(s.queries() + (own + m * 16) * S::LD + k * 16, S::LD);
             add(k, query);
         }
     }
@@ -298,15 +284,14 @@ DEV void mq_attend(const struct bi_multiquery_params &p, mq_tiles<S> &s, mq_rows
         typename S::part weights[S::MT];
 #pragma GCC unroll 4
         for (int m = 0; m < S::MT; m++)
-            weights[m].weights(x[m][n]);
+            set_weights(weights[m], x[m][n]);
 #pragma GCC unroll 16
         for (int k = 0; k < S::E / 16; k++) {
             in_order();
-            typename S::part y;
-            y.w_t(tile.v + n * 16 * S::LDV + k * 16, S::LDV);
+            const typename S::part y = frag_w_t(tile.v + n * 16 * S::LDV + k * 16, S::LDV);
 #pragma GCC unroll 4
             for (int m = 0; m < S::MT; m++)
-                multiply(w.o[m][k], weights[m].of, y.of);
+                multiply(w.o[m][k], weights[m], y);
         }
     }
 }
@@ -366,7 +351,7 @@ template <typename S, typename Y> DEV void multiquery(const struct bi_multiquery
     for (int m = 0; m < S::MT; m++) {
 #pragma GCC unroll 12
         for (int k = 0; S::HELD && k < S::KT; k++)
-            w.q[m][k].x(s.queries() + (own + m * 16) * S::LD + k * 16, S::LD);
+            w.q[m][k] = frag_x(s.queries() + (own + m * 16) * S::LD + k * 16, S::LD);
 #pragma GCC unroll 2
         for (int r = 0; r < ACC_ROWS; r++) {
             const int row = first + own + m * 16 + acc_m(2 * r);
