@@ -9,6 +9,8 @@
 
 #include "worker.h"
 
+#include "../loaders/csv.h"
+
 /* The first line of the table, and the columns that others read. */
 #define CLI_AFFINITY_HEAD                                                                          \
     "id\trecord\tenergy\tpairs\tligand_atoms\tpocket_atoms\tdistance\tstatus\tmessage\n"
@@ -20,11 +22,12 @@ enum { CLI_AFFINITY_ENERGY = 2, CLI_AFFINITY_STATUS = 7 };
  * stands, and for pairs also what its receptor is. */
 struct cli_complexes {
     struct cli *cli;
-    bioinfer_ligands *ligands;            /* a screen's; for pairs the file of the row at hand */
-    struct cli_csv receptors, files, ids; /* columns of a table of pairs; no rows: a screen */
-    size_t next;                          /* row of the table */
-    char *folder;                         /* paths of the table begin there */
-    char *receptor, *file, *where;        /* the record given last */
+    bioinfer_ligands *ligands;          /* a screen's; for pairs the file of the row at hand */
+    struct bi_csv pairs;                /* a table of pairs; no rows: a screen */
+    int of_receptors, of_files, of_ids; /* columns of the table; of_ids: -1 = it has none */
+    size_t next;                        /* row of the table */
+    char *folder;                       /* paths of the table begin there */
+    char *receptor, *file, *where;      /* the record given last */
     struct bioinfer_error why;
 };
 

@@ -11,21 +11,16 @@ static const char separator[] = "\x1f";
 
 /* ---- a table of pairs ---- */
 
-/* Reads the first column of these names that the table has. */
-static int read_column(struct cli_csv *csv, const char *path, const char *const *names, size_t n,
-                       struct bioinfer_error *err)
+/* Finds the first of these names that the table has as a column, -1 where it has none. */
+static int find_first(const struct bi_csv *t, const char *const *names, size_t n, int *column,
+                      struct bioinfer_error *err)
 {
-    int code = CLI_EXIT_OK;
+    int st = 0;
 
-    for (size_t i = 0; i < n; i++) {
-        code = cli_csv_read(csv, path, names[i], err);
-        if (code != CLI_EXIT_DATA)
-            return code;
-        if (i + 1 < n)
-            cli_csv_free(csv);
-        *csv = i + 1 < n ? (struct cli_csv){0} : *csv;
-    }
-    return code;
+    *column = -1;
+    for (size_t i = 0; i < n && !st && *column < 0; i++)
+        st = bi_csv_find(t, names[i], column, err);
+    return st;
 }
 
 static int open_table(struct cli_complexes *c)
@@ -35,25 +30,22 @@ static int open_table(struct cli_complexes *c)
     static const char *const ids[] = {"id", "pdb_id", "name"};
     const char *path = c->cli->options->input, *slash = strrchr(path, '/');
     struct bioinfer_error err = {0};
-    int code;
+    int st, code;
 
     c->folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup("");
     if (!c->folder)
         return cli_fail(c->cli, CLI_AT_RUN, BIOINFER_NOMEM, NULL);
-    if ((code = read_column(&c->receptors, path, receptors, CLI_COUNT(receptors), &err)) ||
-        (code = read_column(&c->files, path, files, CLI_COUNT(files), &err))) {
-        cli_say(c->cli, "%s", err.text);
-        if (code == CLI_EXIT_DATA)
-            cli_say(c->cli, "a table of pairs has the columns protein_path and ligand_path, and "
-                            "may have id");
+    if ((code = cli_table_read(c->cli, &c->pairs, path)))
         return code;
-    }
-    code = read_column(&c->ids, path, ids, CLI_COUNT(ids), &err);
-    if (code == CLI_EXIT_DATA)
-        return CLI_EXIT_OK; /* without one, files say who is who */
-    if (code)
-        cli_say(c->cli, "%s", err.text);
-    return code;
+    if ((st = find_first(&c->pairs, receptors, CLI_COUNT(receptors), &c->of_receptors, &err)) ||
+        (st = find_first(&c->pairs, files, CLI_COUNT(files), &c->of_files, &err)) ||
+        (st = find_first(&c->pairs, ids, CLI_COUNT(ids), &c->of_ids, &err)))
+        return cli_fail(c->cli, CLI_AT_INPUT, st, &err);
+    if (c->of_receptors >= 0 && c->of_files >= 0)
+        return CLI_EXIT_OK; /* without a column of ids, files say who is who */
+    bi_csv_fail(&c->pairs, &c->pairs.header, &err,
+                "a table of pairs has the columns protein_path and ligand_path, and may have id");
+    return cli_fail(c->cli, CLI_AT_INPUT, BIOINFER_FORMAT, &err);
 }
 
 static char *join_path(const struct cli_complexes *c, const char *name)
@@ -86,11 +78,11 @@ static uint64_t sum_file(const char *path, uint64_t sum)
 }
 
 /* Adds the file that a row names, unless it is that of the row before. False: no memory. */
-static bool sum_row(const struct cli_complexes *c, const struct cli_csv *column, size_t row,
-                    uint64_t *sum)
+static bool sum_row(const struct cli_complexes *c, int column, size_t row, uint64_t *sum)
 {
-    const char *name = column->rows[row].value;
-    const char *before = row ? column->rows[row - 1].value : NULL;
+    const struct bi_csv_row *rows = c->pairs.rows;
+    const char *name = bi_csv_cell(&c->pairs, &rows[row], column);
+    const char *before = row ? bi_csv_cell(&c->pairs, &rows[row - 1], column) : NULL;
     char *path;
 
     if (!name || (before && !strcmp(name, before)))
@@ -105,8 +97,8 @@ static bool sum_row(const struct cli_complexes *c, const struct cli_csv *column,
 bool cli_complexes_sum(const struct cli_complexes *c, uint64_t *sum)
 {
     *sum = 0xcbf29ce484222325u;
-    for (size_t i = 0; i < c->receptors.n_rows; i++)
-        if (!sum_row(c, &c->receptors, i, sum) || !sum_row(c, &c->files, i, sum))
+    for (size_t i = 0; i < c->pairs.n_rows; i++)
+        if (!sum_row(c, c->of_receptors, i, sum) || !sum_row(c, c->of_files, i, sum))
             return false;
     return true;
 }
@@ -169,18 +161,20 @@ static void fail_row(struct cli_complexes *c, struct bioinfer_record *r, int sta
     *r = failed;
 }
 
-static int read_row(struct cli_complexes *c, size_t row, struct bioinfer_record *r,
-                    struct bioinfer_error *err)
+static int read_row(struct cli_complexes *c, const struct bi_csv_row *row,
+                    struct bioinfer_record *r, struct bioinfer_error *err)
 {
-    const char *receptor = c->receptors.rows[row].value, *file = c->files.rows[row].value;
-    const char *id = row < c->ids.n_rows ? c->ids.rows[row].value : NULL;
-    int st;
+    const char *receptor = bi_csv_cell(&c->pairs, row, c->of_receptors);
+    const char *file = bi_csv_cell(&c->pairs, row, c->of_files);
+    const char *id = bi_csv_cell(&c->pairs, row, c->of_ids);
+    int st = bi_csv_check(&c->pairs, row, &c->why);
 
     r->id = id && *id ? id : file && *file ? file : "pair";
-    if (!receptor || !*receptor || !file || !*file) {
-        snprintf(c->why.text, sizeof c->why.text, "%s:%ld: the row names no %s", c->cli->input_name,
-                 c->receptors.rows[row].line, receptor && *receptor ? "ligand" : "protein");
-        fail_row(c, r, BIOINFER_FORMAT, NULL);
+    if (!st && (!*receptor || !*file))
+        st = bi_csv_fail(&c->pairs, row, &c->why, "the row names no %s",
+                         *receptor ? "ligand" : "protein");
+    if (st) {
+        fail_row(c, r, st, NULL);
         return 1;
     }
     free(c->receptor);
@@ -209,16 +203,15 @@ static int read_row(struct cli_complexes *c, size_t row, struct bioinfer_record 
 
 static int next_pair(struct cli_complexes *c, struct bioinfer_record *r, struct bioinfer_error *err)
 {
+    const struct bi_csv_row *row;
     int st;
 
-    while (c->next < c->receptors.n_rows && !c->receptors.rows[c->next].len)
-        c->next++;
-    if (c->next == c->receptors.n_rows)
+    if (!bi_csv_next(&c->pairs, &c->next, &row, NULL)) /* a faulty row is a record, too */
         return 0;
     *r = (struct bioinfer_record){.description = "", .message = ""};
-    if ((st = read_row(c, c->next, r, err)) != 1)
+    if ((st = read_row(c, row, r, err)) != 1)
         return st;
-    r->ordinal = c->next++;
+    r->ordinal = c->next - 1;
     return 1;
 }
 
@@ -232,9 +225,7 @@ int cli_complexes_next(void *complexes, struct bioinfer_record *record, struct b
 void cli_complexes_close(struct cli_complexes *c)
 {
     bioinfer_ligands_close(&c->ligands);
-    cli_csv_free(&c->receptors);
-    cli_csv_free(&c->files);
-    cli_csv_free(&c->ids);
+    bi_csv_free(&c->pairs);
     free(c->folder);
     free(c->receptor);
     free(c->file);

@@ -17,7 +17,7 @@
  *   affinity.c  bioinfer MODEL RECEPTOR LIGANDS, with the files that affinity.h lists
  *   design.c    bioinfer MODEL STRUCTURE..., for models that design sequences, with design_task.c
  *               and structures.c (design.h)
- *   score.c     bioinfer score, with csv.c for tables of mutants and mutants.c for what they touch
+ *   score.c     bioinfer score, with table.c for tables and mutants.c for what mutations touch
  *   serve.c     bioinfer serve, with the files that serve.h names
  *   align.c     bioinfer align, with align.h and the files that it names
  *   tracks.c    bioinfer MODEL INPUT for models of DNA windows, with the files that tracks.h lists
@@ -329,7 +329,7 @@ void cli_say_lost(struct cli *cli, const char *fmt, ...) CLI_PRINTF(2, 3);
 extern void (*cli_say_hook)(const char *text);
 /* Says err, or where it is NULL or empty the status' name, and returns the exit code for `status`,
  * which is not 0, at this stage. NOMEM: "out of memory" stands before words that do not say so.
- * CANCELLED: names the signal instead; CLOSED_PIPE: says nothing. */
+ * CANCELLED: names the signal instead; CLOSED_PIPE: says nothing. cli may be NULL. */
 int cli_fail(struct cli *cli, enum cli_stage stage, int status, const struct bioinfer_error *err);
 /* Says that there is no memory for this; NO_MEMORY. cli may be NULL. */
 int cli_no_memory(struct cli *cli, const char *what);
@@ -512,34 +512,22 @@ int cli_positions_add(struct cli_positions *p, const char *mutation, int64_t off
 int cli_positions_sort(struct cli_positions *p, size_t length);
 void cli_positions_free(struct cli_positions *p);
 
-/* ---- csv.c: a table of mutants, kept as it stands ---- */
+/* ---- table.c: tables of text, which loaders/csv.h reads ---- */
 
-struct cli_csv_row {
-    const char *text; /* the line without its end; not NUL-terminated */
-    size_t len;
-    const char *end; /* "\n", "\r\n" or "" */
-    char *value;     /* the wanted column, unquoted; NULL when the row lacks it */
-    long line;       /* where it starts, from 1 */
-    double score;    /* filled by the caller */
-    bool scored;
-};
+struct bi_csv;
 
-struct cli_csv {
-    char *data;
-    size_t size;
-    char separator;
-    struct cli_csv_row header;
-    struct cli_csv_row *rows;
-    size_t n_rows, cap;
-};
-
-/* Reads path, of up to 1 GiB, and finds `column`, the first of that name, in its header line; empty
- * lines are rows without a value. Returns an exit code, whose reason is in err->text and was not
- * said: NO_INPUT (also for a folder), IO, NO_MEMORY (also above 1 GiB), DATA: no such column, no
- * line, or NUL bytes. To be freed after a failure, too. */
-int cli_csv_read(struct cli_csv *csv, const char *path, const char *column,
-                 struct bioinfer_error *err);
-void cli_csv_free(struct cli_csv *csv);
+/* Reads a table; an exit code, its words said: USAGE for "-", NO_INPUT, DATA, NO_MEMORY. After a
+ * failure there is nothing to be freed. cli may be NULL, here and below. */
+int cli_table_read(struct cli *cli, struct bi_csv *table, const char *path);
+/* The same of a table that is read more than once: NO_INPUT also for a pipe. */
+int cli_table_read_file(struct cli *cli, struct bi_csv *table, const char *path);
+/* Finds the columns of n names, -1 = there is none; the first n_needed must be there. An exit code,
+ * its words said: DATA also where the header has one of them twice. */
+int cli_table_columns(struct cli *cli, const struct bi_csv *table, const char *const *names, int n,
+                      int n_needed, int *columns);
+/* Tells whether a row whose cell of heads is `name` belongs to a head: `name` is the head's, or one
+ * of its parts between dots; NULL, which a table without such a column gives, belongs to all. */
+bool cli_table_belongs(const char *name, const char *head);
 /* Writes a cell that says `text`, quoted where the separator is a comma and needs it; else tabs and
  * line ends become spaces. */
 void cli_csv_cell(struct cli_output *out, char separator, const char *text);

@@ -223,20 +223,22 @@ int cli_fail(struct cli *cli, enum cli_stage stage, int status, const struct bio
     const char *text = err && err->text[0]        ? err->text
                        : status == BIOINFER_NOMEM ? "out of memory"
                                                   : bioinfer_status_name(status);
-    const char *resume = cli->options->resume;
+    const char *resume = cli ? cli->options->resume : NULL;
     int code = exit_of(stage, status);
 
-    cli->failing = true;
+    if (cli)
+        cli->failing = true;
     if (status == BIOINFER_CANCELLED)
         cli_say(cli, "stopped by %s", stop_signal == SIGTERM ? "SIGTERM" : "SIGINT");
     else if (status == BIOINFER_NOMEM && !strstr(text, "memory"))
         cli_say(cli, "out of memory: %s", text);
     else if (code != CLI_EXIT_CLOSED_PIPE) /* nobody reads on: the exit code says it */
         cli_say(cli, "%s", text);
-    if (status == BIOINFER_DUPLICATE_ID)
+    if (cli && status == BIOINFER_DUPLICATE_ID)
         say_again(cli, cli->kept && (!resume || !strcmp(resume, "no")) ? "--dup-ids suffix --resume"
                                                                        : "--dup-ids suffix");
-    cli->failing = false;
+    if (cli)
+        cli->failing = false;
     return code;
 }
 

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../loaders/csv.h"
+
 static const char standard[] = "ACDEFGHIKLMNPQRSTVWY";
 
 /* The task: a record becomes the text of its rows. */
@@ -19,7 +21,9 @@ struct scorer {
     bool pppl; /* --method pppl */
     int64_t offset;
     int token[256];                      /* gives the id of a residue letter, -1 = none */
-    struct cli_csv csv;                  /* the table of --mutations */
+    struct bi_csv csv;                   /* the table of --mutations, ... */
+    int column;                          /* ... where its mutants are, ... */
+    double *scores;                      /* ... and [n_rows] what they have, NaN = none */
     struct cli_output text;              /* gathers the rows of one record */
     uint64_t n_values, n_failed, n_rows; /* counts of the record at hand */
     struct cli_positions positions;      /* the table touches these, where there is one */
@@ -151,12 +155,13 @@ static int take_scores(void *user, const struct bioinfer_result *scores, struct 
 /* Finds the positions that the table touches: one masked pass for each. */
 static int collect_positions(struct scorer *s, size_t length)
 {
+    const char *mutant;
     int st = 0;
 
     s->positions.n = 0;
     for (size_t i = 0; i < s->csv.n_rows && !st; i++)
-        if (s->csv.rows[i].value)
-            st = cli_positions_add(&s->positions, s->csv.rows[i].value, s->offset);
+        if ((mutant = bi_csv_cell(&s->csv, &s->csv.rows[i], s->column)))
+            st = cli_positions_add(&s->positions, mutant, s->offset);
     return st ? st : cli_positions_sort(&s->positions, length);
 }
 
@@ -181,17 +186,17 @@ static bool fits(const char *mutation, int64_t offset, const struct bioinfer_res
 }
 
 /* Tables that count from 0 are common enough to say so. */
-static void suggest_offset(struct scorer *s, const struct cli_csv *csv,
-                           const struct bioinfer_result *scores)
+static void suggest_offset(struct scorer *s, const struct bioinfer_result *scores)
 {
     size_t n_fit = 0, n_fit_other = 0, n_values = 0;
     int64_t other = s->offset ? 0 : 1;
+    const char *mutant;
 
-    for (size_t i = 0; i < csv->n_rows; i++)
-        if (csv->rows[i].value) {
+    for (size_t i = 0; i < s->csv.n_rows; i++)
+        if ((mutant = bi_csv_cell(&s->csv, &s->csv.rows[i], s->column))) {
             n_values++;
-            n_fit += fits(csv->rows[i].value, s->offset, scores);
-            n_fit_other += fits(csv->rows[i].value, other, scores);
+            n_fit += fits(mutant, s->offset, scores);
+            n_fit_other += fits(mutant, other, scores);
         }
     if (n_fit_other > n_fit)
         cli_say(s->cli, "with --offset %d, %zu of %zu mutants would match the sequence (now %zu)",
@@ -204,49 +209,58 @@ static int score_rows(struct scorer *s, const struct bioinfer_result *scores)
 {
     const char *path = s->cli->options->mutations;
     struct bioinfer_error err;
-    int st, status = 0;
+    int status = 0;
 
     for (size_t i = 0; i < s->csv.n_rows; i++) {
-        struct cli_csv_row *row = &s->csv.rows[i];
-        row->scored = false;
-        if (!row->len || (status && s->cli->options->strict))
+        const struct bi_csv_row *row = &s->csv.rows[i];
+        double score = NAN;
+        int st;
+        s->scores[i] = NAN;
+        if (!row->n_fields || (status && s->cli->options->strict))
             continue;
-        err = (struct bioinfer_error){.text = "the row has no such column"};
-        st = !row->value ? BIOINFER_FORMAT
-                         : bioinfer_score_mutation(s->cli->model, scores, row->value, s->offset,
-                                                   &row->score, &err);
         s->n_rows++;
-        row->scored = !st && isfinite(row->score);
-        if (row->scored) {
+        err.text[0] = '\0';
+        if (!(st = bi_csv_check(&s->csv, row, &err)) &&
+            (st = bioinfer_score_mutation(s->cli->model, scores,
+                                          bi_csv_cell(&s->csv, row, s->column), s->offset, &score,
+                                          &err)))
+            bi_csv_fail(&s->csv, row, &err, "%s", err.text);
+        if (!st && isfinite(score)) {
+            s->scores[i] = score;
             s->n_values++;
             continue;
         }
         s->n_failed++;
         if (!status)
             status = st ? st : BIOINFER_NONFINITE;
-        cli_say_lost(s->cli, "%s:%ld: %s", path, row->line, st ? err.text : "score is not finite");
+        if (st)
+            cli_say_lost(s->cli, "%s", err.text);
+        else
+            cli_say_lost(s->cli, "%s: line %llu: score is not finite", path,
+                         (unsigned long long)row->line);
     }
     return status;
 }
 
 static void write_rows(struct scorer *s)
 {
-    const struct cli_csv *csv = &s->csv;
+    const struct bi_csv *csv = &s->csv;
     const char sep = csv->separator;
     const char *end = *csv->header.end ? csv->header.end : "\n";
 
-    cli_output_write(&s->text, csv->data, (size_t)(csv->header.text - csv->data)); /* BOM */
+    /* lines in front of the header stay, too */
+    cli_output_write(&s->text, csv->text, (size_t)(csv->header.text - csv->text));
     cli_output_write(&s->text, csv->header.text, csv->header.len);
     cli_output_write(&s->text, &sep, 1);
     cli_csv_cell(&s->text, sep, s->cli->info.name);
     cli_output_write(&s->text, end, strlen(end));
     for (size_t i = 0; i < csv->n_rows; i++) {
-        const struct cli_csv_row *row = &csv->rows[i];
+        const struct bi_csv_row *row = &csv->rows[i];
         cli_output_write(&s->text, row->text, row->len);
-        if (row->len)
+        if (row->n_fields)
             cli_output_write(&s->text, &sep, 1);
-        if (row->scored)
-            cli_output_printf(&s->text, "%.6f", row->score);
+        if (isfinite(s->scores[i]))
+            cli_output_printf(&s->text, "%.6f", s->scores[i]);
         end = *row->end ? row->end : "\n";
         cli_output_write(&s->text, end, strlen(end));
     }
@@ -286,7 +300,7 @@ static int take_wild_type(void *user, const struct bioinfer_result *scores,
     if (!status || !s->cli->options->strict)
         write_rows(s);
     if (s->n_failed)
-        suggest_offset(s, &s->csv, scores);
+        suggest_offset(s, scores);
     snprintf(why, sizeof why, "%llu of %llu mutants have no score", (unsigned long long)s->n_failed,
              (unsigned long long)s->n_rows);
     return give(s, scores, status, why, err);
@@ -294,24 +308,30 @@ static int take_wild_type(void *user, const struct bioinfer_result *scores,
 
 /* ---- the task ---- */
 
+static int read_table(struct scorer *s)
+{
+    const struct cli_options *o = s->cli->options;
+    const char *const names[] = {o->mutation_col ? o->mutation_col : "mutant"};
+    int code = cli_table_read(s->cli, &s->csv, o->mutations);
+
+    if (!code)
+        code = cli_table_columns(s->cli, &s->csv, names, 1, 1, &s->column);
+    if (!code && !(s->scores = malloc(s->csv.n_rows * sizeof *s->scores)))
+        code = cli_no_memory(s->cli, "scores of the table");
+    return code;
+}
+
 static int begin(struct cli *cli)
 {
     const struct cli_options *o = cli->options;
     struct scorer *s = calloc(1, sizeof *s);
-    struct bioinfer_error err = {0};
-    int code;
 
     if (!(cli->task = s))
         return cli_fail(cli, CLI_AT_RUN, BIOINFER_NOMEM, NULL);
     s->cli = cli;
     s->pppl = is_pppl(o);
     s->offset = o->has_offset ? o->offset : 1;
-    if (o->mutations && (code = cli_csv_read(&s->csv, o->mutations,
-                                             o->mutation_col ? o->mutation_col : "mutant", &err))) {
-        cli_say(cli, "%s", err.text);
-        return code;
-    }
-    return CLI_EXIT_OK;
+    return o->mutations ? read_table(s) : CLI_EXIT_OK;
 }
 
 static int open_task(struct cli *cli, cli_tick tick)
@@ -355,7 +375,8 @@ static void end(struct cli *cli)
     if (!s)
         return;
     cli_positions_free(&s->positions);
-    cli_csv_free(&s->csv);
+    bi_csv_free(&s->csv);
+    free(s->scores);
     cli_output_close(&s->text);
     free(s);
     cli->task = NULL;

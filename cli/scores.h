@@ -51,9 +51,9 @@ struct score_track {
 };
 
 /* Reads the n_tracks tracks of a head from a table into *tracks, which is NULL before: an exit
- * code, words said, one of table_read(), or DATA, where there are more or fewer, or a strand is
- * none. score_tracks_free(), of n_tracks, takes what there is after a failure, too; it leaves
- * NULL. */
+ * code, words said, one of cli_table_read_file(), or DATA, where there are more or fewer, or a
+ * strand is none. score_tracks_free(), of n_tracks, takes what there is after a failure, too; it
+ * leaves NULL. */
 int score_tracks_read(struct score_track **tracks, const char *path, const char *head,
                       int n_tracks);
 void score_tracks_free(struct score_track **tracks, int n);
@@ -70,8 +70,8 @@ struct score_sites {
     size_t n;
 };
 
-/* Reads a table into *s, which is zeroed before; an exit code, words said: DATA also for a table
- * without sites. score_sites_free() takes what there is after a failure, too. */
+/* Reads a table into *s, which is zeroed before; an exit code, words said. score_sites_free() takes
+ * what there is after a failure, too. */
 int score_sites_read(struct score_sites *s, const char *path);
 /* The sites [*first, return) of a gene, which is named without its version; of one without sites
  * *first is what is returned. */
@@ -91,7 +91,7 @@ struct score_quantiles {
 };
 
 /* Reads a table into *q, which is zeroed before; an exit code, words said: DATA also for fewer than
- * two quantiles, and for two lines of one track, but not for a table of no tracks.
+ * two quantiles, and for two lines of one track.
  * score_quantiles_free() takes what there is after a failure, too. */
 int score_quantiles_read(struct score_quantiles *q, const char *path);
 /* The quantile of a raw score, between those of the table linearly, the first or the last one

@@ -7,40 +7,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../loaders/csv.h"
+
 static int no_room(const char *path)
 {
     cli_say(NULL, "%s: no memory for its lines", path);
     return CLI_EXIT_NO_MEMORY;
 }
 
-static int bad_line(const char *path, int64_t number, const char *what)
+static int bad_row(const struct bi_csv *table, const struct bi_csv_row *row, const char *what)
 {
-    cli_say(NULL, "%s: line %lld: %s", path, (long long)number, what);
-    return CLI_EXIT_DATA;
-}
+    struct bioinfer_error err = {0};
 
-/* Finds the header of a table: the first line without '#'; NULL: there is none. */
-static const char *find_header(char **at, int64_t *number)
-{
-    const char *line;
-
-    while ((line = table_line(at)) && (++*number, *line == '#'))
-        ;
-    return line;
-}
-
-static int need_column(const char *path, const char *header, const char *name, int *column)
-{
-    *column = header ? table_column(header, name) : -1;
-    if (*column >= 0)
-        return CLI_EXIT_OK;
-    cli_say(NULL, "%s: the header has no column '%s'", path, name);
-    return CLI_EXIT_DATA;
+    bi_csv_fail(table, row, &err, "%s", what);
+    return cli_fail(NULL, CLI_AT_INPUT, err.status, &err);
 }
 
 /* ---- tracks ---- */
 
-/* Columns of the table of tracks, in the order of the columns of scores. */
+/* Columns of the table of tracks: first those of scores, in their order. */
+enum { NAME, STRAND, TERM = 3, N_SHOWN = 13, IDENTIFIER = N_SHOWN, DESCRIPTION, HEAD, N_COLUMNS };
 static const char *const track_columns[] = {"name",
                                             "strand",
                                             "assay",
@@ -53,75 +39,80 @@ static const char *const track_columns[] = {"name",
                                             "endedness",
                                             "genetically_modified",
                                             "transcription_factor",
-                                            "histone_mark"};
+                                            "histone_mark",
+                                            "identifier",
+                                            "description",
+                                            "head"};
 
-static int read_track(struct score_track *track, const char *line, const int *columns,
-                      const int *names)
+/* A cell, "" where there is none. */
+static const char *cell_of(const struct bi_csv *table, const struct bi_csv_row *row, int column)
 {
-    struct cli_output text = {0};
-    size_t n;
+    const char *cell = bi_csv_cell(table, row, column);
 
-    for (size_t i = 0; i < CLI_COUNT(track_columns); i++) {
-        const char *field = columns[i] < 0 ? NULL : table_field(line, columns[i], &n);
-        cli_output_printf(&text, "%s%.*s", i ? "\t" : "", field ? (int)n : 0, field ? field : "");
-        if (i == 1)
-            track->strand = field && n == 1 ? *field : '\0';
+    return cell ? cell : "";
+}
+
+static int read_track(struct score_track *track, const struct bi_csv *table,
+                      const struct bi_csv_row *row, const int *columns)
+{
+    const char *strand = cell_of(table, row, columns[STRAND]);
+    struct cli_output text = {0};
+
+    for (int i = 0; i < N_SHOWN; i++) {
+        cli_output_write(&text, "\t", i > 0);
+        cli_output_field(&text, cell_of(table, row, columns[i]));
     }
     cli_output_write(&text, "", 1);
+    track->strand = *strand && !strand[1] ? *strand : '\0';
     track->columns = text.status ? NULL : strdup(text.text);
-    track->name = table_copy(line, columns[0]);
-    track->identifier = table_copy(line, names[0] < 0 ? columns[0] : names[0]);
-    track->description = table_copy(line, names[1]);
-    track->term = table_copy(line, columns[3]);
+    track->name = strdup(cell_of(table, row, columns[NAME]));
+    track->identifier = strdup(
+        cell_of(table, row, columns[columns[IDENTIFIER] < 0 ? NAME : IDENTIFIER]));
+    track->description = strdup(cell_of(table, row, columns[DESCRIPTION]));
+    track->term = strdup(cell_of(table, row, columns[TERM]));
     cli_output_close(&text);
     return track->columns && track->name && track->identifier && track->description && track->term
                ? CLI_EXIT_OK
                : CLI_EXIT_NO_MEMORY;
 }
 
-static int read_tracks(struct score_track *tracks, char *text, const char *path, const char *head,
+static int read_tracks(struct score_track *tracks, const struct bi_csv *table, const char *head,
                        int n_tracks)
 {
-    int columns[CLI_COUNT(track_columns)], names[2], of_head, n = 0, code;
-    const char *header, *line;
-    int64_t number = 0;
-    char *at = text;
+    struct bioinfer_error err = {0};
+    const struct bi_csv_row *row;
+    int columns[N_COLUMNS], n = 0, st, code;
+    size_t at = 0;
 
-    header = find_header(&at, &number);
-    for (size_t i = 0; i < CLI_COUNT(track_columns); i++)
-        columns[i] = header ? table_column(header, track_columns[i]) : -1;
-    names[0] = header ? table_column(header, "identifier") : -1;
-    names[1] = header ? table_column(header, "description") : -1;
-    of_head = header ? table_column(header, "head") : -1;
-    if ((code = need_column(path, header, "name", &columns[0])) ||
-        (code = need_column(path, header, "strand", &columns[1])))
+    if ((code = cli_table_columns(NULL, table, track_columns, N_COLUMNS, STRAND + 1, columns)))
         return code;
-    while ((line = table_line(&at))) {
-        number++;
-        if (!*line || !table_belongs(line, of_head, head))
+    while ((st = bi_csv_next(table, &at, &row, &err)) > 0) {
+        if (!cli_table_belongs(bi_csv_cell(table, row, columns[HEAD]), head))
             continue;
-        if (n < n_tracks && read_track(&tracks[n], line, columns, names))
-            return no_room(path);
+        if (n < n_tracks && read_track(&tracks[n], table, row, columns))
+            return no_room(table->path);
         if (n < n_tracks && !(tracks[n].strand && strchr("+-.", tracks[n].strand)))
-            return bad_line(path, number, "strand: expected + - or .");
+            return bad_row(table, row, "strand: expected + - or .");
         n++;
     }
+    if (st)
+        return cli_fail(NULL, CLI_AT_INPUT, st, &err);
     if (n == n_tracks)
         return CLI_EXIT_OK;
-    cli_say(NULL, "%s: %d tracks of %s, the head has %d", path, n, head, n_tracks);
+    cli_say(NULL, "%s: %d tracks of %s, the head has %d", table->path, n, head, n_tracks);
     return CLI_EXIT_DATA;
 }
 
 int score_tracks_read(struct score_track **tracks, const char *path, const char *head, int n_tracks)
 {
-    char *text = NULL;
-    int code = table_read(&text, path);
+    struct bi_csv table = {0};
+    int code = cli_table_read_file(NULL, &table, path);
 
     if (!code && !(*tracks = calloc((size_t)n_tracks + 1, sizeof **tracks)))
         code = no_room(path);
     if (!code)
-        code = read_tracks(*tracks, text, path, head, n_tracks);
-    free(text);
+        code = read_tracks(*tracks, &table, head, n_tracks);
+    bi_csv_free(&table);
     return code;
 }
 
@@ -148,74 +139,67 @@ static int by_gene(const void *a, const void *b)
     return order ? order : x->line < y->line ? -1 : x->line > y->line;
 }
 
-static bool read_place(const char *line, int column, int64_t *place)
+static bool read_place(const char *text, int64_t *place)
 {
-    size_t n = 0;
-    const char *field = table_field(line, column, &n);
-    char *end = NULL;
+    char *end;
 
-    *place = field ? strtoll(field, &end, 10) : -1;
-    return end && end != field && end == field + n && *place >= 0;
+    *place = strtoll(text, &end, 10);
+    return end != text && !*end && *place >= 0;
 }
 
-/* Reads a line into *site; an exit code. */
-static int read_site(struct score_site *site, const char *line, const int *columns,
-                     const char *path)
-{
-    size_t n = 0;
-    const char *strand = table_field(line, columns[1], &n);
+enum { SITE_GENE, SITE_STRAND, SITE_START, SITE_END, N_SITE_COLUMNS };
+static const char *const site_columns[] = {"gene_id", "pas_strand", "Start", "End"};
 
-    if (!strand || n != 1 || (*strand != '+' && *strand != '-'))
-        return bad_line(path, site->line, "pas_strand: expected + or -");
+/* Reads a row into *site; an exit code. */
+static int read_site(struct score_site *site, const struct bi_csv *table,
+                     const struct bi_csv_row *row, const int *columns)
+{
+    const char *strand = bi_csv_cell(table, row, columns[SITE_STRAND]);
+
+    if ((*strand != '+' && *strand != '-') || strand[1])
+        return bad_row(table, row, "pas_strand: expected + or -");
     site->strand = *strand;
-    if (!read_place(line, columns[2], &site->start) || !read_place(line, columns[3], &site->end) ||
+    if (!read_place(bi_csv_cell(table, row, columns[SITE_START]), &site->start) ||
+        !read_place(bi_csv_cell(table, row, columns[SITE_END]), &site->end) ||
         site->end < site->start)
-        return bad_line(path, site->line, "Start and End: expected a place");
-    if (!(site->gene = table_copy(line, columns[0])))
-        return no_room(path);
+        return bad_row(table, row, "Start and End: expected a place");
+    if (!(site->gene = strdup(bi_csv_cell(table, row, columns[SITE_GENE]))))
+        return no_room(table->path);
     site->gene[strcspn(site->gene, ".")] = '\0';
-    return *site->gene ? CLI_EXIT_OK : bad_line(path, site->line, "no gene_id");
+    return *site->gene ? CLI_EXIT_OK : bad_row(table, row, "no gene_id");
 }
 
-static int read_sites(struct score_sites *s, char *text, const char *path)
+static int read_sites(struct score_sites *s, const struct bi_csv *table)
 {
-    static const char *const names[] = {"gene_id", "pas_strand", "Start", "End"};
-    const char *header, *line;
-    int64_t number = 0;
-    int columns[4], code;
-    char *at = text;
-    size_t cap = 0;
+    struct bioinfer_error err = {0};
+    const struct bi_csv_row *row;
+    int columns[N_SITE_COLUMNS], st, code;
+    size_t at = 0;
 
-    header = find_header(&at, &number);
-    for (int i = 0; i < 4; i++)
-        if ((code = need_column(path, header, names[i], &columns[i])))
-            return code;
-    while ((line = table_line(&at))) {
-        number++;
-        if (!*line)
-            continue;
-        if (s->n == cap) {
-            struct score_site *of = realloc(s->of, (cap = cap ? 2 * cap : 1024) * sizeof *of);
-            if (!of)
-                return no_room(path);
-            s->of = of;
-        }
-        s->of[s->n] = (struct score_site){.line = number};
-        if ((code = read_site(&s->of[s->n++], line, columns, path)))
+    if ((code = cli_table_columns(NULL, table, site_columns, N_SITE_COLUMNS, N_SITE_COLUMNS,
+                                  columns)))
+        return code;
+    if (!(s->of = calloc(table->n_rows, sizeof *s->of)))
+        return no_room(table->path);
+    while ((st = bi_csv_next(table, &at, &row, &err)) > 0) {
+        s->of[s->n].line = (int64_t)row->line;
+        if ((code = read_site(&s->of[s->n++], table, row, columns)))
             return code;
     }
+    if (st)
+        return cli_fail(NULL, CLI_AT_INPUT, st, &err);
     qsort(s->of, s->n, sizeof *s->of, by_gene);
-    return s->n ? CLI_EXIT_OK : bad_line(path, number, "the table has no sites");
+    return CLI_EXIT_OK;
 }
 
 int score_sites_read(struct score_sites *s, const char *path)
 {
-    char *text = NULL;
-    int code = table_read(&text, path);
+    struct bi_csv table = {0};
+    int code = cli_table_read(NULL, &table, path);
 
     if (!code)
-        code = read_sites(s, text, path);
-    free(text);
+        code = read_sites(s, &table);
+    bi_csv_free(&table);
     return code;
 }
 
@@ -252,84 +236,83 @@ static int by_key(const void *a, const void *b)
 }
 
 /* Reads a number that ascends; false: it is none. */
-static bool read_number(const char *field, size_t n, const double *before, double *number)
+static bool read_number(const char *text, const double *before, double *number)
 {
     char *end;
 
-    *number = strtod(field, &end);
-    return n && end == field + n && isfinite(*number) && (!before || *number >= *before);
+    *number = strtod(text, &end);
+    return end != text && !*end && isfinite(*number) && (!before || *number >= *before);
 }
+
+enum { N_KEYS = 3 };
+static const char *const key_columns[] = {"variant_scorer", "track_name", "track_strand"};
 
 /* The header: variant_scorer, track_name, track_strand, then quantiles. */
-static int read_header(struct score_quantiles *q, const char *header, const char *path)
+static int read_header(struct score_quantiles *q, const struct bi_csv *table)
 {
-    static const char *const names[] = {"variant_scorer", "track_name", "track_strand"};
-    const char *field = header;
-    size_t n = 0;
-    int code, column;
+    const struct bi_csv_row *header = &table->header;
+    const char *cell = header->cells;
+    int columns[N_KEYS], code;
 
-    for (int i = 0; i < 3; i++) {
-        if ((code = need_column(path, header, names[i], &column)))
-            return code;
-        if (column != i)
-            return bad_line(path, 1,
-                            "the columns begin with variant_scorer, track_name, "
-                            "track_strand");
-    }
-    for (column = 3; (field = table_field(header, column, &n)); column++)
-        ;
-    if (!(q->at = calloc((size_t)column, sizeof *q->at)))
-        return no_room(path);
-    for (column = 3; (field = table_field(header, column, &n)); column++, q->n_at++)
-        if (!read_number(field, n, q->n_at ? &q->at[q->n_at - 1] : NULL, &q->at[q->n_at]) ||
+    if ((code = cli_table_columns(NULL, table, key_columns, N_KEYS, N_KEYS, columns)))
+        return code;
+    for (int i = 0; i < N_KEYS; i++, cell = bi_csv_cell_next(cell))
+        if (columns[i] != i)
+            return bad_row(table, header,
+                           "the columns begin with variant_scorer, track_name, track_strand");
+    if (header->n_fields < N_KEYS + 2)
+        return bad_row(table, header, "expected two quantiles at least");
+    if (!(q->at = calloc(header->n_fields, sizeof *q->at)))
+        return no_room(table->path);
+    for (size_t i = N_KEYS; i < header->n_fields; i++, q->n_at++, cell = bi_csv_cell_next(cell))
+        if (!read_number(cell, q->n_at ? &q->at[q->n_at - 1] : NULL, &q->at[q->n_at]) ||
             (q->n_at && q->at[q->n_at] <= q->at[q->n_at - 1]))
-            return bad_line(path, 1, "columns behind track_strand are quantiles, ascending");
-    return q->n_at > 1 ? CLI_EXIT_OK : bad_line(path, 1, "expected two quantiles at least");
-}
-
-static int read_quantile(struct score_quantiles *q, const char *line, const char *path,
-                         int64_t number)
-{
-    struct score_quantile *of = realloc(q->of, (q->n + 1) * sizeof *of);
-    size_t n = 0;
-    const char *field;
-
-    if (!of)
-        return no_room(path);
-    q->of = of;
-    of += q->n++;
-    *of = (struct score_quantile){.raw = calloc(q->n_at, sizeof *of->raw)};
-    if (!(field = table_field(line, 3, &n)))
-        return bad_line(path, number, "fewer fields than the header");
-    if (!of->raw || !(of->key = strndup(line, (size_t)(field - 1 - line))))
-        return no_room(path);
-    for (size_t i = 0; i < q->n_at; i++)
-        if (!(field = table_field(line, 3 + (int)i, &n)) ||
-            !read_number(field, n, i ? &of->raw[i - 1] : NULL, &of->raw[i]))
-            return bad_line(path, number, "expected a raw score for each quantile, ascending");
+            return bad_row(table, header, "columns behind track_strand are quantiles, ascending");
     return CLI_EXIT_OK;
 }
 
-static int read_quantiles(struct score_quantiles *q, char *text, const char *path)
+static int read_quantile(struct score_quantiles *q, const struct bi_csv *table,
+                         const struct bi_csv_row *row)
 {
-    const char *header, *line;
-    int64_t number = 0;
-    char *at = text;
-    int code;
+    struct score_quantile *of = &q->of[q->n++];
+    const char *key[N_KEYS], *cell = row->cells;
+    size_t size = 0;
 
-    if (!(header = find_header(&at, &number)))
-        return bad_line(path, 1, "no header");
-    if ((code = read_header(q, header, path)))
-        return code;
-    while ((line = table_line(&at))) {
-        number++;
-        if (*line && (code = read_quantile(q, line, path, number)))
-            return code;
+    for (int i = 0; i < N_KEYS; i++, cell = bi_csv_cell_next(cell)) {
+        key[i] = cell;
+        size += strlen(cell) + 1;
     }
+    of->raw = calloc(q->n_at, sizeof *of->raw);
+    if (!of->raw || !(of->key = malloc(size)))
+        return no_room(table->path);
+    snprintf(of->key, size, "%s\t%s\t%s", key[0], key[1], key[2]);
+    for (size_t i = 0; i < q->n_at; i++, cell = bi_csv_cell_next(cell))
+        if (!read_number(cell, i ? &of->raw[i - 1] : NULL, &of->raw[i]))
+            return bad_row(table, row, "expected a raw score for each quantile, ascending");
+    return CLI_EXIT_OK;
+}
+
+static int read_quantiles(struct score_quantiles *q, const struct bi_csv *table)
+{
+    struct bioinfer_error err = {0};
+    const struct bi_csv_row *row;
+    size_t at = 0;
+    int st, code;
+
+    if ((code = read_header(q, table)))
+        return code;
+    if (!(q->of = calloc(table->n_rows, sizeof *q->of)))
+        return no_room(table->path);
+    while ((st = bi_csv_next(table, &at, &row, &err)) > 0)
+        if ((code = read_quantile(q, table, row)))
+            return code;
+    if (st)
+        return cli_fail(NULL, CLI_AT_INPUT, st, &err);
     qsort(q->of, q->n, sizeof *q->of, by_key);
     for (size_t i = 1; i < q->n; i++)
         if (!strcmp(q->of[i - 1].key, q->of[i].key)) {
-            cli_say(NULL, "%s: two lines of one scorer and track: %.200s", path, q->of[i].key);
+            cli_say(NULL, "%s: two lines of one scorer and track: %.200s", table->path,
+                    q->of[i].key);
             return CLI_EXIT_DATA;
         }
     return CLI_EXIT_OK;
@@ -337,12 +320,12 @@ static int read_quantiles(struct score_quantiles *q, char *text, const char *pat
 
 int score_quantiles_read(struct score_quantiles *q, const char *path)
 {
-    char *text = NULL;
-    int code = table_read(&text, path);
+    struct bi_csv table = {0};
+    int code = cli_table_read(NULL, &table, path);
 
     if (!code)
-        code = read_quantiles(q, text, path);
-    free(text);
+        code = read_quantiles(q, &table);
+    bi_csv_free(&table);
     return code;
 }
 

@@ -1,111 +1,72 @@
-/* table.c - tables with tabs: the whole text, and fields of its lines by the names of columns. */
-#include "tracks.h"
+/* table.c - tables of text (loaders/csv.h): how the command reads them, and a cell that it adds. */
+#include "cli.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
-enum { MAX_TABLE = 256 << 20 };
+#include "../loaders/csv.h"
 
-int table_read(char **text, const char *path)
+int cli_table_read(struct cli *cli, struct bi_csv *table, const char *path)
 {
-    FILE *f = fopen(path, "rb");
-    long size;
-    bool ok, failed;
-    int error;
+    const struct bi_env env = bi_env_default();
+    struct bioinfer_error err = {0};
+    int st;
 
-    *text = NULL;
-    if (!f || fseek(f, 0, SEEK_END) || (size = ftell(f)) < 0 || size > MAX_TABLE ||
-        fseek(f, 0, SEEK_SET)) {
-        if (f)
-            fclose(f);
-        cli_say(NULL, "%s: cannot be read as a table of tracks", path);
+    if (!strcmp(path, "-")) { /* workers have other words there */
+        cli_say(cli, "a table is read from a file, not from standard input");
+        return CLI_EXIT_USAGE;
+    }
+    st = bi_csv_read(table, &env, path, &err);
+    return st ? cli_fail(cli, CLI_AT_INPUT, st, &err) : CLI_EXIT_OK;
+}
+
+int cli_table_read_file(struct cli *cli, struct bi_csv *table, const char *path)
+{
+    struct stat st;
+
+    if (!stat(path, &st) && !S_ISREG(st.st_mode)) {
+        cli_say(cli, "%s: cannot be read as a table: it is no file", path);
         return CLI_EXIT_NO_INPUT;
     }
-    *text = calloc((size_t)size + 1, 1);
-    if (!*text) {
-        cli_say(NULL, "%s: out of memory for a table of %ld bytes", path, size);
-        fclose(f);
-        return CLI_EXIT_NO_MEMORY;
-    }
-    ok = fread(*text, 1, (size_t)size, f) == (size_t)size && strlen(*text) == (size_t)size;
-    error = errno;
-    failed = ferror(f);
-    fclose(f);
-    if (ok)
-        return CLI_EXIT_OK;
-    cli_say(NULL, "%s: %s", path, failed ? strerror(error) : "not text");
-    free(*text);
-    *text = NULL;
-    return failed ? CLI_EXIT_IO : CLI_EXIT_DATA;
+    return cli_table_read(cli, table, path);
 }
 
-char *table_line(char **at)
+int cli_table_columns(struct cli *cli, const struct bi_csv *table, const char *const *names, int n,
+                      int n_needed, int *columns)
 {
-    char *line = *at, *end;
+    struct bioinfer_error err = {0};
+    int st = 0;
 
-    if (!line)
-        return NULL;
-    end = strchr(line, '\n');
-    *at = end ? end + 1 : NULL;
-    if (end)
-        *end = '\0';
-    line[strcspn(line, "\r")] = '\0';
-    return line;
+    for (int i = 0; i < n && !st; i++)
+        st = i < n_needed ? bi_csv_need(table, names[i], &columns[i], &err)
+                          : bi_csv_find(table, names[i], &columns[i], &err);
+    return st ? cli_fail(cli, CLI_AT_INPUT, st, &err) : CLI_EXIT_OK;
 }
 
-int table_column(const char *header, const char *name)
+bool cli_table_belongs(const char *name, const char *head)
 {
-    size_t len = strlen(name);
+    const size_t n = name ? strlen(name) : 0;
+    size_t part;
 
-    for (int i = 0;; i++) {
-        size_t n = strcspn(header, "\t");
-        if (n == len && !memcmp(header, name, len))
-            return i;
-        if (!header[n])
-            return -1;
-        header += n + 1;
-    }
-}
-
-const char *table_field(const char *line, int column, size_t *len)
-{
-    for (; column > 0; column--) {
-        line = strchr(line, '\t');
-        if (!line)
-            return NULL;
-        line++;
-    }
-    *len = strcspn(line, "\t");
-    return line;
-}
-
-char *table_copy(const char *line, int column)
-{
-    size_t n = 0;
-    const char *p = column < 0 ? NULL : table_field(line, column, &n);
-    char *copy = malloc(n + 1);
-
-    if (copy) {
-        memcpy(copy, p ? p : "", n);
-        copy[n] = 0;
-    }
-    return copy;
-}
-
-bool table_belongs(const char *line, int column, const char *head)
-{
-    size_t n = 0, part;
-    const char *name = column < 0 ? NULL : table_field(line, column, &n);
-
-    if (column < 0 || (name && n == strlen(head) && !memcmp(name, head, n)))
+    if (!name || !strcmp(name, head))
         return true;
-    for (; name; head += part + 1) {
+    for (;; head += part + 1) {
         part = strcspn(head, ".");
         if (n == part && !memcmp(name, head, n))
             return true;
         if (!head[part])
-            break;
+            return false;
     }
-    return false;
+}
+
+void cli_csv_cell(struct cli_output *out, char separator, const char *text)
+{
+    if (separator == '\t' || !strpbrk(text, ",\"\r\n")) {
+        cli_output_field(out, text);
+        return;
+    }
+    cli_output_write(out, "\"", 1);
+    for (; *text; text++)
+        cli_output_write(out, *text == '"' ? "\"\"" : text, *text == '"' ? 2 : 1);
+    cli_output_write(out, "\"", 1);
 }

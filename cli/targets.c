@@ -1,15 +1,20 @@
 /* targets.c - the table of an output's tracks, and which of them --tracks and --ontology mean.
  *
- * The table is the tab-separated one of basenji and baskerville: a header line, one line per track
- * in the head's order; columns are found by name, `identifier` must be there. Lines that begin with
- * '#' in front of the header are skipped. A table with a column `head` has the tracks of several
- * heads: a row belongs to those of its name, or with its name between dots. A column `ontology` has
- * the terms that --ontology takes. */
+ * The table is the one of basenji and baskerville: a header line, one line per track in the head's
+ * order; columns are found by name, `identifier` must be there. A table with a column `head` has
+ * the tracks of several heads: a row belongs to those of its name, or with its name between dots. A
+ * column `ontology` has the terms that --ontology takes. */
 #include "tracks.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "../loaders/csv.h"
+
+enum { IDENTIFIER, HEAD, DESCRIPTION, PAIR, ONTOLOGY, N_COLUMNS };
+static const char *const column_names[] = {"identifier", "head", "description", "strand_pair",
+                                           "ontology"};
 
 static int no_room(const char *path)
 {
@@ -17,29 +22,36 @@ static int no_room(const char *path)
     return CLI_EXIT_NO_MEMORY;
 }
 
-/* Reads track n of the table; an exit code. */
-static int read_track(struct targets *t, int n, const char *line, const int *columns,
-                      const char *path, int number)
+/* Copies a cell, "" where there is none; NULL: no memory. */
+static char *copy_cell(const struct bi_csv *table, const struct bi_csv_row *row, int column)
 {
-    char *end = NULL, *other = table_copy(line, columns[2]);
-    const bool paired = columns[2] >= 0;
-    long pair = other && paired ? strtol(other, &end, 10) : n;
-    int code = CLI_EXIT_DATA;
+    const char *cell = bi_csv_cell(table, row, column);
 
-    t->of[n].identifier = table_copy(line, columns[0]);
-    t->of[n].description = table_copy(line, columns[1]);
-    t->of[n].ontology = table_copy(line, columns[4]);
-    if (!other || !t->of[n].identifier || !t->of[n].description || !t->of[n].ontology)
-        code = no_room(path);
-    else if (!*t->of[n].identifier)
-        cli_say(NULL, "%s: line %d: no identifier", path, number);
-    else if (paired && (end == other || *end || pair < 0 || pair >= t->n))
-        cli_say(NULL, "%s: line %d: strand_pair '%.40s' is no track", path, number, other);
+    return strdup(cell ? cell : "");
+}
+
+/* Reads track n of the table; an exit code. */
+static int read_track(struct targets *t, int n, const struct bi_csv *table,
+                      const struct bi_csv_row *row, const int *columns)
+{
+    const char *other = bi_csv_cell(table, row, columns[PAIR]);
+    char *end = NULL;
+    long pair = other ? strtol(other, &end, 10) : n;
+    struct bioinfer_error err = {0};
+
+    t->of[n].identifier = copy_cell(table, row, columns[IDENTIFIER]);
+    t->of[n].description = copy_cell(table, row, columns[DESCRIPTION]);
+    t->of[n].ontology = copy_cell(table, row, columns[ONTOLOGY]);
+    t->pairs[n] = n;
+    if (!t->of[n].identifier || !t->of[n].description || !t->of[n].ontology)
+        return no_room(table->path);
+    if (!*t->of[n].identifier)
+        bi_csv_fail(table, row, &err, "no identifier");
+    else if (other && (end == other || *end || pair < 0 || pair >= t->n))
+        bi_csv_fail(table, row, &err, "strand_pair '%.40s' is no track", other);
     else
-        code = CLI_EXIT_OK;
-    t->pairs[n] = code ? n : (int)pair;
-    free(other);
-    return code;
+        t->pairs[n] = (int)pair;
+    return err.status ? cli_fail(NULL, CLI_AT_INPUT, err.status, &err) : CLI_EXIT_OK;
 }
 
 /* Says that a table is not of this head. */
@@ -50,50 +62,54 @@ static int other_count(const char *path, int n, const char *head, int n_tracks)
     return CLI_EXIT_DATA;
 }
 
-static int read_lines(struct targets *t, char *text, const char *path, const char *head,
-                      int n_tracks)
+/* Finds the columns of a table that is read; `identifier` is needed where the tracks are. */
+static int find_columns(const struct bi_csv *table, bool tracks, int *columns)
 {
-    /* identifier, description, strand_pair, head, ontology */
-    int columns[5] = {-1, -1, -1, -1, -1}, number = 0, n = 0, code;
-    bool begun = false;
+    return cli_table_columns(NULL, table, column_names, N_COLUMNS, tracks ? IDENTIFIER + 1 : 0,
+                             columns);
+}
+
+/* Gives the next row of a head: 1; 0 = there is none; < 0 = the row is faulty, and *err says it. */
+static int next_track(const struct bi_csv *table, const int *columns, const char *head, size_t *at,
+                      const struct bi_csv_row **row, struct bioinfer_error *err)
+{
+    int st;
+
+    while ((st = bi_csv_next(table, at, row, err)) > 0)
+        if (cli_table_belongs(bi_csv_cell(table, *row, columns[HEAD]), head))
+            break;
+    return st;
+}
+
+static int read_tracks(struct targets *t, const struct bi_csv *table, const char *head,
+                       int n_tracks)
+{
+    struct bioinfer_error err = {0};
+    const struct bi_csv_row *row;
+    int columns[N_COLUMNS], n = 0, st, code;
+    size_t at = 0;
 
     t->of = calloc((size_t)n_tracks, sizeof *t->of);
     t->pairs = calloc((size_t)n_tracks, sizeof *t->pairs);
     if (!t->of || !t->pairs)
-        return no_room(path);
-    for (char *line = text, *next; line; line = next) {
-        next = strchr(line, '\n');
-        if (next)
-            *next++ = 0;
-        line[strcspn(line, "\r")] = 0;
-        number++;
-        if (!begun && *line == '#')
-            continue;
-        if (!begun) {
-            begun = true;
-            columns[0] = table_column(line, "identifier");
-            columns[1] = table_column(line, "description");
-            columns[2] = table_column(line, "strand_pair");
-            columns[3] = table_column(line, "head");
-            columns[4] = table_column(line, "ontology");
-            if (columns[0] < 0) {
-                cli_say(NULL, "%s: the header has no column 'identifier'", path);
-                return CLI_EXIT_DATA;
-            }
-            t->has_pairs = columns[2] >= 0;
-            t->has_ontology = columns[4] >= 0;
-        } else if (*line && table_belongs(line, columns[3], head)) {
-            if (n < n_tracks && (code = read_track(t, n, line, columns, path, number)))
-                return code;
-            n++;
-        }
+        return no_room(table->path);
+    if ((code = find_columns(table, true, columns)))
+        return code;
+    t->has_pairs = columns[PAIR] >= 0;
+    t->has_ontology = columns[ONTOLOGY] >= 0;
+    while ((st = next_track(table, columns, head, &at, &row, &err)) > 0) {
+        if (n < n_tracks && (code = read_track(t, n, table, row, columns)))
+            return code;
+        n++;
     }
-    return n == n_tracks ? CLI_EXIT_OK : other_count(path, n, head, n_tracks);
+    if (st)
+        return cli_fail(NULL, CLI_AT_INPUT, st, &err);
+    return n == n_tracks ? CLI_EXIT_OK : other_count(table->path, n, head, n_tracks);
 }
 
 int targets_read(struct targets *t, const char *path, const char *head, int n_tracks)
 {
-    char *text;
+    struct bi_csv table = {0};
     int n, code;
 
     *t = (struct targets){.n = n_tracks, .path = path};
@@ -101,35 +117,30 @@ int targets_read(struct targets *t, const char *path, const char *head, int n_tr
         return code;
     if (n && n != n_tracks) /* pairs of such a table are wrong, too */
         return other_count(path, n, head, n_tracks);
-    if ((code = table_read(&text, path)))
+    if ((code = cli_table_read_file(NULL, &table, path)))
         return code;
-    code = read_lines(t, text, path, head, n_tracks);
-    free(text);
+    code = read_tracks(t, &table, head, n_tracks);
+    bi_csv_free(&table);
     return code;
 }
 
 int targets_count(int *n_tracks, const char *path, const char *head)
 {
-    char *text;
-    int column = -1, n = 0, code;
-    bool begun = false;
+    struct bioinfer_error err = {0};
+    struct bi_csv table = {0};
+    const struct bi_csv_row *row;
+    int columns[N_COLUMNS], n = 0, st = 0, code = cli_table_read_file(NULL, &table, path);
+    size_t at = 0;
 
-    if ((code = table_read(&text, path)))
-        return code;
-    for (char *line = text, *next; line; line = next) {
-        next = strchr(line, '\n');
-        if (next)
-            *next++ = 0;
-        line[strcspn(line, "\r")] = 0;
-        if (!begun && *line != '#')
-            column = table_column(line, "head");
-        else if (begun && *line && table_belongs(line, column, head))
-            n++;
-        begun |= *line != '#';
-    }
-    free(text);
+    if (!code)
+        code = find_columns(&table, false, columns);
+    while (!code && (st = next_track(&table, columns, head, &at, &row, &err)) > 0)
+        n++;
+    if (st)
+        code = cli_fail(NULL, CLI_AT_INPUT, st, &err);
+    bi_csv_free(&table);
     *n_tracks = n;
-    return CLI_EXIT_OK;
+    return code;
 }
 
 void targets_free(struct targets *t)

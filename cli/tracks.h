@@ -8,7 +8,6 @@
  *   variants.c      windows with the other allele, rows of scores
  *   outputs.c       the outputs that are asked for, and which of their tracks
  *   targets.c       the table of tracks, --tracks and --ontology
- *   table.c         tables with tabs
  *   scores*.c       scorers of variants (scores.h)
  *   places.c        places that the genome lacks
  *
@@ -29,26 +28,6 @@ enum {
 
 enum track_stat { SAD, SAR, REF, ALT, N_STATS };
 
-/* ---- table.c ---- */
-
-/* Reads a table into text that is the caller's to free; an exit code, its words said: NO_INPUT,
- * also above 256 MiB; NO_MEMORY; IO; DATA. *text is NULL after a failure. */
-int table_read(char **text, const char *path);
-/* Cuts the next line off the text, in place and without its end; NULL: there is none. *at begins as
- * the text. A text that ends with a line's end has one more line, "". */
-char *table_line(char **at);
-/* Finds a column of a header, the first of that name; -1 = none. */
-int table_column(const char *header, const char *name);
-/* Finds a field of a line and its length; no NUL stands behind it. NULL: there are fewer, and *len
- * is untouched. A column below 0 is taken for 0. */
-const char *table_field(const char *line, int column, size_t *len);
-/* Copies a field, "" where there is none (column -1, too), which the caller frees; NULL: no
- * memory. */
-char *table_copy(const char *line, int column);
-/* Tells whether the line belongs to a head, by the name in the column, which is that of the head or
- * one of its parts between dots; column -1: all lines do. A line without the field does not. */
-bool table_belongs(const char *line, int column, const char *head);
-
 /* ---- targets.c ---- */
 
 /* A row of the table of tracks. */
@@ -64,8 +43,8 @@ struct targets {
     int n;
 };
 
-/* Reads the tracks of a head; an exit code, its words said: one of table_read(), or DATA, where
- * there are not n_tracks of them or a line is wrong. The path is not copied.
+/* Reads the tracks of a head; an exit code, its words said: one of cli_table_read_file(), or DATA,
+ * where there are not n_tracks of them or a line is wrong. The path is not copied.
  * After a failure, too, targets_free() frees what there is. */
 int targets_read(struct targets *t, const char *path, const char *head, int n_tracks);
 /* Counts the tracks that a table has of a head, all lines where it has no column "head": an exit

@@ -680,8 +680,8 @@ BIOINFER_API int bioinfer_score_open(bioinfer_task **out, const bioinfer_model *
 /* The score of a mutation, "A12G" or "A12G:K15R" (position - offset = index from 0), by a result of
  * that task: the sum over its terms of log p(mutant) - log p(wild type). The first term that fails
  * decides, and *score is as before then. INVALID: no mutation (letters are capitals), no such
- * position, one that was left out, or a result that has none, such as one with a status. MISMATCH:
- * the record has another residue there. BAD_RESIDUE: no token. */
+ * position, one that is there twice or was left out, or a result that has none, such as one with a
+ * status. MISMATCH: the record has another residue there. BAD_RESIDUE: no token. */
 BIOINFER_API int bioinfer_score_mutation(const bioinfer_model *model,
                                          const struct bioinfer_result *result, const char *mutation,
                                          int64_t offset, double *score, struct bioinfer_error *err);

@@ -323,48 +323,66 @@ int bioinfer_mutation_positions(const char *mutation, int64_t offset, int64_t *p
     return n;
 }
 
+/* Adds what one term of a mutation gives to *sum, and marks its position in `seen`. */
+static int add_term(const struct bi_model *m, const struct bioinfer_result *table, char from,
+                    int64_t at, char to, int64_t offset, const char *mutation, uint8_t *seen,
+                    double *sum, struct bioinfer_error *err)
+{
+    const long long position = (long long)(at + offset);
+    const float *row;
+    int a, b;
+    if (at < 0 || at >= table->length)
+        return bi_fail(err, BIOINFER_INVALID,
+                       "mutation '%.60s': position %lld is outside '%.60s' (%lld residues, "
+                       "offset %lld)",
+                       mutation, position, table->id, (long long)table->length, (long long)offset);
+    if (table->sequence[at] != from)
+        return bi_fail(err, BIOINFER_MISMATCH,
+                       "mutation '%.60s': '%.60s' has %c at position %lld, expected %c "
+                       "(offset %lld)",
+                       mutation, table->id, table->sequence[at], position, from, (long long)offset);
+    if (seen[at / 8] & 1 << at % 8)
+        return bi_fail(err, BIOINFER_INVALID,
+                       "mutation '%.60s': position %lld is there twice, expected one letter for it",
+                       mutation, position);
+    seen[at / 8] |= (uint8_t)(1 << at % 8);
+    a = m->def->residue_token(m, from);
+    b = m->def->residue_token(m, to);
+    if (a < 0 || b < 0)
+        return bi_fail(err, BIOINFER_BAD_RESIDUE, "mutation '%.60s': %s has no token for %c",
+                       mutation, m->name, a < 0 ? from : to);
+    row = table->arrays[0].data + at * m->vocab_size;
+    if (isnan(row[a]) || isnan(row[b]))
+        return bi_fail(err, BIOINFER_INVALID,
+                       "mutation '%.60s': the table has no row for position %lld", mutation,
+                       position);
+    *sum += (double)row[b] - (double)row[a];
+    return 0;
+}
+
 int bioinfer_score_mutation(const bioinfer_model *model, const struct bioinfer_result *table,
                             const char *mutation, int64_t offset, double *score,
                             struct bioinfer_error *err)
 {
     const char *p = mutation;
     const struct bi_model *m;
+    uint8_t *seen; /* a bit for each position */
     double sum = 0;
-    if (!model || !table || !mutation || !score || table->n_arrays != 1 || !table->sequence)
+    int st;
+    if (!model || !table || !mutation || !score || table->n_arrays != 1 || !table->sequence ||
+        table->length < 0)
         return bi_fail(err, BIOINFER_INVALID, "mutation: model, scores and score must be given");
     m = &model->base;
+    if (!(seen = bi_zalloc(m->env, (size_t)table->length / 8 + 1)))
+        return bi_fail(err, BIOINFER_NOMEM, "mutation '%.60s': its positions", mutation);
     do {
-        const float *row;
         char from, to;
         int64_t at;
-        int a, b, st = parse_mutation(&p, offset, &from, &at, &to, mutation, err);
-        if (st)
-            return st;
-        if (at < 0 || at >= table->length)
-            return bi_fail(err, BIOINFER_INVALID,
-                           "mutation '%.60s': position %lld is outside '%.60s' (%lld residues, "
-                           "offset %lld)",
-                           mutation, (long long)(at + offset), table->id, (long long)table->length,
-                           (long long)offset);
-        if (table->sequence[at] != from)
-            return bi_fail(err, BIOINFER_MISMATCH,
-                           "mutation '%.60s': '%.60s' has %c at position %lld, expected %c "
-                           "(offset %lld)",
-                           mutation, table->id, table->sequence[at], (long long)(at + offset), from,
-                           (long long)offset);
-        a = m->def->residue_token(m, from);
-        b = m->def->residue_token(m, to);
-        if (a < 0 || b < 0)
-            return bi_fail(err, BIOINFER_BAD_RESIDUE, "mutation '%.60s': %s has no token for %c",
-                           mutation, m->name, a < 0 ? from : to);
-        row = table->arrays[0].data + at * m->vocab_size;
-        if (isnan(row[a]) || isnan(row[b]))
-            return bi_fail(err, BIOINFER_INVALID,
-                           "mutation '%.60s': the table has no row for "
-                           "position %lld",
-                           mutation, (long long)(at + offset));
-        sum += (double)row[b] - (double)row[a];
-    } while (*p++ == ':');
-    *score = sum;
-    return 0;
+        if (!(st = parse_mutation(&p, offset, &from, &at, &to, mutation, err)))
+            st = add_term(m, table, from, at, to, offset, mutation, seen, &sum, err);
+    } while (!st && *p++ == ':');
+    bi_free(m->env, seen);
+    if (!st)
+        *score = sum;
+    return st;
 }

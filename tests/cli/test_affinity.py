@@ -589,17 +589,21 @@ class BadInput(unittest.TestCase):
                           "d,5L33.pdb,none.sdf,1\n"
                           ",5L33.pdb,ligand.sdf,1\n"
                           "f,,ligand.sdf,1\n"
-                          "g,6w70.pdb.gz," + golden("6w70_ligand.sdf") + ",1\n")
+                          "g,6w70.pdb.gz," + golden("6w70_ligand.sdf") + ",1\n"
+                          "h,6w70.pdb.gz,poses,2.sdf,1\n")
         text, words = run("dualbind", table, "--weights", weights(), code=1)
         rows = rows_of(text)
-        self.assertEqual([row["id"] for row in rows], ["a", "b", "c", "d", "ligand", "f", "g"])
+        self.assertEqual([row["id"] for row in rows], ["a", "b", "c", "d", "ligand", "f", "g",
+                                                    "pair"])
         self.assertEqual([row["status"] for row in rows],
-                         ["ok", "ok", "not_found", "not_found", "ok", "bad_format", "ok"])
+                         ["ok", "ok", "not_found", "not_found", "ok", "bad_format", "ok",
+                          "bad_format"])
         self.assertEqual(rows[0]["energy"],
                          rate(receptor("5L33"), golden("ligand.sdf"))[0][0]["energy"])
         self.assertEqual(rows[1]["energy"],
                          rate(receptor("6w70"), golden("poses.sdf"))[0][0]["energy"])
-        self.assertIn("pairs.csv:7: the row names no protein", rows[5]["message"])
+        self.assertIn("pairs.csv: line 7: the row names no protein", rows[5]["message"])
+        self.assertIn("pairs.csv: line 9: 5 fields, the header has 4", rows[7]["message"])
         _, words = run("dualbind", self.path("bad.csv", "a,b\n1,2\n"), "--weights", weights(),
                        code=65)
         self.assertIn("protein_path and ligand_path", words)

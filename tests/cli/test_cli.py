@@ -716,9 +716,32 @@ class Scores(Case):
         self.assertEqual([r[2] for r in rows[2:-1]], [""] * len(bad), rows)
         self.assertTrue(rows[1][2] and rows[-1][2])
         for i in range(len(bad)):
-            self.assertIn(f"m.csv:{i + 3}:", p.words)
+            self.assertIn(f"m.csv: line {i + 3}: ", p.words)
         self.check_fails(("score", "esm2", "wt.fasta", "--mutations", "m.csv", "--strict", "-o",
-                          "o.csv", "--weights", TINY), 65, "m.csv:3:")
+                          "o.csv", "--weights", TINY), 65, "m.csv: line 3: ")
+
+    def test_rows_of_other_fields(self):
+        """A comma without quotes, a field too few, a position twice: rows without a score."""
+        self.write("m.csv", "mutant\nM1A:K2R\nM1A,K2R\n\"M1A,K2R\"\nK2R\n")
+        self.write("two.csv", "# of a screen\n\nmutant,n\nM1A\nM1A,1,2\nK2A:K2C,3\nK2A:T3C,4\n")
+        for name, scored, words in (
+                ("m.csv", (1, 4), ("line 3: 2 fields, the header has 1",
+                                   "line 4: mutation 'M1A,K2R'")),
+                ("two.csv", (6,), ("line 4: 1 fields, the header has 2", "line 5: 3 fields, the ",
+                                   "line 6: mutation 'K2A:K2C': position 2 is there twice"))):
+            p = self.run_tiny("score", "esm2", "wt.fasta", "--mutations", name, code=1)
+            old = open(self.path(name), encoding="ascii").read().splitlines()
+            new = p.stdout.decode().splitlines()
+            self.assertEqual(len(new), len(old))
+            if name == "two.csv":
+                self.assertEqual(new[:2], old[:2])
+            for i, (a, b) in enumerate(zip(new, old, strict=True)):
+                if i in scored:
+                    self.assertRegex(a, "^" + b + r",-?\d+\.\d{6}$")
+                elif b not in ("", "# of a screen", "mutant", "mutant,n"):
+                    self.assertEqual(a, b + ",")
+            for part in words:
+                self.assertIn(name + ": " + part, p.words)
 
     def test_pppl(self):
         p = self.run_tiny("score", "esm2", "in.fasta", "--method", "pppl")
@@ -742,6 +765,12 @@ class Scores(Case):
         self.check_fails(score + (self.dir,), 66)
         self.write("empty.csv", "")
         self.check_fails(score + ("empty.csv",), 65, "empty.csv")
+        for text, words in (("mutant\n\n", "no row below the header"),
+                            ('mutant\n"M1A\n', "line 2: a quote begins here that is not closed"),
+                            ("mutant,mutant\nM1A,K2R\n", "line 1: two columns 'mutant'")):
+            self.write("x.csv", text)
+            self.check_fails(score + ("x.csv",), 65, words)
+        self.check_fails(score + ("-",), 64, "standard input")
         self.write("col.csv", "a,b\nM1A,2\n")
         self.check_fails(score + ("col.csv",), 65, "mutant", "a,b")
         self.write("nul.csv", b"mutant\nM1A\0\n")

@@ -480,6 +480,10 @@ class Scores(unittest.TestCase):
         self.write('few.tsv', 'head\tidentifier\tname\tstrand\natac\tA\tA\t.\n')
         self.write('old.tsv', 'head\tidentifier\natac\tA\natac\tB\n')
         self.write('bad.tsv', 'gene_id\tpas_strand\tStart\tEnd\nG1\t+\tx\t9\n')
+        self.write('wide.tsv', 'gene_id\tpas_strand\tStart\tEnd\nG1\t+\t8\t9\t\n')
+        quantiles = 'variant_scorer\ttrack_name\ttrack_strand\t0\t1\n'
+        self.write('short.tsv', quantiles + 'S\tT\t.\t0\n')
+        self.write('none.tsv', quantiles)
         given = {'--genome': 'g.fa', '--gtf': 'g.gtf', '--targets': 't.tsv', '--scorers': 'gene',
                  '-o': 'x.tsv'}
         for change, code, words in (
@@ -506,7 +510,12 @@ class Scores(unittest.TestCase):
                 ({'--targets': 'old.tsv', '--scorers': 'center'}, 65, "no column 'name'"),
                 ({'--scorers': 'polya', '--polya': 'bad.tsv'}, 65,
                  'bad.tsv: line 2: Start and End: expected a place'),
-                ({'--quantiles': 'few.tsv'}, 65, "few.tsv: the header has no column 'variant_")):
+                ({'--quantiles': 'few.tsv'}, 65,
+                 "few.tsv: line 1: the header has no column 'variant_"),
+                ({'--scorers': 'polya', '--polya': 'wide.tsv'}, 65,
+                 'wide.tsv: line 2: 5 fields, the header has 4'),
+                ({'--quantiles': 'short.tsv'}, 65, 'short.tsv: line 2: 4 fields, the header has 5'),
+                ({'--quantiles': 'none.tsv'}, 65, 'none.tsv: no row below the header')):
             use = {**given, **change}
             words_of = [w for k, v in use.items() if v and k != 'input' for w in (k, v)]
             r = self.run_it(use.get('input', 'v.vcf'), *words_of, '-q', code=code)

@@ -525,18 +525,21 @@ class Tracks(unittest.TestCase):
                 (table('', *rows).replace('\n', '\r\n'), 0, ''),
                 (table(*rows[1:]), 65, 't.txt: 7 tracks of human, the head has 8'),
                 (table(*rows, *rows), 65, 't.txt: 16 tracks of human, the head has 8'),
-                ('', 65, "the header has no column 'identifier'"),
+                ('', 65, 't.txt: the table is empty'),
                 (table(*rows, head='index\tname\tstrand_pair'), 65, "no column 'identifier'"),
-                (table(*swapped(2, '2')), 65, 't.txt: line 4: no identifier'),
+                (table(*swapped(2, '2')), 65, 't.txt: line 4: 1 fields, the header has 3'),
+                (table(*swapped(2, '2\tENC2\t5\t')), 65, 't.txt: line 4: 4 fields, the header'),
                 (table('', *swapped(2, '2\t\t5')), 65, 't.txt: line 5: no identifier'),
-                (table(*swapped(3, '3\tENC3')), 65, "t.txt: line 5: strand_pair '' is no track"),
+                (table(*swapped(3, '3\tENC3\t')), 65, "t.txt: line 5: strand_pair '' is no track"),
+                (table(*rows, head='identifier\tidentifier\tstrand_pair'), 65,
+                 "t.txt: line 1: two columns 'identifier'"),
                 (table(*swapped(3, '3\tENC3\t8')), 65, "strand_pair '8' is no track"),
                 (table(*swapped(3, '3\tENC3\t-1')), 65, "strand_pair '-1' is no track"),
                 (table(*swapped(3, '3\tENC3\t4294967297')), 65,
                  "strand_pair '4294967297' is no track"),
                 (table(*swapped(3, '3\tENC3\t99999999999999999999')), 65, 'is no track'),
                 (table(*swapped(3, '3\tENC3\t4x')), 65, "strand_pair '4x' is no track"),
-                (table(*rows) + 'x\0y', 65, 't.txt: not text')):
+                (table(*rows) + 'x\0y', 65, 't.txt: a NUL byte')):
             self.write('t.txt', text)
             r = self.run_it('i.bed', '--genome', 'g.fa', '--targets', 't.txt', '-o', 'x.npz',
                             code=code)
