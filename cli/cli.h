@@ -163,8 +163,8 @@ struct cli_options {
     int64_t memory_limit, db_memory, /* MiB */
         block_pairs;
     const char *gtf, *scorers, *polya, *quantiles; /* scores of variants */
-    const char *genome, *head, *targets, *tracks, *stats, *shifts, *positions, *rope_frequencies,
-        *adapter, *outputs, *organism, *ontology;
+    const char *genome, *head, *targets, *tracks, *stats, *indel, *shifts, *positions,
+        *rope_frequencies, *adapter, *outputs, *organism, *ontology;
     int64_t cluster, window, resolution;
     const char *bins;
     bool ism, rc, contributions;

@@ -18,6 +18,7 @@ static void end_flight(struct compute *c)
         c->last = NULL;
     if (f->last)
         unit_free(&f->unit);
+    free(f->half);
     free(f);
 }
 

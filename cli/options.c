@@ -86,6 +86,9 @@ static const struct cli_option table[] = {
      "tracks of samples of terms such as UBERON:0001157"},
     {"stats", 0, TEXT, "LIST", FIELD(stats), CLI_TRACKS, NULL,
      "of variants: SAD (default), SAR, REF, ALT"},
+    {"indel", 0, CHOICE, "SIDE", FIELD(indel), CLI_TRACKS, "both|left|right",
+     "of insertions and deletions with --stats: the side that is compared in place, or the\n"
+     "mean of both (default)"},
     {"scorers", 0, TEXT, "LIST", FIELD(scorers), CLI_TRACKS, NULL,
      "scores of variants as AlphaGenome's tool makes them: recommended, center, gene,\n"
      "splicing, contact, junction, polya; with --targets, and --gtf for those of genes"},

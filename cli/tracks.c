@@ -66,6 +66,7 @@ static int check_scorers(const struct run *run)
 {
     const struct cli_options *o = run->cli->options;
     const char *other = o->stats        ? "--stats"
+                        : o->indel      ? "--indel"
                         : o->head       ? "--head"
                         : o->outputs    ? "--outputs"
                         : o->resolution ? "--resolution"
@@ -127,9 +128,11 @@ static int check_options(struct run *run)
                 name, holds, o->format);
         return CLI_EXIT_USAGE;
     }
-    if ((o->stats || o->cluster) && o->genome && !variants) {
+    if ((o->stats || o->cluster || o->indel) && o->genome && !variants) {
         cli_say(run->cli, "%s holds %s, and --%s takes variants: a VCF", name, holds,
-                o->stats ? "stats" : "cluster");
+                o->stats     ? "stats"
+                : o->cluster ? "cluster"
+                             : "indel");
         return CLI_EXIT_USAGE;
     }
     if (!variants && (is(o->format, "tsv") || is(o->format, "npy"))) {
@@ -215,6 +218,8 @@ static void describe_options(const struct tracker *t, struct cli_output *text)
     cli_output_printf(text, " stats=");
     for (int i = 0; t->kind == &variants_kind && i < t->n_stats; i++)
         cli_output_printf(text, "%s%s", i ? "," : "", stat_names[t->stats_of[i]]);
+    if (t->kind == &variants_kind && !o->scorers)
+        cli_output_printf(text, " indel=%s", o->indel ? o->indel : "both");
     if (o->contributions)
         cli_output_printf(text, " contributions=%lld-%lld", (long long)t->first_bin,
                           (long long)t->n_bins);
@@ -501,6 +506,7 @@ static int dump(const struct run *run)
 static void say_summary(struct run *run)
 {
     const struct cli *cli = run->cli;
+    const struct cli_options *o = cli->options;
     const struct bioinfer_job_stats *stats = &run->stats;
     char before[48] = "", names[200], what[220];
 
@@ -520,6 +526,13 @@ static void say_summary(struct run *run)
             before, cli_now() - cli->progress.start, (unsigned long long)run->n_whole,
             (unsigned long long)run->n_cut, (unsigned long long)run->cut_tokens, cli->info.name,
             cli->info.path, what, cli->info.device, cli->info.kernels, cli->info.precision);
+    if (run->input.n_indels && !cli->options->scorers)
+        cli_say(run->cli, "%llu insertions and deletions: %s",
+                (unsigned long long)run->input.n_indels,
+                !o->indel || !strcmp(o->indel, "both")
+                    ? "means of two alignments, left and right (--indel)"
+                : !strcmp(o->indel, "left") ? "their left side is compared in place"
+                                            : "their right side is compared in place");
     if (run->job)
         cli_job_say_shard(run->cli, stats, run->path ? run->path : cli->options->output);
 }

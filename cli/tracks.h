@@ -156,6 +156,8 @@ struct flight {
     struct unit *unit;
     int64_t first, n;
     int64_t taken; /* places of these that have a result */
+    double *half;  /* NULL, or the scores of the first of two changes of the variant at hand ... */
+    int half_status;
     bool last;
     struct flight *behind;
 };
@@ -201,6 +203,10 @@ struct kind {
     int (*fail)(struct tracker *t, const struct unit *u, int i, int status, const char *message,
                 struct bioinfer_error *err);
 };
+
+/* How many changes the variants of a unit make to its windows: an insertion or a deletion that is
+ * compared on both sides (--indel) makes two. */
+uint64_t count_changes(const struct tracker *t, const struct unit *u);
 
 extern const struct kind records_kind, intervals_kind, mutagenesis_kind, variants_kind;
 
@@ -309,8 +315,8 @@ struct tracks_input {
     struct spot spot, ahead; /* the first of the record at hand; the variant behind a cluster */
     struct cli_output text;  /* the record at hand, where it is no window */
     char why[MAX_TEXT];
-    uint64_t n_read;
-    bool failed; /* reading did */
+    uint64_t n_read, n_indels; /* n_indels: variants whose ALT is longer or shorter than REF */
+    bool failed;               /* reading did */
 };
 
 /* Opens the input, and the genome, and says in cli->told what it holds; an exit code. *in is zeroed

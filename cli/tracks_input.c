@@ -88,6 +88,7 @@ static int next_spot(struct tracks_input *in, struct spot *s, struct bioinfer_er
     if (st <= 0)
         return st;
     check_locus(in, &l);
+    in->n_indels += !l.status && strlen(l.reference) != strlen(l.alternative);
     return (st = spot_copy(s, &l, err)) ? st : 1;
 }
 

@@ -442,7 +442,7 @@ static struct cli_weight weigh(const struct cli *cli, const struct bioinfer_reco
     if (record->status || make_unit(t, record, &u, &err))
         return (struct cli_weight){1, record->length + 1};
     if (t->kind == &variants_kind)
-        windows += (uint64_t)u->n;
+        windows += count_changes(t, u);
     else if (t->kind == &mutagenesis_kind)
         windows += 3 * (uint64_t)(u->of[0].end - u->of[0].start);
     unit_free(&u);

@@ -1,10 +1,16 @@
-/* variants.c - variants that share a window: windows with the other allele, rows of scores. */
+/* variants.c - variants that share a window: windows with the other allele, rows of scores.
+ *
+ * An insertion or a deletion moves what stands on one side of it. A window with the other allele
+ * keeps the bases on the left in their places, and those on the right move: then a sum over bins
+ * also counts what enters or leaves at the window's right end. Or it keeps those on the right, and
+ * what enters does so at the left end. By default both are computed, and a score is the mean of
+ * their scores, as baskerville's snps.py takes it (commit 544073b; `--indel`). */
 #include "tracks.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { AT_ONCE = 64 }; /* variants whose scores are made before they are written */
+enum { AT_ONCE = 32 }; /* variants whose scores are made before they are written */
 
 static const size_t MOST_BASES = 32 << 20; /* changes of a window have these, and one more change */
 
@@ -44,10 +50,39 @@ static char *make_bases(struct compute *c, size_t used, size_t n)
     return c->bases + used;
 }
 
+/* The sides whose bases keep their places where ALT is longer or shorter than REF. */
+enum side { LEFT = 1, RIGHT = 2, BOTH = LEFT | RIGHT };
+
+/* The sides that a variant's windows keep; LEFT where ALT is as long as REF, as its bases on both
+ * sides keep their places then. --scorers align rows for themselves. */
+static enum side sides_of(const struct tracker *t, const struct place *p)
+{
+    const char *indel = t->cli->options->indel;
+
+    if (t->scores || strlen(p->reference) == strlen(p->alternative))
+        return LEFT;
+    return !indel || !strcmp(indel, "both") ? BOTH : !strcmp(indel, "left") ? LEFT : RIGHT;
+}
+
+/* How many windows a variant takes: 1 or 2. */
+static int count_sides(const struct tracker *t, const struct place *p)
+{
+    return sides_of(t, p) == BOTH ? 2 : 1;
+}
+
+uint64_t count_changes(const struct tracker *t, const struct unit *u)
+{
+    uint64_t n = 0;
+
+    for (int i = 0; i < u->n; i++)
+        n += (uint64_t)count_sides(t, &u->of[i]);
+    return n;
+}
+
 /* Writes the `length` bases from base `at` of the window on with the alternative allele there: what
  * stands behind it moves, and the window's end is filled up from the genome. */
-static int make_changed(const struct tracker *t, const struct place *p, int64_t start, int64_t at,
-                        int64_t length, char *bases, struct bioinfer_error *err)
+static int keep_left(const struct tracker *t, const struct place *p, int64_t start, int64_t at,
+                     int64_t length, char *bases, struct bioinfer_error *err)
 {
     const int64_t window = t->info.window;
     const int64_t old = (int64_t)strlen(p->reference), new = (int64_t)strlen(p->alternative);
@@ -69,23 +104,57 @@ static int make_changed(const struct tracker *t, const struct place *p, int64_t 
                                 bases + new + kept, err);
 }
 
-/* Adds the change that a variant makes to the window; `used` counts the bases of all of them, at
- * t->compute.bases + used for now. */
+/* Writes the bases of the window up to the end of REF, which begins at base `at`, with the
+ * alternative allele for their end: what stands in front of it moves, and the window's start is
+ * filled up from the genome. */
+static int keep_right(const struct tracker *t, const struct place *p, int64_t start, int64_t at,
+                      char *bases, struct bioinfer_error *err)
+{
+    const int64_t old = (int64_t)strlen(p->reference), new = (int64_t)strlen(p->alternative);
+    const int64_t more = new - old, front = at - more; /* bases in front of ALT */
+
+    if (front <= 0) {
+        memcpy(bases, p->alternative - front, (size_t)(new + front));
+        return 0;
+    }
+    memcpy(bases + front, p->alternative, (size_t)new);
+    if (more >= 0) {
+        memcpy(bases, t->reference + more, (size_t)front);
+        return 0;
+    }
+    memcpy(bases - more, t->reference, (size_t)at);
+    memset(bases, 'N', (size_t)-more);
+    return start <= 0 ? 0
+                      : bioinfer_genome_read(t->genome, p->chrom, start + more, start, bases, err);
+}
+
+/* Adds the changes that a variant makes to the window, LEFT first; `used` counts the bases of all
+ * of them, at t->compute.bases + used for now. */
 static int ask_variant(struct tracker *t, const struct unit *u, const struct place *p,
                        struct window *w, size_t *used, struct bioinfer_error *err)
 {
-    const int64_t at = p->start - u->start;
+    const int64_t at = p->start - u->start, window = t->info.window;
     const int64_t old = (int64_t)strlen(p->reference), new = (int64_t)strlen(p->alternative);
-    const int64_t length = old == new && at + new <= t->info.window ? new : t->info.window - at;
-    char *bases = make_bases(&t->compute, *used, (size_t)length);
-    int st;
+    const enum side sides = sides_of(t, p);
+    int st = 0;
 
-    if (!bases)
-        return no_memory(err, p->name);
-    if ((st = make_changed(t, p, u->start, at, length, bases, err)))
-        return st;
-    *used += (size_t)length;
-    return add_change(t, w, at, length, NULL, err);
+    for (enum side side = LEFT; !st && side <= RIGHT; side = (enum side)(2 * side)) {
+        const bool left = side == LEFT;
+        const int64_t length = !left                              ? at + old
+                               : old == new && at + new <= window ? new
+                                                                  : window - at;
+        char *bases;
+        if (!(sides & side))
+            continue;
+        if (!(bases = make_bases(&t->compute, *used, (size_t)length)))
+            return no_memory(err, p->name);
+        st = left ? keep_left(t, p, u->start, at, length, bases, err)
+                  : keep_right(t, p, u->start, at, bases, err);
+        *used += (size_t)length;
+        if (!st)
+            st = add_change(t, w, left ? at : 0, length, NULL, err);
+    }
+    return st;
 }
 
 /* The base in the middle of the window around variants. Where these are scored as the released tool
@@ -131,8 +200,14 @@ static int ask_variants(struct tracker *t, struct unit *u, struct window *w,
 
 /* ---- scores ---- */
 
-/* Scores of a variant [n_stats, n_tracks] and, for a table, their text. */
+/* A variant in the piece at hand: some of its changes, [first, first + n) of the piece, and where
+ * these are the last of them its scores [n_stats, n_tracks] and, for a table, their text. */
 struct scored {
+    size_t first;
+    int n, n_all; /* n_all: changes of the variant */
+    int status;   /* the first change without values has this one */
+    bool ends;
+    double *sums; /* the scores of all changes so far added up */
     float *scores;
     char *text;
     size_t n_text;
@@ -140,32 +215,49 @@ struct scored {
 
 static void free_scored(struct scored *y)
 {
+    free(y->sums);
     free(y->scores);
     free(y->text);
     *y = (struct scored){0};
 }
 
-/* The scores of a change of the piece at hand. False: no memory. */
-static bool make_scored(const struct tracker *t, const struct bioinfer_result *v, size_t change,
-                        struct scored *y)
+/* Adds the scores of a change of the piece at hand. */
+static void add_scored(const struct tracker *t, const struct bioinfer_result *v, size_t change,
+                       double *to)
 {
-    enum { MOST_DIGITS = 24 };
     const float *other = v->changed->values + (int64_t)change * t->n_values;
-    const int n = t->n_tracks;
-    float *to;
 
-    if (!(y->scores = malloc((size_t)(n * t->n_stats) * sizeof *y->scores)) ||
-        (t->to_table && !(y->text = malloc((size_t)(n * t->n_stats) * MOST_DIGITS))))
-        return false;
-    to = y->scores;
     for (int s = 0; s < t->n_stats; s++)
         for (int i = 0; i < t->n_outputs; i++) {
             const struct output *o = &t->of[i];
             for (int k = 0; k < o->is.n_tracks; k++)
-                *to++ = (float)track_score(t, o, v->arrays[i].data, other + o->is.values_at,
-                                           t->stats_of[s], k);
+                *to++ += track_score(t, o, v->arrays[i].data, other + o->is.values_at,
+                                     t->stats_of[s], k);
         }
-    for (int k = 0; t->to_table && k < n * t->n_stats; k++)
+}
+
+/* The scores of a variant are the means of its changes' scores. False: no memory. */
+static bool make_scored(const struct tracker *t, const struct bioinfer_result *v, struct scored *y)
+{
+    enum { MOST_DIGITS = 24 };
+    const size_t n = (size_t)(t->n_tracks * t->n_stats);
+
+    if (!y->sums && !(y->sums = calloc(n, sizeof *y->sums)))
+        return false;
+    for (int i = 0; i < y->n; i++) {
+        if (!y->status)
+            y->status = v->changed->statuses[y->first + (size_t)i];
+        if (!y->status)
+            add_scored(t, v, y->first + (size_t)i, y->sums);
+    }
+    if (!y->ends || y->status)
+        return true;
+    if (!(y->scores = malloc(n * sizeof *y->scores)) ||
+        (t->to_table && !(y->text = malloc(n * MOST_DIGITS))))
+        return false;
+    for (size_t k = 0; k < n; k++)
+        y->scores[k] = (float)(y->sums[k] / y->n_all);
+    for (size_t k = 0; t->to_table && k < n; k++)
         y->n_text += (size_t)snprintf(y->text + y->n_text, MOST_DIGITS, "\t%.9g",
                                       (double)y->scores[k]);
     return true;
@@ -215,7 +307,6 @@ static int fail_variant(struct tracker *t, const struct unit *u, int i, int stat
 struct scoring {
     const struct tracker *tracker;
     const struct bioinfer_result *values;
-    size_t first; /* change */
     struct scored *scored;
     _Atomic bool failed;
 };
@@ -223,41 +314,72 @@ struct scoring {
 static void score_one(void *user, int at)
 {
     struct scoring *s = user;
-    const struct bioinfer_result *v = s->values;
-    const size_t change = s->first + (size_t)at;
 
-    if (!v->changed->statuses[change] && !make_scored(s->tracker, v, change, &s->scored[at]))
+    if (!make_scored(s->tracker, s->values, &s->scored[at]))
         s->failed = true;
 }
 
-/* Puts the results of n changes, from `first` of those of r on, and of the places between them that
- * have none; `all`: also behind the last. */
+/* Deals the changes of the piece, from *at on, to the variants of the window that are to come next:
+ * how many, the last of which may not have all of its own. */
+static int deal(const struct tracker *t, struct flight *f, const struct bioinfer_result *r,
+                size_t *at, struct scored *scored)
+{
+    const size_t n_changes = r->status ? 0 : r->changed->n;
+    int n = 0;
+
+    for (int64_t i = f->taken; n < AT_ONCE && i < f->n && *at < n_changes; i++) {
+        const struct place *p = &f->unit->of[f->first + i];
+        struct scored *y = &scored[n];
+        if (p->status)
+            continue;
+        *y = (struct scored){.first = *at, .n_all = count_sides(t, p)};
+        y->n = y->n_all - (f->half ? 1 : 0);
+        if (f->half) { /* which the piece before has begun */
+            y->sums = f->half;
+            y->status = f->half_status;
+            f->half = NULL;
+        }
+        y->ends = *at + (size_t)y->n <= n_changes;
+        if (!y->ends)
+            y->n = (int)(n_changes - *at);
+        *at += (size_t)y->n;
+        n++;
+    }
+    return n;
+}
+
+/* Puts the results of the next variants, changes of which are from *at on in the piece, and of the
+ * places between them that have none; `all`: also behind the last. */
 static int put_some(struct tracker *t, struct flight *f, const struct bioinfer_result *r,
-                    size_t first, size_t n, bool all, struct bioinfer_error *err)
+                    size_t *at, bool all, struct bioinfer_error *err)
 {
     const struct unit *u = f->unit;
     struct scored scored[AT_ONCE] = {{0}};
-    struct scoring scoring = {t, r, first, scored, false};
-    size_t at = 0;
-    int st;
+    struct scoring scoring = {t, r, scored, false};
+    const int n = deal(t, f, r, at, scored);
+    int k = 0, st;
 
-    cli_parallel(bioinfer_context_threads(t->cli->ctx), (int)n, score_one, &scoring);
+    cli_parallel(bioinfer_context_threads(t->cli->ctx), n, score_one, &scoring);
     st = scoring.failed ? no_memory(err, u->of[0].name) : 0;
-    for (; !st && f->taken < f->n && (at < n || all); f->taken++) {
+    for (; !st && f->taken < f->n && (k < n || all); f->taken++) {
         const int i = (int)(f->first + f->taken);
         const struct place *p = &u->of[i];
+        struct scored *y = &scored[k];
         if (p->status)
             st = fail_variant(t, u, i, p->status, p->message, err);
         else if (r->status)
             st = fail_variant(t, u, i, r->status, r->message, err);
-        else {
-            const int status = r->changed->statuses[first + at];
-            st = put_variant(t, u, i, status ? NULL : &scored[at], status, change_text(status),
-                             err);
-            at++;
+        else if (!y->ends) { /* the other change comes with the next piece */
+            f->half = y->sums;
+            f->half_status = y->status;
+            y->sums = NULL;
+            break;
+        } else {
+            st = put_variant(t, u, i, y->status ? NULL : y, y->status, change_text(y->status), err);
+            k++;
         }
     }
-    for (size_t i = 0; i < n; i++)
+    for (int i = 0; i < n; i++)
         free_scored(&scored[i]);
     return st;
 }
@@ -266,11 +388,12 @@ static int take_variants(struct tracker *t, struct flight *f, const struct bioin
                          struct bioinfer_error *err)
 {
     const size_t n = r->status ? 0 : r->changed->n;
+    size_t at = 0;
     int st = 0;
 
-    for (size_t first = 0; !st && first < n; first += AT_ONCE)
-        st = put_some(t, f, r, first, n - first < AT_ONCE ? n - first : AT_ONCE, false, err);
-    return st || r->more ? st : put_some(t, f, r, n, 0, true, err);
+    while (!st && at < n)
+        st = put_some(t, f, r, &at, false, err);
+    return st || r->more ? st : put_some(t, f, r, &at, true, err);
 }
 
 const struct kind variants_kind = {"variants", ask_variants, take_variants, fail_variant};

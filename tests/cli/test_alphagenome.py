@@ -101,6 +101,31 @@ class AlphaGenome(unittest.TestCase):
         for x, y in zip(got, want):
             self.assertLess(abs(x - y), 1e-4 * most)
 
+    def test_indels_in_pieces(self):
+        """Both windows of a deletion count, also where the values of the second come in another
+        piece: pieces have eight windows here, and before the fourth indel stand seven."""
+        s = read(self.path('g.fa')).decode().split('\n')[1].upper()
+        lines = [(4001, s[4000], 'A' if s[4000] != 'A' else 'C')]
+        for i in range(6):
+            at = 4010 + 10 * i
+            short, long = s[at], s[at:at + i + 2]
+            lines.append((at + 1, long, short) if i % 2 else
+                         (at + 1, short, short + 'ACGTTGCA'[i:]))
+        self.write('v.vcf', '##fileformat=VCFv4.2\n' +
+                   ''.join('chr1\t%d\tv%d\t%s\t%s\n' % (x[0], *x) for x in lines))
+        rows = {side: self.run_it('v.vcf', '--genome', 'g.fa', '--outputs', 'rna_seq', '--tracks',
+                                  ','.join(['0,1'] * 150), '--stats', 'SAR', '--shifts', '0,0',
+                                  '--cluster', '100', '--indel', side, '-q').stdout.splitlines()[1:]
+                for side in ('both', 'left', 'right')}
+        self.assertEqual(len(rows['both']), 7)
+        for both, left, right in zip(*rows.values(), strict=True):
+            x, y, z = ([float(v) for v in row.split('\t')[6:]] for row in (both, left, right))
+            self.assertEqual(len(x), 300)
+            for got, one, other in zip(x, y, z, strict=True):
+                self.assertLess(abs(got - (one + other) / 2), 1e-6 * max(abs(one), abs(other)))
+        self.assertNotEqual(rows['left'][1], rows['right'][1])
+        self.assertEqual(rows['left'][0], rows['right'][0])
+
     def test_contact_maps(self):
         self.run_it(self.window, '--head', 'mouse.contact_maps.2048', '-o', 'c.npz', '-q')
         shape, values = npz(self.path('c.npz'))['window']

@@ -200,6 +200,14 @@ class Tracks(unittest.TestCase):
         self.assertFalse([n for n in os.listdir(self.folder) if '.tmp' in n or '.part' in n])
         return r
 
+    def run_it_with_parts(self, *args, code=0):
+        args = [EXE, 'enformer', '--weights', self.model, '--positions', 'formula-pt',
+                '--progress', 'off', '--threads', '1'] + list(args)
+        r = subprocess.run(args, cwd=self.folder, capture_output=True, text=True, check=False)
+        if code is not None:
+            self.assertEqual(r.returncode, code, r.stderr)
+        return r
+
     def window(self, s, start):
         return ''.join(s[i] if 0 <= i < len(s) else 'N' for i in range(start, start + WINDOW))
 
@@ -291,14 +299,17 @@ class Tracks(unittest.TestCase):
         r = self.run_it('i.bed', '--genome', 'z.fa.gz', '-o', 'x.npz', code=66)
         self.assertIn('bgzip -r', r.stderr)
 
-    def score_by_hand(self, start, at, ref, alt, of=lambda x: x):
+    def score_by_hand(self, start, at, ref, alt, of=lambda x: x, sides=('left', 'right')):
         """Difference of the sums over bins of the tracks, or what `of` makes of them, with and
-        without a change."""
+        without a change: the mean of windows that keep the bases on its left and on its right in
+        their places."""
         ref_window = self.window(self.a, start)
         changed = self.a[:at] + alt + self.a[at + len(ref):]
-        out = self.of_windows(ref=ref_window, alt=self.window(changed, start))
+        moved = {'left': 0, 'right': len(alt) - len(ref)}
+        out = self.of_windows(ref=ref_window,
+                              **{s: self.window(changed, start + moved[s]) for s in sides})
         sums = {k: [sum(map(of, v[t::TRACKS])) for t in range(TRACKS)] for k, (_, v) in out.items()}
-        return [a - r for a, r in zip(sums['alt'], sums['ref'])]
+        return [sum(sums[s][t] for s in sides) / len(sides) - sums['ref'][t] for t in range(TRACKS)]
 
     def test_variants(self):
         a = self.a
@@ -346,7 +357,66 @@ class Tracks(unittest.TestCase):
                 for got, w in zip(row.split('\t')[6:], want, strict=True):
                     self.assertLess(abs(float(got) - w), 1e-4)
         shared = self.run_it('v.vcf', '--genome', 'g.fa', '--cluster', '100', code=1)
-        self.assertIn('1 whole windows', shared.stderr.replace('3 whole', '1 whole'))
+        self.assertRegex(shared.stderr, r'\b[15] whole windows')
+
+    def indels(self):
+        """Insertions and deletions around the middle of chrA, at its ends, and as long as half of
+        what a window holds."""
+        a, out = self.a, []
+        for pos, old, more in ((10001, 1, 'TTG'), (10021, 5, ''), (10040, 3, 'GATTACA'),
+                               (10050, 1280, ''), (10060, 2, 'AC' * 1300), (3, 1, 'GG'), (2, 4, ''),
+                               (2001, 9, 'T'), (19990, 6, ''), (19991, 1, 'CCA')):
+            ref = a[pos - 1:pos - 1 + old]
+            out.append(('chrA', pos, 'i%d' % pos, ref, ref[0] + more))
+        return out
+
+    def test_indels(self):
+        """Scores of insertions and deletions against whole windows, made here, of each side."""
+        lines = self.indels()
+        self.write('v.vcf', '##fileformat=VCFv4.2\n' + ''.join('%s\t%d\t%s\t%s\t%s\n' % x
+                                                              for x in lines))
+        use = ['v.vcf', '--genome', 'g.fa', '-q', '--stats']
+        for more, sides in (([], ('left', 'right')), (['--indel', 'both'], ('left', 'right')),
+                            (['--indel', 'left'], ('left',)), (['--indel', 'right'], ('right',))):
+            for stat, of in (('SAD', lambda x: x), ('SAR', lambda x: math.log2(1 + x))):
+                rows = self.run_it(*use, stat, *more).stdout.splitlines()[1:]
+                for row, (_, pos, _, ref, alt) in zip(rows, lines, strict=True):
+                    want = self.score_by_hand(pos - 1 - 2560, pos - 1, ref, alt, of, sides)
+                    for got, w in zip(row.split('\t')[6:], want, strict=True):
+                        self.assertLess(abs(float(got) - w), 1e-4, (stat, more, pos))
+        left, right = (self.run_it(*use, 'SAD', '--indel', s).stdout for s in ('left', 'right'))
+        self.assertNotEqual(left, right)
+        # REF is the same and ALT is the mean of both sides, also of strands and shifts
+        for more in (['--rc'], ['--shifts', '0,3,-2'], ['--rc', '--shifts', '1'],
+                     ['--cluster', '100']):
+            got = {s: [[float(x) for x in row.split('\t')[6:]] for row in self.run_it(
+                *use, 'REF,ALT,SAD,SAR', '--indel', s, *more).stdout.splitlines()[1:]]
+                for s in ('both', 'left', 'right')}
+            for both, one, other in zip(got['both'], got['left'], got['right'], strict=True):
+                for x, y, z in zip(both, one, other, strict=True):
+                    self.assertLess(abs(x - (y + z) / 2), 1e-6 * max(abs(y), abs(z)) + 1e-6)
+                self.assertEqual(one[:TRACKS], other[:TRACKS])
+
+    def test_indels_of_jobs(self):
+        """Workers, shards and a resumed run give the bytes of one process; another --indel is
+        another run."""
+        self.write('v.vcf', '##fileformat=VCFv4.2\n' + ''.join('%s\t%d\t%s\t%s\t%s\n' % x
+                                                              for x in self.indels()))
+        ask = ['v.vcf', '--genome', 'g.fa', '--stats', 'SAD,SAR,ALT']
+        r = self.run_it(*ask)
+        self.assertIn('10 insertions and deletions: means of two alignments', r.stderr)
+        self.assertEqual(self.run_it(*ask, '--workers', '2').stdout, r.stdout)
+        self.run_it(*ask, '-q', '--resume', '-o', 'job.tsv')
+        self.assertEqual(read(self.path('job.tsv')).decode(), r.stdout)
+        for i in ('1/2', '2/2'):
+            self.run_it_with_parts(*ask, '-q', '--shard', i, '-o', 's.tsv')
+        subprocess.run([EXE, 'merge', 's.tsv', '-q'], cwd=self.folder, check=True)
+        self.assertEqual(read(self.path('s.tsv')).decode(), r.stdout)
+        self.run_it_with_parts(*ask, '-q', '--shard', '1/2', '-o', 'p.tsv')
+        r = self.run_it_with_parts(*ask, '-q', '--indel', 'left', '--shard', '1/2', '-o', 'p.tsv',
+                                   '--resume', code=None)
+        self.assertNotEqual(r.returncode, 0)
+        self.assertIn('indel=', r.stderr)
 
     def test_contributions(self):
         """Three arrays of each window that agree, the same from jobs and shards, and coverage."""
