@@ -17,7 +17,9 @@
  * over features. The last is known as a rounding matter but is not: the published weights were
  * trained with the former, and the PyTorch package computes the latter unless it is given its
  * table. The table holds float32 results of TensorFlow that no formula here reproduces to the
- * last digit (2e-3 off), so for windows of 1,536 tokens it is asked for.
+ * last digit (2e-3 off), so for windows of 1,536 tokens it is asked for. Which of the two weights
+ * want is use_tf_gamma of config.json, where the package takes absence for false, but for the
+ * published weights, which it knows by their name.
  *
  * Layout: the PyTorch package's state dict; its aliases under _trunk are read where the
  * canonical names are missing, a leading "enformer." is taken off.
@@ -112,8 +114,8 @@ static int gamma_by_formula(float *half, int64_t width, int64_t k, int64_t n, bo
     return 0;
 }
 
-/* The table beside the weights, where nobody said where it is. */
-static int table_path(const struct bi_model *m, char *path, size_t size, struct bioinfer_error *err)
+/* Finds the table beside the weights; false: it is not there. */
+static bool find_table(const struct bi_model *m, char *path, size_t size)
 {
     static const char *const names[] = {"tf_gammas.pt", "enformer_tf_gammas.pt"};
     const char *slash = strrchr(m->cp->path, '/');
@@ -123,8 +125,36 @@ static int table_path(const struct bi_model *m, char *path, size_t size, struct 
     for (size_t i = 0; i < BI_COUNT(names); i++) {
         snprintf(path, size, "%.*s%s%s", folder, m->cp->path, folder ? "/" : "", names[i]);
         if (bi_path_exists(path))
-            return 0;
+            return true;
     }
+    return false;
+}
+
+/* Are these the published weights, which no use_tf_gamma tells and TensorFlow trained? By name, as
+ * the package does, or by the numbers of their tracks. */
+static bool are_published(const struct bi_model *m)
+{
+    const struct bi_tracks *t = m->tracks;
+    return strstr(m->cp->path, "enformer-official-rough") ||
+           (t->n_heads == 2 && t->heads[0].n_tracks == 5313 && t->heads[1].n_tracks == 1643);
+}
+
+/* Decides where gamma densities come from where nobody said it: *how is a formula's name, or a
+ * table's, which is in `path`. */
+static int usual_positions(const struct bi_model *m, int64_t n, const char **how, char *path,
+                           size_t size, struct bioinfer_error *err)
+{
+    const struct bi_json *said = bi_json_get(m->cp->config, "use_tf_gamma");
+    const bool found = find_table(m, path, size);
+    bool by_tensorflow = false;
+    if (said && !bi_json_bool(said, &by_tensorflow))
+        return bi_fail(err, BIOINFER_MISMATCH,
+                       "%s: config.json: use_tf_gamma: expected true or false", m->cp->path);
+    if (!said)
+        by_tensorflow = found || are_published(m);
+    *how = !by_tensorflow ? "formula-pt" : n != USUAL_TOKENS ? "formula-tf" : path;
+    if (*how != path || found)
+        return 0;
     return bi_fail(err, BIOINFER_NOT_FOUND,
                    "%s: windows of %d tokens need the gamma table: put "
                    "tf_gammas.pt of the package enformer-pytorch beside the weights or name it as "
@@ -181,12 +211,9 @@ static int make_positions(struct bi_model *m, int64_t n, int64_t width, float **
             half[a * half_width + i] = (float)exp(-0.69314718055994530942 / life * (double)a);
             half[a * half_width + k + i] = exp2((double)(i + 1)) - 1 > (double)a;
         }
-    if (!how && n == USUAL_TOKENS) {
-        if ((st = table_path(m, path, sizeof path, err)))
-            goto out;
-        how = path;
-    }
-    if (!how || !strcmp(how, "formula-tf"))
+    if (!how && (st = usual_positions(m, n, &how, path, sizeof path, err)))
+        goto out;
+    if (!strcmp(how, "formula-tf"))
         st = gamma_by_formula(half, half_width, k, n, false, m->env);
     else if (!strcmp(how, "formula-pt"))
         st = gamma_by_formula(half, half_width, k, n, true, m->env);

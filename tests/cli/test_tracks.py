@@ -191,6 +191,55 @@ class Tracks(unittest.TestCase):
                 self.assertIn('[%d, 1]' % bins, shape)
                 os.remove(self.path('out.npz'))
 
+    def test_positions_by_config(self):
+        """use_tf_gamma of config.json says which features of positions weights were made with:
+        absent is false, as enformer-pytorch has it, unless TensorFlow's table lies there."""
+        table = os.path.join(ROOT, 'tests', 'golden', 'enformer', 'table')
+        with open(os.path.join(table, 'config.json'), encoding='utf-8') as f:
+            config = json.load(f)
+        del config['use_tf_gamma']
+        for name in ('model.safetensors', 'window.fa'):
+            shutil.copy(os.path.join(table, name), self.path(name))
+        with open(os.path.join(self.model, 'config.json'), encoding='utf-8') as f:
+            half = json.load(f)
+        os.mkdir(self.path('half'))
+        for name in ('model.safetensors', 'window.fa'):
+            shutil.copy(os.path.join(self.model, name), self.path('half'))
+
+        def run(folder, change, *more, code=0):
+            text = json.dumps({**(half if folder == 'half' else config), **change})
+            self.write(os.path.join(folder, 'config.json'), text)
+            r = subprocess.run([EXE, 'enformer', 'window.fa', '--weights', '.', '--quiet', '-o',
+                                'out.npz', *more], cwd=self.path(folder), capture_output=True,
+                               text=True, check=False)
+            self.assertEqual(r.returncode, code, r.stderr)
+            if code:
+                return r.stderr
+            got = npz(os.path.join(self.path(folder), 'out.npz'))
+            os.remove(os.path.join(self.path(folder), 'out.npz'))
+            return got
+        for folder in '.', 'half':
+            want = {how: run(folder, {}, '--positions', how)
+                    for how in ('formula-pt', 'formula-tf')}
+            self.assertNotEqual(want['formula-pt'], want['formula-tf'])
+            self.assertEqual(run(folder, {}), want['formula-pt'])
+            self.assertEqual(run(folder, {'use_tf_gamma': False}), want['formula-pt'])
+            self.assertIn('use_tf_gamma: expected true or false',
+                          run(folder, {'use_tf_gamma': 'yes'}, code=78))
+        # another window than the table's
+        self.assertEqual(run('half', {'use_tf_gamma': True}), want['formula-tf'])
+        self.assertIn('need the gamma table', run('.', {'use_tf_gamma': True}, code=78))
+        os.makedirs(self.path('enformer-official-rough'))
+        for name in ('model.safetensors', 'window.fa'):
+            shutil.copy(self.path(name), self.path('enformer-official-rough'))
+        self.write('config.json', json.dumps(config))
+        shutil.copy(self.path('config.json'), self.path('enformer-official-rough'))
+        r = subprocess.run([EXE, 'enformer', 'window.fa', '--weights', 'enformer-official-rough',
+                            '-o', 'x.npz'], cwd=self.folder, capture_output=True, text=True,
+                           check=False)
+        self.assertEqual(r.returncode, 78, r.stderr)
+        self.assertIn('need the gamma table', r.stderr)
+
     def run_it(self, *args, code=0, **more):
         args = [EXE, 'enformer', '--weights', self.model, '--positions', 'formula-pt',
                 '--progress', 'off', '--threads', '1'] + list(args)
@@ -683,4 +732,4 @@ class Tracks(unittest.TestCase):
 
 if __name__ == '__main__':
     EXE, ROOT = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
-    unittest.main(argv=sys.argv[:1])
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:])
