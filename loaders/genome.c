@@ -21,7 +21,7 @@ enum {
 struct contig {
     const char *name;
     int64_t length, offset, line_bases, line_width;
-    bool found; /* a header stands in front of the bases */
+    bool found; /* a header stands in front of the bases, and their end is the contig's */
 };
 
 struct block {
@@ -38,8 +38,9 @@ struct bioinfer_genome {
     bool packed;
     struct block *blocks;
     size_t n_blocks;
-    size_t at; /* block in `plain`; SIZE_MAX = none */
-    size_t plain_size;
+    size_t at;                      /* block in `plain`; SIZE_MAX = none */
+    size_t plain_size, packed_size; /* that block has */
+    uint64_t all;                   /* bytes of the FASTA, uncompressed; 0 = not known yet */
     uint8_t *raw, *plain;
 };
 
@@ -263,6 +264,7 @@ static int load_block(struct bioinfer_genome *g, size_t at, struct bioinfer_erro
                        "of the index",
                        g->file.path, (unsigned long long)b->packed);
     g->plain_size = plain;
+    g->packed_size = size;
     g->at = at;
     return 0;
 }
@@ -305,6 +307,56 @@ static uint64_t place(const struct contig *c, int64_t base)
     return (uint64_t)(c->offset + base / c->line_bases * c->line_width + base % c->line_bases);
 }
 
+/* Finds out how many bytes the FASTA has, uncompressed: where the last block of the index ends,
+ * behind which there is none but the empty one that ends a file. */
+static int find_size(struct bioinfer_genome *g, struct bioinfer_error *err)
+{
+    enum { LAST_SIZE = 28 };
+    const struct block *last = &g->blocks[g->packed ? g->n_blocks - 1 : 0];
+    uint64_t behind;
+    int st;
+    if (!g->packed)
+        g->all = g->file.size;
+    if (g->all)
+        return 0;
+    if ((st = load_block(g, g->n_blocks - 1, err)))
+        return st;
+    behind = g->file.size - last->packed - g->packed_size;
+    if (behind && behind != LAST_SIZE)
+        return bi_fail(err, BIOINFER_FORMAT,
+                       "%s: %llu bytes behind the last block of the index: index it again with "
+                       "bgzip -r",
+                       g->file.path, (unsigned long long)behind);
+    g->all = last->plain + g->plain_size;
+    return 0;
+}
+
+/* Does the contig end where the index says? Line ends follow, and then a header or the file's
+ * end. */
+static int find_end(struct bioinfer_genome *g, const struct contig *c, struct bioinfer_error *err)
+{
+    uint8_t text[NAME_LINE];
+    uint64_t at;
+    bool line_end = !c->length;
+    int st = extent(c, &at) ? find_size(g, err) : 0;
+    while (!st && at < g->all) {
+        size_t n = g->all - at < sizeof text ? (size_t)(g->all - at) : sizeof text, i = 0;
+        if ((st = read_raw(g, at, text, n, err)))
+            return st;
+        for (; i < n && (text[i] == '\n' || text[i] == '\r'); i++)
+            line_end |= text[i] == '\n';
+        at += i;
+        if (i < n && line_end && text[i] == '>')
+            return 0;
+        if (i < n)
+            return bi_fail(err, BIOINFER_FORMAT,
+                           "%s: %.80s does not end behind the %lld bases of the index: index it "
+                           "again with samtools faidx",
+                           g->file.path, c->name, (long long)c->length);
+    }
+    return st;
+}
+
 /* Does a line of the contig's name end where its bases begin? Of a longer line than NAME_LINE only
  * the end is looked at. */
 static int find_header(struct bioinfer_genome *g, struct contig *c, struct bioinfer_error *err)
@@ -322,11 +374,14 @@ static int find_header(struct bioinfer_genome *g, struct contig *c, struct bioin
     if (at || n == (uint64_t)c->offset) /* a whole line */
         c->found = c->found && n - at > length + 1 && line[at] == '>' &&
                    !memcmp(line + at + 1, c->name, length) && line[at + 1 + length] <= ' ';
-    return c->found ? 0
-                    : bi_fail(err, BIOINFER_FORMAT,
-                              "%s: no line >%.80s in front of byte %lld: "
-                              "index it again with samtools faidx",
-                              g->file.path, c->name, (long long)c->offset);
+    if (!c->found)
+        return bi_fail(err, BIOINFER_FORMAT,
+                       "%s: no line >%.80s in front of byte %lld: "
+                       "index it again with samtools faidx",
+                       g->file.path, c->name, (long long)c->offset);
+    st = find_end(g, c, err);
+    c->found = !st;
+    return st;
 }
 
 /* Bases first ... end - 1 of one contig, line ends taken out. */

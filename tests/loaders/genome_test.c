@@ -153,8 +153,12 @@ static void bad_indexes(void)
          BIOINFER_FORMAT},
         {"chrA\t22\t12\t10\t11\nchrB\t5\t43\t5\t6\nchrC\t5\t45\t5\t6\n", "chrA",
          "line 3: 5 bases from byte 45", BIOINFER_FORMAT},
-        {"chrA\t22\t12\t11\t12\n", "chrA", "the lines are not those of the index", BIOINFER_FORMAT},
-        {"chrA\t27\t12\t10\t11\n", "chrA", "the lines are not those of the index", BIOINFER_FORMAT},
+        {"chrA\t22\t12\t11\t12\n", "chrA", "chrA does not end behind the 22 bases",
+         BIOINFER_FORMAT},
+        {"chrA\t27\t12\t10\t11\n", "chrA", "chrA does not end behind the 27 bases",
+         BIOINFER_FORMAT},
+        /* lines of 8 bases, and an end as the file has it */
+        {"chrA\t22\t12\t8\t9\n", "chrA", "the lines are not those of the index", BIOINFER_FORMAT},
         /* whole lines of other bases */
         {"chrA\t12\t23\t10\t11\n", "chrA", "no line >chrA in front of byte 23", BIOINFER_FORMAT},
         {"chrB\t22\t12\t10\t11\n", "chrB", "no line >chrB in front of byte 12", BIOINFER_FORMAT},
@@ -163,6 +167,13 @@ static void bad_indexes(void)
         {"chrA words too\t22\t12\t10\t11\n", "chrA words too", "no line >chrA words too",
          BIOINFER_FORMAT},
         {"chrA\t4\t0\t10\t11\n", "chrA", "no line >chrA in front of byte 0", BIOINFER_FORMAT},
+        /* an index made before bases were added, with the same header and lines */
+        {"chrA\t20\t12\t10\t11\n", "chrA", "chrA does not end behind the 20 bases of the index",
+         BIOINFER_FORMAT},
+        {"chrA\t15\t12\t10\t11\n", "chrA", "chrA does not end behind the 15 bases",
+         BIOINFER_FORMAT},
+        {"chrA\t22\t12\t10\t11\nchrB\t4\t43\t4\t5\n", "chrB", "chrB does not end behind the 4",
+         BIOINFER_FORMAT},
         {fai, "chrQ", "has no contig 'chrQ'", BIOINFER_INVALID},
         {"none\t0\t12\t10\t11\n", "none", "off the contig, which has 0", BIOINFER_INVALID},
         /* as samtools writes a record without bases */
@@ -174,6 +185,36 @@ static void bad_indexes(void)
                       cases[i].words);
     expect_genome("", 0, NULL, fai, "chrA", BIOINFER_FORMAT, "memory (0 bytes)");
     expect_genome(text, 30, NULL, fai, "chrA", BIOINFER_FORMAT, "memory (30 bytes)");
+}
+
+/* A file to which blocks were added behind those of its index. */
+static void added_blocks(void)
+{
+    static struct bytes file, gzi;
+    struct bioinfer_error err = {0};
+    char bases[32] = "";
+    pack(&file, &gzi, 40);
+    add_block(&file, "ACGT\n", 5);
+    CHECK_EQ(read_genome(file.of, file.n, &gzi, fai, "chrB", 0, 5, bases, &err), BIOINFER_FORMAT);
+    CHECK_HAS(err.text, "bytes behind the last block of the index: index it again with bgzip -r");
+}
+
+/* Lines may be empty behind a contig, and the last one may lack its end. */
+static void ends(void)
+{
+    static const struct {
+        const char *text, *index;
+    } cases[] = {{">a\nAC\n\n\r\n>b\nGT", "a\t2\t3\t2\t3\nb\t2\t12\t2\t3\n"},
+                 {">a\r\nAC\r\n>b\r\nGT\r\n", "a\t2\t4\t2\t4\nb\t2\t12\t2\t4\n"}};
+    for (size_t i = 0; i < BI_COUNT(cases); i++)
+        for (int k = 0; k < 2; k++) {
+            struct bioinfer_error err = {0};
+            char bases[4] = "";
+            CHECK_EQ(read_genome(cases[i].text, strlen(cases[i].text), NULL, cases[i].index,
+                                 k ? "b" : "a", 0, 2, bases, &err),
+                     0);
+            CHECK(!memcmp(bases, k ? "GT" : "AC", 2));
+        }
 }
 
 static void long_headers(void)
@@ -517,6 +558,8 @@ int main(void)
     snprintf(vcf_path, sizeof vcf_path, "%s/v.vcf.gz", folder);
     TEST(good_genome);
     TEST(bad_indexes);
+    TEST(added_blocks);
+    TEST(ends);
     TEST(long_headers);
     TEST(bad_blocks);
     TEST(bad_intervals);
