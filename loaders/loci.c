@@ -8,7 +8,12 @@
 
 #include "gunzip.h"
 
-enum { LINE_SIZE = 1 << 20, CHUNK = 65536, MAX_FIELDS = 12, ALLELE_SIZE = 100000 };
+enum {
+    LINE_SIZE = 1 << 20, /* most bytes of the columns that are wanted */
+    CHUNK = 65536,
+    N_WANTED = 6, /* columns: those of VCF up to ALT, those of BED up to the strand */
+    ALLELE_SIZE = 100000
+};
 
 struct bioinfer_loci {
     const struct bi_env *env;
@@ -16,8 +21,10 @@ struct bioinfer_loci {
     char *path;
     char *buffer; /* [0, used) read, of which [at, used) is not yet taken */
     size_t at, used, cap;
-    bool at_end, variants, started;
-    char *line; /* at hand: NUL-terminated in the buffer */
+    bool at_end, variants;
+    bool held;     /* the line at hand is still to be taken */
+    bool too_long; /* it was cut within the columns that are wanted */
+    char *line;    /* at hand: NUL-terminated in the buffer */
     size_t length;
     int64_t number; /* the line's, from 1 */
     uint64_t ordinal;
@@ -40,9 +47,6 @@ static int read_more(struct bioinfer_loci *l, struct bioinfer_error *err)
         l->used -= l->at;
         l->at = 0;
     }
-    if (l->used >= LINE_SIZE)
-        return bi_fail(err, BIOINFER_LIMIT, "%s: line %lld: more than %d bytes", l->path,
-                       (long long)l->number + 1, LINE_SIZE);
     if (!bi_grow(l->env, &l->buffer, &l->cap, l->used + CHUNK + 1, 1))
         return bi_fail(err, BIOINFER_NOMEM, "%s: a line", l->path);
     if ((st = bi_gunzip_read(&l->input, l->buffer + l->used, CHUNK, &got, err)))
@@ -52,36 +56,95 @@ static int read_more(struct bioinfer_loci *l, struct bioinfer_error *err)
     return 0;
 }
 
-/* 1 = a line without its end, 0 = no more. */
+/* Looks at bytes that belong to the line which comes next. */
+static int check_text(const struct bioinfer_loci *l, const char *text, size_t n,
+                      struct bioinfer_error *err)
+{
+    return !memchr(text, '\0', n) ? 0
+                                  : bi_fail(err, BIOINFER_FORMAT,
+                                            "%s: line %lld: a NUL byte: this is neither "
+                                            "BED nor VCF",
+                                            l->path, (long long)l->number + 1);
+}
+
+/* Where the columns that are wanted end in a line whose end is not there yet: behind the tab of the
+ * last, or where a comment or LINE_SIZE bytes are enough. NULL: they may go on. */
+static char *find_cut(const struct bioinfer_loci *l)
+{
+    char *p = l->buffer + l->at, *const end = l->buffer + l->used;
+    if (*p == '#')
+        return p + 64 < end ? p + 64 : NULL; /* as much as tells what it is */
+    for (int i = 0; i < N_WANTED && p; i++)
+        p = memchr(p, '\t', (size_t)(end - p)) ? (char *)memchr(p, '\t', (size_t)(end - p)) + 1
+                                               : NULL;
+    return p ? p - 1 : l->used - l->at >= LINE_SIZE ? end - 1 : NULL;
+}
+
+/* Passes over the rest of a line, whose first bytes are kept in front of l->at. */
+static int skip_rest(struct bioinfer_loci *l, struct bioinfer_error *err)
+{
+    for (;;) {
+        char *at = l->buffer + l->at, *end = memchr(at, '\n', l->used - l->at);
+        size_t n = end ? (size_t)(end - at) : l->used - l->at, got = 0;
+        int st = check_text(l, at, n, err);
+        if (st)
+            return st;
+        if (end || l->at_end) {
+            l->at += end ? n + 1 : n;
+            return 0;
+        }
+        l->used = l->at;
+        if (!bi_grow(l->env, &l->buffer, &l->cap, l->used + CHUNK + 1, 1))
+            return bi_fail(err, BIOINFER_NOMEM, "%s: a line", l->path);
+        if ((st = bi_gunzip_read(&l->input, l->buffer + l->used, CHUNK, &got, err)))
+            return st;
+        l->used += got;
+        l->at_end = !got;
+    }
+}
+
+/* Takes the line from l->at to `end`, where its end or a cut is. */
+static int take_line(struct bioinfer_loci *l, char *end, bool cut, struct bioinfer_error *err)
+{
+    const size_t from = l->at, length = (size_t)(end - l->buffer) - l->at;
+    int st = check_text(l, l->buffer + l->at, length, err);
+    if (st)
+        return st;
+    l->too_long = cut && length + 1 >= LINE_SIZE && l->buffer[from] != '#';
+    l->at += length + (l->at + length < l->used ? 1 : 0);
+    if (cut && (st = skip_rest(l, err)))
+        return st;
+    l->line = l->buffer + from;
+    l->length = length;
+    l->number++;
+    if (l->length && !cut && l->line[l->length - 1] == '\r')
+        l->length--;
+    l->line[l->length] = '\0';
+    return 1;
+}
+
+/* 1 = a line without its end, and without what stands behind the columns that are wanted; 0 = no
+ * more. */
 static int next_line(struct bioinfer_loci *l, struct bioinfer_error *err)
 {
     size_t seen = 0;
+    if (l->held) {
+        l->held = false;
+        return 1;
+    }
     for (;;) {
-        char *end = l->used > l->at + seen
-                        ? memchr(l->buffer + l->at + seen, '\n', l->used - l->at - seen)
-                        : NULL;
+        const size_t n = l->used - l->at;
+        char *end = n > seen ? memchr(l->buffer + l->at + seen, '\n', n - seen) : NULL;
         int st;
-        if (!end && l->at_end && l->used > l->at)
+        if (!end && l->at_end && n)
             end = l->buffer + l->used; /* room for it was made */
-        if (end) {
-            l->line = l->buffer + l->at;
-            l->length = (size_t)(end - l->line);
-            l->at = (size_t)(end - l->buffer) + 1;
-            l->at = l->at > l->used ? l->used : l->at;
-            l->number++;
-            if (l->length && l->line[l->length - 1] == '\r')
-                l->length--;
-            if (memchr(l->line, '\0', l->length))
-                return bi_fail(err, BIOINFER_FORMAT,
-                               "%s: line %lld: a NUL byte: this is neither "
-                               "BED nor VCF",
-                               l->path, (long long)l->number);
-            l->line[l->length] = '\0';
-            return 1;
-        }
+        if (end)
+            return take_line(l, end, false, err);
         if (l->at_end)
             return 0;
-        seen = l->used - l->at;
+        if (n && (end = find_cut(l)))
+            return take_line(l, end, true, err);
+        seen = n;
         if ((st = read_more(l, err)))
             return st;
     }
@@ -103,12 +166,18 @@ static bool is_number(const char *text, int64_t *out)
     return true;
 }
 
+/* Is a line empty, or a comment? */
+static bool is_nothing(const char *line)
+{
+    return !line[strspn(line, " \t")] || line[0] == '#';
+}
+
 /* Cuts the line at tabs, or at runs of spaces where it has no tab. */
 static int cut(char *line, char **field)
 {
     bool tabs = strchr(line, '\t') != NULL;
     int n = 0;
-    while (n < MAX_FIELDS) {
+    while (n < N_WANTED) {
         size_t len;
         if (!tabs)
             line += strspn(line, " ");
@@ -146,16 +215,44 @@ static void begin_locus(struct bioinfer_loci *l)
 
 /* ---- BED ---- */
 
+/* Is the line one for a browser: its first word says so, and no places follow? A contig may have
+ * this name. */
+static bool is_for_browser(char *line)
+{
+    const char *word = !strncmp(line, "track", 5) ? line + 5 : line + 7, *p = word;
+    if (strncmp(line, "track", 5) && strncmp(line, "browser", 7))
+        return false;
+    if (*word && *word != ' ' && *word != '\t')
+        return false;
+    for (int i = 0; i < 2; i++) {
+        p += strspn(p, " \t");
+        if (!strspn(p, "0123456789"))
+            return true;
+        p += strspn(p, "0123456789");
+        if (*p && *p != ' ' && *p != '\t')
+            return true;
+    }
+    return false;
+}
+
+static int too_long(struct bioinfer_loci *l)
+{
+    char text[80];
+    snprintf(text, sizeof text, "the columns that are wanted have more than %d bytes", LINE_SIZE);
+    return unusable(l, BIOINFER_TOO_LONG, text, NULL);
+}
+
 static int next_interval(struct bioinfer_loci *l, struct bioinfer_error *err)
 {
-    char *field[MAX_FIELDS] = {NULL};
+    char *field[N_WANTED] = {NULL};
     int n, st;
     do { /* comments, browser lines, empty lines */
         if ((st = next_line(l, err)) != 1)
             return st;
-    } while (!l->line[strspn(l->line, " \t")] || l->line[0] == '#' ||
-             !strncmp(l->line, "track", 5) || !strncmp(l->line, "browser", 7));
+    } while (is_nothing(l->line) || is_for_browser(l->line));
     begin_locus(l);
+    if (l->too_long)
+        return too_long(l);
     n = cut(l->line, field);
     if (n < 3)
         return unusable(l, BIOINFER_FORMAT, "expected contig, start and end, got", field[0]);
@@ -212,7 +309,7 @@ static int next_allele(struct bioinfer_loci *l)
 
 static int next_variant(struct bioinfer_loci *l, struct bioinfer_error *err)
 {
-    char *field[MAX_FIELDS] = {NULL};
+    char *field[N_WANTED] = {NULL};
     int64_t pos;
     int st;
     if (l->alleles)
@@ -220,8 +317,10 @@ static int next_variant(struct bioinfer_loci *l, struct bioinfer_error *err)
     do {
         if ((st = next_line(l, err)) != 1)
             return st;
-    } while (!l->line[strspn(l->line, " \t")] || l->line[0] == '#');
+    } while (is_nothing(l->line));
     begin_locus(l);
+    if (l->too_long)
+        return too_long(l);
     if (cut(l->line, field) < 5)
         return unusable(l, BIOINFER_FORMAT, "expected CHROM, POS, ID, REF and ALT, got", field[0]);
     l->of.chrom = field[0];
@@ -240,16 +339,37 @@ static int next_variant(struct bioinfer_loci *l, struct bioinfer_error *err)
     return next_allele(l);
 }
 
-/* Does the file, of which the first bytes are there, begin with a text, at l->at? */
-static bool begins(const struct bioinfer_loci *l, const char *text)
+/* Does a line have columns as VCF has, and BED never: an ID in place of the end, and bases? */
+static bool looks_like_variant(const struct bioinfer_loci *l)
 {
-    const size_t n = strlen(text);
-    return l->used - l->at >= n && !memcmp(l->buffer + l->at, text, n);
+    char copy[400], *field[N_WANTED] = {NULL};
+    int64_t number;
+    snprintf(copy, sizeof copy, "%s", l->line);
+    if (!strchr(copy, '\t') || cut(copy, field) < 5)
+        return false;
+    return is_number(field[1], &number) && !is_number(field[2], &number) && are_bases(field[3]) &&
+           (are_bases(field[4]) || strcspn(field[4], "ACGTNacgtn,<*.[]") == 0);
+}
+
+/* Reads up to the first line that is no comment, which is held back: it, or a comment, tells
+ * whether these are variants. */
+static int read_head(struct bioinfer_loci *l, struct bioinfer_error *err)
+{
+    int st;
+    while ((st = next_line(l, err)) == 1) {
+        l->variants |= !strncmp(l->line, "##fileformat=VCF", 16) ||
+                       !strncmp(l->line, "#CHROM\tPOS\t", 11);
+        if (is_nothing(l->line))
+            continue;
+        l->variants |= !l->too_long && looks_like_variant(l);
+        l->held = true;
+        return 0;
+    }
+    return st;
 }
 
 /* ---- public ---- */
 
-/* The first line says what the rest is; it is read again. */
 static int open_stream(struct bioinfer_loci **out, const struct bi_env *env, const char *path,
                        struct bi_stream *stream, struct bioinfer_error *err)
 {
@@ -276,7 +396,8 @@ static int open_stream(struct bioinfer_loci **out, const struct bi_env *env, con
         st = bi_fail(err, BIOINFER_UNSUPPORTED, "%s: BCF: write it as VCF (bcftools view)", path);
         goto out;
     }
-    l->variants = begins(l, "##fileformat=VCF") || begins(l, "#CHROM\tPOS\t");
+    if ((st = read_head(l, err)))
+        goto out;
     *out = l;
     l = NULL;
 out:

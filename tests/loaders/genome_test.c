@@ -344,13 +344,24 @@ static void bad_intervals(void)
         {0, "chrA:3-4"},
         {0, "chrA:5-6"},
     };
+    static const struct place endless[] = {
+        {0, "chrA:5-6"},
+        {BIOINFER_TOO_LONG, "line 2: the columns that are wanted have more than 1048576 bytes"},
+        {0, "chrA:5-6"}};
+    static const struct place wide[] = {{0, "chrA:5-6"}, {0, "name"}, {0, "chrA:5-6"}};
     static char many[(1 << 20) + 70000];
     expect_places(bed, sizeof bed - 1, want, BI_COUNT(want), 0, "");
     expect_places("", 0, want, 0, 0, "");
     memset(many, 'c', sizeof many); /* a line that does not end */
     memcpy(many, "chrA\t5\t6\n", 9);
-    expect_places(many, sizeof many, &want[11], 1, BIOINFER_LIMIT,
-                  "places: line 2: more than 1048576 bytes");
+    expect_places(many, sizeof many, endless, 2, 0, "");
+    many[sizeof many - 9] = '\n';
+    memcpy(many + sizeof many - 8, "chrA\t5\t6", 8);
+    expect_places(many, sizeof many, endless, 3, 0, "");
+    memcpy(many + 9, "chrA\t5\t6\tname\t0\t-\t", 18); /* the columns that are wanted, and more */
+    expect_places(many, sizeof many, wide, 3, 0, "");
+    many[sizeof many / 2] = 0;
+    expect_places(many, sizeof many, wide, 1, BIOINFER_FORMAT, "line 2: a NUL byte");
     expect_places("chrA\t5\t6\nchr\0A\t1\t2\n", 19, &want[11], 1, BIOINFER_FORMAT,
                   "places: line 2: a NUL byte");
 }
@@ -387,6 +398,55 @@ static void bad_variants(void)
     packed.of[packed.n - 20] ^= 0x10;
     expect_places(packed.of, packed.n, want, -1, BIOINFER_FORMAT, "bad gzip data");
     expect_places("BCF\2\2 ", 6, want, 0, BIOINFER_UNSUPPORTED, "bcftools view");
+}
+
+/* Lines of many samples, of which the first columns are read; and what tells VCF from BED. */
+static void heads(void)
+{
+    enum { N = 3 << 20 };
+    static char wide[N];
+    static const struct place two[] = {{0, "one"}, {0, "two_G"}, {0, "two_T"}};
+    static const struct {
+        const char *text, *name;
+        bool variants;
+    } cases[] = {
+        {"##source=x\n##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\nc\t7\tv\tA\tC\n", "v", true},
+        {"\n#x\n#CHROM\tPOS\tID\tREF\tALT\nc\t7\t8\tA\tC\n", "8", true},
+        {"c\t7\t.\tA\tC\n", "c_7_A_C", true},
+        {"# no header\nc\t7\trs1\tA\tAC\t.\tPASS\t.\n", "rs1", true},
+        {"c\t7\t8\tA\tC\n", "A", false},
+        {"##gff is none of these\nc\t7\t8\n", "c:7-8", false},
+        {"track\t7\t8\n", "track:7-8", false},
+        {"tracks1\t7\t8\n", "tracks1:7-8", false},
+        {"browser 7 8\n", "browser:7-8", false},
+        {"browserX\t7\t8\n", "browserX:7-8", false},
+        {"track name=x\nbrowser position c:7-8\ntrack\nbrowser\nc\t7\t8\n", "c:7-8", false},
+        {"track 7 to=x\nc\t7\t8\n", "c:7-8", false},
+    };
+    const struct bi_env env = bi_env_default();
+    int n = snprintf(wide, N, "##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\tQUAL");
+    for (size_t i = 0; i < BI_COUNT(cases); i++) {
+        struct bioinfer_error err = {0};
+        struct bioinfer_loci *l = NULL;
+        struct bioinfer_locus x = {0};
+        CHECK_EQ(bi_loci_open_memory(&l, &env, "h", cases[i].text, strlen(cases[i].text), &err), 0);
+        CHECK_EQ(bi_loci_are_variants(l), cases[i].variants);
+        CHECK_EQ(bi_loci_next(l, &x, &err), 1);
+        CHECK_EQ(x.status, 0);
+        CHECK_HAS(x.name, cases[i].name);
+        CHECK_EQ(strlen(x.name), strlen(cases[i].name));
+        CHECK_EQ(bi_loci_next(l, &x, &err), 0);
+        bi_loci_close(&l);
+    }
+    for (int k = 0; k < 3; k++) { /* a mebibyte of samples on each line */
+        n += snprintf(wide + n, N - (size_t)n, "%s",
+                      k == 1   ? "\nchrA\t5\tone\tA\tC\t.\t"
+                      : k == 2 ? "\r\nchrA\t6\ttwo\tC\tG,T\t9\t"
+                               : "\tFILTER");
+        memset(wide + n, 's', N / 3 - 100);
+        n += N / 3 - 100;
+    }
+    expect_places(wide, (size_t)n, two, 3, 0, "");
 }
 
 /* Editors of Windows put a byte order mark in front of UTF-8. */
@@ -565,6 +625,7 @@ int main(void)
     TEST(bad_intervals);
     TEST(bad_variants);
     TEST(marks);
+    TEST(heads);
     TEST(bad_coverage);
     pack(&file, &gzi, 16);
     write_file(fasta, file.of, file.n);
