@@ -308,10 +308,9 @@ def forbidden_calls():
         body = without_comments(text)
         names = everywhere + (unbounded if not path.startswith('kernels/') else []) + \
             (parsers if path.startswith('loaders/') else [])
+        call = re.compile(r'(?<![\w.>])(%s)\s*\(' % '|'.join(names))
         for number, line in enumerate(body.splitlines(), 1):
-            for name in names:
-                if re.search(r'(?<![\w.>])%s\s*\(' % name, line):
-                    problems.append('%s:%d: %s()' % (path, number, name))
+            problems += ['%s:%d: %s()' % (path, number, name) for name in call.findall(line)]
             if path.startswith('loaders/') and re.search(r'#\s*include\s*<assert.h>', line):
                 problems.append('%s:%d: assert.h' % (path, number))
     return problems
