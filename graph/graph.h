@@ -397,6 +397,12 @@ int bi_graph_verify(struct bi_graph *g, struct bioinfer_error *err);
  * and values that nobody reads or gives, are left out. out->failed is set where there is no
  * memory. */
 void bi_graph_dump(const struct bi_graph *g, struct bi_buf *out);
+/* Appends the canonical text form: inputs and weights, ops and where their inputs come from, loops,
+ * outputs, and in full all attributes that are not the default (0; of a SCALE 1, too). An op that
+ * gets a further attribute, input or output leaves it as it was where the default of these is what
+ * the op did before. No node may be dead (bi_graph_dce()). out->failed is set where there is no
+ * memory. */
+void bi_graph_canonical(const struct bi_graph *g, struct bi_buf *out);
 
 /* Elements of a value, the product of its shape (1 at rank 0), and their bytes. Overflow is not
  * checked. */

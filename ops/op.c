@@ -15,12 +15,12 @@ static const struct {
 #include "ops.inc"
 };
 
-#define INT(name, shown) {shown, BI_FIELD_INT, NULL},
-#define ALWAYS(name, shown) {shown, BI_FIELD_ALWAYS, NULL},
-#define NAMED(name, shown, names) {shown, BI_FIELD_INT, names},
-#define REAL(name, shown) {shown, BI_FIELD_REAL, NULL},
-#define SCALE(name, shown) {shown, BI_FIELD_SCALE, NULL},
-#define SMALL(name, shown) {shown, BI_FIELD_SMALL, NULL},
+#define INT(name, shown) {#name, shown, BI_FIELD_INT, NULL},
+#define ALWAYS(name, shown) {#name, shown, BI_FIELD_ALWAYS, NULL},
+#define NAMED(name, shown, names) {#name, shown, BI_FIELD_INT, names},
+#define REAL(name, shown) {#name, shown, BI_FIELD_REAL, NULL},
+#define SCALE(name, shown) {#name, shown, BI_FIELD_SCALE, NULL},
+#define SMALL(name, shown) {#name, shown, BI_FIELD_SMALL, NULL},
 #define ATTRS(stem, ...)                                                                           \
     static const struct bi_field stem##_fields[] = {__VA_ARGS__};                                  \
     _Static_assert(sizeof(struct bi_##stem##_attr) == BI_FIELD_SIZE * BI_COUNT(stem##_fields),     \

@@ -123,6 +123,7 @@ enum { BI_FIELD_SIZE = 4 };
 
 /* A field of an op's attributes, as dumps show it. */
 struct bi_field {
+    const char *name;  /* the member's; an op has it once */
     const char *shown; /* a name; NULL: the field is not shown */
     enum bi_field_kind kind;
     const char *const *names; /* by value; NULL = it is shown as a number */
