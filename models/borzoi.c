@@ -357,6 +357,17 @@ static const struct bi_tracks_def network = {
 #define REPLICATES(stem, end)                                                                      \
     RELEASE(stem "-0" end), RELEASE(stem "-1" end), RELEASE(stem "-2" end), RELEASE(stem "-3" end)
 
+static int borzoi_facts(const struct bi_model *m, struct bi_hash *to)
+{
+    const struct borzoi *b = m->config;
+    bi_hash_int(to, "n_tower", b->n_tower);
+    bi_hash_int(to, "n_levels", b->n_levels);
+    bi_hash_int(to, "has_final", b->has_final);
+    bi_hash_int(to, "n_bins", b->n_bins);
+    bi_tracks_settings(&b->layers, to);
+    return 0;
+}
+
 static const struct bi_release releases[] = {REPLICATES("borzoi-replicate", ""),
                                              REPLICATES("borzoi-replicate", "-mouse"),
                                              REPLICATES("flashzoi-replicate", ""),
@@ -371,5 +382,7 @@ const struct bi_model_def bi_model_borzoi = {
     .releases = releases,
     .recognise = borzoi_recognise,
     .open = borzoi_open,
+    .kind = &bi_kind_tracks,
+    .facts = borzoi_facts,
     .tracks = &network,
 };

@@ -421,6 +421,15 @@ static bi_value_id enformer_head(const struct bi_model *m, struct bi_graph *g,
 static const struct bi_tracks_def network = {
     .features = enformer_features, .trunk = enformer_trunk, .head = enformer_head};
 
+static int enformer_facts(const struct bi_model *m, struct bi_hash *to)
+{
+    const struct enformer *e = m->config;
+    bi_hash_int(to, "n_stages", e->n_stages);
+    bi_hash_int(to, "n_bins", e->n_bins);
+    bi_tracks_settings(&e->layers, to);
+    return 0;
+}
+
 static const struct bi_release releases[] = {{"EleutherAI/enformer-official-rough", "see its page",
                                               "config.json pytorch_model.bin", 0, 1005149571},
                                              {0}};
@@ -433,5 +442,7 @@ const struct bi_model_def bi_model_enformer = {
     .releases = releases,
     .recognise = enformer_recognise,
     .open = enformer_open,
+    .kind = &bi_kind_tracks,
+    .facts = enformer_facts,
     .tracks = &network,
 };

@@ -714,6 +714,28 @@ int bi_esm_open(struct bi_model *model, struct bi_esm *e, struct bioinfer_error 
     return 0;
 }
 
+int bi_esm_settings(const struct bi_model *model, struct bi_hash *to)
+{
+    const struct bi_esm *e = model->config;
+    bi_hash_text(to, "architecture", e->kind->name);
+    bi_hash_int(to, "learned", e->kind->learned);
+    bi_hash_int(to, "gated", e->kind->gated);
+    bi_hash_int(to, "exact_rope", e->kind->exact_rope);
+    bi_hash_int(to, "n_suffix", e->kind->n_suffix);
+    bi_hash_int(to, "vocab", e->vocab);
+    bi_hash_int(to, "mask", e->mask);
+    bi_hash_int(to, "pad", e->pad);
+    bi_hash_int(to, "n_layers", e->n_layers);
+    bi_hash_int(to, "width", e->width);
+    bi_hash_int(to, "n_heads", e->n_heads);
+    bi_hash_int(to, "head_dim", e->head_dim);
+    bi_hash_int(to, "ffn", e->ffn);
+    bi_hash_int(to, "n_positions", e->n_positions);
+    bi_hash_int(to, "token_dropout", e->token_dropout);
+    bi_hash_real(to, "eps", (double)e->eps);
+    return 0;
+}
+
 /* ---- graph ---- */
 
 struct builder {

@@ -66,6 +66,7 @@ int bi_esm_open(struct bi_model *model, struct bi_esm *e, struct bioinfer_error 
 void bi_esm_build(const struct bi_model *model, struct bi_graph *g, const struct bi_shape *shape,
                   const struct bi_wants *wants);
 void bi_esm_token_scale(const struct bi_model *model, const int32_t *ids, size_t n, float *scale);
+int bi_esm_settings(const struct bi_model *model, struct bi_hash *to);
 
 /* ---- the alphabet of 33 symbols ---- */
 

@@ -496,6 +496,16 @@ static int esmc_encode(const struct bi_model *model, const struct bioinfer_recor
     return 0;
 }
 
+static int esmc_facts(const struct bi_model *model, struct bi_hash *to)
+{
+    const struct esmc *e = model->config;
+    bi_hash_int(to, "n_layers", e->n_layers);
+    bi_hash_int(to, "width", e->width);
+    bi_hash_int(to, "n_heads", e->n_heads);
+    bi_hash_int(to, "ffn", e->ffn);
+    return 0;
+}
+
 static const struct bi_release releases[] = {
     {"biohub/ESMC-300M", "MIT", "config.json model.safetensors", 332997184, 1331988736},
     {"biohub/ESMC-600M", "MIT", "config.json model.safetensors", 575036992, 2300147968},
@@ -509,6 +519,8 @@ const struct bi_model_def bi_model_esmc = {
     .gpu = true,
     .recognise = esmc_recognise,
     .open = esmc_open,
+    .kind = &bi_kind_sequences,
+    .facts = esmc_facts,
     .build = esmc_build,
     .encode = esmc_encode,
     .residue_token = esmc_residue_token,

@@ -57,7 +57,8 @@ int bi_model_open(struct bi_model *model, const struct bi_env *env, const char *
                                .rope_frequencies = options->rope_frequencies,
                                .more = options->more,
                                .n_more = options->n_more,
-                               .more_options = &options->checkpoint};
+                               .more_options = &options->checkpoint,
+                               .read = {{5, 6}}};
     if ((st = bi_checkpoint_open(&model->cp, env, path, &options->checkpoint, err)) ||
         (st = find_def(&model->def, options->family, model->cp, err)) ||
         (st = options->n_more && !model->def->affinity
@@ -336,12 +337,17 @@ int bi_weight_read(const struct bi_model *model, const struct bi_weight *weight,
 int bi_model_read(struct bi_model *model, const struct bi_tensor *t, float **values,
                   struct bioinfer_error *err)
 {
+    int st;
     if (!bi_dtype_is_loadable(t->dtype) || t->n_elements > 1 << 20)
         return bi_fail(err, BIOINFER_MISMATCH, "%s: %s: unexpected dtype or size", model->cp->path,
                        t->name);
     if (!(*values = bi_arena_calloc(&model->arena, (size_t)t->n_elements + 1, sizeof **values)))
         return bi_fail(err, BIOINFER_NOMEM, "%s: %s", model->cp->path, t->name);
-    return bi_tensor_read_f32(owner(model, t), t, 0, t->n_elements, *values, err);
+    if ((st = bi_tensor_read_f32(owner(model, t), t, 0, t->n_elements, *values, err)))
+        return st;
+    bi_hash_int(&model->read, "tensor", (int64_t)t->n_elements);
+    bi_hash_bytes(&model->read, *values, (size_t)t->n_elements * sizeof **values);
+    return 0;
 }
 
 const char *bi_model_name(struct bi_model *model, const char *prefix, const char *pattern,

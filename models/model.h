@@ -8,6 +8,7 @@
 #include "../graph/graph.h"
 #include "../loaders/checkpoint.h"
 #include "adapter.h"
+#include "kinds.h"
 
 /* One weight as the graph sees it: a tensor of the checkpoint, rows picked from one, or
  * values made at load. */
@@ -114,6 +115,7 @@ struct bi_model {
     unsigned can_include;             /* kinds these weights can give */
     unsigned default_include;
     const struct bi_design_facts *design; /* (design.h) NULL = it designs no sequences */
+    struct bi_hash read;                  /* hash of the values that bi_model_read() gave */
 };
 
 struct bi_affinity_def;
@@ -149,6 +151,11 @@ struct bi_model_def {
     /* Reads the configuration, binds and checks every weight. model->cp is set. Statuses are those
      * of bi_model_open(), which closes the model after a failure. */
     int (*open)(struct bi_model *model, struct bioinfer_error *err);
+    /* Says which tasks the family serves, and how a fingerprint sees its models. */
+    const struct bi_family_kind *kind;
+    /* Adds each setting that open() read from a configuration or found by a shape, whatever graphs
+     * show of it: the fingerprint of a model has them. 0, or NOMEM. */
+    int (*facts)(const struct bi_model *model, struct bi_hash *to);
     /* Writes the graph for one shape. Errors stay in the graph. */
     void (*build)(const struct bi_model *model, struct bi_graph *g, const struct bi_shape *shape,
                   const struct bi_wants *wants);

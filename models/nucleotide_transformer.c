@@ -201,6 +201,13 @@ static int transformer_encode(const struct bi_model *model, const struct bioinfe
     return 0;
 }
 
+static int transformer_facts(const struct bi_model *model, struct bi_hash *to)
+{
+    const struct transformer *t = model->config;
+    bi_hash_int(to, "cls", 1 + t->cls);
+    return bi_esm_settings(model, to);
+}
+
 /* Numbers of parameters are those that the names state. */
 static const struct bi_release releases[] = {
     {"InstaDeepAI/nucleotide-transformer-v2-50m-multi-species", "CC-BY-NC-SA-4.0", NULL, 50000000,
@@ -223,6 +230,8 @@ const struct bi_model_def bi_model_nucleotide_transformer = {
     .gpu = true,
     .recognise = transformer_recognise,
     .open = transformer_open,
+    .kind = &bi_kind_sequences,
+    .facts = transformer_facts,
     .build = bi_esm_build,
     .encode = transformer_encode,
     .token_scale = bi_esm_token_scale,

@@ -513,6 +513,25 @@ static int protbert_encode(const struct bi_model *model, const struct bioinfer_r
     return 0;
 }
 
+static int protbert_facts(const struct bi_model *model, struct bi_hash *to)
+{
+    const struct bert *e = model->config;
+    bi_hash_int(to, "n_layers", e->n_layers);
+    bi_hash_int(to, "width", e->width);
+    bi_hash_int(to, "n_heads", e->n_heads);
+    bi_hash_int(to, "head_dim", e->head_dim);
+    bi_hash_int(to, "ffn", e->ffn);
+    bi_hash_int(to, "vocab", e->vocab);
+    bi_hash_int(to, "positions", e->positions);
+    bi_hash_real(to, "eps", (double)e->eps);
+    bi_hash_int(to, "cls", 1 + e->cls);
+    bi_hash_int(to, "sep", 1 + e->sep);
+    bi_hash_int(to, "mask", 1 + e->mask);
+    bi_hash_int(to, "unk", 1 + e->unk);
+    bi_hash_int(to, "x", 1 + e->x);
+    return 0;
+}
+
 static const struct bi_release releases[] = {
     {"Rostlab/prot_bert", "AFL-3.0", "config.json vocab.txt pytorch_model.bin", 420984864,
      1684058277},
@@ -528,6 +547,8 @@ const struct bi_model_def bi_model_protbert = {
     .gpu = true,
     .recognise = protbert_recognise,
     .open = protbert_open,
+    .kind = &bi_kind_sequences,
+    .facts = protbert_facts,
     .build = protbert_build,
     .encode = protbert_encode,
     .residue_token = protbert_residue_token,

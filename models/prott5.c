@@ -115,6 +115,15 @@ static int prott5_encode(const struct bi_model *model, const struct bioinfer_rec
     return 0;
 }
 
+static int prott5_facts(const struct bi_model *model, struct bi_hash *to)
+{
+    const struct prott5 *p = model->config;
+    bi_hash_int(to, "to_fold", 1 + p->to_fold);
+    bi_hash_int(to, "to_residues", 1 + p->to_residues);
+    bi_hash_int(to, "x", 1 + p->x);
+    return bi_t5_settings(model, to);
+}
+
 static const struct bi_release releases[] = {
     {"Rostlab/prot_t5_xl_half_uniref50-enc", "AFL-3.0",
      "config.json spiece.model pytorch_model.bin", 1208141824, 2416283648},
@@ -132,6 +141,8 @@ const struct bi_model_def bi_model_prott5 = {
     .gpu = true,
     .recognise = prott5_recognise,
     .open = prott5_open,
+    .kind = &bi_kind_sequences,
+    .facts = prott5_facts,
     .build = bi_t5_build,
     .encode = prott5_encode,
     .residue_token = bi_t5_residue_token,

@@ -356,6 +356,24 @@ int bi_t5_residue_token(const struct bi_model *model, char residue)
     return e->letters[(unsigned char)residue];
 }
 
+int bi_t5_settings(const struct bi_model *model, struct bi_hash *to)
+{
+    const struct bi_t5 *e = model->config;
+    bi_hash_int(to, "n_layers", e->n_layers);
+    bi_hash_int(to, "width", e->width);
+    bi_hash_int(to, "n_heads", e->n_heads);
+    bi_hash_int(to, "head_dim", e->head_dim);
+    bi_hash_int(to, "ffn", e->ffn);
+    bi_hash_int(to, "vocab", e->vocab);
+    bi_hash_int(to, "gated", e->gated);
+    bi_hash_int(to, "act", (int)e->act);
+    bi_hash_real(to, "eps", (double)e->eps);
+    bi_hash_int(to, "eos", 1 + e->eos);
+    bi_hash_int(to, "unk", 1 + e->unk);
+    bi_hash_int(to, "decoder", e->decoder ? e->decoder->n_layers : 0);
+    return 0;
+}
+
 /* ---- graph ---- */
 
 bi_value_id bi_t5_attend(const struct bi_model *model, struct bi_graph *g,

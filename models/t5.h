@@ -52,6 +52,8 @@ int bi_t5_open(struct bi_model *model, struct bi_t5 *e, struct bioinfer_error *e
 /* Writes the graph, as build() of struct bi_model_def. */
 void bi_t5_build(const struct bi_model *model, struct bi_graph *g, const struct bi_shape *shape,
                  const struct bi_wants *wants);
+/* As facts() of struct bi_model_def. */
+int bi_t5_settings(const struct bi_model *model, struct bi_hash *to);
 /* Parts that encoder and decoder share, of rows that their norm has passed: attention of rows x to
  * rows `to`, times out_w (bias -1 = none; *maps gets the weights of the keys), and the
  * feed-forward. Neither adds the rows that it began with. Errors stay in the graph. */

@@ -220,6 +220,21 @@ int bi_tracks_matrix(const struct bi_tracks_source *s, int *index, const char *n
     return bi_tracks_weight(s, index, &w, full, err);
 }
 
+void bi_tracks_settings(const struct bi_tracks_layers *l, struct bi_hash *to)
+{
+    bi_hash_int(to, "n_layers", l->n);
+    bi_hash_int(to, "n_heads", l->n_heads);
+    bi_hash_int(to, "width", l->width);
+    bi_hash_int(to, "key_dim", l->key_dim);
+    bi_hash_int(to, "value_dim", l->value_dim);
+    bi_hash_int(to, "hidden", l->hidden);
+    bi_hash_int(to, "n_features", l->n_features);
+    bi_hash_real(to, "eps", (double)l->eps);
+    bi_hash_int(to, "rotary", l->rotary.layer != NULL);
+    bi_hash_int(to, "rotary heads", l->rotary.n_heads);
+    bi_hash_int(to, "rotary width", l->rotary.width);
+}
+
 int bi_tracks_bases(const struct bi_tracks_source *s, int *index, struct bioinfer_error *err)
 {
     static const float table[BI_BASES][BI_TRACKS_BASE_WIDTH] = {

@@ -118,6 +118,8 @@ bi_value_id bi_rotary_attend(const struct bi_model *m, struct bi_graph *g, bi_va
  * is none, or the first one's shapes are no heads; LIMIT: too many features of positions. */
 int bi_tracks_layers(const struct bi_tracks_source *s, struct bi_tracks_layers *layers,
                      int64_t width, float eps, struct bioinfer_error *err);
+/* Adds what was found of the layers, without the places of weights. */
+void bi_tracks_settings(const struct bi_tracks_layers *layers, struct bi_hash *to);
 /* The weight [BI_BASES, BI_TRACKS_BASE_WIDTH] of bases: A, C, G, T, none, a quarter of each; *index
  * is its place. */
 int bi_tracks_bases(const struct bi_tracks_source *s, int *index, struct bioinfer_error *err);

@@ -156,7 +156,7 @@ def write_torchmd(path, so3=False):
             'prior_model': None, 'precision': 32}})
 
 
-def write_matgl(folder, version=1):
+def write_matgl(folder, version=1, mean=0, std=1.5, references=(-3, -8.5, -7.25, -6)):
     f, k, n = WIDTH, 3, len(MATGL_ELEMENTS)
     of = {'model.' + name: shape for name, shape in representation(f, k, n).items()}
     for part in ('layers', 'gates'):
@@ -165,8 +165,8 @@ def write_matgl(folder, version=1):
             of[name + 'weight'] = [f if i < 6 else 1, f]
             of[name + 'bias'] = [f if i < 6 else 1]
     tensors = filled(of)
-    tensors['element_refs.property_offset'] = ([n], array.array('f', [-3, -8.5, -7.25, -6]))
-    tensors['data_mean'], tensors['data_std'] = scalar(0), scalar(1.5)
+    tensors['element_refs.property_offset'] = ([n], array.array('f', references))
+    tensors['data_mean'], tensors['data_std'] = scalar(mean), scalar(std)
     os.makedirs(folder, exist_ok=True)
     write_torch(os.path.join(folder, 'state.pt'), tensors)
     args = {'element_types': MATGL_ELEMENTS, 'units': f, 'nblocks': LAYERS, 'num_rbf': 32,

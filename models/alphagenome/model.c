@@ -403,6 +403,34 @@ static const struct bi_tracks_def network = {.features = alphagenome_features,
                                              .find = alphagenome_find,
                                              .counts = alphagenome_counts};
 
+static int alphagenome_facts(const struct bi_model *m, struct bi_hash *to)
+{
+    const struct alphagenome *a = m->config;
+    bi_hash_int(to, "n_down", a->n_down);
+    bi_hash_int(to, "n_blocks", a->n_blocks);
+    bi_hash_int(to, "n_organisms", a->n_organisms);
+    bi_hash_int(to, "tanh_gelu", a->tanh_gelu);
+    bi_hash_int(to, "n_heads", a->n_heads);
+    bi_hash_int(to, "key", a->key);
+    bi_hash_int(to, "grid_width", a->grid_width);
+    bi_hash_int(to, "n_sites", a->n_sites);
+    for (int i = 0; i < a->n_organisms; i++)
+        bi_hash_int(to, "n_classes", 1 + a->n_classes[i]);
+    for (int i = 0; i < a->n_blocks; i++) {
+        bi_hash_int(to, "updates", 1 + a->block[i].updates);
+        bi_hash_int(to, "pairs", 1 + a->block[i].pairs.n_heads);
+    }
+    for (int i = 0; i <= a->n_down; i++)
+        bi_hash_real(to, "scale", (double)a->up[i].scale);
+    for (int i = 0; i < m->tracks->n_heads; i++) {
+        bi_hash_int(to, "head", 1 + (int)a->head[i].kind);
+        bi_hash_int(to, "organism", a->head[i].organism);
+        bi_hash_int(to, "resolution", a->head[i].resolution);
+        bi_hash_real(to, "exponent", (double)a->head[i].exponent);
+    }
+    return 0;
+}
+
 static const struct bi_release releases[] = {
     {"gtca/alphagenome_pytorch",
      "AlphaGenome model terms: weights and outputs for non-commercial use only "
@@ -420,5 +448,7 @@ const struct bi_model_def bi_model_alphagenome = {
     .half = BI_HALF_ASKED,
     .recognise = alphagenome_recognise,
     .open = alphagenome_open,
+    .kind = &bi_kind_tracks,
+    .facts = alphagenome_facts,
     .tracks = &network,
 };

@@ -584,6 +584,15 @@ static const struct bi_affinity_def affinity = {
     .caveat = "trained on complexes of one protein, the estrogen receptor alpha: energies with "
               "others are extrapolated"};
 
+static int db_facts(const struct bi_model *model, struct bi_hash *to)
+{
+    const struct dualbind *db = model->config;
+    bi_hash_int(to, "members", db->n_members);
+    bi_hash_int(to, "width", db->width);
+    bi_hash_real(to, "cutoff", (double)cutoff);
+    return 0;
+}
+
 /* NGC has it, not the hub; `obtained` below says so where it is missing. */
 static const struct bi_release releases[] = {
     {"nvidia/clara/dualbind_v1_toxbench", "NVIDIA NSCLv1 (non-commercial)", NULL, 1019136, 0}, {0}};
@@ -597,5 +606,7 @@ const struct bi_model_def bi_model_dualbind = {
     .gpu = true,
     .recognise = db_recognise,
     .open = db_open,
+    .kind = &bi_kind_affinity,
+    .facts = db_facts,
     .affinity = &affinity,
 };

@@ -809,6 +809,18 @@ static void mpnn_build(const struct bi_model *model, struct bi_graph *g,
 
 static const struct bi_design_def designs = {.build = mpnn_build};
 
+static int mpnn_facts(const struct bi_model *model, struct bi_hash *to)
+{
+    const struct mpnn *m = model->config;
+    bi_hash_int(to, "neighbours", m->facts.k);
+    bi_hash_int(to, "ca_only", m->ca_only);
+    bi_hash_int(to, "labels", m->labels);
+    bi_hash_int(to, "edge_width", m->edge_width);
+    bi_hash_int(to, "n_pairs", m->n_pairs);
+    bi_hash_int(to, "n_atoms", m->n_atoms);
+    return 0;
+}
+
 const struct bi_model_def bi_model_proteinmpnn = {
     .name = "proteinmpnn",
     .summary = "ProteinMPNN: designs sequences for protein backbones",
@@ -817,5 +829,7 @@ const struct bi_model_def bi_model_proteinmpnn = {
     .half = BI_HALF_NEVER,
     .recognise = mpnn_recognise,
     .open = mpnn_open,
+    .kind = &bi_kind_design,
+    .facts = mpnn_facts,
     .design = &designs,
 };

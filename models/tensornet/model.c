@@ -680,6 +680,43 @@ static const struct bi_energy_facts *tensornet_facts(const struct bi_model *mode
 
 static const struct bi_energy_def energy = {.facts = tensornet_facts, .build = tensornet_build};
 
+/* Every setting, whatever graphs and struct bi_energy_facts show of it. */
+static int tensornet_settings(const struct bi_model *model, struct bi_hash *to)
+{
+    const struct bi_tensornet_settings *s = &((const struct tensornet *)model->config)->s;
+    bi_hash_int(to, "network", 1 + (int)s->kind);
+    bi_hash_int(to, "rbf", 1 + (int)s->rbf);
+    bi_hash_int(to, "act", 1 + (int)s->act);
+    bi_hash_int(to, "so3", s->so3);
+    bi_hash_int(to, "old_layout", s->old_layout);
+    bi_hash_int(to, "channels", s->channels);
+    bi_hash_int(to, "n_layers", s->n_layers);
+    bi_hash_int(to, "n_rbf", s->n_rbf);
+    bi_hash_int(to, "max_n", s->max_n);
+    bi_hash_int(to, "max_l", s->max_l);
+    bi_hash_real(to, "width", s->width);
+    bi_hash_real(to, "cutoff_lower", s->cutoff_lower);
+    bi_hash_real(to, "cutoff", s->cutoff);
+    bi_hash_real(to, "mean", s->mean);
+    bi_hash_real(to, "std", s->std);
+    bi_hash_int(to, "n_embedded", s->n_embedded);
+    for (int z = 0; z < BI_TENSORNET_ELEMENTS; z++)
+        if (s->row[z] >= 0) {
+            bi_hash_int(to, "element", 1 + z);
+            bi_hash_int(to, "row", 1 + s->row[z]);
+        }
+    bi_hash_int(to, "has_references", s->has_references);
+    if (s->has_references)
+        bi_hash_reals(to, "reference", s->reference, BI_TENSORNET_ELEMENTS);
+    bi_hash_int(to, "takes_charge", s->takes_charge);
+    bi_hash_int(to, "q_dim", s->q_dim);
+    bi_hash_int(to, "n_head_layers", s->n_head_layers);
+    bi_hash_reals(to, "q_weight", s->q_weights, BI_COUNT(s->q_weights));
+    bi_hash_int(to, "coulomb", s->coulomb);
+    bi_hash_real(to, "coulomb_cutoff", s->coulomb_cutoff);
+    return 0;
+}
+
 const struct bi_model_def bi_model_tensornet = {
     .name = "tensornet",
     .summary = "TensorNet: energies, forces and stress of molecules and crystals",
@@ -689,5 +726,7 @@ const struct bi_model_def bi_model_tensornet = {
     .half = BI_HALF_NEVER,
     .recognise = bi_tensornet_recognise,
     .open = tensornet_open,
+    .kind = &bi_kind_energy,
+    .facts = tensornet_settings,
     .energy = &energy,
 };

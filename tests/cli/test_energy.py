@@ -344,6 +344,26 @@ class Command(unittest.TestCase):
         with open(path("c.tsv")) as file:
             self.assertEqual(file.read(), plain)
 
+    def test_shards_of_two_models(self):
+        """Shards of models of one name that differ in a mean are not merged."""
+        import tensornet_weights
+        with open(path("four.xyz"), "w") as file:
+            file.write(xyz(GOLDEN["frames"][min(GOLDEN["golden"]["formula"])]) * 4)
+        for n, mean in enumerate((0, 0.25)):
+            tensornet_weights.write_matgl(path("%d/W" % n), mean=mean)
+
+        def shard(i, model, *more, code=0):
+            return run("tensornet", path("four.xyz"), "--weights", path("%d/W" % model), "-o",
+                       path("two.tsv"), "--shard", "%d/2" % i, *more, code=code)[1]
+        shard(1, 0)
+        shard(2, 1)
+        self.assertIn("fingerprint of model", run("merge", path("two.tsv"), code=65)[1])
+        self.assertFalse(os.path.exists(path("two.tsv")))
+        self.assertIn("fingerprint of model", shard(2, 0, "--resume", code=73))
+        shutil.rmtree(path("two.tsv.part-2-of-2"))
+        shard(2, 0)
+        run("merge", path("two.tsv"))
+
     def many(self, name, copies=1):
         """Writes a file of all golden frames and two bad ones."""
         frames = [xyz(GOLDEN["frames"][n]) for n in GOLDEN["golden"]["formula"]] * copies

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """test_motion.py BIOINFER SOURCE_ROOT - `bioinfer md` and `bioinfer relax` over made-up weights."""
+import json
 import os
 import re
+import shutil
 import stat
 import subprocess
 import sys
@@ -9,6 +11,10 @@ import tempfile
 import unittest
 
 EXE, ROOT = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(ROOT, "tools"))
+import tensornet_weights
+
 WATER = """6
 charge=0
 O 0 0 0.12
@@ -51,8 +57,7 @@ class Motion(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory(prefix="bioinfer-motion-")
         os.chdir(cls.folder.name)
-        tool = os.path.join(ROOT, "tools", "tensornet_weights.py")
-        subprocess.run([sys.executable, tool, "model"], check=True)
+        tensornet_weights.write_matgl("model")
         write("water.xyz", WATER)
         write("POSCAR", CRYSTAL)
 
@@ -112,6 +117,33 @@ class Motion(unittest.TestCase):
         write("same.xyz", "2\n\nO 0 0 0\nO 0 0 0\n")
         self.assertIn("lie on each other", self.md("-o", "a", frame="same.xyz", code=65)[1])
         self.assertFalse(os.path.exists("a"))
+
+    def test_other_weights(self):
+        """Weights that differ in any number or setting are another run: the trajectory stays."""
+        self.md("--steps", 5, "-o", "first.extxyz")
+        before = read("first.extxyz")
+
+        def refused(words):
+            _, err = run("md", "water.xyz", "--weights", "other/model", "--every", 10, "--steps",
+                         20, "-o", "first.extxyz", "--resume", code=65)
+            self.assertIn("of another run", err, words)
+            self.assertEqual(read("first.extxyz"), before)
+            shutil.rmtree("other")
+        for changed in ({"mean": 0.25}, {"std": 2}, {"references": [-3, -8.5, -7.25, -5]}):
+            tensornet_weights.write_matgl("other/model", **changed)
+            refused(changed)
+        for key, value in (("cutoff", 4.5), ("equivariance_invariance_group", "SO(3)"),
+                           ("element_types", ["H", "N", "C", "O"])):
+            shutil.copytree("model", "other/model")
+            with open("other/model/model.json", encoding="utf-8") as file:
+                settings = json.load(file)
+            settings["kwargs"]["model"]["init_args"][key] = value
+            write("other/model/model.json", json.dumps(settings))
+            refused(key)
+        shutil.copytree("model", "other/model")
+        run("md", "water.xyz", "--weights", "other/model", "--every", 10, "--steps", 20, "-o",
+            "first.extxyz", "--resume")
+        shutil.rmtree("other")
 
     def test_names_of_outputs(self):
         """A name says the format, and nothing but a file is replaced by one."""

@@ -29,7 +29,7 @@ ARROWS = {
     'models': {'ops', 'graph', 'kernels', 'loaders', 'base'},
     'engine': {'jobs', 'models', 'report', 'ops', 'graph', 'kernels', 'loaders', 'writers', 'base',
                'include'},
-    'lib': set(),
+    'lib': {'engine', 'models', 'base', 'include'},
     'cli': {'include', 'base', 'loaders', 'writers'},
     'python': {'include'},
     'packaging': set(),
