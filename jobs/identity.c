@@ -8,7 +8,9 @@
 #include "../writers/text.h"
 #include "job.h"
 
-enum { MAX_FILE = 1 << 24, MAX_INPUTS = 64, FORMAT = 2 }; /* a head names up to 30,000 columns */
+enum { MAX_FILE = 1 << 24, MAX_INPUTS = 64 }; /* a head names up to 30,000 columns */
+/* 2: in units, with inputs by role. 3: fingerprints are of all that decides results. */
+enum { FORMAT = 3 };
 
 /* As JSON will give it back: well-formed UTF-8. */
 static const char *copy(struct bi_arena *arena, const char *text)
@@ -240,9 +242,10 @@ static int parse(struct bi_identity *id, const char *path, const char *text, siz
         return st;
     if (!bi_json_u64(bi_json_get(root, "format"), &format) || format != FORMAT)
         return bi_fail(err, BIOINFER_MISMATCH,
-                       "%s: a journal of format %" PRIu64 ", expected %d: another version of "
-                       "bioinfer wrote it and can go on with it; --resume=no starts again",
-                       path, format, FORMAT);
+                       "%s: a journal of format %" PRIu64
+                       ", expected %d: made by %s bioinfer, which "
+                       "can go on with it; --resume=no starts again",
+                       path, format, FORMAT, format < FORMAT ? "an older" : "a newer");
     id->version = bi_json_string(bi_json_get(root, "bioinfer"));
     id->task = bi_json_string(bi_json_get(root, "task"));
     id->model = bi_json_string(bi_json_get(root, "model"));

@@ -238,7 +238,7 @@ class Resumed(Case):
             shutil.copy(f"{foreign}.part/{name}", f"{path}.part/{name}")
         p = COMMAND.run(self.fasta, "-o", path, "--resume", code=65)
         self.assertIn("is not the one that this journal holds", p.words)
-        for text in ("", "{", "[]", '{"format": 1}', '{"format": 2}'):
+        for text in ("", "{", "[]", '{"format": 2}', '{"format": 3}'):
             with open(path + ".part/job.json", "w", encoding="ascii") as f:
                 f.write(text)
             self.assertIn("job.json",
