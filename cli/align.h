@@ -151,9 +151,9 @@ void cli_pairs_close(struct cli_pairs *p); /* accepts a zeroed one; reader[] sta
 struct cli_align_stats {
     double lambda, k;
     double alpha, beta, spread, covariance, gap; /* lengths of alignments; 0 = not known */
-    bool even;                                   /* scores are rounded down to even ones */
-    double residues, records;                    /* to be searched; 0 residues: the target's */
-    double most;                                 /* E-value of a pair that is written */
+    bool even;                /* scores are rounded down to even ones for E-values */
+    double residues, records; /* to be searched; 0 residues: the target's */
+    double most;              /* E-value of a pair that is written */
 };
 
 struct cli_align_out {

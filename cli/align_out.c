@@ -363,11 +363,13 @@ static void put_blast(const struct cli_align_out *w, const struct bioinfer_recor
                       : e < 10     ? "\t%.1f"
                                    : "\t%.0f",
                       e);
-    cli_output_printf(w->out,
-                      bits > 9999   ? "\t%.3e\n"
-                      : bits > 99.9 ? "\t%.0f\n"
-                                    : "\t%.1f\n",
-                      bits);
+    /* BLAST cuts the fraction of what is above 99.9, and writes an exponent from 10^5 on. */
+    if (bits > 99999)
+        cli_output_printf(w->out, "\t%.3e\n", bits);
+    else if (bits > 99.9)
+        cli_output_printf(w->out, "\t%lld\n", (long long)bits);
+    else
+        cli_output_printf(w->out, "\t%.1f\n", bits);
 }
 
 /* ---- needle ---- */

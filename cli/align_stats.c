@@ -22,7 +22,7 @@
 struct known {
     const char *matrix; /* NULL: match and mismatch */
     double match, mismatch, open, extend, lambda, k, alpha, beta, spread, covariance;
-    bool even; /* scores are rounded down to even ones first */
+    bool even; /* scores are rounded down to even ones for E-values */
 };
 
 /* Alpha and spread of BLOSUM62 without gaps. */
@@ -136,14 +136,9 @@ int cli_align_stats_make(struct cli_align_stats *s, const struct cli_options *o,
     return CLI_EXIT_OK;
 }
 
-static double rounded(const struct cli_align_stats *s, double score)
-{
-    return s->even ? 2 * floor(score / 2) : score;
-}
-
 double cli_align_bits(const struct cli_align_stats *s, double score)
 {
-    return (s->lambda * rounded(s, score) - log(s->k)) / log(2);
+    return (s->lambda * score - log(s->k)) / log(2);
 }
 
 /* ---- places ---- */
@@ -213,7 +208,7 @@ static double places(const struct cli_align_stats *s, double score, double m, do
 double cli_align_evalue(const struct cli_align_stats *s, double score, size_t query, size_t target)
 {
     const double m = (double)query, n = s->residues > 0 ? s->residues : (double)target;
-    const double points = rounded(s, score);
+    const double points = s->even ? 2 * floor(score / 2) : score;
     double area = m * n;
 
     if (s->spread > 0) {
