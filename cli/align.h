@@ -193,8 +193,9 @@ bool cli_align_has_head(const struct cli_align_out *w);
 /* Returns the lines below the last alignment; "" = none. */
 const char *cli_align_tail(const struct cli_align_out *w);
 /* Whether the pair, which has a result (its status is not looked at), is to be written: not below
- * the least score and identity, free ends' columns counted, and for blast with a score above 0 and
- * an E-value of at most stats.most. */
+ * the least score and identity, free ends' columns counted (one without columns has no identity, so
+ * it is below any share above 0), and for blast with a score above 0 and an E-value of at most
+ * stats.most. */
 bool cli_align_keeps(const struct cli_align_out *w, const struct bioinfer_record *query,
                      const struct bioinfer_record *target, const struct bioinfer_alignment *a);
 /* The number of columns of an alignment, those included that free ends leave out; 0 is possible. */

@@ -656,9 +656,9 @@ bool cli_align_keeps(const struct cli_align_out *w, const struct bioinfer_record
         return false;
     if (w->has_least && (double)a->score < w->least * w->scale)
         return false;
+    const int64_t columns = a->columns + left_out(w, query, target, a);
     return w->least_identity <= 0 ||
-           (double)a->identities >=
-               w->least_identity * (double)(a->columns + left_out(w, query, target, a));
+           (columns && (double)a->identities >= w->least_identity * (double)columns);
 }
 
 void cli_align_put(const struct cli_align_out *w, const struct bioinfer_record *query,

@@ -93,6 +93,21 @@ class Align(unittest.TestCase):
                     ("--min-identity", "50%"), ("--min-identity", "0.5", "--score-only")):
             self.run_it(*protein, *bad, code=64)
 
+    def test_no_columns(self):
+        """Where nothing is aligned there is no identity, which is below any share that is asked
+        for."""
+        q, t = self.fasta("q.fasta", {"q": "AAAA"}), self.fasta("t.fasta", {"t": "WWWW"})
+        common = (q, t, "--local", "--matrix", "BLOSUM62", "-q")
+        for form in ("tsv", "paf", "sam", "fasta"):
+            for more in ((), ("--all-vs-all", "--top", "1")):
+                if more and form == "sam":
+                    continue
+                none = self.run_it(*common, *more, "--format", form, "--min-identity", "1e-9")
+                self.assertEqual([line for line in none.stdout.splitlines()
+                                  if line[0] != "@" and not line.startswith("query\ttarget")], [])
+        self.assertEqual(self.rows(*common)[1][2], "0")
+        self.assertEqual(self.rows(*common, "--min-identity", "0")[1][2], "0")
+
     def test_aligned_fasta(self):
         pairs = (self.a, self.b, "--mode", "ends-free", "--all-vs-all")
         lines = self.run_it(*pairs, "--format", "fasta").stdout.split("\n")
