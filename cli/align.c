@@ -143,7 +143,7 @@ static void describe_options(const struct run *run, char *text, size_t size)
         text, size,
         "format=%s score-only=%d cigar=%s pairs=%s block-pairs=%llu mode=%s ties=%s matrix=%s "
         "match=%d mismatch=%d gap-open=%.10g gap-extend=%.10g scale=%.10g max-length=%llu "
-        "device=%s memory-limit=%lld free-ends=%u min-score=%s min-identity=%s",
+        "device=%s memory-limit=%lld free-ends=%u min-score=%s min-identity=%s%s",
         run->format, o->score_only,
         w->no_cigar ? "none"
         : w->plain  ? "plain"
@@ -155,7 +155,7 @@ static void describe_options(const struct run *run, char *text, size_t size)
         ties[p->ties], w->matrix_file ? "file" : w->matrix, p->match, p->mismatch, w->open,
         w->extend, w->scale, (unsigned long long)cli_align_longest(o), gpu ? "gpu" : "cpu",
         gpu ? (long long)cli_align_memory(o) : 0LL, p->free_ends, o->min_score ? o->min_score : "",
-        o->min_identity ? o->min_identity : "");
+        o->min_identity ? o->min_identity : "", p->any_letters ? " letters=any" : "");
     if (w->open2 && n >= 0 && (size_t)n < size)
         n += snprintf(text + n, size - (size_t)n, " gap-open2=%.10g gap-extend2=%.10g", w->open2,
                       w->extend2);
@@ -595,6 +595,8 @@ static bool is_plain(const char *path)
 
 static bool check_options(const struct cli_options *o, const char *format)
 {
+    if (o->values && !cli_square_check(o, format))
+        return false; /* else it would be told what it then refuses, as --all-vs-all for --top */
     if (o->score_only && strcmp(format, "tsv"))
         cli_say(NULL, "--score-only has no alignment to write as %s: use tsv", format);
     else if (o->cigar && !strcmp(o->cigar, "none") && strcmp(format, "tsv"))
@@ -617,6 +619,8 @@ static bool check_options(const struct cli_options *o, const char *format)
         cli_say(NULL, "--matrix and --match or --mismatch exclude each other");
     else if ((o->match == NULL) != (o->mismatch == NULL))
         cli_say(NULL, "--match and --mismatch come together");
+    else if (o->letters && !o->match)
+        cli_say(NULL, "--letters says what --match and --mismatch are of, which are not there");
     else if (o->second && !strcmp(o->second, "-") && !strcmp(o->input, "-"))
         cli_say(NULL, "only one of the files can be standard input");
     else

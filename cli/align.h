@@ -172,6 +172,7 @@ struct cli_align_out {
     const char *values;         /* a matrix of "identity", "distance" or "score"; NULL = none */
     bool shorter; /* identity is a share of the shorter sequence, not of the columns */
     bool free_ends, local;
+    bool nucleotides;      /* the alphabet is that of these, N is any of them */
     bool has_least;        /* pairs that score less are not written, */
     double least;          /* in points, */
     double least_identity; /* nor those with a smaller share of equal columns */
@@ -182,6 +183,9 @@ struct cli_align_out {
  * in words: DATA, for the first bad target, else query, else pair of targets. */
 int cli_align_check_sam(struct cli *cli, const struct bioinfer_record *queries, size_t n_queries,
                         const struct bioinfer_record *targets, size_t n_targets);
+/* Whether the alphabet of a task that is open has A, C, G, T, and none that is of amino acids
+ * alone. */
+bool cli_align_are_nucleotides(const bioinfer_task *align);
 /* The first line of a table, "" = the format has none. */
 const char *cli_align_title(const struct cli_align_out *w);
 /* Writes what stands above the first alignment, the title too. targets: for sam, which leaves out

@@ -218,10 +218,28 @@ static void put_score_tag(const struct cli_align_out *w, int64_t score)
     cli_align_put_score(w, score);
 }
 
+/* Columns whose letters differ or that are gaps, as NM counts them: of nucleotides N is equal to
+ * nothing (samtools calmd, minimap2), though CIGARs have = for two of them. */
+static int64_t differences(const struct cli_align_out *w, const struct bioinfer_record *q,
+                           const struct bioinfer_alignment *a)
+{
+    int64_t n = a->columns - a->identities, i = a->query_begin;
+
+    for (size_t k = 0; w->nucleotides && k < a->n_cigar; k++) {
+        const int64_t length = a->cigar[k] >> 4;
+        const int op = a->cigar[k] & 15;
+        for (int64_t x = i; op == EQUAL && x < i + length; x++)
+            n += q->sequence[x] == 'N' || q->sequence[x] == 'n';
+        i += op == GAP_QUERY ? 0 : length;
+    }
+    return n;
+}
+
 /* The columns of PAF: 0-based, ends not included; matches, columns, 255 = no quality. */
 static void put_paf(const struct cli_align_out *w, const struct bioinfer_record *q,
                     const struct bioinfer_record *t, const struct bioinfer_alignment *a)
 {
+    const int64_t different = differences(w, q, a);
     int64_t begin, end;
 
     query_range(w, q, a, &begin, &end);
@@ -234,10 +252,10 @@ static void put_paf(const struct cli_align_out *w, const struct bioinfer_record 
     put_tab_number(w, (int64_t)t->length);
     put_tab_number(w, a->target_begin);
     put_tab_number(w, a->target_end);
-    put_tab_number(w, a->identities);
+    put_tab_number(w, a->columns - different);
     put_tab_number(w, a->columns);
     put_text(w, "\t255\tNM:i:");
-    put_number(w, a->columns - a->identities);
+    put_number(w, different);
     put_score_tag(w, a->score);
     if (a->n_cigar) {
         put_text(w, "\tcg:Z:");
@@ -328,7 +346,7 @@ static void put_sam(const struct cli_align_out *w, const struct bioinfer_record 
     put_score_tag(w, a->score);
     if (a->n_cigar) {
         put_text(w, "\tNM:i:");
-        put_number(w, a->columns - a->identities);
+        put_number(w, differences(w, q, a));
     }
     put_text(w, "\n");
 }
@@ -460,6 +478,23 @@ static void put_share(const struct cli_align_out *w, const char *what, int64_t n
                       of ? 100.0 * (double)n / (double)of : 0.0);
 }
 
+/* Columns that needle counts as equal: to it U and T, which score as one letter, differ. */
+static int64_t same_letters(const struct bioinfer_record *q, const struct bioinfer_record *t,
+                            const struct bioinfer_alignment *a)
+{
+    int64_t n = a->identities, i = a->query_begin, j = a->target_begin;
+
+    for (size_t k = 0; k < a->n_cigar; k++) {
+        const int64_t length = a->cigar[k] >> 4;
+        const int op = a->cigar[k] & 15;
+        for (int64_t x = 0; op == EQUAL && x < length; x++)
+            n -= (q->sequence[i + x] | 32) != (t->sequence[j + x] | 32);
+        i += op == GAP_QUERY ? 0 : length;
+        j += op == GAP_TARGET ? 0 : length;
+    }
+    return n;
+}
+
 static void put_needle(const struct cli_align_out *w, const struct bioinfer_record *q,
                        const struct bioinfer_record *t, const struct bioinfer_alignment *a)
 {
@@ -477,7 +512,7 @@ static void put_needle(const struct cli_align_out *w, const struct bioinfer_reco
     put_cost(w, "Gap_penalty", w->open, w->open2);
     put_cost(w, "Extend_penalty", w->extend, w->extend2);
     cli_output_printf(w->out, "#\n# Length: %lld\n", (long long)columns);
-    put_share(w, "Identity:", a->identities, columns);
+    put_share(w, "Identity:", same_letters(q, t, a), columns);
     put_share(w, "Similarity:", a->similarities, columns);
     put_share(w, "Gaps:", a->gaps + outside, columns);
     put_decimal(w, "Score", (double)a->score / w->scale);
@@ -515,21 +550,23 @@ static void add_gaps(struct row *row, int64_t n)
                          n < (int64_t)sizeof gaps - 1 ? (size_t)n : sizeof gaps - 1);
 }
 
-static void begin_row(struct row *row, const struct bioinfer_record *r)
+static void begin_row(struct row *row, const struct bioinfer_record *r, const char *words)
 {
-    cli_output_write(row->w->out, ">", 1);
+    put_text(row->w, ">");
     put_id(row->w->out, r->id);
-    cli_output_write(row->w->out, "\n", 1);
+    put_text(row->w, words);
+    put_text(row->w, "\n");
     row->letters = r->sequence;
 }
 
-/* Two records of as many columns; residues that free ends leave out face gaps. */
+/* Two records of as many columns; residues that free ends leave out face gaps. Behind the query's
+ * name stands its strand, where both were aligned. */
 static void put_fasta(const struct cli_align_out *w, const struct bioinfer_record *q,
                       const struct bioinfer_record *t, const struct bioinfer_alignment *a)
 {
     struct row row = {.w = w};
 
-    begin_row(&row, q);
+    begin_row(&row, q, !w->both_strands ? "" : w->reverse ? " strand=-" : " strand=+");
     add_letters(&row, a->query_begin);
     add_gaps(&row, a->target_begin);
     for (size_t k = 0; k < a->n_cigar; k++)
@@ -537,7 +574,7 @@ static void put_fasta(const struct cli_align_out *w, const struct bioinfer_recor
     add_letters(&row, (int64_t)q->length - a->query_end);
     add_gaps(&row, (int64_t)t->length - a->target_end);
     cli_output_write(w->out, "\n", 1);
-    begin_row(&row, t);
+    begin_row(&row, t, "");
     add_gaps(&row, a->query_begin);
     add_letters(&row, a->target_begin);
     for (size_t k = 0; k < a->n_cigar; k++)
@@ -590,6 +627,20 @@ void cli_align_put_json(const struct cli_align_out *w, const struct bioinfer_rec
 }
 
 /* ---- any format ---- */
+
+bool cli_align_are_nucleotides(const bioinfer_task *align)
+{
+    static const char nucleotides[] = "ACGT", others[] = "EFILPQ";
+    int score;
+
+    for (const char *c = nucleotides; *c; c++)
+        if (bioinfer_align_score(align, *c, *c, &score))
+            return false;
+    for (const char *c = others; *c; c++)
+        if (!bioinfer_align_score(align, *c, *c, &score))
+            return false;
+    return true;
+}
 
 const char *cli_align_title(const struct cli_align_out *w)
 {

@@ -17,9 +17,11 @@ bool cli_align_strands_check(const struct cli_options *o, const char *format, co
 {
     if (!cli_align_strands_wanted(o))
         return true;
-    if (!strcmp(format, "needle") || !strcmp(format, "fasta"))
-        cli_say(NULL, "--strand both: %s has no place for a strand: use tsv, paf, sam or blast",
-                format);
+    if (!strcmp(format, "needle"))
+        cli_say(NULL, "--strand both: needle has no place for a strand: use tsv, paf, sam, blast "
+                      "or fasta");
+    else if (o->letters && !strcmp(o->letters, "any"))
+        cli_say(NULL, "--strand both is for nucleotides, and --letters any for what is none");
     else if (matrix && (!strncasecmp(matrix, "BLOSUM", 6) || !strncasecmp(matrix, "PAM", 3)))
         cli_say(NULL,
                 "--strand both is for nucleotides, and matrix %s for proteins: say --matrix "

@@ -233,6 +233,7 @@ int cli_align_settle(struct cli_aligning *t)
 {
     const struct cli_options *o = t->cli->options;
     const bool simple = o->match || o->mismatch;
+    const bool any_letters = o->letters && !strcmp(o->letters, "any");
     const bool scores = o->score_only || (o->values && !strcmp(o->values, "score"));
     const bool no_cigar = o->cigar && !strcmp(o->cigar, "none");
     const char *matrix = o->matrix ? o->matrix : simple ? NULL : t->cli->told;
@@ -240,7 +241,7 @@ int cli_align_settle(struct cli_aligning *t)
     struct costs c;
     int scale;
 
-    if (!read_costs(o, simple || !strcasecmp(matrix, "EDNAFULL"), &c))
+    if (!read_costs(o, simple ? !any_letters : !strcasecmp(matrix, "EDNAFULL"), &c))
         return CLI_EXIT_USAGE;
     scale = whole_factor(&c);
     *p = (struct bioinfer_align_params){.struct_size = sizeof *p,
@@ -253,6 +254,7 @@ int cli_align_settle(struct cli_aligning *t)
                                         .scale = scale,
                                         .traceback = !scores && !o->values && !no_cigar,
                                         .identity = !scores,
+                                        .any_letters = any_letters,
                                         .device = o->device,
                                         .memory_limit = (uint64_t)o->memory_limit << 20};
     if (simple) { /* these are whole in 1/scale: the matrix itself has fractions then */
@@ -389,6 +391,7 @@ static int open_task(struct cli *cli, cli_tick tick)
                                                                         : CLI_AT_CONFIG,
                         st, &err);
     t->writer.align = t->run.align;
+    t->writer.nucleotides = cli_align_are_nucleotides(t->run.align);
     t->run.tick = tick;
     return is_worker && cli->options->top ? open_search(t) : CLI_EXIT_OK;
 }

@@ -154,7 +154,7 @@ struct cli_options {
     int64_t offset;
     bool has_offset;
     const char *second; /* align: the other file, NULL = none */
-    const char *matrix, *match, *mismatch, *gap_open, *gap_extend, *gap_convention;
+    const char *matrix, *match, *mismatch, *letters, *gap_open, *gap_extend, *gap_convention;
     const char *mode, *ties, *cigar, *free_ends, *min_score, *min_identity;
     const char *lambda, *karlin_k, *max_evalue, *strand;
     const char *values, *identity_of, *names, *shape; /* matrices of all pairs */

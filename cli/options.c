@@ -247,9 +247,12 @@ static const struct cli_option table[] = {
      "BLOSUM45/50/62/80/90, PAM30/70/250, EDNAFULL, or a file; default: EDNAFULL where\n"
      "the first records look like nucleotides, else BLOSUM62; which one is said"},
     {"match", 0, TEXT, "N", FIELD(match), CLI_ALIGN, NULL,
-     "score of equal nucleotides, instead of a matrix; not for proteins"},
+     "score of equal nucleotides, instead of a matrix; of proteins with --letters any"},
     {"mismatch", 0, TEXT, "N", FIELD(mismatch), CLI_ALIGN, NULL,
      "score of different nucleotides, and of N and other codes of several"},
+    {"letters", 0, CHOICE, "WHICH", FIELD(letters), CLI_ALIGN, "nucleotides|any",
+     "what --match and --mismatch are of: nucleotides (default), or any of A to Z and *, as\n"
+     "of proteins"},
     {"gap-open", 0, TEXT, "COST", FIELD(gap_open), CLI_ALIGN, NULL,
      "cost of a gap's first residue (default: 11; of nucleotides 10); two costs with a comma\n"
      "between them, and two of --gap-extend: a gap costs the less of both, on the CPU"},

@@ -1250,8 +1250,10 @@ struct bioinfer_align_params {
     int local; /* non-zero: Smith-Waterman, on the CPU; `bioinfer align --local` in the manual */
     int gap_open2, gap_extend2; /* a second piece of the cost of gaps, on the CPU: above gap_open
                                  * and below gap_extend; both 0 = there is one piece */
-    int identity; /* non-zero, without traceback: columns and identities of the alignment that a
+    int identity;    /* non-zero, without traceback: columns and identities of the alignment that a
                    * traceback gives, those columns included that free ends leave out; on the CPU */
+    int any_letters; /* non-zero, without matrix: match and mismatch are those of any letters A to Z
+                      * and '*', as of proteins, and not of nucleotides */
 };
 
 struct bioinfer_align_pair {

@@ -62,6 +62,20 @@ static void add_letter(struct bi_matrix *m, char letter, char like)
     set_code(m, letter, (uint8_t)m->n++);
 }
 
+/* Whether U is the T of RNA: it has no scores of its own, or those of T everywhere. It is the same
+ * letter then, so that columns of both are equal. */
+static bool is_thymine(const struct bi_matrix *m, int u)
+{
+    const int t = m->code['T'];
+
+    if (t == BI_MATRIX_NONE)
+        return false;
+    for (int i = 0; u != BI_MATRIX_NONE && i < m->n; i++)
+        if (m->score[u][i] != m->score[t][i] || m->score[i][u] != m->score[i][t])
+            return false;
+    return true;
+}
+
 /* Letters are A to Z and *: there is room for those that are added. */
 static void set_codes(struct bi_matrix *m)
 {
@@ -70,7 +84,8 @@ static void set_codes(struct bi_matrix *m)
         set_code(m, (unsigned char)m->letters[i], (uint8_t)i);
     for (const char *c = "JOU"; *c; c++)
         add_letter(m, *c, 'X');
-    add_letter(m, 'U', 'T');
+    if (is_thymine(m, m->code['U']))
+        set_code(m, 'U', m->code['T']);
 }
 
 static void from_table(struct bi_matrix *m, const struct table *t)
@@ -93,6 +108,16 @@ void bi_matrix_simple(struct bi_matrix *m, int32_t match, int32_t mismatch)
     for (int i = 0; i < m->n; i++)
         for (int j = 0; j < m->n; j++)
             m->score[i][j] = i == j && i < 4 ? match : mismatch;
+    set_codes(m);
+}
+
+void bi_matrix_letters(struct bi_matrix *m, int32_t match, int32_t mismatch)
+{
+    *m = (struct bi_matrix){.letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ*"};
+    m->n = (int32_t)strlen(m->letters);
+    for (int i = 0; i < m->n; i++)
+        for (int j = 0; j < m->n; j++)
+            m->score[i][j] = i == j ? match : mismatch;
     set_codes(m);
 }
 

@@ -37,6 +37,8 @@ int bi_matrix_parse(struct bi_matrix *m, const char *name, const char *text, siz
 /* Nucleotides, without a name: match where two of A, C, G, T (U, which scores as T) are equal, else
  * mismatch; N and the other codes of several nucleotides match nothing, not even themselves. */
 void bi_matrix_simple(struct bi_matrix *m, int32_t match, int32_t mismatch);
+/* The letters A to Z and *, without a name: match where two are equal, else mismatch. */
+void bi_matrix_letters(struct bi_matrix *m, int32_t match, int32_t mismatch);
 /* Names of the built-in ones by number, from 0; NULL past the end. */
 const char *bi_matrix_name(int index);
 

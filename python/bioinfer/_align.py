@@ -58,9 +58,9 @@ def align(queries: Any, targets: Any, *, matrix: Optional[str] = "BLOSUM62",
     from `bioinfer.read_fasta()`.
 
     `matrix` is a built-in matrix (`bioinfer.matrices()`) or a file, None for nucleotides by
-    `match` and `mismatch`. A gap of k residues costs gap_open + (k - 1) gap_extend, with
-    `gap_open2` and `gap_extend2` the less of that and of gap_open2 + (k - 1) gap_extend2. `local=1`
-    aligns the best pieces (Smith-Waterman).
+    `match` and `mismatch`, with `any_letters=1` for any letters. A gap of k residues costs
+    gap_open + (k - 1) gap_extend, with `gap_open2` and `gap_extend2` the less of that and of
+    gap_open2 + (k - 1) gap_extend2. `local=1` aligns the best pieces (Smith-Waterman).
 
     `top=K` has each query meet all targets, which are read once and not kept, and gives the
     alignments with the K of the highest scores, best first, of equal ones those that come first;

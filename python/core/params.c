@@ -89,7 +89,7 @@ static const struct core_field align_fields[] = {
     F(gap_extend, CORE_INT), F(scale, CORE_INT), F(free_ends, CORE_UINT), F(ties, CORE_INT),
     F(traceback, CORE_INT), F(memory_limit, CORE_UINT64), F(device, CORE_TEXT),
     F(free_gaps, CORE_INT), F(local, CORE_INT), F(gap_open2, CORE_INT), F(gap_extend2, CORE_INT),
-    F(identity, CORE_INT), END
+    F(identity, CORE_INT), F(any_letters, CORE_INT), END
 #undef F
 };
 /* clang-format on */

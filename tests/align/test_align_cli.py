@@ -4,6 +4,7 @@ import gzip
 import os
 import random
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -156,7 +157,7 @@ class Align(unittest.TestCase):
         self.assertIn("                       ||||.||  |", text)
 
     def test_letters(self):
-        """Columns are equal where their letters are, whatever these score."""
+        """Columns are equal where their letters are, whatever these score; U is T."""
         q, t = self.fasta("q.fasta", {"q": "MJOUX"}), self.fasta("t.fasta", {"t": "MXXXX"})
         for ties in ("parasail", "emboss", "wfa"):
             self.assertEqual(self.rows(q, t, "--matrix", "BLOSUM62", "--ties", ties)[1],
@@ -166,8 +167,44 @@ class Align(unittest.TestCase):
                       self.run_it(q, t, "--matrix", "BLOSUM62", "--format", "needle").stdout)
         u, d = self.fasta("u.fasta", {"u": "ACGU"}), self.fasta("d.fasta", {"d": "acgt"})
         for costs in (("--matrix", "EDNAFULL"), ("--match", "5", "--mismatch", "-4")):
-            self.assertEqual(self.rows(u, d, *costs)[1], ["u", "d", "20", "0.750000", "3=1X"])
+            self.assertEqual(self.rows(u, d, *costs)[1], ["u", "d", "20", "1.000000", "4="])
             self.assertEqual(self.rows(u, u, *costs)[1][2:], ["20", "1.000000", "4="])
+            self.assertIn("NM:i:0", self.run_it(u, d, *costs, "--format", "sam").stdout)
+            self.assertEqual(self.rows(u, d, *costs, "--values", "identity", "-q")[1][1],
+                             "1.000000")
+        # needle of EMBOSS 6.6 has "Identity: 3/4", and a colon between the two
+        needle = self.run_it(u, d, "--matrix", "EDNAFULL", "--format", "needle").stdout
+        self.assertIn("# Identity:       3/4 (75.0%)", needle)
+        self.assertIn(" |||:\n", needle)
+
+    def test_nm(self):
+        """NM of SAM as samtools calmd counts it: N is equal to nothing, other codes to themselves.
+        U is T, which samtools takes for N. Of proteins N is a residue."""
+        pairs = (("ACGTNNRYAC", "ACGTNNRYAC", 2), ("ACGTACGTAC", "ACGTNCGTAC", 1),
+                 ("ACGUACGUAC", "ACGTACGTAC", 0), ("ACGTACGNAC", "ACGTACGNAG", 2),
+                 ("ACGTNACGTACGTAA", "ACGTNACGTACTAA", 2))
+        q = self.fasta("q.fasta", [("q%d" % i, p[0]) for i, p in enumerate(pairs)])
+        t = self.fasta("t.fasta", [("t%d" % i, p[1]) for i, p in enumerate(pairs)])
+        costs = ("--matrix", "EDNAFULL", "--gap-open", "10", "--gap-extend", "1", "-q")
+        sam = self.run_it(q, t, *costs, "--format", "sam").stdout
+        self.assertEqual(re.findall(r"NM:i:(\d+)", sam), [str(p[2]) for p in pairs])
+        paf = self.rows(q, t, *costs, "--format", "paf")
+        for row, p in zip(paf, pairs):
+            self.assertEqual(row[12], "NM:i:%d" % p[2])
+            self.assertEqual(int(row[10]) - int(row[9]), p[2])
+        for more in (("--match", "5", "--mismatch", "-4"),):
+            self.assertIn("NM:i:2", self.run_it(q, t, *more, "--format", "sam", "-q").stdout)
+        p = self.fasta("p.fasta", {"p": "MKNNTA"})
+        self.assertIn("NM:i:0", self.run_it(p, p, "--matrix", "BLOSUM62", "--format", "sam").stdout)
+        if not shutil.which("samtools"):
+            return
+        path = os.path.join(self.folder.name, "out.sam")
+        with open(path, "w", encoding="ascii") as f:
+            f.write(sam)
+        done = subprocess.run(["samtools", "calmd", path, t], capture_output=True, text=True,
+                              check=True)
+        for found, p in zip(re.findall(r"NM:i:(\d+)", done.stdout), pairs, strict=True):
+            self.assertEqual(found, str(p[2] + p[0].count("U")))
 
     def test_identities(self):
         """Six decimals as printf rounds them: halves of the last one go to the even or to where the
@@ -336,10 +373,33 @@ class Align(unittest.TestCase):
                 self.fasta("t.fasta", {"t": "ACGTNRYSWKMBDHVT"}))
         rows = self.rows(q, t, "--match", "2", "--mismatch", "-1", "--gap-open", "9",
                          "--gap-extend", "9")
-        self.assertEqual(rows[1][2:], [str(5 * 2 - 11), "0.937500", "15=1X"])
+        self.assertEqual(rows[1][2:], [str(5 * 2 - 11), "1.000000", "16="])
         done = self.run_it(self.a, self.b, "--match", "2", "--mismatch", "-1", code=1)
         self.assertIn("residue 6 of the query is 'I', no nucleotide: match and mismatch are of "
                       "these; proteins take a matrix", done.stderr)
+
+    def test_any_letters(self):
+        """--letters any: match and mismatch of proteins and of alphabets of one's own, as a matrix
+        that says so for each two letters."""
+        letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ*"
+        path = os.path.join(self.folder.name, "same.mat")
+        with open(path, "w", encoding="ascii") as f:
+            f.write(" ".join(letters) + "\n")
+            f.writelines(a + " " + " ".join("3" if a == b else "-2" for b in letters) + "\n"
+                         for a in letters)
+        costs = ("--gap-open", "6", "--gap-extend", "1", "--all-vs-all", "-q")
+        simple = ("--match", "3", "--mismatch", "-2", "--letters", "any")
+        u = self.fasta("u.fasta", {"u": "HHHEEECCNNXXUT", "t": "HHEEECCCNNXTTU"})
+        for files in ((self.a, self.b), (u, u)):
+            for mode in ((), ("--local",), ("--mode", "ends-free")):
+                self.assertEqual(self.rows(*files, *simple, *costs, *mode),
+                                 self.rows(*files, "--matrix", path, *costs, *mode))
+        self.assertEqual(self.rows(self.a, self.a, *simple)[1][2:], ["66", "1.000000", "22="])
+        self.assertIn("gaps 11/1", self.run_it(self.a, self.b, *simple).stderr)
+        self.assertIn("are not there",
+                      self.run_it(self.a, self.b, "--letters", "any", code=64).stderr)
+        self.assertIn("is for nucleotides",
+                      self.run_it(self.a, self.b, *simple, "--strand", "both", code=64).stderr)
 
     def test_matrix_file(self):
         path = os.path.join(self.folder.name, "my.mat")

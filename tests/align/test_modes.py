@@ -301,6 +301,13 @@ class Modes(unittest.TestCase):
                              else ("0", queries[name]))
             ends = row[7:9] if sign == "+" else row[8:6:-1]
             self.assertEqual(blast[6:10], [*row[5:7], *ends])
+        lines = self.run_it(a, b, *words, "--format", "fasta").stdout.splitlines()
+        for row, (head, query, other, target) in zip(tsv, zip(*[iter(lines)] * 4), strict=True):
+            self.assertEqual([head, other], [">%s strand=%s" % (row[0], row[4]), ">" + row[1]])
+            source = back[row[0]] if row[4] == "-" else queries[row[0]]
+            self.assertIn(query.replace("-", ""), source)
+            equal = sum(x == y for x, y in zip(query, target, strict=True))
+            self.assertAlmostEqual(equal / len(query), float(row[3]), places=6)
         out = os.path.join(self.folder, "out.tsv")
         want = self.run_it(a, b, *words).stdout
         for how in (("--resume", "--block-pairs", "7"), ("--workers", "2")):
@@ -314,7 +321,6 @@ class Modes(unittest.TestCase):
     def test_strands_refused(self):
         a = self.fasta("a.fa", [("q", "ACGT")])
         for args, words in ((("--format", "needle"), "no place for a strand"),
-                            (("--format", "fasta"), "no place for a strand"),
                             (("--matrix", "BLOSUM62"), "is for nucleotides")):
             done = self.run_it(a, a, "--strand", "both", *args, code=64)
             self.assertIn(words, done.stderr)

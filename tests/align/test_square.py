@@ -191,6 +191,7 @@ class Square(unittest.TestCase):
                 ((self.a, "--values", "identity", "--score-only"), "needs alignments"),
                 ((self.a, "--values", "identity", "--min-score", "3"), "leave out --min-score"),
                 ((self.a, "--values", "identity", "--top", "3", "--all-vs-all"), "leave out --top"),
+                ((self.a, "--values", "identity", "--top", "3"), "leave out --top"),
                 ((self.a, "--values", "score", "--identity-of", "shorter"), "--identity-of is for"),
                 ((self.a, "--values", "score", "--resume"), "--resume needs a file"),
                 ((*both, "--format", "phylip"), "is for the matrix"),

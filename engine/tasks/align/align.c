@@ -95,6 +95,10 @@ static int make_scoring(struct bi_aligner *a, const struct bioinfer_align_params
         return bi_fail(err, BIOINFER_INVALID, "alignment: scale is %d, expected 1 to 1000",
                        p->scale);
     most = MOST_SCORE / a->scale;
+    if (p->matrix && p->any_letters)
+        return bi_fail(err, BIOINFER_INVALID,
+                       "alignment: any_letters with matrix %.40s, expected match and mismatch",
+                       p->matrix);
     if (p->matrix) {
         if ((st = bi_matrix_open(&a->matrix, &a->ctx->env, p->matrix, err)))
             return st;
@@ -104,7 +108,8 @@ static int make_scoring(struct bi_aligner *a, const struct bioinfer_align_params
             return bi_fail(err, BIOINFER_INVALID,
                            "alignment: match %d and mismatch %d, expected -%d to %d", p->match,
                            p->mismatch, most, most);
-        bi_matrix_simple(&a->matrix, given ? p->match : 5, given ? p->mismatch : -4);
+        (p->any_letters ? bi_matrix_letters : bi_matrix_simple)(&a->matrix, given ? p->match : 5,
+                                                                given ? p->mismatch : -4);
     }
     if (p->gap_open || p->gap_extend || p->free_gaps) {
         s.open = p->gap_open;

@@ -67,7 +67,7 @@ static void say_bad(struct bi_aligner *a, struct bioinfer_alignment *results, si
         bi_aligner_fail(a, results, i, BIOINFER_BAD_RESIDUE,
                         c > 32 && c < 127
                             ? "residue %zu of the %s is '%c', no nucleotide: match and "
-                              "mismatch are of these; proteins take a matrix"
+                              "mismatch are of these; proteins take a matrix, or any letters"
                             : "residue %zu of the %s is byte 0x%02x",
                         k + 1, side, c);
     else
