@@ -185,15 +185,20 @@ def side(name, scratch, gpu):
     if os.path.exists(os.path.join(name, 'same.txt')):
         return Record(name)
     git = ['git', '-C', ROOT]
-    commit = subprocess.run(
-        [*git, 'rev-parse', '--verify', '--quiet', name + '^{commit}'],
-        capture_output=True,
-        text=True,
-        check=False,
-    ).stdout.strip()
+    commit, why = '', ''
+    if shutil.which('git'):
+        commit = subprocess.run(
+            [*git, 'rev-parse', '--verify', '--quiet', name + '^{commit}'],
+            capture_output=True,
+            text=True,
+            check=False,
+        ).stdout.strip()
+    else:
+        why = ' that could be asked for: git is not installed'
     if not commit:
         sys.exit(
-            'same.py: %s: no build folder with cli/bioinfer in it, no record, no commit' % name
+            'same.py: %s: no build folder with cli/bioinfer in it, no record, no commit%s'
+            % (name, why)
         )
     return Build(build_commit(git, commit, scratch, gpu))
 

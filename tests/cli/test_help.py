@@ -116,8 +116,10 @@ class Help(unittest.TestCase):
             self.assertTrue(examples, name)
             for line in examples:
                 p = run(*shlex.split(line, comments=True)[1:], code=None)
-                self.assertIn(p.returncode, (0, 66, 69, 78), (line, p.stderr))
                 seen += 1
+                if p.returncode == 64 and "this build cannot serve" in p.stderr:
+                    continue  # a build without libmicrohttpd knows the command, and says so
+                self.assertIn(p.returncode, (0, 66, 69, 78), (line, p.stderr))
         self.assertGreater(seen, 35)
 
     def test_topics(self):

@@ -277,13 +277,14 @@ class Command(unittest.TestCase):
                 f.write(data)
         return os.path.join(folder, name)
 
-    def same(self, *args):
+    def same(self, *args, path=None):
         run = subprocess.run(
             [sys.executable, os.path.join(ROOT, 'tools', 'same.py'), *args],
             capture_output=True,
             text=True,
             timeout=60,
             check=False,
+            env=dict(os.environ, PATH=path or os.environ['PATH']),
         )
         return run.returncode, run.stdout + run.stderr
 
@@ -309,6 +310,12 @@ class Command(unittest.TestCase):
             one = self.record(folder, 'one', 1)
             self.assertNotEqual(self.same(one, one, '--only', 'no such case')[0], 0)
         self.assertIn('no commit', self.same('no-such-commit', 'no-such-commit')[1])
+
+    def test_no_git(self):
+        with tempfile.TemporaryDirectory() as folder:
+            words = self.same('no-such-commit', 'no-such-commit', path=folder)[1]
+        self.assertIn('no commit that could be asked for: git is not installed', words)
+        self.assertNotIn('Traceback', words)
 
 
 if __name__ == '__main__':
