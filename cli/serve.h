@@ -13,9 +13,9 @@
  *   serve_metrics.c  counters, as Prometheus reads them
  *   serve_absent.c   the command in a build without libmicrohttpd
  *
- * Two threads work: the HTTP library's has the connections, the main one computes. A request
- * belongs to the first until it is put into a lane, then to the second, and to the first again
- * when it has its answer.
+ * Three threads work: the HTTP library's has the connections, another one reads bodies, the main
+ * one computes. A request belongs to the first until its body is there, to the second until it is
+ * put into a lane, then to the third, and to the first again when it has its answer.
  *
  * JSON is read and written by the library's own code (loaders/json.h, writers/text.h), which is
  * fuzzed and tested there; the command is linked with the static library. A public call for it
@@ -83,6 +83,7 @@ struct serve_request {
     struct serve_request *next;
     void *exchange; /* serve_http.c's own */
     struct serve_key key;
+    uint64_t asked;     /* bit i: the query of the address has setting i */
     int64_t offset;     /* number of the first residue, in mutations */
     const char *format; /* a writer's, "json", "fasta", "tsv" or "paf" */
     bool base64;        /* arrays in JSON as base64 */
@@ -163,7 +164,8 @@ struct serve {
     uint64_t n_receptors;             /* files of receptors that were ever made */
     int64_t n_queued;                 /* requests whose head was taken and that have no answer */
     int64_t n_exchanges, connections; /* open ones */
-    bool draining;
+    bool draining;                    /* no request is taken any more */
+    bool closed;                      /* nor does one enter a lane */
     struct serve_metrics metrics;
 };
 
@@ -174,11 +176,13 @@ typedef const char *(*serve_option)(void *user, const char *name);
 
 /* Whether a request of this kind of work has a setting of this name. */
 bool serve_settings_has(const struct serve_request *r, const char *name);
-/* Takes settings from the query of the address, "a,b,c" where there may be several values, and from
- * the members of a JSON body; both a status. INVALID: a value that is none of the name's, and of
- * JSON a member that nobody knows (those with records are passed over); LIMIT: too many values. A
- * later value takes the place of an earlier one, but in lists it is added. Settings taken before a
- * failure stay. */
+/* The member of a JSON body that has the records of this kind of work. */
+const char *serve_settings_list(const struct serve_request *r);
+/* Takes settings from the query of the address, "a,b,c" where there may be several values, and
+ * after that from the members of a JSON body; both a status. INVALID: a value that is none of the
+ * name's, and of JSON a member that nobody knows (those with records are passed over), or one that
+ * the query had, too; LIMIT: too many values. The query also sets what a request has that says
+ * nothing. Settings taken before a failure stay. */
 int serve_settings_query(struct serve_request *r, serve_option option, void *user,
                          struct bioinfer_error *err);
 int serve_settings_json(struct serve_request *r, const struct bi_json *root,
@@ -195,12 +199,13 @@ int serve_no_memory(struct bioinfer_error *err);
 
 /* ---- serve_request.c ---- */
 
-/* Makes the records of a request of its body, which is copied, and takes the settings of both. The
- * request has its work, its arena's env and fd -1. `option` gives what the query of the address
- * says of a name, NULL = nothing. A status: INVALID for an empty body, too, LIMIT, NO_SPACE for a
- * receptor, or one of a reader. A record that cannot be used is no failure: it has the status. */
+/* Makes the records of a request of its body, which is copied, and takes the settings in it. The
+ * request has its work, its arena's env, fd -1 and the settings of its query. A status: INVALID for
+ * an empty body, too, LIMIT, also of a body that inflates to more than s->max_body bytes, NO_SPACE
+ * for a receptor, or one of a reader. A record that cannot be used is no failure: it has the
+ * status. */
 int serve_request_read(struct serve *s, struct serve_request *r, const char *body, size_t size,
-                       serve_option option, void *user, struct bioinfer_error *err);
+                       struct bioinfer_error *err);
 /* Frees the request, after a failure of the above, too, its writer and the arena, and removes its
  * files. fd is closed unless it is below 0, so a zeroed request would close standard input. */
 void serve_request_free(struct serve_request **r);
@@ -312,8 +317,8 @@ bool serve_lanes_add(struct serve *s, struct serve_request *r);
  * also where these say that it failed or has waited too long; 0 = nothing waits, at once; < 0 =
  * DEVICE_LOST or FORKED, with which no more can be computed. The lock is not held. */
 int serve_lanes_run(struct serve *s, struct bioinfer_error *err);
-/* Gives all requests that wait in lanes this answer; begun ones are not touched. The lock is not
- * held. */
+/* Gives all requests that wait in lanes this answer, and closes the lanes to others; begun ones are
+ * not touched. The lock is not held. */
 void serve_lanes_fail(struct serve *s, int http, int status, const char *message);
 /* How many requests have begun to be computed and have no answer yet; the lock is held. */
 uint64_t serve_lanes_begun(const struct serve *s);

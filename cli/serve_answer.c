@@ -62,9 +62,12 @@ void serve_answer_fail(struct serve_request *r, int http, int status, const char
     bi_buf_puts(&r->text, "}}\n");
 }
 
+/* Messages of a writer begin with the path of its file, which is nobody's business. */
 static void fail(struct serve_request *r, int st, const struct bioinfer_error *err)
 {
-    serve_answer_fail(r, serve_http_status(st), st, err->text);
+    const char *words = serve_request_words(&r->arena, err->text, r->path, "answer");
+
+    serve_answer_fail(r, serve_http_status(st), st, words ? words : "no memory for the answer");
 }
 
 /* ---- arrays ---- */

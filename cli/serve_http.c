@@ -4,9 +4,10 @@
  * Sections: 1 the library  2 connections and their time  3 answers  4 who may ask  5 requests
  *           6 start and end
  *
- * One thread of the library has all connections. A request with its whole body is put into a lane
- * and its connection suspended; the thread that computes resumes it. Another thread ends
- * connections that take too long to send a request or to take an answer. */
+ * One thread of the library has all connections. When a request has its whole body, its connection
+ * is suspended; a second thread reads the body and puts the request into a lane; the thread that
+ * computes resumes the connection. A further thread ends connections that take too long to send a
+ * request or to take an answer. */
 #define _GNU_SOURCE
 #include "serve.h"
 
@@ -66,17 +67,20 @@ enum phase { RECEIVING, COMPUTING, SENDING, IDLE };
 struct connection {
     struct connection *before, *behind;
     int fd;
-    enum phase phase; /* set by the thread of the connections alone */
-    bool fresh;       /* no request has come yet */
-    double until;     /* ended then, but while it computes */
+    enum phase phase;  /* set by the thread of the connections alone */
+    bool fresh;        /* no request has come yet */
+    const char *wrong; /* the fault of the address that came in last; NULL = none */
+    double until;      /* ended then, but while it computes */
 };
 
 struct serve_http {
     struct library mhd;
     struct serve *serve;
     struct MHD_Daemon *daemon;
-    struct connection *connections; /* guarded by the lock of serve */
-    pthread_t watch;
+    pthread_t watch, reader;
+    /* Guarded by the lock of serve: */
+    struct connection *connections;
+    struct serve_request *unread, *last_unread; /* bodies that are to be read */
     bool stopped;
 };
 
@@ -90,7 +94,8 @@ struct exchange {
     const char *path;
     int refused; /* status of HTTP, known before the body; 0 = none */
     const char *why;
-    bool huge; /* the body is not worth reading */
+    bool huge;   /* the body is not worth reading */
+    bool closes; /* the connection, with the answer: who knows where the next request begins */
     bool counted, waits, answered;
     double arrived;
 };
@@ -100,10 +105,8 @@ struct exchange {
 static void set_phase(struct exchange *x, enum phase phase, double seconds)
 {
     pthread_mutex_lock(&x->http->serve->lock);
-    if (x->place) {
-        x->place->phase = phase;
-        x->place->until = cli_now() + seconds;
-    }
+    x->place->phase = phase;
+    x->place->until = cli_now() + seconds;
     pthread_mutex_unlock(&x->http->serve->lock);
 }
 
@@ -288,7 +291,9 @@ static enum MHD_Result reply(struct exchange *x, int code, struct MHD_Response *
         h->mhd.MHD_add_response_header_(response, "WWW-Authenticate", "Bearer");
     if (code == 405)
         h->mhd.MHD_add_response_header_(response, "Allow",
-                                        !strncmp(x->path, "/v1/", 4) ? "POST" : "GET");
+                                        !strncmp(x->path, "/v1/", 4) ? "POST" : "GET, HEAD");
+    if (x->closes)
+        h->mhd.MHD_add_response_header_(response, "Connection", "close");
     set_phase(x, SENDING, s->timeout + (double)size / 1e6);
     sent = h->mhd.MHD_queue_response_(x->connection, (unsigned)code, response);
     h->mhd.MHD_destroy_response_(response);
@@ -431,6 +436,84 @@ static bool local_host(struct exchange *x)
     return !host; /* HTTP 1.0 */
 }
 
+/* Headers of a request that tell where it ends, whom it is for or who sends it: one that has them
+ * twice is read in two ways by two readers. */
+struct heads {
+    int host, length, coding, token;
+};
+
+static enum MHD_Result count_head(void *user, enum MHD_ValueKind kind, const char *name,
+                                  const char *value)
+{
+    struct heads *n = user;
+
+    (void)kind;
+    (void)value;
+    n->host += !strcasecmp(name, "Host");
+    n->length += !strcasecmp(name, "Content-Length");
+    n->coding += !strcasecmp(name, "Transfer-Encoding");
+    n->token += !strcasecmp(name, "Authorization");
+    return MHD_YES;
+}
+
+/* Why the headers can be read in two ways; NULL = they cannot. */
+static const char *two_ways(struct exchange *x)
+{
+    struct heads n = {0};
+
+    x->http->mhd.MHD_get_connection_values_(x->connection, MHD_HEADER_KIND, count_head, &n);
+    return n.host > 1     ? "the request has two headers Host"
+           : n.length > 1 ? "the request has two headers Content-Length"
+           : n.coding > 1 ? "the request has two headers Transfer-Encoding"
+           : n.token > 1  ? "the request has two headers Authorization"
+           : n.length && n.coding
+               ? "the request has both headers Content-Length and Transfer-Encoding"
+               : NULL;
+}
+
+/* Answers for the library, which has memory for some thousand names and then is silent. */
+static void refuse_address(struct serve *s, struct connection *c)
+{
+    static const char body[] = "{\"error\":{\"status\":\"limit\",\"message\":\"the query of the "
+                               "address has too many names\"}}\n";
+    char text[400];
+    const int n = snprintf(text, sizeof text,
+                           "HTTP/1.1 414 URI Too Long\r\nConnection: close\r\n"
+                           "Content-Type: application/json\r\nContent-Length: %zu\r\n\r\n%s",
+                           sizeof body - 1, body);
+
+    /* a client that takes no answers, so that there is no room for one, sees the end alone */
+    const bool sent = send(c->fd, text, (size_t)n, MSG_NOSIGNAL | MSG_DONTWAIT) == n;
+
+    shutdown(c->fd, SHUT_WR);
+    pthread_mutex_lock(&s->lock);
+    if (sent)
+        serve_metrics_code(s, 414);
+    c->until = cli_now() + 1; /* the library may never ask for its end */
+    pthread_mutex_unlock(&s->lock);
+}
+
+/* Looks at an address before the library takes it apart: a NUL would end its texts there. */
+static void *on_address(void *user, const char *uri, struct MHD_Connection *connection)
+{
+    enum { MOST = 128 }; /* names, of which no work has half as many */
+    struct serve_http *h = user;
+    const union MHD_ConnectionInfo *info = h->mhd.MHD_get_connection_info_(
+        connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    struct connection *c = info ? info->socket_context : NULL;
+    int n = 0;
+
+    for (const char *at = strchr(uri, '?'); at; at = strchr(at + 1, '&'))
+        n++;
+    if (c)
+        c->wrong = n > MOST             ? "the query of the address has too many names"
+                   : strstr(uri, "%00") ? "the address has %00, a NUL"
+                                        : NULL;
+    if (c && n > MOST && c->fd >= 0)
+        refuse_address(h->serve, c);
+    return NULL;
+}
+
 /* ---- 5 requests ---- */
 
 static void refuse(struct exchange *x, int code, const char *why)
@@ -477,8 +560,14 @@ static void judge(struct exchange *x, const char *url, const char *method)
     const uint64_t length = text ? strtoull(text, NULL, 10) : 0;
     const int work = serve_work_of(url);
     const bool page = !strcmp(url, "/health") || !strcmp(url, "/metrics");
+    const char *wrong = two_ways(x);
 
     x->path = page ? (url[1] == 'h' ? "/health" : "/metrics") : work >= 0 ? "/v1/" : "";
+    if (wrong || (wrong = x->place->wrong)) {
+        refuse(x, 400, wrong);
+        x->huge = x->closes = true;
+        return;
+    }
     if (s->local_names && !local_host(x))
         refuse(x, 403, "requests of web pages are refused");
     if (strcmp(x->path, "/health") && !has_token(x))
@@ -487,7 +576,7 @@ static void judge(struct exchange *x, const char *url, const char *method)
         refuse(x, 404, s->paths);
         return;
     }
-    if (strcmp(method, page ? "GET" : "POST"))
+    if (strcmp(method, page ? "GET" : "POST") && (!page || strcmp(method, "HEAD")))
         refuse(x, 405, "the path takes another method");
     if (length > (uint64_t)s->max_body)
         refuse(x, 413, "the body is too large (--max-body)");
@@ -508,23 +597,23 @@ static void judge(struct exchange *x, const char *url, const char *method)
 static struct exchange *begin(struct serve_http *h, struct MHD_Connection *connection,
                               const char *url, const char *method)
 {
-    struct exchange *x = calloc(1, sizeof *x);
-    const union MHD_ConnectionInfo *info;
+    const union MHD_ConnectionInfo *info = h->mhd.MHD_get_connection_info_(
+        connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    struct connection *place = info ? info->socket_context : NULL;
+    struct exchange *x = place ? calloc(1, sizeof *x) : NULL;
 
-    if (!x)
+    if (!x) /* no memory: the connection is closed */
         return NULL;
     x->http = h;
     x->connection = connection;
     x->body.env = &h->serve->env;
     x->arrived = cli_now();
-    info = h->mhd.MHD_get_connection_info_(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-    x->place = info ? info->socket_context : NULL;
+    x->place = place;
     pthread_mutex_lock(&h->serve->lock);
     h->serve->n_exchanges++;
-    if (x->place)
-        x->place->fresh = false;
+    x->place->fresh = false;
     pthread_mutex_unlock(&h->serve->lock);
-    if (x->place && x->place->phase == IDLE)
+    if (x->place->phase == IDLE)
         set_phase(x, RECEIVING, h->serve->timeout);
     judge(x, url, method);
     return x;
@@ -572,23 +661,19 @@ static enum MHD_Result check_name(void *user, enum MHD_ValueKind kind, const cha
     return n->err->status ? MHD_NO : MHD_YES;
 }
 
-/* Makes a request of the body and hands it to the thread that computes: true; from then on it may
- * be done at any time. Else it has its answer. */
+/* Hands the request to the thread that reads bodies: true; from then on it may be done at any time.
+ * Else it has its answer. */
 static bool submit(struct exchange *x)
 {
-    struct serve *s = x->http->serve;
+    struct serve_http *h = x->http;
+    struct serve *s = h->serve;
     struct serve_request *r = x->request;
     struct bioinfer_error err = {0};
     struct names names = {x, &err};
-    const uint64_t size = x->body.size;
-    bool waits;
     int st;
 
-    x->http->mhd.MHD_get_connection_values_(x->connection, MHD_GET_ARGUMENT_KIND, check_name,
-                                            &names);
-    st = err.status ? err.status
-                    : serve_request_read(s, r, x->body.data, x->body.size, query, x, &err);
-    bi_buf_free(&x->body);
+    h->mhd.MHD_get_connection_values_(x->connection, MHD_GET_ARGUMENT_KIND, check_name, &names);
+    st = err.status ? err.status : serve_settings_query(r, query, x, &err);
     if (st) {
         serve_answer_fail(r, serve_http_status(st), st, err.text);
         return false;
@@ -597,16 +682,76 @@ static bool submit(struct exchange *x)
     r->arrived = x->arrived;
     r->deadline = x->arrived + s->timeout;
     pthread_mutex_lock(&s->lock);
+    if (h->stopped) {
+        pthread_mutex_unlock(&s->lock);
+        serve_answer_fail(r, 503, BIOINFER_CANCELLED, "the server stops");
+        return false;
+    }
+    x->waits = true;
+    x->request = NULL;
+    r->next = NULL;
+    *(h->unread ? &h->last_unread->next : &h->unread) = r;
+    h->last_unread = r;
+    h->mhd.MHD_suspend_connection_(x->connection);
+    pthread_cond_broadcast(&s->changed);
+    pthread_mutex_unlock(&s->lock);
+    return true;
+}
+
+/* Reads the body of a request and puts it into a lane, or gives it its answer. */
+static void read_request(struct serve *s, struct serve_request *r)
+{
+    struct exchange *x = r->exchange;
+    struct bioinfer_error err = {0};
+    const uint64_t size = x->body.size;
+    bool waits = false, closed = false;
+    int st = BIOINFER_CANCELLED;
+
+    if (cli_now() > r->deadline)
+        snprintf(err.text, sizeof err.text, "the request has waited too long (--timeout)");
+    else
+        st = serve_request_read(s, r, x->body.data, x->body.size, &err);
+    bi_buf_free(&x->body);
+    if (st) {
+        serve_answer_fail(r, serve_http_status(st), st, err.text);
+        serve_http_done(r);
+        return;
+    }
+    pthread_mutex_lock(&s->lock);
     s->metrics.bytes_in += size;
-    x->waits = waits = serve_lanes_add(s, r);
-    if (waits) {
-        x->request = NULL;
-        x->http->mhd.MHD_suspend_connection_(x->connection);
+    closed = s->closed;
+    waits = !closed && serve_lanes_add(s, r); /* then it may be done and freed at any time */
+    pthread_mutex_unlock(&s->lock);
+    if (waits)
+        return;
+    if (closed)
+        serve_answer_fail(r, 503, BIOINFER_CANCELLED, "the server stops");
+    else
+        serve_answer_fail(r, 429, BIOINFER_LIMIT, "too many kinds of requests at once");
+    serve_http_done(r);
+}
+
+/* Reads bodies one at a time: their work is bounded by --max-body, and connections go on. */
+static void *read_bodies(void *user)
+{
+    struct serve_http *h = user;
+    struct serve *s = h->serve;
+    struct serve_request *r;
+
+    pthread_mutex_lock(&s->lock);
+    while (h->unread || !h->stopped) {
+        if ((r = h->unread)) {
+            h->unread = r->next;
+            r->next = NULL;
+            pthread_mutex_unlock(&s->lock);
+            read_request(s, r);
+            pthread_mutex_lock(&s->lock);
+        } else {
+            pthread_cond_wait(&s->changed, &s->lock);
+        }
     }
     pthread_mutex_unlock(&s->lock);
-    if (!waits)
-        serve_answer_fail(r, 429, BIOINFER_LIMIT, "too many kinds of requests at once");
-    return waits;
+    return NULL;
 }
 
 void serve_http_done(struct serve_request *r)
@@ -679,9 +824,31 @@ static struct MHD_Daemon *start_daemon(struct serve_http *h, int socket)
     return h->mhd.MHD_start_daemon_(
         MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, on_request, h,
         MHD_OPTION_LISTEN_SOCKET, socket, MHD_OPTION_NOTIFY_COMPLETED, on_completed, h,
-        MHD_OPTION_NOTIFY_CONNECTION, on_connection, h, MHD_OPTION_CONNECTION_LIMIT,
-        (unsigned)SERVE_CONNECTIONS, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)65536,
-        MHD_OPTION_END);
+        MHD_OPTION_URI_LOG_CALLBACK, on_address, h, MHD_OPTION_NOTIFY_CONNECTION, on_connection, h,
+        MHD_OPTION_CONNECTION_LIMIT, (unsigned)SERVE_CONNECTIONS,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)65536, MHD_OPTION_END);
+}
+
+/* Has bodies read to their end, and ends the thread for them and, if it runs, the other one. */
+static void stop_threads(struct serve_http *h, bool watches)
+{
+    pthread_mutex_lock(&h->serve->lock);
+    h->stopped = true;
+    pthread_cond_broadcast(&h->serve->changed);
+    pthread_mutex_unlock(&h->serve->lock);
+    pthread_join(h->reader, NULL);
+    if (watches)
+        pthread_join(h->watch, NULL);
+}
+
+/* Gives 0, or an errno; nothing runs then. */
+static int start_threads(struct serve_http *h)
+{
+    int error = pthread_create(&h->reader, NULL, read_bodies, h);
+
+    if (!error && (error = pthread_create(&h->watch, NULL, watch, h)))
+        stop_threads(h, false);
+    return error;
 }
 
 int serve_http_start(struct serve_http **out, struct serve *s, int socket,
@@ -702,7 +869,7 @@ int serve_http_start(struct serve_http **out, struct serve *s, int socket,
     /* the library closes its socket when it stops and after some failures: it has a copy */
     own = fcntl(socket, F_DUPFD_CLOEXEC, 0);
     h->daemon = own < 0 ? NULL : start_daemon(h, own);
-    error = h->daemon ? pthread_create(&h->watch, NULL, watch, h) : errno;
+    error = h->daemon ? start_threads(h) : errno;
     if (!h->daemon || error) {
         err->status = BIOINFER_IO;
         snprintf(err->text, sizeof err->text, "libmicrohttpd does not start: %s", strerror(error));
@@ -761,13 +928,10 @@ void serve_http_stop(struct serve_http **http)
         size = sizeof address;
     }
     wait_for_all(h);
+    stop_threads(h, true);
     h->mhd.MHD_stop_daemon_(h->daemon);
     if (fd >= 0)
         close(fd);
-    pthread_mutex_lock(&h->serve->lock);
-    h->stopped = true;
-    pthread_mutex_unlock(&h->serve->lock);
-    pthread_join(h->watch, NULL);
     free(h);
     *http = NULL;
 }

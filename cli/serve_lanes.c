@@ -223,6 +223,7 @@ int serve_lanes_run(struct serve *s, struct bioinfer_error *err)
 void serve_lanes_fail(struct serve *s, int http, int status, const char *message)
 {
     pthread_mutex_lock(&s->lock);
+    s->closed = true;
     for (int i = 0; i < SERVE_LANES; i++)
         fail_all(s, &s->lanes[i].waiting, http, status, message);
     pthread_mutex_unlock(&s->lock);

@@ -4,10 +4,12 @@
  *    "include": ["mean"], "layers": [-1], "format": "npz", "floats": "base64",
  *    "method": "pppl", "mutations": ["M1A"], "offset": 1}
  *
- * or FASTA, plain or in gzip, or npz with an array of texts, with these names in the query of the
- * address (serve_settings.c). */
+ * or FASTA, or npz with an array of texts, with these names in the query of the address
+ * (serve_settings.c); any of these may be in gzip. */
 #define _GNU_SOURCE
 #include "serve.h"
+
+#include "../loaders/gunzip.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -198,8 +200,8 @@ const char *serve_request_words(struct bi_arena *arena, const char *message, con
 {
     const size_t n = strlen(path);
 
-    return strncmp(message, path, n) ? bi_arena_strndup(arena, message, strlen(message))
-                                     : bi_arena_printf(arena, "%s%s", name, message + n);
+    return !n || strncmp(message, path, n) ? bi_arena_strndup(arena, message, strlen(message))
+                                           : bi_arena_printf(arena, "%s%s", name, message + n);
 }
 
 static int copy_record(struct serve_request *r, struct bioinfer_record *to,
@@ -282,21 +284,43 @@ static int read_body(struct serve *s, struct serve_request *r, const char *body,
     return st || r->key.work != SERVE_ALIGN ? st : serve_bodies_join(r, err);
 }
 
-int serve_request_read(struct serve *s, struct serve_request *r, const char *body, size_t size,
-                       serve_option option, void *user, struct bioinfer_error *err)
+/* Inflates a body of gzip, *body to *out, whose size becomes *size; *out stays NULL for another
+ * one. */
+static int inflate_body(struct serve *s, const char *body, size_t *size, char **out,
+                        struct bioinfer_error *err)
 {
-    size_t blank = 0;
     int st;
 
-    r->format = "json";
-    r->offset = 1;
-    if ((st = serve_settings_query(r, option, user, err)))
-        return st;
-    while (blank < size && strchr(" \t\r\n", body[blank]) && body[blank])
+    if (*size < 2 || (unsigned char)body[0] != 0x1f || (unsigned char)body[1] != 0x8b)
+        return 0;
+    st = bi_gunzip_memory(&s->env, "request", body, *size, (size_t)s->max_body, out, size, err);
+    return st != BIOINFER_LIMIT ? st
+                                : serve_refuse(err, st,
+                                               "the body inflates to more than %lld bytes "
+                                               "(--max-body)",
+                                               (long long)s->max_body);
+}
+
+int serve_request_read(struct serve *s, struct serve_request *r, const char *body, size_t size,
+                       struct bioinfer_error *err)
+{
+    char *inflated = NULL;
+    size_t blank = 0;
+    int st = inflate_body(s, body, &size, &inflated, err);
+
+    if (inflated)
+        body = inflated;
+    while (!st && blank < size && strchr(" \t\r\n", body[blank]) && body[blank])
         blank++;
-    if (blank == size)
-        return serve_refuse(err, BIOINFER_INVALID, "the request has no body");
-    st = read_body(s, r, body, size, body[blank] == '{', err);
+    if (!st && blank == size)
+        st = serve_refuse(err, BIOINFER_INVALID, "the request has no body");
+    else if (!st && body[blank] == '[')
+        st = serve_refuse(err, BIOINFER_INVALID,
+                          "the body is a list of JSON, expected an object: {\"%s\": [...]}",
+                          serve_settings_list(r));
+    if (!st)
+        st = read_body(s, r, body, size, body[blank] == '{', err);
+    bi_free(&s->env, inflated);
     return st ? st : serve_settings_finish(s, r, err);
 }
 

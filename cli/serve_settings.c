@@ -427,6 +427,16 @@ static size_t find_setting(const struct serve_request *r, const char *name)
     return i;
 }
 
+const char *serve_settings_list(const struct serve_request *r)
+{
+    size_t i = CLI_COUNT(bodies);
+
+    while (i-- > 0)
+        if (bodies[i].works & 1u << r->key.work && strcmp(bodies[i].name, "mutations"))
+            return bodies[i].name;
+    return "";
+}
+
 bool serve_settings_has(const struct serve_request *r, const char *name)
 {
     return find_setting(r, name) < CLI_COUNT(settings);
@@ -443,6 +453,10 @@ int serve_settings_json(struct serve_request *r, const struct bi_json *root,
             continue;
         if (i == CLI_COUNT(settings))
             return serve_refuse(err, BIOINFER_INVALID, "'%.60s' is not known here", at->key);
+        if (r->asked & UINT64_C(1) << i)
+            return serve_refuse(err, BIOINFER_INVALID,
+                                "'%s' stands in the query of the address and in the body",
+                                settings[i].name);
         if (settings[i].list && at->type == BI_JSON_ARRAY)
             for (const struct bi_json *v = at->first; v && !st; v = v->next)
                 st = set_value(r, i, v, err);
@@ -457,10 +471,14 @@ int serve_settings_query(struct serve_request *r, serve_option option, void *use
 {
     int st = 0;
 
+    _Static_assert(CLI_COUNT(settings) <= 64, "bits of r->asked");
+    r->format = "json";
+    r->offset = 1;
     for (size_t i = 0; i < CLI_COUNT(settings) && !st; i++) {
         const char *value = settings[i].works & 1u << r->key.work ? option(user, settings[i].name)
                                                                   : NULL;
         char part[64];
+        r->asked |= (uint64_t)(value != NULL) << i;
         if (value && !settings[i].list)
             st = settings[i].set(r, value, err);
         while (value && settings[i].list && cli_next_part(&value, part, sizeof part) && !st)

@@ -326,6 +326,37 @@ int bi_gunzip_seek(struct bi_gunzip *g, uint64_t offset, struct bioinfer_error *
     return st ? bi_fail(err, g->failed.status, "%s", g->failed.text) : 0;
 }
 
+int bi_gunzip_memory(const struct bi_env *env, const char *name, const char *bytes, size_t size,
+                     size_t most, char **out, size_t *out_size, struct bioinfer_error *err)
+{
+    enum { STEP = 1 << 18 };
+    struct bi_stream stream = BI_STREAM_NONE;
+    struct bi_gunzip g = {0};
+    char *text = NULL;
+    size_t cap = 0, at = 0, got = 1;
+    int st = bi_stream_from_memory(&stream, env, name, bytes, size, err);
+    if (!st)
+        st = bi_gunzip_open(&g, &stream, err);
+    while (!st && got) {
+        if (at > most)
+            st = bi_fail(err, BIOINFER_LIMIT, "%s: inflates to more than %zu bytes", name, most);
+        else if (!bi_grow(env, &text, &cap, at + STEP + 1, 1))
+            st = bi_fail(err, BIOINFER_NOMEM, "%s: %zu bytes of text", name, at + STEP);
+        else
+            st = bi_gunzip_read(&g, text + at, STEP, &got, err);
+        at += st ? 0 : got;
+    }
+    if (!st) {
+        text[at] = '\0';
+        *out = text;
+        *out_size = at;
+        text = NULL;
+    }
+    bi_free(env, text);
+    bi_gunzip_close(&g);
+    return st;
+}
+
 size_t bi_text_mark(const char *text, size_t n)
 {
     return n >= 3 && !memcmp(text, "\xEF\xBB\xBF", 3) ? 3 : 0;

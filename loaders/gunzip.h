@@ -44,6 +44,12 @@ int bi_gunzip_seek(struct bi_gunzip *g, uint64_t offset, struct bioinfer_error *
 bool bi_gunzip_is_compressed(const struct bi_gunzip *g); /* false before the first read */
 void bi_gunzip_close(struct bi_gunzip *g);               /* safe on a zeroed struct */
 
+/* All that these bytes of gzip hold, NUL-terminated in memory that the caller frees; more than
+ * `most` bytes are LIMIT, and else it fails as a read does. *out and *out_size are set by success
+ * alone. */
+int bi_gunzip_memory(const struct bi_env *env, const char *name, const char *bytes, size_t size,
+                     size_t most, char **out, size_t *out_size, struct bioinfer_error *err);
+
 /* Bytes of the byte order mark that this text of UTF-8 begins with: 3 or 0. */
 size_t bi_text_mark(const char *text, size_t n);
 

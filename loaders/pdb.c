@@ -42,39 +42,6 @@ static bool is_mmcif(const char *text, size_t size)
            (text[i + 2] | 32) == 't' && (text[i + 3] | 32) == 'a' && text[i + 4] == '_';
 }
 
-/* The bytes that gzip data holds, NUL-terminated. Caller frees *out. */
-static int inflate_text(const struct bi_env *env, const char *name, const char *bytes, size_t size,
-                        char **out, size_t *n, struct bioinfer_error *err)
-{
-    enum { STEP = 1 << 18 };
-    struct bi_stream stream = BI_STREAM_NONE;
-    struct bi_gunzip g = {0};
-    char *text = NULL;
-    size_t cap = 0, at = 0, got = 1;
-    int st = bi_stream_from_memory(&stream, env, name, bytes, size, err);
-    if (!st)
-        st = bi_gunzip_open(&g, &stream, err);
-    while (!st && got) {
-        if (at > BI_MAX_STRUCTURE_SIZE)
-            st = bi_fail(err, BIOINFER_LIMIT, "%s: inflates to more than %d bytes", name,
-                         BI_MAX_STRUCTURE_SIZE);
-        else if (!bi_grow(env, &text, &cap, at + STEP + 1, 1))
-            st = bi_fail(err, BIOINFER_NOMEM, "%s: %zu bytes of text", name, at + STEP);
-        else
-            st = bi_gunzip_read(&g, text + at, STEP, &got, err);
-        at += st ? 0 : got;
-    }
-    if (!st) {
-        text[at] = '\0';
-        *out = text;
-        *n = at;
-        text = NULL;
-    }
-    bi_free(env, text);
-    bi_gunzip_close(&g);
-    return st;
-}
-
 /* Cuts the first of the suffixes that the name ends in. */
 static void cut_suffix(char *name, const char *const *suffixes, size_t n)
 {
@@ -108,7 +75,7 @@ int bi_structure_open_memory(struct bi_structure *out, const struct bi_env *env,
     if (!(s.name = bi_strdup(env, base)))
         return bi_fail(err, BIOINFER_NOMEM, "%s", name);
     if (size >= 2 && (uint8_t)text[0] == 0x1f && (uint8_t)text[1] == 0x8b) {
-        st = inflate_text(env, name, text, size, &inflated, &size, err);
+        st = bi_gunzip_memory(env, name, text, size, BI_MAX_STRUCTURE_SIZE, &inflated, &size, err);
         text = inflated;
     }
     if (!st && (mark = bi_text_mark(text, size))) {

@@ -241,6 +241,10 @@ class Answers(Case):
     def test_pages(self):
         status, _, text = self.server.ask("GET", "/health")
         self.assertEqual((status, json.loads(text)["model"]), (200, "bioinfer-tiny"))
+        for page in ("/health", "/metrics"):  # a HEAD is a GET without the text
+            status, headers, text = self.server.ask("HEAD", page)
+            self.assertEqual((status, text), (200, b""))
+            self.assertGreater(int(headers["Content-Length"]), 0)
         self.assertEqual(self.server.ask("GET", "/v1/embed")[0], 405)
         self.assertEqual(self.server.ask("POST", "/health", "x")[0], 405)
         self.assertEqual(self.server.ask("GET", "/v2")[0], 404)
@@ -434,7 +438,8 @@ class Hostile(Case):
 
     def test_what_a_request_cannot_say(self):
         for body, words in (
-                ("", "no body"), (" \n", "no body"), ("{", "request"), ("[1]", "not FASTA"),
+                ("", "no body"), (" \n", "no body"), ("{", "request"),
+                ("[1]", 'list of JSON, expected an object: {"sequences": [...]}'),
                 ("{}", "sequences"), ('{"sequences":1}', "sequences"),
                 ('{"sequences":[]}', "no seq"),
                 ('{"sequences":[1]}', "number 0"), ('{"sequences":[{}]}', "number 0"),
@@ -453,7 +458,7 @@ class Hostile(Case):
                 ('{"sequences":["M"],"format":"exe"}', "exe"),
                 ('{"sequences":["M"],"format":"../x"}', "../x"),
                 ('{"sequences":["M"]} x', "request"), (b'{"sequences":["\xff"]}', "UTF-8"),
-                ("[" * 100000, "FASTA"), ('{"sequences":[' + "1" * 5000, "request"),
+                ("[" * 100000, "list"), ('{"sequences":[' + "1" * 5000, "request"),
                 (">a\nMKT\n>a\nMKT\n", "a"), ("MKT", "not FASTA"), (b"\x1f\x8b\x08junk", "")):
             headers = self.refused(400, "/v1/embed?format=npz" if body[:1] == ">" else "/v1/embed",
                                    body, words)
@@ -488,6 +493,70 @@ class Hostile(Case):
         sock.sendall(b"0\r\n\r\n")
         self.assertIn(b" 413 ", sock.recv(100))
         sock.close()
+        self.alive()
+
+    def answer(self, data):
+        """All that comes until the server ends the connection, for the bytes of a request."""
+        with self.server.raw(data) as sock:
+            return b"".join(iter(lambda: sock.recv(65536), b""))
+
+    def test_requests_that_can_be_read_in_two_ways(self):
+        """RFC 9112, 6.3 and 3.2: a proxy may see another end, or another server."""
+        body, name = b">a\nMKT\n", b"POST /v1/embed HTTP/1.1\r\nHost: localhost\r\n"
+        length = b"Content-Length: %d\r\n" % len(body)
+        whole = b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body)
+        for heads, data, words in (
+                (length + length, body, b"two headers Content-Length"),
+                (length + b"Content-Length: 2\r\n", body, b"two headers Content-Length"),
+                (length + b"Transfer-Encoding: chunked\r\n", whole, b"both headers"),
+                (length + b"Host: 127.0.0.1\r\n", body, b"two headers Host"),
+                (length + b"Authorization: Bearer a\r\nauthorization: Bearer b\r\n", body,
+                 b"two headers Authorization")):
+            got = self.answer(name + heads + b"\r\n" + data + held(3) + b"abc")
+            self.assertRegex(got, rb"^HTTP/1.1 400 ")
+            self.assertIn(words, got)
+            self.assertEqual(got.count(b"HTTP/1.1"), 1, got)  # the rest is not a request
+        self.alive()
+
+    def test_addresses_with_a_nul(self):
+        for path in ("/v1/embed%00x", "/v1/embed?format=json%00x", "/v1/embed?format%00=json",
+                     "/health%00"):
+            self.refused(400, path, ">a\nMKT\n", "%00")
+        self.alive()
+
+    def test_addresses_with_many_names(self):
+        """The HTTP library gives no answer where it has no memory for all."""
+        for n in (129, 3000, 20000):
+            query = b"&".join(b"%x=" % i for i in range(n))[:60000]
+            got = self.answer(b"POST /v1/embed?%s HTTP/1.1\r\nHost: localhost\r\n"
+                              b"Content-Length: 0\r\n\r\n" % query)
+            self.assertRegex(got, rb"^HTTP/1.1 414 ", n)
+            self.assertIn(b"too many names", got)
+        self.refused(400, "/v1/embed?" + "&".join("a%d=" % i for i in range(128)), ">a\nM\n",
+                     "not known here")
+        self.alive()
+
+    def test_a_query_and_a_body_do_not_name_one_setting(self):
+        for query, member in (("format=npz", {"format": "jsonl"}), ("layers=1", {"layers": [2]}),
+                              ("include=mean", {"include": "bos"})):
+            name = query.split("=")[0]
+            self.refused(400, "/v1/embed?" + query, dict(member, sequences=["MKT"]),
+                         "'%s' stands in the query of the address and in the body" % name)
+        status, _, text = self.server.post("/v1/embed?layers=1", {"sequences": ["MKT"],
+                                                                  "include": "bos"})
+        array = json.loads(text)["results"][0]["arrays"][0]
+        self.assertEqual((status, array["kind"], array["layer"]), (200, "bos", 1))
+
+    def test_answers_name_no_path(self):
+        for name in ("npz", "safetensors"):
+            self.refused(400, "/v1/embed?format=" + name, ">a\nMKT\n>a\nMKT\n", "answer: id 'a'")
+
+    def test_bodies_are_inflated_within_the_limit(self):
+        for text in (b">a\n" + b"\n" * (1 << 20) + b"MKT\n", b" " * (1 << 20) + b'{"sequences":[]}',
+                     b"\n" * (64 << 20)):
+            self.refused(413, "/v1/embed", gzip.compress(text, 9), "inflates to more than 1048576")
+        self.assertEqual(self.server.post("/v1/embed", gzip.compress(
+            b'{"sequences":["MKT"]}'))[0], 200)
         self.alive()
 
     def test_large_answers(self):
@@ -564,6 +633,22 @@ class Hostile(Case):
 
 class Limits(Case):
     options = ("--max-queue", "1")
+
+    def test_other_answers_do_not_wait_for_a_body(self):
+        """A body that takes long to read: 32 MiB of blank lines."""
+        server = self.start("--max-body", "64")
+        body = gzip.compress(b">a\n" + b"\n" * (32 << 20) + b"MKT\n", 1)
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            begin = time.monotonic()
+            long = pool.submit(server.post, "/v1/embed", body)
+            waits = []
+            while not long.done():
+                at = time.monotonic()
+                self.assertEqual(server.ask("GET", "/health")[0], 200)
+                waits.append(time.monotonic() - at)
+                time.sleep(0.01)
+            self.assertEqual(long.result()[0], 200)
+            self.assertLess(max(waits), (time.monotonic() - begin) / 2, waits)
 
     def test_a_full_queue(self):
         sock = self.server.raw(held(7))
