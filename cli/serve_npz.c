@@ -101,7 +101,7 @@ static int take_text(struct serve *s, struct serve_request *r, size_t i, const s
 int serve_npz_read(struct serve *s, struct serve_request *r, const char *body, size_t size,
                    struct bioinfer_error *err)
 {
-    struct bi_zip zip = {.env = &s->env};
+    struct bi_zip zip = {.env = &s->env, .any_name = true};
     struct bi_file file = BI_FILE_NONE;
     struct texts texts, ids;
     int st = bi_file_from_memory(&file, &s->env, "request", body, size, err);

@@ -228,7 +228,7 @@ static bool ends_with(const struct bi_zip_entry *e, const char *suffix)
 static int npz_info(const struct info *i, const struct bi_file *f, bool *is_npz,
                     struct bioinfer_error *err)
 {
-    struct bi_zip zip = {.env = i->env};
+    struct bi_zip zip = {.env = i->env, .any_name = true};
     uint64_t arrays = 0;
     bool stored = true;
     int st = bi_zip_open(&zip, f, err);

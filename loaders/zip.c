@@ -146,6 +146,8 @@ static int check_name(const struct bi_zip *z, const struct bi_zip_entry *e,
         why = "empty name";
     else if (memchr(name, '\0', e->name_len))
         why = "NUL in the name";
+    else if (z->any_name)
+        return 0;
     else if (name[0] == '/' || strchr(name, '\\') || (e->name_len > 1 && name[1] == ':'))
         why = "absolute name or backslash";
     else if (!strcmp(name, "..") || !strncmp(name, "../", 3) || strstr(name, "/../") ||

@@ -22,6 +22,7 @@ struct bi_zip_entry {
 struct bi_zip {
     const struct bi_env *env;
     bool deflated; /* records may be deflated (method 8), which the caller inflates */
+    bool any_name; /* names are keys, not paths: they may have a backslash, a drive or ".." */
     const struct bi_file *file;
     struct bi_arena arena;
     struct bi_zip_entry *entries; /* in directory order */
@@ -31,8 +32,9 @@ struct bi_zip {
 };
 
 /* Reads the central directory: names are unique and plain. The file must stay. FORMAT: it is no
- * archive, damaged, or in parts, or a name is twice or leads elsewhere; LIMIT: more than 1,000,000
- * records; else a failure to read. After a failure, too, it is to be closed. */
+ * archive, damaged, or in parts, or a name is empty or there twice or, unless zip->any_name, leads
+ * elsewhere; LIMIT: more than 1,000,000 records; else a failure to read. After a failure, too, it
+ * is to be closed. */
 int bi_zip_open(struct bi_zip *zip, const struct bi_file *file, struct bioinfer_error *err);
 /* Checks every record against its local header, and sets `data` of each. UNSUPPORTED: encrypted, or
  * neither stored nor, where zip->deflated, deflated; FORMAT: the headers differ, a record lies

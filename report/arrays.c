@@ -214,7 +214,7 @@ static bool is_named(const struct bi_zip_entry *e, const char *name)
 
 static int open_npz(struct bi_arrays *a, struct bioinfer_error *err)
 {
-    struct bi_zip zip = {.env = a->arena.env, .deflated = true};
+    struct bi_zip zip = {.env = a->arena.env, .deflated = true, .any_name = true};
     int st = bi_zip_open(&zip, &a->file, err);
     a->format = "npz";
     if (!(a->held = bi_arena_calloc(&a->arena, 1, sizeof *a->held)) && !st)

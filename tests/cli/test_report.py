@@ -201,6 +201,23 @@ class Reports(unittest.TestCase):
         self.assertAlmostEqual(norms['e.npz'][0], sum(x * x for x in vector) ** .5, 4)
         self.plot('e.npz')
 
+    def test_names_that_are_no_paths(self):
+        """Ids may look like paths that lead elsewhere; what one command wrote, another reads."""
+        names = ['a\\b', 'c:x', 'd:', '/z', '..', '../y', 'w/..', 'e\\..\\f', 'C:\\g']
+        self.write('odd.fa', ''.join('>%s\n%s\n' % (name, SEQUENCE[:9 + i])
+                                     for i, name in enumerate(names)))
+        for suffix in 'npz', 'npy', 'safetensors', 'jsonl', 'tsv', 'h5':
+            r = self.run_it('esm2', 'odd.fa', '--weights', 'tiny', '-o', 'odd.' + suffix, '-q',
+                            code=None)
+            if suffix == 'h5' and b'HDF5' in r.stderr:
+                continue
+            self.assertEqual(r.returncode, 0, r.stderr)
+            self.run_it('info', 'odd.' + suffix)
+            self.run_it('report', 'odd.' + suffix, '-o', 'odd.html')
+            self.run_it('plot', 'odd.' + suffix, '-o', 'odd.svg')
+        with zipfile.ZipFile(self.path('odd.npz')) as z:
+            self.assertEqual(z.namelist()[0], 'a\\b.npy')
+
     def test_components_are_those_of_the_data(self):
         # along x 10 times as far as along y, nothing along z
         points = [(10 * x, y, 0) for x in (-2, -1, 0, 1, 2) for y in (-1, 1)]
