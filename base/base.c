@@ -90,6 +90,8 @@ int bi_status_from_errno(int error)
 {
     switch (error) {
     case ENOMEM:
+    case EMFILE: /* the process is short of them, as of memory: the file is not at fault */
+    case ENFILE:
         return BIOINFER_NOMEM;
     case ENOSPC:
     case EDQUOT:

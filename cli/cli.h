@@ -64,7 +64,7 @@
     X(NO_INPUT, 66, "the input does not exist or cannot be opened")                                \
     X(NO_DEVICE, 69, "the device is missing, unknown or failed")                                   \
     X(INTERNAL, 70, "a fault of bioinfer itself")                                                  \
-    X(NO_MEMORY, 71, "out of memory")                                                              \
+    X(NO_MEMORY, 71, "out of memory, or too many files are open")                                  \
     X(NO_OUTPUT, 73, "the output cannot be created")                                               \
     X(IO, 74, "reading or writing failed, or the disk is full")                                    \
     X(WEIGHTS, 78, "the weights are missing, broken or do not fit")                                \

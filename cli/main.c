@@ -7,6 +7,7 @@
 
 #include "../writers/text.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -230,7 +231,7 @@ int cli_fail(struct cli *cli, enum cli_stage stage, int status, const struct bio
         cli->failing = true;
     if (status == BIOINFER_CANCELLED)
         cli_say(cli, "stopped by %s", stop_signal == SIGTERM ? "SIGTERM" : "SIGINT");
-    else if (status == BIOINFER_NOMEM && !strstr(text, "memory"))
+    else if (status == BIOINFER_NOMEM && !strstr(text, "memory") && !strstr(text, strerror(EMFILE)))
         cli_say(cli, "out of memory: %s", text);
     else if (code != CLI_EXIT_CLOSED_PIPE) /* nobody reads on: the exit code says it */
         cli_say(cli, "%s", text);

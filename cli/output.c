@@ -25,6 +25,8 @@ static int status_of(int error)
     case ENOTDIR:
         return BIOINFER_NOT_FOUND;
     case ENOMEM:
+    case EMFILE:
+    case ENFILE:
         return BIOINFER_NOMEM;
     }
     return BIOINFER_IO;

@@ -108,6 +108,16 @@ static int compare_paths(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
+/* Says why a path could not be opened, as errno has it; an exit code. */
+static int cannot_open(struct cli *cli, const char *path)
+{
+    const int error = errno;
+
+    cli_say(cli, "%s: %s", path, strerror(error));
+    return error == EMFILE || error == ENFILE || error == ENOMEM ? CLI_EXIT_NO_MEMORY
+                                                                 : CLI_EXIT_NO_INPUT;
+}
+
 static int add_folder(struct cli *cli, struct cli_paths *p, const struct kind *kind,
                       const char *path)
 {
@@ -117,10 +127,8 @@ static int add_folder(struct cli *cli, struct cli_paths *p, const struct kind *k
     size_t first = p->n;
     int code = CLI_EXIT_OK;
 
-    if (!folder) {
-        cli_say(cli, "%s: %s", path, strerror(errno));
-        return CLI_EXIT_NO_INPUT;
-    }
+    if (!folder)
+        return cannot_open(cli, path);
     while (!code && (errno = 0, entry = readdir(folder)))
         if (!kind->is(entry->d_name))
             skip(&skipped, entry->d_name);
@@ -152,10 +160,8 @@ static int add_list(struct cli *cli, struct cli_paths *p, const char *path)
     ssize_t n;
     int code = CLI_EXIT_OK;
 
-    if (!file) {
-        cli_say(cli, "%s: %s", path, strerror(errno));
-        return CLI_EXIT_NO_INPUT;
-    }
+    if (!file)
+        return cannot_open(cli, path);
     while (!code && (errno = 0, n = getline(&line, &size, file)) >= 0) {
         while (n && (line[n - 1] == '\n' || line[n - 1] == '\r'))
             n--;

@@ -65,7 +65,7 @@ extern "C" {
 #define BIOINFER_STATUS_LIST(X)                                                                    \
     X(OK, 0, "ok")                                                                                 \
     X(INVALID, -1, "invalid_argument") /* a caller's argument or option */                         \
-    X(NOMEM, -2, "oom")                /* host or device memory */                                 \
+    X(NOMEM, -2, "oom")                /* host or device memory, or too many open files */         \
     X(IO, -3, "io_error")              /* the system refused a read or write */                    \
     X(FORMAT, -4, "bad_format")        /* a file is not what it claims to be */                    \
     X(UNSUPPORTED, -5, "unsupported")  /* well-formed, but not for this build */                   \

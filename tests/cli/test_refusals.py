@@ -488,6 +488,28 @@ class System(Case):
         self.assertGreaterEqual(self.threads_few(lambda: limit(1)), 3)
         self.assertEqual(self.threads_few(lambda: limit(4)), 4)
 
+    def test_few_open_files(self):
+        """A run with few file descriptors ends well, or with 71 and the system's words: it is not
+        the weights or the input that are at fault."""
+        codes = set()
+        for n in range(4, 16):
+            for i, args in enumerate((("esm2", self.fasta), ("esm2", self.fasta, "--resume=no"),
+                                      ("align", self.fasta, self.fasta),
+                                      ("score", "esm2", self.fasta, "--method", "pppl"))):
+                weights = () if args[0] == "align" else ("--weights", test_cli.TINY)
+                p = subprocess.run(
+                    [test_cli.EXE, *args, *weights, "--threads", "1", "-o", f"files{n}.{i}.tsv"],
+                    capture_output=True, cwd=self.dir, env=self.env(),
+                    preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (n, n)))
+                if p.returncode == 127:  # the loader of programs, for a shared library
+                    continue
+                words = p.stderr.decode()
+                self.assertIn(p.returncode, (0, 71), (n, args, words))
+                self.assertEqual("Too many open files" in words, p.returncode == 71, words)
+                self.assertNotIn("out of memory", words)
+                codes.add(p.returncode)
+        self.assertEqual(codes, {0, 71})
+
     @unittest.skipIf(SANITIZED, "sanitizers take more address space")
     def test_little_address_space(self):
         for mib, n_threads in (400, "32"), (200, "64"):
