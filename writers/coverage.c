@@ -55,6 +55,7 @@ struct track {
 
 struct coverage {
     bool bigwig;
+    bool made, finished; /* the folder is of this run; it has all files */
     struct bi_out values;
     struct bi_map by_name;
     struct contig *contigs;
@@ -133,7 +134,10 @@ static int coverage_open(struct bioinfer_writer *w, struct bioinfer_error *err)
     if (bi_path_exists(w->path) && !bi_path_is_folder(w->path))
         return bi_fail(err, BIOINFER_IO,
                        "%s: is a file; these formats write a folder, one file per track", w->path);
-    return bi_folder_make(w->env, w->path, err);
+    c->made = !bi_path_exists(w->path);
+    if ((st = bi_folder_make(w->env, w->path, err)))
+        c->made = false;
+    return st;
 }
 
 static void coverage_close(struct bioinfer_writer *w)
@@ -142,6 +146,8 @@ static void coverage_close(struct bioinfer_writer *w)
     if (!c)
         return;
     bi_out_close(&c->values);
+    if (c->made && !c->finished)
+        bi_folder_remove(w->env, w->path);
     bi_map_free(&c->by_name);
     bi_free(w->env, c->contigs);
     for (size_t i = 0; i < c->n_layers; i++)
@@ -516,6 +522,7 @@ static int coverage_finish(struct bioinfer_writer *w, struct bioinfer_error *err
             st = write_track(w, l, k, err);
     }
     bi_out_close(&c->values); /* the folder may be renamed now */
+    c->finished = !st;
     return st;
 }
 

@@ -596,6 +596,10 @@ class Tracks(unittest.TestCase):
         self.write('i.bed', 'chrA\t10000\t10000\tx\nchrA\t10001\t10001\ty\n')
         r = self.run_it(*common, '--format', 'bigwig', '-o', 'off', code=65)
         self.assertIn('not by whole bins', r.stderr)
+        self.assertFalse(os.path.exists(self.path('off')))  # no folder of a failed run
+        os.mkdir(self.path('mine'))
+        self.run_it(*common, '--format', 'bigwig', '-o', 'mine', code=65)
+        self.assertTrue(os.path.isdir(self.path('mine')))
 
     def test_coverage_is_a_job(self):
         self.write('i.bed', 'chrA\t10000\t10000\tx\nchrA\t9872\t9872\ty\nchrB\t900\t900\tz\n')
