@@ -127,6 +127,7 @@ struct scores {
     int classes;
     struct bi_env env;
     struct bi_gtf *genes;
+    bool told_of_exons; /* that a gene has none */
     struct score_sites sites;
     struct score_quantiles quantiles;
 };

@@ -125,9 +125,21 @@ static int64_t clamp(int64_t x, int64_t most)
 static int ask_exons(void *user, const struct bi_gene *gene, struct bioinfer_error *err)
 {
     const struct task *task = user;
-    int64_t(*ranges)[2] = calloc(gene->n_exons + 1, sizeof *ranges);
-    int st = ranges ? add_row(task, gene, err) : no_memory(err, gene->id);
+    struct scores *scores = task->tracker->scores;
+    int64_t(*ranges)[2];
+    int st;
 
+    if (!gene->n_exons) { /* the released tool reads genes off lines of exons */
+        if (!scores->told_of_exons && !task->tracker->cli->options->quiet)
+            cli_say(NULL,
+                    "warning: --gtf: gene '%.80s' has no exons here, and no row of the "
+                    "scorer `gene`, as all such genes",
+                    gene->id);
+        scores->told_of_exons = true;
+        return 0;
+    }
+    ranges = calloc(gene->n_exons, sizeof *ranges);
+    st = ranges ? add_row(task, gene, err) : no_memory(err, gene->id);
     for (size_t i = 0; !st && i < gene->n_exons; i++) {
         ranges[i][0] = gene->exons[i][0] - task->unit->start;
         ranges[i][1] = gene->exons[i][1] - task->unit->start;

@@ -330,6 +330,20 @@ class Scores(unittest.TestCase):
         self.compare(got, variants, self.arrays(variants, sorted({s[0] for s in SCORERS})))
         self.assertTrue(any(r['variant_scorer'] == 'PolyadenylationScorer()' for r in got))
 
+    def test_genes_without_exons(self):
+        """The released tool reads genes off lines of exons, so one without them has no rows."""
+        self.vcf(self.variants())
+        self.write('more.gtf', self.gtf() + ''.join(
+            'chr1\tT\t%s\t12001\t14000\t.\t+\t.\tgene_id "BARE"; gene_type "lncRNA";%s\n' % of
+            for of in (('gene', ''), ('transcript', ' transcript_id "BARE-0";'))))
+        use = list(self.use)
+        self.run_it('v.vcf', *use, '--scorers', 'gene', '-o', 'without.tsv')
+        use[use.index('--gtf') + 1] = 'more.gtf'
+        use.remove('-q')
+        r = self.run_it('v.vcf', *use, '--scorers', 'gene', '-o', 'with.tsv')
+        self.assertEqual(r.stderr.count("gene 'BARE' has no exons here"), 1, r.stderr)
+        self.assertEqual(read(self.path('with.tsv')), read(self.path('without.tsv')))
+
     def test_junctions(self):
         """Rows of the released tool's own functions (tools/golden_junctions.py): of a substitution,
         of insertions and a deletion at sites, and none of variants that no protein's gene has."""
