@@ -90,8 +90,11 @@ static int take_step(void *user, const struct bioinfer_md_state *s)
 {
     struct run *run = user;
 
-    if (!run->first_step)
+    if (!run->first_step) {
         run->first_step = s->step;
+        cli_output_printf(&run->out,
+                          "step\ttime_fs\tenergy_eV\tkinetic_eV\ttotal_eV\ttemperature_K\n");
+    }
     if (s->step % run->every == 0 || s->step == run->steps) {
         cli_output_printf(&run->out, "%" PRIu64 "\t%.10g\t%.6f\t%.6f\t%.6f\t%.2f\n", s->step,
                           s->time, s->energy, s->kinetic, s->energy + s->kinetic, s->temperature);
@@ -146,7 +149,6 @@ static int run_md(struct cli *cli)
     run.steps = params.steps;
     params.progress_user = &run;
     cli_output_open(&run.out, NULL, &err);
-    cli_output_printf(&run.out, "step\ttime_fs\tenergy_eV\tkinetic_eV\ttotal_eV\ttemperature_K\n");
     st = bioinfer_md(cli->sequences, o->input, o->output, &params, &err);
     if ((code = finish(&run, st, &err))) {
         if (st != BIOINFER_INVALID && st != BIOINFER_MISMATCH && run.first_step && !o->quiet)
@@ -166,7 +168,8 @@ static int take_frame(void *user, const struct bioinfer_relaxed *f)
 {
     struct run *run = user;
 
-    run->n++;
+    if (!run->n++ && !run->no_table)
+        cli_output_printf(&run->out, "id\trelaxed\tsteps\tenergy_eV\tlargest_force_eV_A\n");
     if (f->status) {
         run->n_lost++;
         cli_say_lost(run->cli, "%s: not relaxed: %s", f->id, f->message);
@@ -199,8 +202,6 @@ static int relax(struct cli *cli)
     params.done_user = &run;
     cli_output_open(&run.out, NULL, &err);
     run.no_table = !strcmp(o->output, "-"); /* where the frames go, too */
-    if (!run.no_table)
-        cli_output_printf(&run.out, "id\trelaxed\tsteps\tenergy_eV\tlargest_force_eV_A\n");
     st = bioinfer_relax(cli->sequences, o->input, o->output, &params, &err);
     if ((code = finish(&run, st, &err)))
         return code;

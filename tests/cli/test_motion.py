@@ -105,6 +105,7 @@ class Motion(unittest.TestCase):
                             (("-o", "a", "--friction", "1", "--thermostat", "nve"), "nve")):
             out, err = self.md("--steps", 5, *args, code=65 if "--seed" in args else 64)
             self.assertIn(words, err)
+            self.assertEqual(out, "")
             self.assertEqual(read("kept.extxyz"), before)
         write("two.xyz", WATER + WATER)
         self.assertIn("several frames", self.md("-o", "a", frame="two.xyz", code=64)[1])
