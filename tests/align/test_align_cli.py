@@ -601,4 +601,4 @@ class Align(unittest.TestCase):
 
 if __name__ == "__main__":
     EXE = sys.argv.pop(1)
-    unittest.main()
+    unittest.main(verbosity=2)

@@ -440,4 +440,4 @@ class Modes(unittest.TestCase):
 
 if __name__ == "__main__":
     EXE = sys.argv.pop(1)
-    unittest.main()
+    unittest.main(verbosity=2)

@@ -201,4 +201,4 @@ class Square(unittest.TestCase):
 
 if __name__ == "__main__":
     EXE = sys.argv.pop(1)
-    unittest.main()
+    unittest.main(verbosity=2)

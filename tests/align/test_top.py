@@ -199,4 +199,4 @@ class Top(unittest.TestCase):
 
 if __name__ == "__main__":
     EXE = sys.argv.pop(1)
-    unittest.main()
+    unittest.main(verbosity=2)

@@ -707,4 +707,4 @@ class Screens(unittest.TestCase):
 
 if __name__ == "__main__":
     EXE, ROOT = os.path.abspath(sys.argv.pop(1)), os.path.abspath(sys.argv.pop(1))
-    unittest.main()
+    unittest.main(verbosity=2)

@@ -552,4 +552,4 @@ class AlphaGenome(unittest.TestCase):
 
 if __name__ == '__main__':
     EXE, ROOT = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
-    unittest.main(argv=sys.argv[:1])
+    unittest.main(argv=sys.argv[:1], verbosity=2)

@@ -127,4 +127,4 @@ class Molecules(unittest.TestCase):
 
 if __name__ == "__main__":
     EXE = os.path.abspath(sys.argv.pop(1))
-    unittest.main()
+    unittest.main(verbosity=2)

@@ -161,4 +161,4 @@ class Memory(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=[sys.argv[0], *(f"Memory.{name}" for name in sys.argv[3:])])
+    unittest.main(argv=[sys.argv[0], *(f"Memory.{name}" for name in sys.argv[3:])], verbosity=2)

@@ -791,4 +791,4 @@ if __name__ == "__main__":
     if "cannot serve" in probe:
         print(probe)
         sys.exit(77)
-    unittest.main(argv=sys.argv[:1] + sys.argv[3:])
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2)

@@ -266,4 +266,4 @@ class Tuned(unittest.TestCase):
 
 if __name__ == "__main__":
     EXE, ROOT = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
-    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2)
