@@ -95,7 +95,7 @@ def on_cpu():
         command('esm2 8M, many', esm2 % ('few', TINY)),
         command('esm2 8M, contacts', esm2 % ('one', TINY) + '--include contacts'),
         command('esm2 8M, logits', esm2 % ('few', TINY) + '--include logits,per-residue'),
-        command('score', 'score esm2 {w}/short.fa --weights %s -o {w}/out.csv' % TINY),
+        command('score', 'score esm2 {w}/short.fa --weights %s -o {w}/out.tsv' % TINY),
         command('designs, 4 of 5L33', 'proteinmpnn %s --weights %s --num-seq 4 -o {w}/out.fa'
                 % (STRUCTURE, MPNN)),
         command('scores of 5L33', 'proteinmpnn %s --weights %s --score-only -o {w}/out.tsv'

@@ -217,6 +217,10 @@ bool cli_next_part(const char **list, char *part, size_t size);
  * designs and alignments that of the output's suffix, and npz for parts; else it may stay NULL. */
 bool cli_check_format(struct cli_options *o);
 
+/* Whether the name of the output says `written`, or no format that is known; false: said which two
+ * ways out there are. */
+bool cli_suffix_fits(const struct cli_options *o, const char *written);
+
 /* Name i of the formats that the command writes in this build; NULL past the end. */
 const char *cli_format_name(int command, int i);
 /* Does a text end with another one, and is it longer? */

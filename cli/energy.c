@@ -43,7 +43,7 @@ int cli_energy_form(const struct cli_options *o)
         return -1;
     }
     if (o->format)
-        return found.by_name;
+        return cli_suffix_fits(o, o->format) ? found.by_name : -1;
     return path ? found.by_suffix : CLI_ENERGY_TSV;
 }
 

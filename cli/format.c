@@ -30,6 +30,14 @@ static const struct format {
     {"blast", "m8", {".blast", ".m8"}, CLI_ALIGN, false, false},
 };
 
+/* Suffixes of formats that are no arrays, nor tables, nor alignments; most are never written. */
+static const struct {
+    const char *suffix, *format;
+} others[] = {{".html", "html"},       {".htm", "html"},  {".svg", "svg"},   {".extxyz", "extxyz"},
+              {".xyz", "extxyz"},      {".csv", "csv"},   {".json", "json"}, {".png", "png"},
+              {".jpg", "jpeg"},        {".pdf", "pdf"},   {".pdb", "pdb"},   {".cif", "mmcif"},
+              {".parquet", "parquet"}, {".xlsx", "xlsx"}, {".vcf", "vcf"},   {".bed", "bed"}};
+
 /* "h5" is a format of builds with HDF5 only. */
 static bool is_built(const struct format *f)
 {
@@ -82,6 +90,51 @@ static const struct format *by_name(const char *name)
         if (!strcmp(formats[i].name, name) || (formats[i].alias && !strcmp(formats[i].alias, name)))
             return &formats[i];
     return NULL;
+}
+
+/* The format that a suffix says, of those that anyone knows; NULL = it says nothing. */
+static const char *suffix_says(const char *path)
+{
+    for (size_t i = 0; i < CLI_COUNT(formats); i++)
+        for (int k = 0; formats[i].suffixes[k]; k++)
+            if (cli_ends_with(path, formats[i].suffixes[k]))
+                return formats[i].name;
+    for (size_t i = 0; i < CLI_COUNT(others); i++)
+        if (cli_ends_with(path, others[i].suffix))
+            return others[i].format;
+    return NULL;
+}
+
+static const char *suffix_of(const char *format)
+{
+    const struct format *f = by_name(format);
+
+    for (size_t i = 0; !f && i < CLI_COUNT(others); i++)
+        if (!strcmp(others[i].format, format))
+            return others[i].suffix;
+    return f && f->suffixes[0] ? f->suffixes[0] : "otherwise";
+}
+
+bool cli_suffix_fits(const struct cli_options *o, const char *written)
+{
+    const char *says = o->output && strcmp(o->output, "-") ? suffix_says(o->output) : NULL;
+    const struct format *meant = says ? by_name(says) : NULL;
+
+    if (!says || !strcmp(says, written))
+        return true;
+    if (meant && meant->commands & o->command)
+        cli_say(NULL, "%s: the name says %s, and %s is written: name it %s, or ask for --format %s",
+                o->output, says, written, suffix_of(written), says);
+    else if (o->command & (ARRAYS | CLI_ALIGN | CLI_ENERGY))
+        cli_say(NULL,
+                "%s: the name says %s, and %s is written: name it %s, or ask for another --format",
+                o->output, says, written, suffix_of(written));
+    else
+        cli_say(NULL,
+                "%s: the name says %s, and %s is written: name it %s, or send it to standard "
+                "output (-o -) and convert it there",
+                o->output, says, written, suffix_of(written));
+    return false;
 }
 
 /* Says what is wrong, and what the command writes. */
@@ -207,24 +260,21 @@ bool cli_check_format(struct cli_options *o)
 {
     const char *path = o->command == CLI_MERGE ? o->input : o->output;
     const struct format *named = NULL, *meant = path ? by_suffix(path, o->command) : NULL;
+    static const struct {
+        int commands;
+        const char *format;
+    } always[] = {{CLI_MD | CLI_RELAX, "extxyz"},
+                  {CLI_SCORE | CLI_AFFINITY, "tsv"}, /* the table of --mutations as it came */
+                  {CLI_REPORT, "html"},
+                  {CLI_PLOT, "svg"}};
 
     if (path && cli_ends_with(path, ".gz")) {
         cli_say(NULL, "%s: outputs are not compressed: leave out .gz", path);
         return false;
     }
-    if (o->command & (CLI_MD | CLI_RELAX) && meant) {
-        cli_say(NULL,
-                "%s: the name says %s; atoms that move are written as extended XYZ: name it "
-                ".extxyz or .xyz",
-                path, meant->name);
-        return false;
-    }
-    if (o->command & (CLI_SCORE | CLI_AFFINITY) && meant && strcmp(meant->name, "tsv")) {
-        cli_say(NULL,
-                "%s: the name says %s; scores are written as a table of text: name it .tsv or .csv",
-                path, meant->name);
-        return false;
-    }
+    for (size_t i = 0; i < CLI_COUNT(always); i++)
+        if (o->command & always[i].commands && !(o->command == CLI_SCORE && o->mutations))
+            return cli_suffix_fits(o, always[i].format);
     if (!(o->command & (CLI_EMBED | CLI_MERGE | CLI_TRACKS | CLI_DESIGN | CLI_ALIGN)))
         return true;
     if (o->format) {
@@ -235,13 +285,15 @@ bool cli_check_format(struct cli_options *o)
     }
     if (!check_arrays(o, named ? named : meant) || !check_kinds(o, named ? named : meant))
         return false;
-    if (meant && named && meant != named && !named->folder) {
+    if (meant && named && meant != named) {
         cli_say(NULL,
                 "%s: the name says %s, --format says %s; give the file another name, or leave out "
                 "--format",
                 path, meant->name, named->name);
         return false;
     }
+    if (named && o->command != CLI_MERGE && !cli_suffix_fits(o, named->name))
+        return false;
     if (o->part_records)
         return check_parts(o, named, meant);
     if (o->command == CLI_MERGE && is_folder(path)) /* the library says what is in it */
@@ -254,7 +306,9 @@ bool cli_check_format(struct cli_options *o)
         const char *name = strrchr(path, '/'), *dot;
         name = name ? name + 1 : path;
         dot = strrchr(name, '.');
-        return o->command == CLI_DESIGN || (o->command == CLI_ALIGN && !dot) ||
+        if (o->command == CLI_DESIGN) /* FASTA by any name that says nothing else */
+            return cli_suffix_fits(o, "fasta");
+        return (o->command == CLI_ALIGN && !dot) ||
                refuse(o, path, "no --format is given, and the suffix is ", dot ? dot : "");
     }
     if (!(meant->commands & o->command) || !is_built(meant))

@@ -631,7 +631,7 @@ static bool check_together(struct cli_options *o)
         cli_say(NULL, "--mutation-col needs --mutations");
         return false;
     }
-    return split_weights(o) && cli_check_format(o) && keeps_inputs(o);
+    return split_weights(o) && keeps_inputs(o) && cli_check_format(o);
 }
 
 bool cli_parse(struct cli_options *o, int argc, char **argv)

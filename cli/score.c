@@ -316,6 +316,8 @@ static int read_table(struct scorer *s)
 
     if (!code)
         code = cli_table_columns(s->cli, &s->csv, names, 1, 1, &s->column);
+    if (!code && !cli_suffix_fits(o, s->csv.separator == '\t' ? "tsv" : "csv"))
+        code = CLI_EXIT_USAGE;
     if (!code && !(s->scores = malloc(s->csv.n_rows * sizeof *s->scores)))
         code = cli_no_memory(s->cli, "scores of the table");
     return code;

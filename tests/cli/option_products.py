@@ -346,7 +346,7 @@ def scores(folder):
              "length": ["", "--max-length=16"]},
             {"threads": THREADS, "workers": ["", "--workers=2"], "batch": ["", "--batch-tokens=8"],
              "check": ["", "--check-weights", "--strict-pickle"]},
-            ("-o", "out.csv"))
+            ("-o", "out.txt"))
 
 
 def designs(folder):

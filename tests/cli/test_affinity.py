@@ -623,7 +623,7 @@ class BadInput(unittest.TestCase):
     def test_refuses(self):
         good = (receptor("5L33"), golden("ligand.sdf"), "--weights", weights())
         for code, part, args in (
-                (64, "scores are written as a table", ("dualbind", *good, "-o", "x.npz")),
+                (64, "the name says npz, and tsv is written", ("dualbind", *good, "-o", "x.npz")),
                 (64, "--top needs a file", ("dualbind", *good, "--top", "3")),
                 (64, "--top and --shard", ("dualbind", *good, "--top", "3", "--shard", "1/2", "-o",
                                            os.path.join(self.dir, "o.tsv"))),

@@ -74,7 +74,8 @@ class Failures(Case):
                      ("tensornet", "in.xyz", "--weights", "none", "-o", "in.xyz"),
                      ("relax", "in.xyz", "--weights", "none", "-o", "in.xyz"),
                      ("md", "in.xyz", "--weights", "none", "-o", "in.xyz", "--resume")):
-            self.assertIn("same file", self.run_raw(*args, code=64).words, args)
+            words = self.run_raw(*args, code=64).words  # or what is written does not fit the name
+            self.assertRegex(words, "same file|set/y.pdb: the name says pdb", args)
         for name, data in before.items():
             self.assertEqual(open(self.path(name), "rb").read(), data, name)
 
@@ -126,11 +127,29 @@ class Failures(Case):
                 (("proteinmpnn", "x.pdb", "--seed", "0"), "seeds begin at 1"),
                 (("proteinmpnn", "x.pdb", "--format", "esm-pt"), "'esm-pt', expected one of npz"),
                 (("proteinmpnn", "x.pdb", "-o", "x.h5", "--format", "fasta"), "the name says h5"),
-                (("score", "esm2", "in.fasta", "-o", "x.npz"), "the name says npz; scores are")):
+                (("proteinmpnn", "x.pdb", "-o", "x.json"),
+                 "the name says json, and fasta is written: name it .fasta, or ask for another"),
+                (("align", "in.fasta", "in.fasta", "--format", "blast", "-o", "x.tsv"),
+                 "the name says tsv, --format says blast; give the file another name, or leave"),
+                (("esm2", "in.fasta", "--format", "npz", "-o", "x.csv"), "says csv, and npz is"),
+                (("esm2", "in.fasta", "--format", "npz", "-o", "x.fa"), "the name says fasta, and"),
+                (("report", "x.npz", "-o", "x.pdf"), "the name says pdf, and html is written"),
+                (("plot", "x.npz", "-o", "x.png"), "name it .svg, or send it to standard output"),
+                (("plot", "x.npz", "-o", "x.html"), "the name says html, and svg is written"),
+                (("tensornet", "x.xyz", "--format", "jsonl", "-o", "x.csv"), "the name says csv"),
+                (("relax", "tensornet", "x.xyz", "-o", "x.pdb"), "says pdb, and extxyz is written"),
+                (("score", "esm2", "in.fasta", "-o", "x.csv"), "the name says csv, and tsv is"),
+                (("score", "esm2", "in.fasta", "-o", "x.npz"), "the name says npz, and tsv is")):
             p = self.check_fails(args, 64, part)
             if args[0] != "esm2":
                 self.assertNotIn("esm-pt,", p.words)
         self.assertEqual(open(self.path("both.h5")).read(), "older")
+        for sep, says, other in ((",", "csv", "tsv"), ("\t", "tsv", "csv")):  # a table as it came
+            self.write("m." + says, f"mutant{sep}x\nK2R{sep}1\n")
+            self.write("wt.fasta", ">wt\nMKTAY\n")
+            score = ("score", "esm2", "wt.fasta", "--mutations", "m." + says, "-o")
+            self.check_fails((*score, "s." + other), 64, f"says {other}, and {says} is written")
+            self.run_tiny(*score, "s." + says)
         if "h5" not in self.run_raw("esm2", "x", "--format", "nothing", code=64).words:
             self.skipTest("built without HDF5")
         self.run_tiny("esm2", "in.fasta", "-o", "a.hdf5", "--format", "hdf5")

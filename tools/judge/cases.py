@@ -310,13 +310,13 @@ def scores():
     models = [('esm2', 'hf-d16'), ('esmc', 'split'), ('protbert', 'pretraining')]
     for family, name in models:
         weight = GOLDEN + family + '/' + name
-        head = 'score %s {in}/one.fa --weights %s -o out.csv ' % (family, weight)
+        head = 'score %s {in}/one.fa --weights %s ' % (family, weight)
         for device in CPU + EMULATED:
             quick = family == 'esm2' and device in ('cpu', 'sm_80')
             for method in 'masked-marginals', 'wt-marginals', 'pppl':
-                command = head + '--method ' + method
+                command = head + '-o out.tsv --method ' + method
                 yield case('score %s %s' % (family, method), device, command, quick=quick)
-            command = head + '--mutations {in}/mutants.csv'
+            command = head + '-o out.csv --mutations {in}/mutants.csv'
             yield case('score %s mutants' % family, device, command, quick=quick)
 
 
