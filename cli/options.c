@@ -528,6 +528,24 @@ static const struct cli_topic topics[] = {
      "index (`bioinfer index INPUT`) a shard reads its own part of a FASTA file only.\n\n"
      "Beside an output of embeddings lies FILE.manifest.tsv with a row for each\n"
      "record: its status, and the reason where it has no result.\n"},
+    {"models", "weights that are known by name: `bioinfer models`",
+     "`bioinfer models` prints the families of models and a table of weights that are\n"
+     "known by name: how many parameters they have, what their files and the memory\n"
+     "for them take, their licence, and where they lie on this machine, '-' where they\n"
+     "are not in the cache.\n\n"
+     "`bioinfer help weights` says how weights are found and fetched.\n"},
+    {"version", "`bioinfer version` and `bioinfer --version`",
+     "`bioinfer version`, `bioinfer --version` and `bioinfer -V` print the version.\n\n"
+     "Results say it, too: `bioinfer info FILE` names what made a file where the\n"
+     "format has room for that.\n\n"
+     "`bioinfer devices` says which kernels this build has.\n"},
+    {"completion", "the Tab key in a shell: `bioinfer completion bash|zsh|fish`",
+     "`bioinfer completion SHELL` prints a script for bash, zsh or fish that completes\n"
+     "commands, models, options and their values:\n\n"
+     "  source <(bioinfer completion bash)\n"
+     "  source <(bioinfer completion zsh)\n"
+     "  bioinfer completion fish | source\n\n"
+     "Packages install these scripts where the shells look for them.\n"},
 };
 /* clang-format on */
 

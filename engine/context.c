@@ -255,6 +255,10 @@ int bi_find_weights(char **out, const struct bi_env *env, const char *path, cons
         if ((st = bi_find_shipped(out, env, "bioinfer-tiny", err)) || *out)
             return st;
     }
+    for (int i = 0; path && bi_model_def(i) && !bi_path_exists(path); i++)
+        if (bi_model_def(i)->default_name && !strcmp(bi_model_def(i)->default_name, path) &&
+            ((st = bi_find_shipped(out, env, path, err)) || *out))
+            return st;
     if (!path) {
         for (int i = 0; bi_model_def(i); i++)
             if (family && !strcmp(bi_model_def(i)->name, family)) {

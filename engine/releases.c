@@ -58,7 +58,7 @@ static void put_release(struct bi_buf *out, const struct bi_env *env, const char
                         const struct bi_release *r)
 {
     char *path = NULL;
-    const bool here = !bi_hub_resolve(&path, env, r->name, NULL);
+    const bool here = !bi_find_weights(&path, env, r->name, NULL, NULL);
     bi_buf_printf(out, "%s\t%s\t", family, r->name);
     if (r->n_parameters)
         bi_buf_printf(out, "%.0f M", (double)r->n_parameters / 1e6);

@@ -43,6 +43,7 @@ static const struct bi_release releases[] = {
      "pytorch_model-00002-of-00002.bin",
      2841635398, 11366541592},
     {"facebook/esm2_t48_15B_UR50D", "MIT", NULL, 15134358438, 60537433752},
+    {"tiny", "CC0-1.0 or MIT-0, comes with bioinfer", NULL, 7841867, 15702516},
     {0}};
 
 const struct bi_model_def bi_model_esm2 = {

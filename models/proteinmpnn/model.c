@@ -821,10 +821,16 @@ static int mpnn_facts(const struct bi_model *model, struct bi_hash *to)
     return 0;
 }
 
+/* The others are in the repositories of the published programs, not in the hub. */
+static const struct bi_release releases[] = {
+    {"proteinmpnn/proteinmpnn_v_48_020.mpnn", "MIT, comes with bioinfer", NULL, 1660485, 3329866},
+    {0}};
+
 const struct bi_model_def bi_model_proteinmpnn = {
     .name = "proteinmpnn",
     .summary = "ProteinMPNN: designs sequences for protein backbones",
     .default_name = "proteinmpnn/proteinmpnn_v_48_020.mpnn",
+    .releases = releases,
     .gpu = true,
     .half = BI_HALF_NEVER,
     .recognise = mpnn_recognise,

@@ -717,11 +717,21 @@ static int tensornet_settings(const struct bi_model *model, struct bi_hash *to)
     return 0;
 }
 
+/* MatGL's repository has its own, not the hub; `obtained` below says so. */
+static const struct bi_release releases[] = {
+    {"materialyzeai/matgl/TensorNet-MatPES-PBE-v2025.1-PES", "BSD-3-Clause", NULL, 0, 3400000},
+    {"materialyzeai/matgl/TensorNet-MatPES-r2SCAN-v2025.1-PES", "BSD-3-Clause", NULL, 0, 3400000},
+    {"materialyzeai/matgl/TensorNet-ANI-1x-Subset-PES", "BSD-3-Clause", NULL, 0, 857000},
+    {"Acellera/AceFF-1.0", "Apache-2.0", NULL, 0, 0},
+    {"Acellera/AceFF-1.1", "Apache-2.0", NULL, 0, 0},
+    {0}};
+
 const struct bi_model_def bi_model_tensornet = {
     .name = "tensornet",
     .summary = "TensorNet: energies, forces and stress of molecules and crystals",
     .obtained = "MatGL's repository (materialyzeai/matgl, pretrained_models) has trained weights: "
                 "model.json and state.pt in a folder",
+    .releases = releases,
     .gpu = true,
     .half = BI_HALF_NEVER,
     .recognise = bi_tensornet_recognise,

@@ -418,6 +418,15 @@ class Commands(Case):
         self.assertEqual({len(row) for row in rows}, {7})
         row, = [row for row in rows if row[1] == b"facebook/esm2_t33_650M_UR50D"]
         self.assertEqual(row[2:6], [b"652 M", b"2.6 GB", b"2.6 GB", b"MIT"])
+        names = {line.split()[0] for line in models if line[2:3] != b" "}
+        self.assertEqual({row[0] for row in rows[1:]}, names)  # no family without a row
+        for family, name in ("esm2", "tiny"), ("proteinmpnn", "proteinmpnn_v_48_020.mpnn"):
+            row, = [row for row in rows if row[1].endswith(name.encode())]
+            self.assertEqual(row[0].decode(), family)
+            self.assertTrue(os.path.exists(row[6]), row)
+            self.assertIn(b"comes with bioinfer", row[5])
+        pdb = os.path.join(ROOT, "tests", "golden", "proteinmpnn", "5L33.pdb")
+        self.run_raw("proteinmpnn", pdb, "--score-only", "--weights", row[1].decode(), "-o", "s.fa")
 
     def test_profile(self):
         p = self.run_tiny("esm2", "in.fasta", "-o", "out.npz", "--profile")

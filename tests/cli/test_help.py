@@ -43,7 +43,8 @@ class Help(unittest.TestCase):
     def test_names(self):
         self.assertGreater(len(self.commands), 11)
         self.assertGreater(len(self.models), 6)
-        self.assertEqual(self.topics, ["all", "exit-status", "weights", "jobs"])
+        self.assertEqual(self.topics, ["all", "exit-status", "weights", "jobs", "models", "version",
+                                       "completion"])
 
     def test_same_text(self):
         """`help NAME` and `NAME --help` are one text, and so are those of everything."""
@@ -126,6 +127,10 @@ class Help(unittest.TestCase):
         self.assertIn("HF_HOME", run("help", "weights").stdout)
         self.assertRegex(run("help", "exit-status").stdout, r"(?m)^  130  stopped by SIGINT$")
         self.assertIn("bioinfer merge", run("help", "jobs").stdout)
+        for word in "models", "version", "completion":  # commands that are no runs
+            text = run("help", word).stdout
+            self.assertIn("`bioinfer " + word, text)
+            self.assertEqual(run(word, "--help").stdout, text)
 
     def test_unknown(self):
         for word, part in (("wieghts", "did you mean 'weights'"), ("scroe", "did you mean 'score'"),
