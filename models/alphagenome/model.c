@@ -16,8 +16,9 @@
  *            x = y + cb5(y)
  *   e1   = quick_gelu(rbn(x W + b + e128 Ws of the token) + organism)
  *   eg   = quick_gelu(lnr(the grid made symmetric) + organism)
- *   heads: kerne../tracks.h (unclip) of e1 or e128; linear of eg; softmax and sigmoid of e1; counts
- *            of junctions of the rows of e1 at the most likely splice sites (kernels/junctions.h)
+ *   heads: kernels/track_rows.h (unclip) of e1 or e128; linear of eg; softmax and sigmoid of e1;
+ *            counts of junctions of the rows of e1 at the most likely splice sites
+ *            (kernels/junctions.h)
  *
  * Facts that cost others a bug: rbn takes no mean away, lnr neither, but both have an offset; the
  * convolutions of five taps are standardised; the bias is inside the soft cap of attention; rotary
