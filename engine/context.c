@@ -446,7 +446,8 @@ static int find_model(struct bioinfer_model *m, const char *path,
                       struct bioinfer_error *err)
 {
     const struct bi_env *env = &m->ctx->env;
-    const struct bi_checkpoint_options options = {.strict_pickle = p->strict_pickle != 0};
+    const struct bi_checkpoint_options options = {.strict_pickle = p->strict_pickle != 0,
+                                                  .watch = m->ctx->watch};
     struct bi_adapter *a = NULL;
     char *found = NULL;
     int st;
@@ -531,12 +532,13 @@ int bi_model_open_on(bioinfer_model **out, bioinfer_context *ctx, const char *pa
         return bi_fail(err, BIOINFER_NOMEM, "model");
     m->ctx = ctx;
     m->ops = ops;
-    options = (struct bi_model_options){
-        .family = p.family,
-        .window = p.window,
-        .positions = p.positions,
-        .rope_frequencies = p.rope_frequencies,
-        .checkpoint = {.strict_pickle = p.strict_pickle != 0, .verify = p.verify != 0}};
+    options = (struct bi_model_options){.family = p.family,
+                                        .window = p.window,
+                                        .positions = p.positions,
+                                        .rope_frequencies = p.rope_frequencies,
+                                        .checkpoint = {.strict_pickle = p.strict_pickle != 0,
+                                                       .verify = p.verify != 0,
+                                                       .watch = ctx->watch}};
     if ((st = find_model(m, path, &p, &adapter, err)) || (st = find_ensemble(m, &p, &more, err)) ||
         (st = (m->name = weights_name(&ctx->env, adapter ? adapter : m->path))
                   ? 0

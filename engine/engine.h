@@ -17,7 +17,8 @@ struct bioinfer_context {
     pthread_mutex_t log_lock;
     int n_threads;
     char cpu_mask[16];
-    pid_t pid; /* threads and drivers do not survive fork */
+    pid_t pid;                    /* threads and drivers do not survive fork */
+    const struct bi_watch *watch; /* hears of settings of models; NULL but in tests */
 };
 
 /* 0, or FORKED in a child of the process that made the context, which must not be NULL. */

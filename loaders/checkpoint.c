@@ -189,11 +189,16 @@ static int reader_finish(struct bi_reader *r, struct bi_checkpoint **out, int st
     bi_free(env, r->meta);
     bi_map_free(&r->meta_names);
     bi_map_free(&r->ignored);
-    if (st)
+    if (st) {
         bi_checkpoint_close(&r->cp);
-    else
-        *out = cp;
-    return st;
+        return st;
+    }
+    if ((cp->watch = r->options.watch)) {
+        bi_json_watch((struct bi_json *)(uintptr_t)cp->config, cp->path, cp->watch);
+        cp->watch->checkpoint(cp->watch->user, cp);
+    }
+    *out = cp;
+    return 0;
 }
 
 /* One file, with what lies beside it. */
@@ -297,6 +302,8 @@ const struct bi_tensor *bi_checkpoint_find(const struct bi_checkpoint *cp, const
 
 const struct bi_meta *bi_checkpoint_meta(const struct bi_checkpoint *cp, const char *key)
 {
+    if (cp->watch)
+        cp->watch->meta(cp->watch->user, cp, key);
     for (size_t i = 0; i < cp->n_meta; i++)
         if (!strcmp(cp->meta[i].key, key))
             return &cp->meta[i];

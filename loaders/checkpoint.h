@@ -13,6 +13,7 @@
 #include "../base/file.h"
 #include "../base/map.h"
 #include "vocab.h"
+#include "watch.h"
 
 enum { BI_MAX_RANK = 8 };
 
@@ -62,12 +63,14 @@ struct bi_checkpoint {
     bool verify; /* options.verify */
     size_t n_records;
     _Atomic unsigned char *crc_checked; /* [n_records]: CRC found right */
+    const struct bi_watch *watch;       /* options.watch */
 };
 
 struct bi_checkpoint_options {
     bool strict_pickle;
     bool verify;
-    bool follow_links; /* links in a folder may lead out of it (and of its hub cache) */
+    bool follow_links;            /* links in a folder may lead out of it (and of its hub cache) */
+    const struct bi_watch *watch; /* NULL but in tests */
 };
 
 /* A file in memory, for bi_checkpoint_open_folder_memory(). */

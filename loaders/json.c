@@ -115,10 +115,27 @@ const struct bi_json *bi_json_get(const struct bi_json *json, const char *key)
     size_t n = strlen(key);
     if (!json || json->type != BI_JSON_OBJECT)
         return NULL;
+    if (json->watch)
+        json->watch->member(json->watch->user, json, key);
     for (child = json->first; child; child = child->next)
         if (child->key_len == n && !memcmp(child->key, key, n))
             break;
     return child;
+}
+
+static void set_watch(struct bi_json *json, const struct bi_watch *watch)
+{
+    json->watch = watch;
+    for (struct bi_json *child = json->first; child; child = child->next)
+        set_watch(child, watch); /* at most as deep as a document is */
+}
+
+void bi_json_watch(struct bi_json *root, const char *name, const struct bi_watch *watch)
+{
+    if (!watch || !root)
+        return;
+    watch->document(watch->user, name, root);
+    set_watch(root, watch);
 }
 
 bool bi_text_u64(const char *text, size_t n, uint64_t *out)

@@ -7,6 +7,7 @@
 #define BI_JSON_H
 
 #include "../base/arena.h"
+#include "watch.h"
 
 enum bi_json_type {
     BI_JSON_NULL,
@@ -27,6 +28,7 @@ struct bi_json {
     const char *text;             /* string (decoded) or number as it stands; NUL-terminated */
     size_t n;                     /* items or members */
     struct bi_json *first, *next; /* children in file order; sibling */
+    const struct bi_watch *watch; /* NULL but in tests */
 };
 
 /* Parses text[0, size), which needs no NUL. `name` is for messages. The tree lives in the arena,

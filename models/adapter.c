@@ -142,7 +142,8 @@ static int scale_of(const struct bi_adapter *a, const char *module, int64_t rank
     return 0;
 }
 
-static int read_config(struct bi_adapter *a, struct bioinfer_error *err)
+static int read_config(struct bi_adapter *a, const struct bi_watch *watch,
+                       struct bioinfer_error *err)
 {
     const char *path = bi_arena_printf(&a->arena, "%s/adapter_config.json", a->path);
     struct bi_json *json = NULL;
@@ -154,6 +155,8 @@ static int read_config(struct bi_adapter *a, struct bioinfer_error *err)
         st = bi_json_parse(&json, &a->arena, path, text, size, err);
     a->config = json;
     bi_free(a->env, text);
+    if (!st)
+        bi_json_watch(json, path, watch);
     return st ? st : check_config(a, err);
 }
 
@@ -291,8 +294,8 @@ int bi_adapter_open(struct bi_adapter **out, const struct bi_env *env, const cha
         st = bi_fail(err, BIOINFER_NOMEM, "%s: adapter", path);
         goto out;
     }
-    if ((st = read_config(a, err)) || (st = bi_checkpoint_open(&a->cp, env, file, options, err)) ||
-        (st = read_tensors(a, err)))
+    if ((st = read_config(a, options->watch, err)) ||
+        (st = bi_checkpoint_open(&a->cp, env, file, options, err)) || (st = read_tensors(a, err)))
         goto out;
     *out = a;
     a = NULL;
