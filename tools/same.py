@@ -13,6 +13,8 @@ wrote. Compared are
   launches  what it asks a Hopper GPU to launch: entry, grid, block, shared memory, parameters
             (tests/gpu/hopper/null_driver.c)
   kernels   hashes of the PTX and of the machine code of each GPU entry (judge/kernels.py)
+  job       a job of each task (--full): begun by OLD, which is killed, resumed and merged by NEW
+            (judge/handover.py); its output, and NEW's without a job
 
 A line is printed for each case that differs, with the first array and element; the last line is a
 summary. Exit status: 0 the same, 1 different, 2 something could not be compared. What a build
@@ -33,7 +35,13 @@ import zipfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(ROOT, 'tools'))
-from judge import cases, graphs, kernels, read  # noqa: E402 pylint: disable=wrong-import-position
+from judge import (  # noqa: E402 pylint: disable=wrong-import-position
+    cases,
+    graphs,
+    handover,
+    kernels,
+    read,
+)
 
 TARGETS = ['cli/bioinfer']
 GPU_TARGETS = [
@@ -63,8 +71,7 @@ class Build:
         self.path = os.path.abspath(path)
         self.exe = os.path.join(self.path, 'cli', 'bioinfer')
 
-    def run(self, case, inputs, folder):
-        """File -> bytes of a case."""
+    def environment(self, case, folder):
         driver, more = cases.DEVICES[case.device][1:]
         if driver and not self.has(driver, case.device):
             raise Skip('no driver in %s' % self.path)
@@ -80,9 +87,14 @@ class Build:
         )
         if driver:
             env['LD_LIBRARY_PATH'] = os.path.join(self.path, driver)
+        return env
+
+    def run(self, case, inputs, folder):
+        """File -> bytes of a case."""
+        env = self.environment(case, folder)
         out = {}
         for i, command in enumerate(case.commands):
-            args = [a.replace('{in}', inputs).replace('{root}', ROOT) for a in command]
+            args = given(command, inputs)
             if any(a.startswith(inputs) and not os.path.exists(a) for a in args):
                 raise Skip('inputs that this build cannot make')
             done = subprocess.run(
@@ -155,6 +167,10 @@ class Record:
             return []
         with open(path, encoding='ascii') as f:
             return f.read().splitlines()
+
+
+def given(command, inputs):
+    return [a.replace('{in}', inputs).replace('{root}', ROOT) for a in command]
 
 
 def folder_name(case):
@@ -258,7 +274,25 @@ class Tally:
             self.tell('same', name, [])
 
 
+def compare_job(case, old, new, inputs, scratch, ignore):
+    if not isinstance(old, Build) or not isinstance(new, Build):
+        raise Skip('a record begins no job')
+    with tempfile.TemporaryDirectory(dir=scratch) as folder:
+        words = given(case.commands[0], inputs)
+        env = new.environment(case, folder)
+        try:
+            found = handover.run(old.exe, new.exe, words, folder, env, case.codes)
+        except handover.Failed as e:
+            return [str(e)]
+    if not found:
+        raise Broken('OLD ended before it could be killed')
+    name = handover.output_of(words)
+    return read.compare(*({name: data} for data in found), ignore)
+
+
 def compare_case(case, old, new, inputs, scratch, ignore):
+    if case.kind == 'job':
+        return compare_job(case, old, new, inputs, scratch, ignore)
     with tempfile.TemporaryDirectory(dir=scratch) as folder:
         sides = []
         for which, build in ('old', old), ('new', new):
@@ -272,6 +306,8 @@ def compare_case(case, old, new, inputs, scratch, ignore):
 
 
 def record_case(case, build, inputs, scratch, target):
+    if case.kind == 'job':
+        raise Skip('a record begins no job')
     with tempfile.TemporaryDirectory(dir=scratch) as folder:
         save(os.path.join(target, folder_name(case)), build.run(case, inputs, folder))
     return []
@@ -328,7 +364,7 @@ def parse():
         action='append',
         default=[],
         metavar='WORD',
-        help='cases with WORD in their names, or of a kind (files, graph, launches, kernels)',
+        help='cases with WORD in their names, or of a kind (files, graph, launches, job, kernels)',
     )
     parser.add_argument('--record', metavar='FOLDER', help='write what the build gives into FOLDER')
     parser.add_argument('--no-gpu', action='store_true', help='build commits without GPU kernels')

@@ -17,6 +17,7 @@ sys.path.insert(0, os.path.join(ROOT, 'tools'))
 from judge import (
     cases,
     graphs,
+    handover,
     kernels,
     read,
     weights,
@@ -259,6 +260,48 @@ class Cases(unittest.TestCase):
             path = os.path.join(weights.esm2(folder, '150M'), 'model.safetensors')
             self.assertGreater(os.path.getsize(path), 280 << 20)
             self.assertLess(os.stat(path).st_blocks * 512, 1 << 20)
+
+
+class Jobs(unittest.TestCase):
+    """Jobs that one program begins and another one finishes, with programs made up."""
+
+    ARGS = (
+        'while [ $# -gt 0 ]; do case "$1" in -o) out=$2;; --shard) s=$2;; esac; shift; done\n'
+        'at=$out.part-${s%/*}-of-2\n'
+    )
+    OLD = ARGS + 'mkdir "$at"; echo begun > "$at/journal"; exec sleep 60\n'
+    NEW = (
+        'if [ "$1" = merge ]; then cat "$2".part-*/done > "$2"; exit; fi\n'
+        + ARGS
+        + 'if [ -z "$s" ]; then printf 12 > "$out"; exit; fi\n'
+        'grep -q begun "$at/journal" || exit 9\n'
+        'printf "${s%/*}" > "$at/done"\n'
+    )
+
+    def hand_over(self, old, new):
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text in ('old', old), ('new', new):
+                path = os.path.join(folder, name)
+                with open(path, 'w', encoding='ascii') as f:
+                    f.write('#!/bin/sh\n' + text)
+                os.chmod(path, 0o700)
+            words = ['embed', '-o', 'out']
+            paths = (os.path.join(folder, name) for name in ('old', 'new'))
+            return handover.run(*paths, words, os.path.join(folder, 'in'), dict(os.environ), (0,))
+
+    def test_goes_on(self):
+        self.assertEqual(self.hand_over(self.OLD, self.NEW), (b'12', b'12'))
+        other = self.NEW.replace('"${s%/*}"', 'x')
+        self.assertEqual(self.hand_over(self.OLD, other), (b'12', b'xx'))
+
+    def test_refuses(self):
+        refuses = self.NEW.replace('grep', 'echo an older one >&2; exit 73; grep')
+        with self.assertRaisesRegex(handover.Failed, 'status 73: an older one'):
+            self.hand_over(self.OLD, refuses)
+
+    def test_ends_too_early(self):
+        early = self.OLD.replace('echo begun', 'echo -n').replace('exec sleep 60', 'exit 0')
+        self.assertIsNone(self.hand_over(early, self.NEW.replace('grep -q begun', 'test -e')))
 
 
 class Command(unittest.TestCase):

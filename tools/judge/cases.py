@@ -8,12 +8,13 @@ inputs, {root} this repository.
 import os
 import random
 import subprocess
+import sys
 from collections import namedtuple
 
 from . import weights
 
 # name; commands: lists of arguments; device: a key of DEVICES; quick: also in the quick mode;
-# codes: statuses of the commands that are right; kind: files | graph | launches
+# codes: statuses of the commands that are right; kind: files | graph | launches | job
 Case = namedtuple('Case', 'name commands device quick codes kind')
 
 # name -> options, folder of the driver in a build, environment
@@ -118,6 +119,7 @@ def prepare(folder, root, build, full):
         subprocess.run([tool, 'ligand', os.path.join(folder, 'ligand.safetensors')], check=True)
     weights.esm2(os.path.join(folder, '8M'), '8M')
     if full:
+        for_jobs(folder, root, put, fasta)
         for size in '150M', '650M':
             weights.esm2(os.path.join(folder, size), size)
         weights.enformer(os.path.join(folder, 'enformer'))
@@ -135,6 +137,32 @@ def prepare(folder, root, build, full):
                 for at in (125000, 125040, 125900)
             ),
         )
+
+
+def for_jobs(folder, root, put, fasta):
+    """Inputs whose runs last, so that they can be killed."""
+    tools = os.path.join(root, 'tools')
+    run = [sys.executable, '-B', os.path.join(tools, 'tensornet_weights.py')]
+    subprocess.run([*run, os.path.join(folder, 'tensornet')], check=True)
+    run = [sys.executable, '-B', os.path.join(tools, 'dualbind_weights.py')]
+    member = os.path.join(folder, 'member.safetensors')
+    subprocess.run([*run, member, '--width', '16'], check=True)
+    put('job.windows.fa', fasta('ACGT', [592] * 40, 'w'))
+    with open(os.path.join(folder, 'odd.genome.fa'), encoding='ascii') as f:
+        genome = f.read().split('\n')[1]
+    put(
+        'job.vcf',
+        '##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n'
+        + ''.join(
+            'chr1\t%d\tv%d\t%s\t%s\t.\t.\t.\n'
+            % (at, at, genome[at - 1], 'A' if genome[at - 1] != 'A' else 'C')
+            for at in range(600, 1200, 7)
+        ),
+    )
+    for name, copies in ('dualbind/poses.sdf', 8), ('tensornet/frames.xyz', 60):
+        with open(os.path.join(root, 'tests', 'golden', name), encoding='ascii') as f:
+            put('job.' + os.path.basename(name), f.read() * copies)
+    put('job.one.xyz', '3\n\nO 0 0 0.12\nH 0 0.76 -0.48\nH 0 -0.76 -0.48\n')
 
 
 def gene(name, exons):
@@ -250,6 +278,22 @@ DESIGNS = {  # name -> options after the structure
     'unconditional': '--unconditional --include logprobs -o out.npz',
     'omit': '--omit-aa CX --chains A --backbone-noise 0.1 -o out.fa',
     'tied': '--tied homooligomer --num-seq 2 --include logprobs -o out.jsonl',
+}
+JOBS = {  # name -> a run that lasts long enough to be killed
+    'embed': 'esm2 {in}/many.fa --weights {root}/share/bioinfer-tiny --batch-tokens 400 -o out.npz',
+    'score': 'score esm2 {in}/many.fa --weights %sesm2/hf-d16 -o out.tsv' % GOLDEN,
+    'design': MPNN + ' '.join(GOLDEN + 'proteinmpnn/%s.pdb' % s for s in ('5L33', '6MRR', '1BC8'))
+    + ' {in}/two.pdb {in}/small.pdb {in}/tiny.pdb --num-seq 8 --seed 5 --batch-tokens 300'
+    ' -o out.fa',
+    'tracks': 'enformer {in}/job.windows.fa --positions formula-pt --weights %senformer/odd'
+    ' -o out.safetensors' % GOLDEN,
+    'variants': 'enformer {in}/job.vcf --genome {in}/odd.genome.fa --cluster 1 --positions'
+    ' formula-pt --weights %senformer/odd -o out.tsv' % GOLDEN,
+    'align': 'align {in}/queries.fa {in}/targets.fa --block-pairs 2 -o out.tsv',
+    'affinity': 'dualbind %sdualbind/6w70.pdb.gz {in}/job.poses.sdf --batch-tokens 8000'
+    ' --weights {in}/member.safetensors -o out.tsv' % GOLDEN,
+    'energies': 'tensornet {in}/job.frames.xyz --weights {in}/tensornet --stress -o out.tsv',
+    'md': 'md {in}/job.one.xyz --weights {in}/tensornet --steps 400 --every 2 -o out.extxyz',
 }
 ALIGN_WORK = {
     'pairs': '{in}/queries.fa {in}/targets.fa',
@@ -427,6 +471,12 @@ def launches():
     yield logged('align', 'align {in}/queries.fa {in}/targets.fa -o out.tsv', True)
 
 
+def jobs():
+    """Jobs of each task, which OLD begins and NEW finishes (judge/handover.py)."""
+    for what, command in JOBS.items():
+        yield case('job ' + what, 'cpu', command, codes=(0, 1), kind='job')
+
+
 def table():
-    for part in graphs, launches, embeddings, scores, designs, tracks, alignments:
+    for part in graphs, launches, embeddings, scores, designs, tracks, alignments, jobs:
         yield from part()
