@@ -120,8 +120,14 @@ static bool is_used(const struct bi_model *m, const struct bi_tensor *t)
 {
     if (is_bound(m, t))
         return true;
-    if (!m->def->build) /* norms become one factor and one offset when the model is opened */
-        return !strstr(t->name, "num_batches_tracked");
+    if (!m->def->build) { /* norms become one factor and one offset when the model is opened */
+        static const char *const unused[] = {"num_batches_tracked", "distance.box",
+                                             "A_bind" /* but for a row at its begin */};
+        for (size_t i = 0; i < BI_COUNT(unused); i++)
+            if (strstr(t->name, unused[i]))
+                return false;
+        return true;
+    }
     /* an embedding of which a row is left out, and the output matrix that shares its bytes */
     if (strstr(t->name, "embed_tokens.weight") || strstr(t->name, "encoder.lm_head.weight"))
         return true;
