@@ -6,8 +6,9 @@
  * not gated), for few rows: the same bits as the others.
  *
  * linear_near_f32: all f32 on matrix units; errors are those of float32 sums (linear_near.cu);
- * _32 (not gated) is of smaller tiles, with the same bits. Whether a product is one of
- * them depends on n and k alone, so a row has the same bits among any others. */
+ * _32 (not gated) makes smaller tiles, and _few tiles of 16 x 16 whose k is shared by the waves of a
+ * block, all with the same bits. Whether a product is one of them depends on n and k alone, so a row
+ * has the same bits among any others. */
 #ifndef BI_GPU_LINEAR_ENTRIES_H
 #define BI_GPU_LINEAR_ENTRIES_H
 
@@ -27,7 +28,7 @@
 BI_GPU_LINEAR_GRID(linear, 128, 128)
 BI_GPU_LINEAR_GRID(linear_small, 64, 64)
 BI_GPU_LINEAR_GRID(linear_near_32, 32, 32)
-BI_GPU_LINEAR_GRID(linear_small_f32, 16, 16)
+BI_GPU_LINEAR_GRID(linear_16, 16, 16)
 
 /* Is it one for portable entries, with x in f16 or not, and gated or not, as half and gated say? A
  * result beside y, or in another place than y, a rotation, rows in twos and a residual that is made
@@ -81,6 +82,8 @@ BI_GPU_TAKES(few_f16_f16, bi_gpu_takes_product_f16_f16(call) && bi_gpu_is_few(ca
 BI_GPU_TAKES(few_f16_f32, bi_gpu_takes_product_f16_f32(call) && bi_gpu_is_few(call))
 BI_GPU_TAKES(gates, bi_gpu_is_product(call, true, true) && (call->half_out & 1))
 BI_GPU_TAKES(few_gates, bi_gpu_takes_gates(call) && bi_gpu_is_few(call))
+BI_GPU_TAKES(near_few_f32, bi_gpu_is_near(call) && bi_gpu_is_product(call, false, false) &&
+                               bi_gpu_is_below(call, 16, 4))
 BI_GPU_TAKES(near_32_f32, bi_gpu_is_near(call) && bi_gpu_is_product(call, false, false) &&
                               bi_gpu_is_below(call, 64, 1))
 BI_GPU_TAKES(near_f32, bi_gpu_is_near(call))
@@ -96,9 +99,10 @@ BI_GPU_TAKES(few_f32, bi_gpu_takes_product_f32(call) && bi_gpu_is_few_f32(call))
     E(linear_f16_f32, linear, linear, 256, 81920, linear, product_f16_f32)             \
     E(linear_gated_small_f16_f16, linear, linear, 128, 40960, linear_small, few_gates) \
     E(linear_gated_f16_f16, linear, linear, 256, 81920, linear, gates)                 \
+    E(linear_near_few_f32, linear_near, linear, 256, 32768, linear_16, near_few_f32) \
     E(linear_near_32_f32, linear_near, linear, 128, 32768, linear_near_32, near_32_f32) \
     E(linear_near_f32, linear_near, linear, 128, 32768, linear_small, near_f32)         \
-    E(linear_small_f32, linear_f32, linear, 256, 16896, linear_small_f32, few_f32)     \
+    E(linear_small_f32, linear_f32, linear, 256, 16896, linear_16, few_f32)     \
     E(linear_f32, linear_f32, linear, 256, 16896, linear, product_f32)
 /* clang-format on */
 

@@ -206,6 +206,7 @@ static const struct ck_entry entries[] = {
     LINEAR_FULL("linear_sm90_192x96_f32", "linear_sm90_small_f32"),
     {"linear_small_f32", {CK_END}, 0, 0, 0, "linear_f32"},
     {"linear_near_32_f32", {CK_END}, 0, 0, 0, "linear_near_f32"},
+    {"linear_near_few_f32", {CK_END}, 0, 0, 0, "linear_near_f32"},
     {0},
 };
 /* clang-format on */

@@ -60,6 +60,17 @@ class Hopper(unittest.TestCase):
                    ['linear(_small|_near.*)?_f32', 'attention_d64_f32', 'layernorm_f32_f32'],
                    ['.*sm90.*'])
 
+    def test_designs(self):
+        """A position of a few designs is 38 launches: three layers and a head. Their products take the
+        entry of few rows: with larger tiles designs take a quarter longer (docs/performance.md)."""
+        names = self.launched('proteinmpnn', os.path.join(GOLDEN, 'proteinmpnn', '5L33.pdb'),
+                              '--num-seq', '8', output='out.fa')
+        step = names[names.index('draw_f32') + 1:]
+        step = step[:step.index('draw_f32') + 1]
+        self.assertLessEqual(len(step), 38, step)
+        self.assertEqual([n for n in step if n.startswith('linear_')],
+                         15 * ['linear_near_few_f32'] + ['linear_small_f32'])
+
     def test_other_proteins(self):
         self.check(self.model('esmc', 'split'), ['linear_sm90_.*', 'attention_sm90_.*',
                                                  'halves_f32_f16', 'layernorm_rotated_f16_f16'])
