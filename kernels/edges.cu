@@ -325,7 +325,8 @@ KERNEL(orientation_f32, struct bi_orientation_params, EDGE_THREADS, 2)
     const float q0 = quaternion_part(1 + 2 * r00 - r00 - r11 - r22, r21 - r12);
     const float q1 = quaternion_part(1 + 2 * r11 - r00 - r11 - r22, r02 - r20);
     const float q2 = quaternion_part(1 + 2 * r22 - r00 - r11 - r22, r10 - r01);
-    const float q3 = 0.5f * square_root(trace > 0 ? trace : 0);
+    const bool none = trace < BI_ORIENTATION_NONE && q0 == 0 && q1 == 0 && q2 == 0;
+    const float q3 = 0.5f * square_root(trace > 0 && !none ? trace : 0);
     const float length = square_root(q0 * q0 + q1 * q1 + q2 * q2 + q3 * q3);
     const float by = length > 1e-12f ? length : 1e-12f;
     y[0] = u.x;

@@ -71,7 +71,11 @@ struct bi_relative_params {
 };
 
 /* Direction and rotation of the neighbour's frame from CA alone: y[e, 0:3] = O_i (x_j - x_i) as
- * a unit vector, y[e, 3:7] the quaternion (x, y, z, w) of O_i^T O_j. */
+ * a unit vector, y[e, 3:7] the quaternion (x, y, z, w) of O_i^T O_j.
+ * Two residues that are bonded to each other alone have frames of one axis, which point against
+ * each other: x, y and z are 0, and w, half the square root of 1 + trace, is 0, too. What rounding
+ * leaves of 1 + trace (below 1e-6) would become a w of 1 by the norm that follows. */
+#define BI_ORIENTATION_NONE 1e-6f
 struct bi_orientation_params {
     const struct bi_counts *counts;
     const float *x;

@@ -228,6 +228,8 @@ BI_INLINE void orientation_row(const struct bi_orientation_params *p, int64_t r,
             q[c] = 0.5f * sqrtf(fabsf(size)) * (float)((sign > 0) - (sign < 0));
         }
         q[3] = 1 + m[0][0] + m[1][1] + m[2][2];
+        if (q[3] < BI_ORIENTATION_NONE && q[0] == 0 && q[1] == 0 && q[2] == 0)
+            q[3] = 0;
         q[3] = 0.5f * sqrtf(q[3] > 0 ? q[3] : 0);
         for (int c = 0; c < 4; c++)
             length += q[c] * q[c];

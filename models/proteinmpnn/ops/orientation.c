@@ -113,6 +113,8 @@ static void orientation_reference(const void *params)
                     q[c] = 0.5 * sqrt(fabs(m)) * (double)((sign > 0) - (sign < 0));
                 }
                 q[3] = 1 + r[0][0] + r[1][1] + r[2][2];
+                if (q[3] < (double)BI_ORIENTATION_NONE && q[0] == 0 && q[1] == 0 && q[2] == 0)
+                    q[3] = 0;
                 q[3] = 0.5 * sqrt(q[3] > 0 ? q[3] : 0);
                 for (int c = 0; c < 4; c++)
                     length += q[c] * q[c];
