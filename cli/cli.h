@@ -175,7 +175,8 @@ struct cli_options {
     const char *rng, *chains, *chains_file, *fixed, *tied, *omit_aa, *omit, *bias, *bias_residue,
         *pssm, *sequences, *buried, *interface_, *temperature, *noise, *pssm_multi, *pssm_threshold;
     bool pssm_bias, pssm_log_odds, conditional, conditional_backbone, unconditional, no_ligand,
-        side_chains;
+        side_chains, all_chains;
+    const char *residue_order;
     int64_t num_seq, batch;
     int64_t seed, rng_skip, transmembrane; /* plus one: 0 = not given */
     /* atoms that move */

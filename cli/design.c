@@ -206,9 +206,10 @@ static void describe_options(const struct run *run, const struct bioinfer_design
                       p->pssm_multi, p->pssm_threshold, p->pssm_bias, p->pssm_log_odds);
     cli_output_printf(text,
                       " no-ligand=%d side-chain-context=%d transmembrane=%d buried=%s "
-                      "interface=%s max-length=%lld no-rule=%s",
+                      "interface=%s residue-order=%d all-chains=%d max-length=%lld no-rule=%s",
                       p->no_ligand, p->side_chains, p->transmembrane, p->buried ? p->buried : "",
-                      p->interface_ ? p->interface_ : "", (long long)p->max_length, o->no_rules);
+                      p->interface_ ? p->interface_ : "", p->residue_order, p->all_chains,
+                      (long long)p->max_length, o->no_rules);
     cli_output_write(text, "", 1);
 }
 

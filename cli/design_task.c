@@ -393,6 +393,13 @@ static int rng_of(const char *name)
                                             : BIOINFER_RNG_TORCH_CUDA;
 }
 
+static int order_of(const char *name)
+{
+    return !name || !strcmp(name, "reference") ? BIOINFER_ORDER_REFERENCE
+           : !strcmp(name, "file")             ? BIOINFER_ORDER_FILE
+                                               : BIOINFER_ORDER_NUMBER;
+}
+
 static bool fill_params(struct cli *cli, struct bioinfer_design_params *p, double *temperatures,
                         int max)
 {
@@ -435,6 +442,8 @@ static bool fill_params(struct cli *cli, struct bioinfer_design_params *p, doubl
     p->transmembrane = o->transmembrane ? (int)o->transmembrane - 1 : 0;
     p->no_ligand = o->no_ligand;
     p->side_chains = o->side_chains;
+    p->residue_order = order_of(o->residue_order);
+    p->all_chains = o->all_chains;
     p->tokens_at_once = o->batch_tokens;
     p->max_length = o->max_length;
     p->no_rules = o->no_rules[0] ? o->no_rules : NULL;

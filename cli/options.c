@@ -170,6 +170,11 @@ static const struct cli_option table[] = {
      "charge of frames that state none, in elementary charges"},
     {"chains", 0, TEXT, "LIST", FIELD(chains), CLI_DESIGN, NULL,
      "chains to design, A,B (default: all); the others are context"},
+    {"residue-order", 0, CHOICE, "NAME", FIELD(residue_order), CLI_DESIGN, "reference|file|number",
+     "residues of a chain: as the reference program of the weights has them (default: sorted\n"
+     "by number; with ligand context or membrane labels as in the file), file, or number"},
+    {"all-chains", 0, FLAG, NULL, FIELD(all_chains), CLI_DESIGN, NULL,
+     "sequences of the chains of the context, too, behind the designed ones"},
     {"chains-file", 0, TEXT, "FILE", FIELD(chains_file), CLI_DESIGN, NULL,
      "the reference's JSON of chains to design and chains to keep"},
     {"fixed", 0, TEXT, "FILE", FIELD(fixed), CLI_DESIGN, NULL,

@@ -64,7 +64,8 @@ struct serve_key {
     int n_temperatures, n_sequences;
     int pocket, drop_unknown;
     int score_only;
-    char head[64]; /* tracks */
+    int residue_order, all_chains; /* designs: enum bioinfer_residue_order */
+    char head[64];                 /* tracks */
     char chains[64], omit_aa[32];
     char matrix[32], match[16], mismatch[16], gap_open[32], gap_extend[32], gap_convention[8];
     char mode[16], free_ends[64], ties[16];

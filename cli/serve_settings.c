@@ -210,6 +210,23 @@ static int set_omit(struct serve_request *r, const char *text, struct bioinfer_e
     return take_text("omit-aa", text, r->key.omit_aa, sizeof r->key.omit_aa, err);
 }
 
+static int set_residue_order(struct serve_request *r, const char *text, struct bioinfer_error *err)
+{
+    static const char *const words[] = {"reference", "file", "number", NULL};
+    char word[16] = "";
+    int st = take_word("residue-order", text, words, word, sizeof word, err);
+
+    for (int i = 0; !st && words[i]; i++)
+        if (!strcmp(words[i], word))
+            r->key.residue_order = i; /* enum bioinfer_residue_order */
+    return st;
+}
+
+static int set_all_chains(struct serve_request *r, const char *text, struct bioinfer_error *err)
+{
+    return take_flag("all-chains", text, &r->key.all_chains, err);
+}
+
 static int set_score_only(struct serve_request *r, const char *text, struct bioinfer_error *err)
 {
     return take_flag("score-only", text, &r->key.score_only, err);
@@ -360,6 +377,8 @@ static const struct {
     {"seed", DESIGN, false, set_seed},
     {"chains", DESIGN, true, set_chain},
     {"omit-aa", DESIGN, false, set_omit},
+    {"residue-order", DESIGN, false, set_residue_order},
+    {"all-chains", DESIGN, false, set_all_chains},
     {"include", DESIGN, true, set_design_include},
     {"id", DESIGN, false, set_id},
     {"pocket", AFFINITY, false, set_pocket},

@@ -97,7 +97,8 @@ static int open_design(struct serve *s, struct serve_lane *l, struct bioinfer_er
         .n_sequences = key->n_sequences,
         .temperatures = key->n_temperatures ? key->temperatures : NULL,
         .n_temperatures = key->n_temperatures, .chains = key->chains[0] ? key->chains : NULL,
-        .omit_aa = key->omit_aa[0] ? key->omit_aa : NULL, .tokens_at_once = o->batch_tokens,
+        .omit_aa = key->omit_aa[0] ? key->omit_aa : NULL, .residue_order = key->residue_order,
+        .all_chains = key->all_chains, .tokens_at_once = o->batch_tokens,
         .max_length = o->max_length, .no_rules = o->no_rules[0] ? o->no_rules : NULL);
 
     return bioinfer_design_open(&l->task, s->cli->model, &p, err);

@@ -1356,6 +1356,13 @@ enum bioinfer_rng {
     BIOINFER_RNG_TORCH_CUDA /* PyTorch's CUDA streams */
 };
 
+enum bioinfer_residue_order {
+    BIOINFER_ORDER_REFERENCE, /* as the reference program of the weights: it sorts by number, that
+                               * of weights with ligand context or membrane labels does not */
+    BIOINFER_ORDER_FILE,      /* as residues stand in the file */
+    BIOINFER_ORDER_NUMBER     /* by number, then insertion code, none first */
+};
+
 struct bioinfer_design_params {
     size_t struct_size;
     int mode;         /* enum bioinfer_design_mode */
@@ -1385,8 +1392,10 @@ struct bioinfer_design_params {
     const char *no_rules;
     int (*progress)(void *user, uint64_t structures, uint64_t residues);
     void *progress_user;
-    int no_ligand;   /* non-zero: weights with ligand context see no ligand */
-    int side_chains; /* non-zero: those weights see side chains that are not designed */
+    int no_ligand;     /* non-zero: weights with ligand context see no ligand */
+    int side_chains;   /* non-zero: those weights see side chains that are not designed */
+    int residue_order; /* enum bioinfer_residue_order */
+    int all_chains;    /* non-zero: the sequences of results have the chains of the context, too */
 };
 
 /* Opens the task that gives each record, whose sequence is the text of a PDB or mmCIF file, plain

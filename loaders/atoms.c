@@ -306,7 +306,8 @@ int bi_pdb_frame_read(struct bi_frames *f, struct bi_frame *frame, bool *none,
                            "77-78 is none",
                            f->name, (unsigned long long)f->ordinal, a->name, a->residue, a->number,
                            a->element);
-        if ((st = bi_frames_grow(f, frame, err)))
+        if ((st = bi_atom_check(s, a, BI_FAULT_POSITION, err)) ||
+            (st = bi_frames_grow(f, frame, err)))
             return st;
         frame->number[frame->n] = z;
         for (size_t c = 0; c < 3; c++)

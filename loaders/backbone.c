@@ -27,11 +27,12 @@ static char letter_of(const char *name)
 /* One atom of a chain on its way into order. */
 struct entry {
     const struct bi_atom *atom;
-    size_t at;
+    size_t at, place;   /* in the file: the atom, and its residue */
+    uint32_t by_number; /* the index of the residue in the chain, sorted by number */
 };
 
 /* By number, insertion code (none first), place in the file. */
-static int compare(const void *a, const void *b)
+static int by_number(const void *a, const void *b)
 {
     const struct entry *x = a, *y = b;
     if (x->atom->number != y->atom->number)
@@ -41,9 +42,90 @@ static int compare(const void *a, const void *b)
     return x->at < y->at ? -1 : x->at > y->at;
 }
 
+/* By place of the residue, then of the atom. */
+static int by_place(const void *a, const void *b)
+{
+    const struct entry *x = a, *y = b;
+    if (x->place != y->place)
+        return x->place < y->place ? -1 : 1;
+    return x->at < y->at ? -1 : x->at > y->at;
+}
+
 static bool same_residue(const struct entry *a, const struct entry *b)
 {
     return a->atom->number == b->atom->number && a->atom->icode == b->atom->icode;
+}
+
+static bool is_named(const struct entry *e, const char *name)
+{
+    return !strcmp(e->atom->name, name);
+}
+
+/* Fills in where the residues of entries stand, which are sorted by number: their first CA, or
+ * first atom where there is none. */
+static void place_residues(struct entry *e, size_t n)
+{
+    uint32_t residue = 0;
+    for (size_t i = 0, end; i < n; i = end, residue++) {
+        const struct entry *found = NULL;
+        for (end = i; end < n && same_residue(&e[end], &e[i]); end++)
+            if (!found && is_named(&e[end], "CA"))
+                found = &e[end];
+        for (size_t k = i; k < end; k++) {
+            e[k].place = found ? found->at : e[i].at;
+            e[k].by_number = residue;
+        }
+    }
+}
+
+/* Residues whose N is within 2 angstrom of the C of the residue before, in the order of entries. */
+static size_t count_bonds(const struct entry *e, size_t n)
+{
+    const float *before = NULL;
+    size_t bonds = 0;
+    for (size_t i = 0, end; i < n; i = end) {
+        const float *c = NULL, *to = NULL;
+        for (end = i; end < n && same_residue(&e[end], &e[i]); end++) {
+            if (!c && is_named(&e[end], "C"))
+                c = e[end].atom->x;
+            if (!to && is_named(&e[end], "N"))
+                to = e[end].atom->x;
+        }
+        if (before && to) {
+            const float x = before[0] - to[0], y = before[1] - to[1], z = before[2] - to[2];
+            bonds += x * x + y * y + z * z < 4;
+        }
+        before = c;
+    }
+    return bonds;
+}
+
+/* Puts entries, which are sorted by number, into the order asked for, and counts what that moves.
+ */
+static void put_in_order(struct bi_backbone *b, const char *chain, struct entry *e, size_t n)
+{
+    bool same = true;
+    size_t bonds;
+    uint32_t at = 0;
+    place_residues(e, n);
+    for (size_t i = 1; i < n; i++)
+        same &= e[i].place >= e[i - 1].place;
+    if (same)
+        return;
+    bonds = count_bonds(e, n);
+    qsort(e, n, sizeof *e, by_place);
+    for (size_t i = 0; i < n; i++) {
+        at += i && e[i].place != e[i - 1].place;
+        if ((i && e[i].place == e[i - 1].place) || e[i].by_number == at)
+            continue;
+        if (!b->n_moved++)
+            snprintf(b->first_moved, sizeof b->first_moved, "%s%d%.1s", chain, e[i].atom->number,
+                     e[i].atom->icode == ' ' ? "" : &e[i].atom->icode);
+    }
+    b->n_bonds_number += bonds;
+    b->n_bonds_file += count_bonds(e, n);
+    if (!b->by_file)
+        qsort(e, n, sizeof *e, by_number);
 }
 
 static struct bi_residue empty_residue(int32_t number, char icode, bool gap)
@@ -95,63 +177,100 @@ static size_t drop_without_ca(struct entry *e, size_t n)
     for (size_t i = 0, end; i < n; i = end) {
         bool ca = false;
         for (end = i; end < n && same_residue(&e[end], &e[i]); end++)
-            ca |= !strcmp(e[end].atom->name, "CA");
+            ca |= is_named(&e[end], "CA");
         for (size_t k = i; ca && k < end; k++)
             e[kept++] = e[k];
     }
     return kept;
 }
 
-/* Sorted atoms of one chain into its residues. */
+/* How many residues the entries of a chain are, with the gaps between them. */
+static int64_t count_residues(const struct entry *e, size_t n, bool gaps)
+{
+    int64_t count = n > 0;
+    for (size_t i = 1; i < n; i++) {
+        const int64_t step = (int64_t)e[i].atom->number - e[i - 1].atom->number;
+        if (!same_residue(&e[i], &e[i - 1]))
+            count += gaps && step > 1 ? step : 1;
+    }
+    return count;
+}
+
+/* Fills one residue from the entries that begin with *e; gives how many they are. */
+static size_t fill_residue(struct bi_backbone *b, const struct bi_chain *chain,
+                           struct bi_residue *r, const struct entry *e, size_t n, bool gaps)
+{
+    size_t i = 0;
+    *r = empty_residue(e->atom->number, e->atom->icode, false);
+    r->letter = letter_of(gaps && is_mse(e->atom) ? "MET" : e->atom->residue);
+    b->n_unknown += r->letter == '-';
+    b->n_icodes += r->icode != ' ';
+    b->n_mse += gaps && is_mse(e->atom);
+    for (; i < n && same_residue(&e[i], e); i++)
+        place_atom(b, r, e[i].atom);
+    if (isnan(r->x[0][0]) || isnan(r->x[1][0]) || isnan(r->x[2][0]) || isnan(r->x[3][0])) {
+        if (!b->n_missing++)
+            snprintf(b->first_missing, sizeof b->first_missing, "%s%d%.1s", chain->id, r->number,
+                     r->icode == ' ' ? "" : &r->icode);
+    }
+    return i;
+}
+
+/* Atoms of one chain, residues in their order, into its residues. */
 static int fill_chain(struct bi_backbone *b, struct bi_chain *chain, const struct entry *e,
                       size_t n, enum bi_backbone_rules rules, const char *name,
                       struct bioinfer_error *err)
 {
     const bool gaps = rules == BI_RULES_GAPS;
-    int64_t span = (int64_t)e[n - 1].atom->number - e[0].atom->number + 1;
-    size_t groups = 1, numbers = 1, at = 0;
-    for (size_t i = 1; i < n; i++) {
-        groups += !same_residue(&e[i], &e[i - 1]);
-        numbers += e[i].atom->number != e[i - 1].atom->number;
-    }
-    if (!gaps)
-        span = (int64_t)numbers;
-    if (span + (int64_t)(groups - numbers) > BI_MAX_RESIDUES)
+    const int64_t count = count_residues(e, n, gaps);
+    size_t at = 0, n_numbered = 0;
+    if (count > BI_MAX_RESIDUES)
         return bi_fail(err, BIOINFER_LIMIT,
                        "%s: chain %s: residue numbers %d to %d; absent ones "
                        "count as gaps, and a chain has at most %d residues",
                        name, chain->id, e[0].atom->number, e[n - 1].atom->number, BI_MAX_RESIDUES);
-    chain->n = (size_t)span + groups - numbers;
-    if (!(chain->residues = bi_calloc(b->env, chain->n, sizeof *chain->residues)))
-        return bi_fail(err, BIOINFER_NOMEM, "%s: chain %s of %zu residues", name, chain->id,
-                       chain->n);
+    for (size_t i = 0; i < n; i++)
+        n_numbered = e[i].by_number >= n_numbered ? (size_t)e[i].by_number + 1 : n_numbered;
+    if (!(chain->residues = bi_calloc(b->env, (size_t)count, sizeof *chain->residues)) ||
+        !(chain->by_number = bi_calloc(b->env, n_numbered, sizeof *chain->by_number)))
+        return bi_fail(err, BIOINFER_NOMEM, "%s: chain %s of %lld residues", name, chain->id,
+                       (long long)count);
+    chain->n = (size_t)count;
+    chain->n_numbered = n_numbered;
     for (size_t i = 0; i < n;) {
-        struct bi_residue *r;
-        int32_t number = e[i].atom->number;
-        while (gaps && i && at && chain->residues[at - 1].number < number - 1) {
+        const int32_t number = e[i].atom->number;
+        while (gaps && at && chain->residues[at - 1].number < number - 1) {
             int32_t absent = chain->residues[at - 1].number + 1;
             chain->residues[at++] = empty_residue(absent, ' ', true);
             b->n_gaps++;
         }
-        r = &chain->residues[at++];
-        *r = empty_residue(number, e[i].atom->icode, false);
-        r->letter = letter_of(gaps && is_mse(e[i].atom) ? "MET" : e[i].atom->residue);
-        b->n_unknown += r->letter == '-';
-        b->n_icodes += r->icode != ' ';
-        b->n_mse += gaps && is_mse(e[i].atom);
-        for (size_t first = i; i < n && same_residue(&e[i], &e[first]); i++)
-            place_atom(b, r, e[i].atom);
-        if (isnan(r->x[0][0]) || isnan(r->x[1][0]) || isnan(r->x[2][0]) || isnan(r->x[3][0])) {
-            if (!b->n_missing++)
-                snprintf(b->first_missing, sizeof b->first_missing, "%s%d%.1s", chain->id, number,
-                         r->icode == ' ' ? "" : &r->icode);
-        }
+        chain->by_number[e[i].by_number] = (uint32_t)at;
+        i += fill_residue(b, chain, &chain->residues[at++], &e[i], n - i, gaps);
     }
     return 0;
 }
 
-/* Rank of a chain's name: A-Z, a-z, 0-9; longer names behind; -1: never read. */
-static int rank_of(const char *id, bool any)
+const struct bi_residue *bi_chain_find(const struct bi_chain *chain, int32_t number, char icode)
+{
+    size_t low = 0, high = chain->n_numbered;
+    while (low < high) {
+        const size_t middle = (low + high) / 2;
+        const struct bi_residue *r = &chain->residues[chain->by_number[middle]];
+        if (r->number == number && r->icode == icode)
+            return r;
+        if (r->number < number || (r->number == number && r->icode < icode))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return NULL;
+}
+
+enum { RANK_OTHER = 62, RANK_NONE };
+
+/* Rank of a chain's name: A-Z, a-z, 0-9; other names, and none, where they are read; -1: it is not
+ * read. */
+static int rank_of(const char *id, bool any, bool none)
 {
     if (id[0] && !id[1]) {
         if (id[0] >= 'A' && id[0] <= 'Z')
@@ -161,21 +280,36 @@ static int rank_of(const char *id, bool any)
         if (id[0] >= '0' && id[0] <= '9')
             return 52 + id[0] - '0';
     }
-    return id[0] && any ? 62 : -1;
+    return id[0] && any ? RANK_OTHER : !id[0] && none ? RANK_NONE : -1;
+}
+
+static bool is_backbone(const struct bi_atom *a)
+{
+    return !strcmp(a->name, "N") || !strcmp(a->name, "CA") || !strcmp(a->name, "C") ||
+           !strcmp(a->name, "O");
 }
 
 static int add_chain(struct bi_backbone *b, const char *id, const struct bi_structure *s,
                      enum bi_backbone_rules rules, struct entry *e, struct bioinfer_error *err)
 {
     size_t n = 0;
-    for (size_t i = 0; i < s->n_atoms; i++)
-        if (belongs(&s->atoms[i], s, rules) && !strcmp(s->atoms[i].chain, id))
-            e[n++] = (struct entry){&s->atoms[i], i};
-    qsort(e, n, sizeof *e, compare);
+    for (size_t i = 0; i < s->n_atoms; i++) {
+        const struct bi_atom *a = &s->atoms[i];
+        int st;
+        if (!belongs(a, s, rules) || strcmp(a->chain, id))
+            continue;
+        if ((st = bi_atom_check(
+                 s, a, BI_FAULT_NUMBER | BI_FAULT_CHAIN | (is_backbone(a) ? BI_FAULT_POSITION : 0),
+                 err)))
+            return st;
+        e[n++] = (struct entry){.atom = a, .at = i};
+    }
+    qsort(e, n, sizeof *e, by_number);
     if (rules == BI_RULES_LIGAND)
         n = drop_without_ca(e, n);
     if (!n)
         return 0;
+    put_in_order(b, id, e, n);
     if (!bi_grow(b->env, &b->chains, &b->cap_chains, b->n_chains + 1, sizeof *b->chains))
         return bi_fail(err, BIOINFER_NOMEM, "%s: chains", s->name);
     b->chains[b->n_chains] = (struct bi_chain){0};
@@ -184,15 +318,18 @@ static int add_chain(struct bi_backbone *b, const char *id, const struct bi_stru
 }
 
 int bi_backbone_build(struct bi_backbone *out, const struct bi_structure *s,
-                      enum bi_backbone_rules rules, struct bioinfer_error *err)
+                      enum bi_backbone_rules rules, enum bi_residue_order order,
+                      struct bioinfer_error *err)
 {
     enum { MAX_CHAINS = 4096 };
     struct bi_backbone b = {.env = s->env, .n_models = s->n_models};
-    bool any = s->format && !strcmp(s->format, "mmCIF");
+    const bool none = rules == BI_RULES_LIGAND;
+    const bool any = none || (s->format && !strcmp(s->format, "mmCIF"));
     char(*ids)[8] = NULL;
     size_t n_ids = 0, cap = 0, n_residues = 0;
     struct entry *e = bi_calloc(s->env, s->n_atoms + 1, sizeof *e);
     int st = e ? 0 : bi_fail(err, BIOINFER_NOMEM, "%s: %zu atoms", s->name, s->n_atoms);
+    b.by_file = order == BI_ORDER_FILE || (order == BI_ORDER_OF_RULES && none);
     for (size_t i = 0; !st && i < s->n_atoms; i++) {
         const struct bi_atom *a = &s->atoms[i];
         bool seen = i && !strcmp(a->chain, s->atoms[i - 1].chain);
@@ -202,7 +339,7 @@ int bi_backbone_build(struct bi_backbone *out, const struct bi_structure *s,
             b.n_other += first && is_other(a, s, rules);
             continue;
         }
-        if (rank_of(a->chain, any) < 0) {
+        if (rank_of(a->chain, any, none) < 0) {
             b.n_unnamed += first;
             continue;
         }
@@ -222,9 +359,9 @@ int bi_backbone_build(struct bi_backbone *out, const struct bi_structure *s,
         else
             memcpy(ids[n_ids++], a->chain, sizeof *ids);
     }
-    for (int rank = 0; !st && rank <= 62; rank++)
+    for (int rank = 0; !st && rank <= RANK_NONE; rank++)
         for (size_t k = 0; !st && k < n_ids; k++)
-            if (rank_of(ids[k], any) == rank)
+            if (rank_of(ids[k], any, none) == rank)
                 st = add_chain(&b, ids[k], s, rules, e, err);
     for (size_t k = 0; k < b.n_chains; k++)
         n_residues += b.chains[k].n;
@@ -248,8 +385,10 @@ void bi_backbone_free(struct bi_backbone *b)
 {
     if (!b->env)
         return;
-    for (size_t i = 0; i < b->n_chains; i++)
+    for (size_t i = 0; i < b->n_chains; i++) {
         bi_free(b->env, b->chains[i].residues);
+        bi_free(b->env, b->chains[i].by_number);
+    }
     bi_free(b->env, b->chains);
     *b = (struct bi_backbone){0};
 }
@@ -274,4 +413,20 @@ void bi_backbone_describe(const struct bi_backbone *b, struct bi_buf *out)
     SAY(b->n_models > 1, "%d models", (int)b->n_models)
     SAY(b->n_unnamed, "%zu residues in chains without a usable name left out", b->n_unnamed)
 #undef SAY
+}
+
+void bi_backbone_describe_order(const struct bi_backbone *b, struct bi_buf *out)
+{
+    if (b->n_moved && !b->by_file)
+        bi_buf_printf(out,
+                      "residues are sorted by number and insertion code, which moves %zu of them "
+                      "away from their place in the file (first %s); by number %zu of these "
+                      "chains' residues are bonded to the one before, in the file's order %zu",
+                      b->n_moved, b->first_moved, b->n_bonds_number, b->n_bonds_file);
+    else if (b->n_moved && b->n_bonds_number > b->n_bonds_file)
+        bi_buf_printf(out,
+                      "residues are in the order of the file, where %zu of them do not stand by "
+                      "their numbers (first %s); by number %zu of these chains' residues are "
+                      "bonded to the one before, in the file's order %zu",
+                      b->n_moved, b->first_moved, b->n_bonds_number, b->n_bonds_file);
 }

@@ -95,6 +95,8 @@ int bi_ligand_build(struct bi_ligand *out, const struct bi_structure *s, struct 
         l.n_unknown += element == 0;
         if (element < 2)
             continue;
+        if ((st = bi_atom_check(s, a, BI_FAULT_POSITION, err)))
+            break;
         if (!bi_grow(s->env, &l.atoms, &l.cap, l.n + 1, sizeof *l.atoms)) {
             st = bi_fail(err, BIOINFER_NOMEM, "%s: ligand atoms", s->name);
             break;

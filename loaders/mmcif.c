@@ -1,6 +1,7 @@
 /* mmcif.c - the atoms of an mmCIF file: category _atom_site of the first data block, columns in
  * any order, as a loop or as one row of key and value. Chain, residue number and residue name as
  * the authors gave them (auth_*), which is what PDB files have; label_* where those are absent. */
+#include <math.h>
 #include <string.h>
 
 #include "../base/number.h"
@@ -166,32 +167,37 @@ static int add_row(struct bi_structure *s, const struct lexer *x, const struct c
 {
     struct bi_atom a = {.icode = ' ', .altloc = ' ', .occupancy = 1, .model = 1};
     struct cell chain = either(row, CHAIN, CHAIN_LABEL), number = either(row, NUMBER, NUMBER_LABEL);
+    struct bi_unread fault = {.line = x->line};
     double v;
+    int st = 0;
     copy(a.name, sizeof a.name, either(row, ATOM, ATOM_LABEL));
     copy(a.residue, sizeof a.residue, either(row, RESIDUE, RESIDUE_LABEL));
     copy(a.element, sizeof a.element, row[ELEMENT]);
     a.het = row[GROUP].n == 6 && !memcmp(row[GROUP].text, "HETATM", 6);
-    if (chain.n >= sizeof a.chain)
-        return bi_fail(err, BIOINFER_LIMIT,
-                       "%s: line %ld: chain '%s': names have at most %d "
-                       "characters",
-                       s->name, x->line, bi_quote(chain.text, chain.n).text,
-                       (int)sizeof a.chain - 1);
     copy(a.chain, sizeof a.chain, chain);
-    if (!whole(number, &a.number))
-        return bi_fail(err, BIOINFER_FORMAT, "%s: line %ld: residue number '%s'", s->name, x->line,
-                       bi_quote(number.text ? number.text : "", number.n).text);
+    fault.kind = BI_FAULT_CHAIN;
+    if (chain.n >= sizeof a.chain)
+        st = bi_structure_unread(s, &a, fault, chain.text, chain.n, err);
+    fault.kind = BI_FAULT_NUMBER;
+    if (!st && !whole(number, &a.number))
+        st = bi_structure_unread(s, &a, fault, number.text, number.n, err);
     if (row[ICODE].n)
         a.icode = row[ICODE].text[0];
     if (row[ALT].n)
         a.altloc = row[ALT].text[0];
-    for (int i = 0; i < 3; i++) {
+    fault.kind = BI_FAULT_POSITION;
+    for (int i = 0; !st && i < 3; i++) {
         struct cell c = row[X + i];
-        if (!c.n || !bi_parse_f64(c.text, c.n, &v) || v < -1e6 || v > 1e6)
-            return bi_fail(err, BIOINFER_FORMAT, "%s: line %ld: coordinate '%s'", s->name, x->line,
-                           bi_quote(c.text ? c.text : "", c.n).text);
-        a.x[i] = (float)v;
+        if (c.n && bi_parse_f64(c.text, c.n, &v) && v >= -1e6 && v <= 1e6) {
+            a.x[i] = (float)v;
+            continue;
+        }
+        a.x[i] = NAN;
+        if (!(a.faults & BI_FAULT_POSITION))
+            st = bi_structure_unread(s, &a, fault, c.text, c.n, err);
     }
+    if (st)
+        return st;
     if (row[OCCUPANCY].n && bi_parse_f64(row[OCCUPANCY].text, row[OCCUPANCY].n, &v) && v >= -1e6 &&
         v <= 1e6)
         a.occupancy = (float)v;

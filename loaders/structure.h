@@ -2,8 +2,9 @@
  *
  * A reader hands over every ATOM and HETATM record in file order with what its columns say; what
  * is chosen among alternates, models and chains is backbone.c's alone. Told apart by content, plain
- * or in gzip.
- * FORMAT: a record that cannot be read, named by file and line. LIMIT: too many atoms. EMPTY: no
+ * or in gzip. A field of an atom that cannot be read fails where the atom is used: a water without
+ * a number spoils no protein.
+ * FORMAT: a file that cannot be read, named by file and line. LIMIT: too many atoms. EMPTY: no
  * atom. */
 #ifndef BI_STRUCTURE_H
 #define BI_STRUCTURE_H
@@ -13,14 +14,27 @@
 
 enum { BI_MAX_ATOMS = 10000000, BI_MAX_STRUCTURE_SIZE = 1 << 30, BI_MAX_RESIDUES = 1000000 };
 
+/* Fields of an atom that could not be read. */
+enum bi_atom_fault { BI_FAULT_NUMBER = 1, BI_FAULT_POSITION = 2, BI_FAULT_CHAIN = 4 };
+
 /* A record of an atom, as its columns say. */
 struct bi_atom {
     char name[8], residue[8], chain[8], element[4];
     char icode, altloc; /* ' ' = none */
     bool het;
-    int32_t number, model; /* the residue's; model from 1 */
+    uint8_t faults;        /* bits of enum bi_atom_fault: bi_atom_check() */
+    int32_t number, model; /* the residue's, 0 where it could not be read; model from 1 */
     float occupancy;
-    float x[3]; /* angstrom */
+    float x[3]; /* angstrom; NaN where it could not be read */
+};
+
+/* A field that could not be read. */
+struct bi_unread {
+    size_t atom; /* index of the atom */
+    long line;
+    uint8_t kind;   /* enum bi_atom_fault */
+    uint8_t column; /* PDB: the first one, from 1; 0 in mmCIF */
+    char text[14];  /* the beginning of the field */
 };
 
 /* All atoms of a file. */
@@ -30,6 +44,8 @@ struct bi_structure {
     const char *format;
     struct bi_atom *atoms;
     size_t n_atoms, cap_atoms;
+    struct bi_unread *faults; /* by atom */
+    size_t n_faults, cap_faults;
     int32_t n_models;
 };
 
@@ -48,9 +64,13 @@ int bi_structure_open(struct bi_structure *out, const struct bi_env *env, const 
 int bi_structure_open_memory(struct bi_structure *out, const struct bi_env *env, const char *name,
                              const char *text, size_t size, struct bioinfer_error *err);
 void bi_structure_close(struct bi_structure *structure); /* NULL-safe */
+/* Fails where one of these fields (enum bi_atom_fault, or'ed) of an atom of the structure could not
+ * be read. FORMAT, for a chain's name that is too long LIMIT; the message names file and line. */
+int bi_atom_check(const struct bi_structure *structure, const struct bi_atom *atom, int fields,
+                  struct bioinfer_error *err);
 
 /* The readers of the two formats, which set s->format and add all atoms: text is NUL-terminated
- * behind size bytes. FORMAT: a record that cannot be read; LIMIT: too many atoms. 0 also where
+ * behind size bytes. FORMAT: text that cannot be read; LIMIT: too many atoms. 0 also where
  * there is no atom. Atoms added before a failure stay, for bi_structure_close(). */
 int bi_pdb_read(struct bi_structure *s, const char *text, size_t size, struct bioinfer_error *err);
 int bi_mmcif_read(struct bi_structure *s, const char *text, size_t size,
@@ -58,6 +78,10 @@ int bi_mmcif_read(struct bi_structure *s, const char *text, size_t size,
 /* Appends a copy of the atom. LIMIT: there are BI_MAX_ATOMS already. */
 int bi_structure_add(struct bi_structure *s, const struct bi_atom *atom,
                      struct bioinfer_error *err);
+/* Notes that a field of the atom that is added next cannot be read: `fault` without its atom and
+ * text, which is text[0, n), and sets its bit in atom->faults. NOMEM is the only failure. */
+int bi_structure_unread(struct bi_structure *s, struct bi_atom *atom, struct bi_unread fault,
+                        const char *text, size_t n, struct bioinfer_error *err);
 
 /* ---- backbones ---- */
 
@@ -77,9 +101,12 @@ struct bi_chain {
     char id[8];
     struct bi_residue *residues;
     size_t n;
+    uint32_t *by_number; /* [n_numbered] residues that are no gaps, by number and insertion code */
+    size_t n_numbered;
 };
 
-/* Chains in the order A-Z, a-z, 0-9, then (mmCIF) longer names as they come. */
+/* Chains in the order A-Z, a-z, 0-9, then (mmCIF, rules LIGAND) other names as they come, then
+ * (rules LIGAND) the chain without a name, whose id is "". */
 struct bi_backbone {
     const struct bi_env *env;
     struct bi_chain *chains;
@@ -87,23 +114,37 @@ struct bi_backbone {
     /* counts of what was read past or filled in, for messages */
     size_t n_gaps, n_missing, n_unknown, n_altlocs, n_icodes, n_unnamed, n_mse;
     size_t n_other; /* residues that are left out and are neither protein nor water */
+    /* residues that stand elsewhere by number than in the file, and of the chains that have them
+     * pairs of residues bonded (C-N) to the one before, in either order */
+    size_t n_moved, n_bonds_file, n_bonds_number;
+    bool by_file; /* residues are in the order of the file */
     int32_t n_models;
-    char first_missing[32];
+    char first_missing[32], first_moved[32];
 };
 
-/* Both: numbers ascending, of repeated atoms the first, chains without a name left out, and in PDB
- * files those whose name is no letter or digit.
- * GAPS: absent numbers are gaps, MSE is read as MET, other HETATM are left out.
- * LIGAND: no gaps; residues by their names (ATOM or HETATM, modified ones that ProDy calls
- * protein as X) that have a CA; first model, alternate location none or A, occupancy above 0. */
+/* Both: of repeated atoms the first; in PDB files chains whose name is no letter or digit, and in
+ * all files those without a name, are left out by GAPS.
+ * GAPS: numbers ascending; absent numbers are gaps, MSE is read as MET, other HETATM are left out.
+ * LIGAND: residues as they stand in the file; no gaps; residues by their names (ATOM or HETATM,
+ * modified ones that ProDy calls protein as X) that have a CA; first model, alternate location none
+ * or A, occupancy above 0. */
 enum bi_backbone_rules { BI_RULES_GAPS, BI_RULES_LIGAND };
 
+/* The order of a chain's residues: that of the rules, that of the file, or by number and then
+ * insertion code, none first. In the file's order a gap is where a number is larger than the one
+ * before by more than 1. */
+enum bi_residue_order { BI_ORDER_OF_RULES, BI_ORDER_FILE, BI_ORDER_NUMBER };
+
 /* The structure need not stay. EMPTY when no residue is left. LIMIT: more than 4,096 chains, or
- * more than BI_MAX_RESIDUES residues in one chain or in all, gaps counted. A residue that lacks
- * backbone atoms is no failure: these are NaN. After a failure *out is zeros, which are safe to
- * free. */
+ * more than BI_MAX_RESIDUES residues in one chain or in all, gaps counted. FORMAT, or LIMIT of a
+ * chain's name: a field that is needed could not be read, the number of any atom of a residue or
+ * the position of one of the backbone. A residue that lacks backbone atoms is no failure: these are
+ * NaN. After a failure *out is zeros, which are safe to free. */
 int bi_backbone_build(struct bi_backbone *out, const struct bi_structure *structure,
-                      enum bi_backbone_rules rules, struct bioinfer_error *err);
+                      enum bi_backbone_rules rules, enum bi_residue_order order,
+                      struct bioinfer_error *err);
+/* The residue of a chain by its number in the file; NULL: there is none. Gaps are not found. */
+const struct bi_residue *bi_chain_find(const struct bi_chain *chain, int32_t number, char icode);
 void bi_backbone_free(struct bi_backbone *backbone); /* safe on zeros, not on NULL */
 
 /* ---- what is around (ligand.c) ---- */
@@ -123,7 +164,8 @@ struct bi_ligand {
 /* The atoms that the rules LIGAND read, in the order of the file, without water and without
  * residues that have both a protein's name and a CA: ligands, ions, nucleic acids, residues of
  * other names, and protein residues that lack a CA. Hydrogens and unknown elements are counted
- * alone. None is no error. NOMEM is the only failure; *out is safe to free then. */
+ * alone. None is no error. FORMAT: the position of one of them could not be read; NOMEM. *out is
+ * safe to free then. */
 int bi_ligand_build(struct bi_ligand *out, const struct bi_structure *structure,
                     struct bioinfer_error *err);
 void bi_ligand_free(struct bi_ligand *ligand); /* safe on zeros, not on NULL */
@@ -134,9 +176,12 @@ bool bi_is_read(const struct bi_atom *atom, const struct bi_structure *structure
 bool bi_is_protein(const struct bi_atom *atom);
 bool bi_is_water(const struct bi_atom *atom);
 
-/* Appends one line, without its end, that says what is in n_*, but for n_other, and that there are
- * several models; nothing when there is nothing to say. out->failed is set where there is no
- * memory. */
+/* Appends one line, without its end, that says what is in n_*, but for n_other and n_moved, and
+ * that there are several models; nothing when there is nothing to say. out->failed is set where
+ * there is no memory. */
 void bi_backbone_describe(const struct bi_backbone *backbone, struct bi_buf *out);
+/* The same of the order of residues: where it is by number and differs from the file's, or where it
+ * is the file's and more residues are bonded to the one before by number. */
+void bi_backbone_describe_order(const struct bi_backbone *backbone, struct bi_buf *out);
 
 #endif

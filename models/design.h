@@ -119,7 +119,14 @@ int bi_side_files_read(struct bi_side_files *side, const struct bi_env *env,
 void bi_side_files_free(struct bi_side_files *side);
 
 /* Remarks on structures: the first of a kind is told by name, the others as a count. */
-enum bi_note { BI_NOTE_READ, BI_NOTE_UNSEEN, BI_NOTE_NO_LIGAND, BI_NOTE_TIES, BI_NOTES };
+enum bi_note {
+    BI_NOTE_READ,
+    BI_NOTE_ORDER,
+    BI_NOTE_UNSEEN,
+    BI_NOTE_NO_LIGAND,
+    BI_NOTE_TIES,
+    BI_NOTES
+};
 struct bi_notes {
     uint64_t n[BI_NOTES];
 };

@@ -49,6 +49,9 @@ static int check_params(struct bi_design_task *d, struct bioinfer_error *err)
     if (p->mode < BIOINFER_DESIGN_SAMPLE || p->mode > BIOINFER_DESIGN_UNCONDITIONAL ||
         p->rng < BIOINFER_RNG_NATIVE || p->rng > BIOINFER_RNG_TORCH_CUDA)
         return bi_fail(err, BIOINFER_INVALID, "design: mode %d, rng %d", p->mode, p->rng);
+    if (p->residue_order < BIOINFER_ORDER_REFERENCE || p->residue_order > BIOINFER_ORDER_NUMBER)
+        return bi_fail(err, BIOINFER_INVALID, "design: residue order %d, expected 0 to 2",
+                       p->residue_order);
     if (p->n_sequences < 0 || p->per_draw < 0 || p->n_temperatures < 0 || p->rng_skip < 0)
         return bi_fail(err, BIOINFER_INVALID, "design: %d sequences in batches of %d",
                        p->n_sequences, p->per_draw);

@@ -130,6 +130,7 @@ static int find_runs(const struct bi_structure *s, struct run *runs, size_t *n_r
     const struct bi_atom *chains[MAX_CHAINS];
     int32_t n_chains = 0;
     size_t n = 0;
+    int st;
     for (size_t i = 0, end; i < s->n_atoms; i = end) {
         const struct bi_atom *a = &s->atoms[i];
         const bool here = n && !strcmp(runs[n - 1].atoms->chain, a->chain);
@@ -140,6 +141,9 @@ static int find_runs(const struct bi_structure *s, struct run *runs, size_t *n_r
             ;
         if (is_water(a))
             continue;
+        for (size_t k = i; k < end; k++)
+            if ((st = bi_atom_check(s, &s->atoms[k], BI_FAULT_NUMBER | BI_FAULT_CHAIN, err)))
+                return st;
         runs[n] = (struct run){a, end - i, i, here ? runs[n - 1].chain : 0, i};
         if (!here && (runs[n].chain = chain_of(a->chain, chains, &n_chains)) < 0)
             return bi_fail(err, BIOINFER_LIMIT, "%s: more than %d chains", s->name, MAX_CHAINS);
@@ -169,8 +173,10 @@ static const struct bi_atom *find_atom(const struct run *runs, size_t n, const c
     return found;
 }
 
-static void add_residue(struct bi_receptor *r, const struct run *runs, size_t n)
+static int add_residue(struct bi_receptor *r, const struct bi_structure *s, const struct run *runs,
+                       size_t n, struct bioinfer_error *err)
 {
+    int st;
     const char *name = runs[n - 1].atoms->residue;
     const int kind = residue_of(name);
     struct bi_receptor_residue *to = &r->residues[r->n_residues++];
@@ -179,6 +185,8 @@ static void add_residue(struct bi_receptor *r, const struct run *runs, size_t n)
     r->n_unknown += !kind;
     for (int slot = 0; kind && slot < SLOTS && slot_name(kind, slot); slot++) {
         const struct bi_atom *a = find_atom(runs, n, name, slot_name(kind, slot));
+        if (a && (st = bi_atom_check(s, a, BI_FAULT_POSITION, err)))
+            return st;
         if (a && slot == 1)
             memcpy(to->ca, a->x, sizeof to->ca);
         has_ca = has_ca || (a && slot == 1);
@@ -190,6 +198,7 @@ static void add_residue(struct bi_receptor *r, const struct run *runs, size_t n)
     }
     r->n_without_ca += kind && !has_ca;
     to->n = r->n_rows - to->row;
+    return 0;
 }
 
 int db_receptor(struct bi_receptor *out, const struct bi_env *env, const struct bi_structure *s,
@@ -216,7 +225,7 @@ int db_receptor(struct bi_receptor *out, const struct bi_env *env, const struct 
     for (size_t i = 0, end; !st && i < n; i = end) {
         for (end = i; end < n && runs[end].residue == runs[i].residue; end++)
             ;
-        add_residue(&r, runs + i, end - i);
+        st = add_residue(&r, s, runs + i, end - i, err);
     }
     if (!st && !r.n_rows)
         st = bi_fail(err, BIOINFER_EMPTY, "%s: no atom of a residue with a standard name", s->name);

@@ -398,24 +398,9 @@ struct side_chain {
     struct bi_ligand_atom atoms[SIDE_ATOMS];
 };
 
-static const struct bi_residue *find_residue(const struct bi_chain *c, int32_t number, char icode)
-{
-    size_t low = 0, high = c->n;
-    while (low < high) {
-        const size_t middle = (low + high) / 2;
-        const struct bi_residue *r = &c->residues[middle];
-        if (r->number < number || (r->number == number && r->icode < icode))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < c->n && c->residues[low].number == number && c->residues[low].icode == icode
-               ? &c->residues[low]
-               : NULL;
-}
-
-static void add_side_atom(const struct bi_entry *e, const struct bi_backbone *b,
-                          const struct bi_atom *a, struct side_chain *sides)
+static int add_side_atom(const struct bi_entry *e, const struct bi_structure *structure,
+                         const struct bi_backbone *b, const struct bi_atom *a,
+                         struct side_chain *sides, struct bioinfer_error *err)
 {
     static const char names[] = " CG CG1 CG2 OG OG1 SG CD CD1 CD2 ND1 ND2 OD1 OD2 SD CE CE1 CE2 "
                                 "CE3 NE NE1 NE2 OE1 OE2 CH2 NH1 NH2 OH CZ CZ2 CZ3 NZ ";
@@ -426,21 +411,25 @@ static void add_side_atom(const struct bi_entry *e, const struct bi_backbone *b,
     char name[16];
     snprintf(name, sizeof name, " %s ", a->name);
     if (!strstr(names, name))
-        return;
+        return 0;
     for (size_t s = 0; s < e->n_segments; s++)
         for (size_t c = 0; c < b->n_chains; c++) {
             const struct bi_chain *chain = &b->chains[c];
             const struct bi_residue *r;
             struct side_chain *side;
+            int st;
             if (strcmp(chain->id, a->chain) || strcmp(chain->id, e->segments[s].id) ||
-                !(r = find_residue(chain, a->number, a->icode)))
+                !(r = bi_chain_find(chain, a->number, a->icode)))
                 continue;
             side = &sides[e->segments[s].begin + (r - chain->residues)];
             if (side->n == SIDE_ATOMS)
                 continue;
+            if ((st = bi_atom_check(structure, a, BI_FAULT_POSITION, err)))
+                return st;
             side->atoms[side->n].element = element;
             memcpy(side->atoms[side->n++].x, a->x, sizeof a->x);
         }
+    return 0;
 }
 
 /* The residues nearest to token t by CA, itself among them; how many. */
@@ -502,10 +491,10 @@ static int fill_atoms(struct bi_entry *e, const struct bi_structure *s, const st
         st = bi_fail(err, BIOINFER_NOMEM, "%s: side chains", e->name);
         goto out;
     }
-    for (size_t i = 0; sides && i < s->n_atoms; i++)
+    for (size_t i = 0; !st && sides && i < s->n_atoms; i++)
         if (bi_is_read(&s->atoms[i], s) && bi_is_protein(&s->atoms[i]))
-            add_side_atom(e, b, &s->atoms[i], sides);
-    for (int64_t t = 0; t < e->n; t++) {
+            st = add_side_atom(e, s, b, &s->atoms[i], sides, err);
+    for (int64_t t = 0; !st && t < e->n; t++) {
         struct near near = {.m = m};
         int64_t around[SIDE_NEIGHBORS];
         if (e->mask[t] == 0)
@@ -772,12 +761,17 @@ static int build_entry(struct bi_entry *e, const struct bi_structure *structure,
     int64_t n_usable = 0;
     const bool ligand = model->design->ligand_atoms > 0;
     int st = bi_backbone_build(b, structure,
-                               model->design->run_py ? BI_RULES_LIGAND : BI_RULES_GAPS, err);
+                               model->design->run_py ? BI_RULES_LIGAND : BI_RULES_GAPS,
+                               (enum bi_residue_order)p->residue_order, err);
     if (st)
         return st;
     bi_backbone_describe(b, &said);
     if (said.size && bi_buf_text(&said))
         bi_note(notes, model->env, BI_NOTE_READ, "%s: %s", e->name, bi_buf_text(&said));
+    said.size = 0;
+    bi_backbone_describe_order(b, &said);
+    if (said.size && bi_buf_text(&said))
+        bi_note(notes, model->env, BI_NOTE_ORDER, "%s: %s", e->name, bi_buf_text(&said));
     bi_buf_free(&said);
     if (b->n_other && !ligand)
         bi_note(notes, model->env, BI_NOTE_UNSEEN,

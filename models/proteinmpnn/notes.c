@@ -14,6 +14,7 @@ static const struct {
     const char *more; /* said of the others */
 } kinds[BI_NOTES] = {
     [BI_NOTE_READ] = {10, "were read with remarks like these"},
+    [BI_NOTE_ORDER] = {10, "have residues whose order by number and in the file differ"},
     [BI_NOTE_UNSEEN] = {1, "hold residues that are neither protein nor water and are not seen"},
     [BI_NOTE_NO_LIGAND] = {1, "hold no ligand atoms"},
     [BI_NOTE_TIES] = {10, "have neighbours that are chosen among equally near ones"},

@@ -129,7 +129,7 @@ static void put_sequence(struct bi_report *r, const struct bi_entry *e, const in
     for (size_t s = 0; s < e->n_segments; s++) {
         const struct bi_segment *g = &e->segments[s];
         bi_buf_printf(&r->order, "%s%s", s ? " " : "", g->id);
-        if (!g->designed)
+        if (!g->designed && !r->run->params.all_chains)
             continue;
         if (s)
             bi_buf_putc(&r->sequence, '/');

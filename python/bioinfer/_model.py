@@ -21,6 +21,7 @@ LEVELS = (logging.ERROR, logging.WARNING, logging.INFO)
 
 METHODS = {"masked-marginals": 0, "wt-marginals": 1}
 MODES = {"sample": 0, "score": 1, "conditional": 2, "conditional-backbone": 3, "unconditional": 4}
+ORDERS = {"reference": 0, "file": 1, "number": 2}
 RNGS = {"native": 0, "torch": 1, "torch-mkl": 2, "torch-cuda": 3}
 LETTERS_RESIDUES, LETTERS_BASES, LETTERS_PAIRS = 0, 1, 2  # enum bioinfer_family_letters
 Outputs = Union[Sequence[str], Mapping[str, Optional[Sequence[int]]]]
@@ -350,7 +351,8 @@ class Model:
     def design(self, source: Any, n: int = 1, *, temperature: Union[float, Sequence[float]] = 0.1,
                seed: int = 37, mode: str = "sample", rng: str = "native",
                chains: Optional[str] = None, omit_aa: Optional[str] = None,
-               homooligomer: bool = False, progress: Optional[Progress] = None,
+               homooligomer: bool = False, residue_order: str = "reference",
+               all_chains: bool = False, progress: Optional[Progress] = None,
                **params: Any) -> "Results[Design]":
         """Sequences for protein structures: `n` for each structure and temperature, and the native
         one with its score. `source` is the path of a PDB or mmCIF file or of a folder, or an
@@ -363,7 +365,9 @@ class Model:
                 params[name] = named_text(value)
         params = chosen(n_sequences=n, temperatures=tuple(map(float, temperatures)), seed=seed,
                         mode=choice("mode", mode, MODES), rng=choice("rng", rng, RNGS),
-                        chains=chains, omit_aa=omit_aa, homooligomer=int(homooligomer), **params)
+                        chains=chains, omit_aa=omit_aa, homooligomer=int(homooligomer),
+                        residue_order=choice("residue_order", residue_order, ORDERS),
+                        all_chains=int(all_chains), **params)
         return Results(self, "design", params, _Lazy(structures, source), Design, True,
                        progress, 1 << 28, 1 << 18)
 

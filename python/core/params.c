@@ -64,7 +64,8 @@ static const struct core_field design_fields[] = {
     F(sequences, CORE_NAMED), F(buried, CORE_TEXT), F(interface_, CORE_TEXT),
     F(transmembrane, CORE_INT), F(tokens_at_once, CORE_INT64), F(max_length, CORE_INT64),
     F(memory_limit, CORE_INT64), F(no_rules, CORE_TEXT), F(no_ligand, CORE_INT),
-    F(side_chains, CORE_INT), END
+    F(side_chains, CORE_INT), F(residue_order, CORE_INT),
+    F(all_chains, CORE_INT), END
 #undef F
 };
 

@@ -12,9 +12,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct bi_buf said = {.env = &env};
     struct bioinfer_error err = {0};
     if (!bi_structure_open_memory(&structure, &env, "fuzz.pdb", (const char *)data, size, &err)) {
-        if (!bi_backbone_build(&backbone, &structure, BI_RULES_GAPS, &err))
+        if (!bi_backbone_build(&backbone, &structure, BI_RULES_GAPS, BI_ORDER_OF_RULES, &err))
             bi_backbone_describe(&backbone, &said);
-        if (!bi_backbone_build(&other, &structure, BI_RULES_LIGAND, &err))
+        if (!bi_backbone_build(&other, &structure, BI_RULES_LIGAND, BI_ORDER_OF_RULES, &err))
             bi_backbone_describe(&other, &said);
         bi_ligand_build(&ligand, &structure, &err);
     }

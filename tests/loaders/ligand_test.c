@@ -36,7 +36,7 @@ static void reads_by_its_rules(void)
     struct bi_ligand l = {0};
     struct bioinfer_error err = {0};
     if (!CHECK(!bi_structure_open_memory(&s, &env, "small.pdb", text, sizeof text - 1, &err)) ||
-        !CHECK(!bi_backbone_build(&b, &s, BI_RULES_LIGAND, &err)) ||
+        !CHECK(!bi_backbone_build(&b, &s, BI_RULES_LIGAND, BI_ORDER_OF_RULES, &err)) ||
         !CHECK(!bi_ligand_build(&l, &s, &err)))
         fprintf(stderr, "    %s\n", err.text);
     CHECK_EQ(b.n_chains, 1);
@@ -66,7 +66,7 @@ static void reads_by_the_other_rules(void)
     struct bi_backbone b = {0};
     struct bioinfer_error err = {0};
     if (!CHECK(!bi_structure_open_memory(&s, &env, "small.pdb", text, sizeof text - 1, &err)) ||
-        !CHECK(!bi_backbone_build(&b, &s, BI_RULES_GAPS, &err)))
+        !CHECK(!bi_backbone_build(&b, &s, BI_RULES_GAPS, BI_ORDER_OF_RULES, &err)))
         fprintf(stderr, "    %s\n", err.text);
     CHECK_EQ(b.n_gaps, 7);
     CHECK_EQ(b.n_mse, 1);
