@@ -681,8 +681,10 @@ static int add_tie(struct bi_entry *e, size_t *cap, int32_t n, int32_t **tokens,
     return 0;
 }
 
-/* The first designed chain's position i with position i of all others. */
-static int tie_equal_chains(struct bi_entry *e, struct bioinfer_error *err)
+/* The first designed chain's position i with position i of all others. ProteinMPNN divides the sum
+ * of tied logits by their number; LigandMPNN's run.py adds them up, and weighs the n chains of a
+ * homo-oligomer 1 / n. */
+static int tie_equal_chains(struct bi_entry *e, bool run_py, struct bioinfer_error *err)
 {
     size_t designed = 0, cap = 0;
     int st = 0;
@@ -702,7 +704,7 @@ static int tie_equal_chains(struct bi_entry *e, struct bioinfer_error *err)
             return st;
         for (size_t s = 0; s < designed; s++) {
             tokens[s] = (int32_t)(e->segments[s].begin + i);
-            weights[s] = 1;
+            weights[s] = run_py ? 1 / (float)designed : 1;
         }
     }
     return st;
@@ -794,7 +796,8 @@ static int build_entry(struct bi_entry *e, const struct bi_structure *structure,
         (st = side_of(&json, side->pssm, e->name, "PSSM", BI_JSON_OBJECT, err)) ||
         (st = apply_pssm(e, json, err)) ||
         (st = side_of(&json, side->tied, e->name, "tied positions", BI_JSON_ARRAY, err)) ||
-        (st = apply_ties(e, json, err)) || (p->homooligomer && (st = tie_equal_chains(e, err))))
+        (st = apply_ties(e, json, err)) ||
+        (p->homooligomer && (st = tie_equal_chains(e, model->design->run_py, err))))
         return st;
     for (int64_t i = 0; i < e->n; i++)
         n_usable += e->mask[i] != 0;
