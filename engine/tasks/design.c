@@ -117,7 +117,7 @@ static int open_design(struct bi_design_task *d, const struct bioinfer_design_pa
 {
     struct bioinfer_model *model = d->task.model;
     int64_t tokens = model->caps.half ? 16384 : 2048;
-    int st;
+    int st, left = 0;
     if (!model->base.design)
         return bi_fail(err, BIOINFER_UNSUPPORTED, "%s: %s designs no sequences", model->path,
                        model->base.def->name);
@@ -141,6 +141,10 @@ static int open_design(struct bi_design_task *d, const struct bioinfer_design_pa
         d->run.params.seed = DEFAULT_SEED;
     if (model->base.design->run_py)
         d->run.side.omit_all[BI_SYMBOLS - 1] = 1; /* it draws from 20 */
+    for (int c = 0; c < BI_SYMBOLS - 1; c++)
+        left += d->run.side.omit_all[c] == 0;
+    if (!left)
+        return bi_fail(err, BIOINFER_INVALID, "omit: all amino acids: none is left to choose");
     bi_random_start(&d->run.random, (enum bi_rng)d->run.params.rng, d->run.params.seed,
                     d->run.params.no_rng_skip    ? 0
                     : d->run.params.rng_skip > 0 ? (uint64_t)d->run.params.rng_skip

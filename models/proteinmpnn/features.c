@@ -34,8 +34,8 @@ static int parse_side(const struct bi_json **out, struct bi_side_files *side, co
         size_t end = at;
         struct bi_json *json;
         bool blank = true;
-        for (; end < size && text[end] != '\n'; end++)
-            blank &= text[end] == ' ' || text[end] == '\t' || text[end] == '\r';
+        for (; end < size && text[end] != '\n' && text[end] != '\r'; end++)
+            blank &= text[end] == ' ' || text[end] == '\t';
         if (!blank) {
             st = bi_json_parse(&json, &side->arena, path, text + at, end - at, err);
             if (!st && json->type != BI_JSON_OBJECT)
@@ -180,14 +180,16 @@ static bool json_listed(const struct bi_json *list, const char *id)
     return false;
 }
 
-static int absent_chain(const struct bi_entry *e, const struct bi_backbone *b, const char *id,
-                        size_t n, struct bioinfer_error *err)
+/* Fails as a chain that `what` names is not there. */
+static int absent_chain(const struct bi_entry *e, const struct bi_backbone *b, const char *what,
+                        const char *id, size_t n, struct bioinfer_error *err)
 {
     char have[96] = "";
     for (size_t i = 0; i < b->n_chains && strlen(have) < 80; i++)
-        snprintf(have + strlen(have), sizeof have - strlen(have), " %s", b->chains[i].id);
-    return bi_fail(err, BIOINFER_NOT_FOUND, "%s: no chain '%.*s'; there are:%s", e->name,
-                   (int)(n < 16 ? n : 16), id, have);
+        snprintf(have + strlen(have), sizeof have - strlen(have), " %s",
+                 b->chains[i].id[0] ? b->chains[i].id : "''");
+    return bi_fail(err, BIOINFER_NOT_FOUND, "%s: %s: no chain '%s'; there are:%s", e->name, what,
+                   bi_quote(id, n).text, have);
 }
 
 static bool has_chain(const struct bi_backbone *b, const char *id, size_t n)
@@ -198,6 +200,29 @@ static bool has_chain(const struct bi_backbone *b, const char *id, size_t n)
     return false;
 }
 
+/* The two lists of the reference's JSON: chains to design, and chains to keep. */
+static int check_lists(const struct bi_entry *e, const struct bi_backbone *b,
+                       const struct bi_json *json, struct bioinfer_error *err)
+{
+    int st;
+    for (const struct bi_json *l = json ? json->first : NULL; l; l = l->next) {
+        if ((st = check_type(l, BI_JSON_ARRAY, e->name, "chains", "two lists of chains", err)))
+            return st;
+        for (const struct bi_json *j = l->first; j; j = j->next) {
+            if (!bi_json_string(j) || !has_chain(b, j->text, j->text_len))
+                return absent_chain(e, b, "chains", j->text ? j->text : "?",
+                                    j->text ? j->text_len : 1, err);
+            if (l != json->first && json_listed(json->first, j->text))
+                return bi_fail(err, BIOINFER_INVALID,
+                               "%s: chains: chain %s is in the list to design and in that to keep",
+                               e->name, j->text);
+        }
+    }
+    return json && json->n > 2 ? bi_fail(err, BIOINFER_FORMAT, "%s: chains: %zu lists, expected 2",
+                                         e->name, (size_t)json->n)
+                               : 0;
+}
+
 /* Which chains are designed, which are context, and in which order they come. */
 static int choose_chains(struct bi_entry *e, const struct bi_backbone *b,
                          const struct bioinfer_design_params *p, const struct bi_side_files *side,
@@ -205,22 +230,15 @@ static int choose_chains(struct bi_entry *e, const struct bi_backbone *b,
 {
     const struct bi_json *json;
     int st = side_of(&json, side->chains, e->name, "chains", BI_JSON_ARRAY, err);
-    if (st)
+    if (st || (st = check_lists(e, b, json, err)))
         return st;
-    for (const struct bi_json *l = json ? json->first : NULL; l; l = l->next)
-        if ((st = check_type(l, BI_JSON_ARRAY, e->name, "chains", "two lists of chains", err)))
-            return st;
     for (const char *at = p->chains ? p->chains : ""; *at;) {
         size_t k = strcspn(at, ", ");
         if (k && !has_chain(b, at, k))
-            return absent_chain(e, b, at, k, err);
+            return absent_chain(e, b, "chains", at, k, err);
         at += k;
         at += strspn(at, ", ");
     }
-    for (const struct bi_json *l = json ? json->first : NULL; l; l = l->next)
-        for (const struct bi_json *j = l->first; j; j = j->next)
-            if (!bi_json_string(j) || !has_chain(b, j->text, j->text_len))
-                return absent_chain(e, b, j->text ? j->text : "?", j->text_len, err);
     if (!(e->segments = bi_arena_calloc(&e->arena, b->n_chains, sizeof *e->segments)))
         return bi_fail(err, BIOINFER_NOMEM, "%s: chains", e->name);
     for (size_t i = 0; i < b->n_chains; i++) {
@@ -528,6 +546,18 @@ static const struct bi_segment *segment_of(const struct bi_entry *e, const char 
     return NULL;
 }
 
+/* Gives the chain that a side file names; NULL: it is there and left out of the run. A chain that
+ * is not there is an error: what the file asks for would be lost. */
+static int named_segment(const struct bi_segment **out, const struct bi_entry *e,
+                         const struct bi_backbone *b, const struct bi_json *named, const char *what,
+                         struct bioinfer_error *err)
+{
+    *out = segment_of(e, named->key);
+    return *out || has_chain(b, named->key, named->key_len)
+               ? 0
+               : absent_chain(e, b, what, named->key, named->key_len, err);
+}
+
 /* The token of a 1-based position in a chain, gaps counted. */
 static int token_of(const struct bi_entry *e, const struct bi_segment *s,
                     const struct bi_json *position, const char *what, int64_t *token,
@@ -544,12 +574,14 @@ static int token_of(const struct bi_entry *e, const struct bi_segment *s,
     return 0;
 }
 
-static int apply_fixed(struct bi_entry *e, const struct bi_json *json, struct bioinfer_error *err)
+static int apply_fixed(struct bi_entry *e, const struct bi_backbone *b, const struct bi_json *json,
+                       struct bioinfer_error *err)
 {
     int st = 0;
     for (const struct bi_json *c = json ? json->first : NULL; c; c = c->next) {
-        const struct bi_segment *s = segment_of(e, c->key);
-        if ((st = check_type(c, BI_JSON_ARRAY, e->name, "fixed positions",
+        const struct bi_segment *s;
+        if ((st = named_segment(&s, e, b, c, "fixed positions", err)) ||
+            (st = check_type(c, BI_JSON_ARRAY, e->name, "fixed positions",
                              "a list of positions of each chain", err)))
             return st;
         for (const struct bi_json *j = s ? c->first : NULL; j; j = j->next) {
@@ -572,7 +604,8 @@ static float *table(struct bi_entry *e, float value)
 }
 
 /* {chain: [[[positions], "AAs"], ...]} */
-static int apply_omit(struct bi_entry *e, const struct bi_json *json, struct bioinfer_error *err)
+static int apply_omit(struct bi_entry *e, const struct bi_backbone *b, const struct bi_json *json,
+                      struct bioinfer_error *err)
 {
     int st;
     if (!json)
@@ -580,13 +613,21 @@ static int apply_omit(struct bi_entry *e, const struct bi_json *json, struct bio
     if (!(e->omit = table(e, 0)))
         return bi_fail(err, BIOINFER_NOMEM, "%s: omitted residues", e->name);
     for (const struct bi_json *c = json->first; c; c = c->next) {
-        const struct bi_segment *s = segment_of(e, c->key);
+        const struct bi_segment *s;
+        if ((st = named_segment(&s, e, b, c, "omit", err)) ||
+            (st = check_type(c, BI_JSON_ARRAY, e->name, "omit",
+                             "a list of [[positions], \"letters\"] of each chain", err)))
+            return st;
         for (const struct bi_json *pair = s ? c->first : NULL; pair; pair = pair->next) {
             const struct bi_json *positions = pair->first;
             const char *letters = positions ? bi_json_string(positions->next) : NULL;
-            if (!letters || positions->type != BI_JSON_ARRAY)
+            if (!letters || positions->type != BI_JSON_ARRAY || positions->next->next)
                 return bi_fail(err, BIOINFER_FORMAT,
                                "%s: omit: expected [[positions], \"letters\"]", e->name);
+            if (letters[strspn(letters, alphabet)])
+                return bi_fail(err, BIOINFER_INVALID,
+                               "%s: omit: chain %s: '%s': expected some of %s", e->name, s->id,
+                               bi_quote(letters, strlen(letters)).text, alphabet);
             for (const struct bi_json *j = positions->first; j; j = j->next) {
                 int64_t at;
                 if ((st = token_of(e, s, j, "omit", &at, err)))
@@ -596,6 +637,24 @@ static int apply_omit(struct bi_entry *e, const struct bi_json *json, struct bio
             }
         }
     }
+    return 0;
+}
+
+/* Fails where what is omitted everywhere and at a position leaves no amino acid there. */
+static int check_omit(const struct bi_entry *e, const struct bi_side_files *side,
+                      struct bioinfer_error *err)
+{
+    for (size_t s = 0; e->omit && s < e->n_segments; s++)
+        for (int64_t i = 0; i < e->segments[s].n; i++) {
+            const int64_t at = e->segments[s].begin + i;
+            int left = 0;
+            for (int c = 0; c < BI_SYMBOLS - 1; c++)
+                left += side->omit_all[c] == 0 && e->omit[at * BI_SYMBOLS + c] == 0;
+            if (!left && e->designed[at] * e->open[at] * e->mask[at] != 0)
+                return bi_fail(err, BIOINFER_INVALID,
+                               "%s: omit: chain %s: position %lld: no amino acid is left", e->name,
+                               e->segments[s].id, (long long)i + 1);
+        }
     return 0;
 }
 
@@ -624,19 +683,23 @@ static int read_numbers(const struct bi_entry *e, const struct bi_segment *s,
     return 0;
 }
 
-static int apply_bias(struct bi_entry *e, const struct bi_json *json, struct bioinfer_error *err)
+static int apply_bias(struct bi_entry *e, const struct bi_backbone *b, const struct bi_json *json,
+                      struct bioinfer_error *err)
 {
+    const struct bi_segment *s;
     int st = 0;
     if (json && !(e->bias = table(e, 0)))
         return bi_fail(err, BIOINFER_NOMEM, "%s: bias", e->name);
     for (const struct bi_json *c = json ? json->first : NULL; !st && c; c = c->next)
-        if (segment_of(e, c->key))
-            st = read_numbers(e, segment_of(e, c->key), c, "bias", BI_SYMBOLS, e->bias, err);
+        if (!(st = named_segment(&s, e, b, c, "bias", err)) && s)
+            st = read_numbers(e, s, c, "bias", BI_SYMBOLS, e->bias, err);
     return st;
 }
 
-static int apply_pssm(struct bi_entry *e, const struct bi_json *json, struct bioinfer_error *err)
+static int apply_pssm(struct bi_entry *e, const struct bi_backbone *b, const struct bi_json *json,
+                      struct bioinfer_error *err)
 {
+    const struct bi_segment *s;
     int st = 0;
     if (!json)
         return 0;
@@ -646,8 +709,7 @@ static int apply_pssm(struct bi_entry *e, const struct bi_json *json, struct bio
     if (!e->pssm_scale || !e->pssm_bias || !e->pssm_odds)
         return bi_fail(err, BIOINFER_NOMEM, "%s: PSSM", e->name);
     for (const struct bi_json *c = json->first; !st && c; c = c->next) {
-        const struct bi_segment *s = segment_of(e, c->key);
-        if (s &&
+        if (!(st = named_segment(&s, e, b, c, "PSSM", err)) && s &&
             !(st = read_numbers(e, s, bi_json_get(c, "pssm_coef"), "pssm_coef", 1, e->pssm_scale,
                                 err)) &&
             !(st = read_numbers(e, s, bi_json_get(c, "pssm_bias"), "pssm_bias", BI_SYMBOLS,
@@ -712,7 +774,8 @@ static int tie_equal_chains(struct bi_entry *e, bool run_py, struct bioinfer_err
 
 /* [{chain: [p], ...}, ...], or with weights {chain: [[p], [w]]}. Members in the order of the
  * structure's chains' first mention, as the reference walks them. */
-static int apply_ties(struct bi_entry *e, const struct bi_json *json, struct bioinfer_error *err)
+static int apply_ties(struct bi_entry *e, const struct bi_backbone *b, const struct bi_json *json,
+                      struct bioinfer_error *err)
 {
     size_t cap = 0;
     int st;
@@ -731,7 +794,16 @@ static int apply_ties(struct bi_entry *e, const struct bi_json *json, struct bio
             bool weighted = c->first && c->first->type == BI_JSON_ARRAY;
             const struct bi_json *p = weighted ? c->first->first : c->first;
             const struct bi_json *w = weighted && c->first->next ? c->first->next->first : NULL;
-            const struct bi_segment *s = segment_of(e, c->key);
+            const struct bi_segment *s;
+            if ((st = named_segment(&s, e, b, c, "tied positions", err)) ||
+                (st = check_type(c, BI_JSON_ARRAY, e->name, "tied positions",
+                                 "a list of positions of each chain", err)))
+                return st;
+            if (weighted && (c->n != 2 || c->first->n != c->first->next->n))
+                return bi_fail(err, BIOINFER_FORMAT,
+                               "%s: tied positions: chain %s: expected a list of positions and a "
+                               "list of as many weights",
+                               e->name, c->key);
             for (; s && p; p = p->next, w = w ? w->next : NULL) {
                 int64_t at;
                 double weight = 1;
@@ -787,16 +859,16 @@ static int build_entry(struct bi_entry *e, const struct bi_structure *structure,
                        e->name, (long long)e->n, (long long)p->max_length);
     if ((st = fill_tokens(e, b, model, p, err)) ||
         (st = side_of(&json, side->fixed, e->name, "fixed positions", BI_JSON_OBJECT, err)) ||
-        (st = apply_fixed(e, json, err)) ||
+        (st = apply_fixed(e, b, json, err)) ||
         (ligand && (st = fill_atoms(e, structure, b, model, p, notes, err))) ||
         (st = side_of(&json, side->omit, e->name, "omitted residues", BI_JSON_OBJECT, err)) ||
-        (st = apply_omit(e, json, err)) ||
+        (st = apply_omit(e, b, json, err)) || (st = check_omit(e, side, err)) ||
         (st = side_of(&json, side->bias, e->name, "bias", BI_JSON_OBJECT, err)) ||
-        (st = apply_bias(e, json, err)) ||
+        (st = apply_bias(e, b, json, err)) ||
         (st = side_of(&json, side->pssm, e->name, "PSSM", BI_JSON_OBJECT, err)) ||
-        (st = apply_pssm(e, json, err)) ||
+        (st = apply_pssm(e, b, json, err)) ||
         (st = side_of(&json, side->tied, e->name, "tied positions", BI_JSON_ARRAY, err)) ||
-        (st = apply_ties(e, json, err)) ||
+        (st = apply_ties(e, b, json, err)) ||
         (p->homooligomer && (st = tie_equal_chains(e, model->design->run_py, err))))
         return st;
     for (int64_t i = 0; i < e->n; i++)
