@@ -16,7 +16,13 @@ static const size_t MOST_BASES = 32 << 20; /* changes of a window have these, an
 
 /* ---- windows ---- */
 
-/* Compares the letters of REF with the genome's, without regard to case. */
+static char without_case(char letter)
+{
+    letter |= 0x20;
+    return letter == 'u' ? 't' : letter;
+}
+
+/* Compares the letters of REF with the genome's, without regard to case; U is T. */
 static int check_reference(const struct tracker *t, struct place *p, int64_t start,
                            struct bioinfer_error *err)
 {
@@ -25,7 +31,7 @@ static int check_reference(const struct tracker *t, struct place *p, int64_t sta
     char text[MAX_TEXT];
 
     for (size_t i = 0; i < n; i++)
-        if ((p->reference[i] | 0x20) != (bases[i] | 0x20)) {
+        if (without_case(p->reference[i]) != without_case(bases[i])) {
             snprintf(text, sizeof text,
                      "line %llu: REF is %.40s, the genome has %.*s at "
                      "%.60s:%lld",

@@ -84,6 +84,13 @@ const struct kind intervals_kind = {"intervals", ask_interval, take_window, NULL
 
 /* ---- mutagenesis ---- */
 
+/* Is a letter of the genome this base? U is T. */
+static bool is_base(char letter, char base)
+{
+    letter &= (char)~0x20;
+    return letter == base || (letter == 'U' && base == 'T');
+}
+
 /* Base i % 4 comes to place i / 4, where it is not there. */
 static int ask_locus(struct tracker *t, struct unit *u, struct window *w,
                      struct bioinfer_error *err)
@@ -100,7 +107,7 @@ static int ask_locus(struct tracker *t, struct unit *u, struct window *w,
         return no_memory(err, p->name);
     for (int64_t i = 0; i < n; i++) {
         const int64_t at = p->start - u->start + i / 4;
-        if ((t->reference[at] & ~0x20) == letters[i % 4])
+        if (is_base(t->reference[at], letters[i % 4]))
             continue;
         u->scored[w->n_changes] = i;
         if ((st = add_change(t, w, at, 1, letters + i % 4, err)))

@@ -1034,8 +1034,9 @@ struct bioinfer_tracks_params {
     const int *lists;
 };
 
-/* Opens the task that gives each record, a window of ACGT in either case (others are no base), an
- * array for each output in the order asked for: [n_rows, n_tracks], of pairs [n, n, n_tracks]. The
+/* Opens the task that gives each record, a window of bases in either case (U is T; N, IUPAC's
+ * other letters for bases, '.' and '-' are no base; another letter is BAD_RESIDUE), an array
+ * for each output in the order asked for: [n_rows, n_tracks], of pairs [n, n, n_tracks]. The
  * array of a single output is called "tracks", several have their outputs' names ("cage"), with the
  * resolution behind them ("cage.128") where two are the same. "sites" [4, n] of junctions is last.
  * All outputs share one pass of the model, and each has the bytes it would have alone; those that

@@ -1,6 +1,6 @@
 /* borzoi.c - Borzoi and Flashzoi: 524,288 bases to tracks of 32 bases; Borzoi Prime: of 16 bases.
  *
- * x [L, 4] one-hot (A, C, G, T; anything else is zeros):
+ * x [L, 4] one-hot (A, C, G, T or U; others of IUPAC are zeros):
  *
  *   cb(x)  = conv(tanh_gelu(bn(x))) + b      zeros around the activation, never around x
  *   x = max2(conv15(x) + b);  N times: x = cb5(x), max2 between them;  u0 = x

@@ -1,6 +1,6 @@
 /* enformer.c - Enformer: 196,608 bases to tracks of 128 bases.
  *
- * x [L, 4] one-hot (A, C, G, T; anything else is zeros), D wide tokens of 2^(S + 1) bases:
+ * x [L, 4] one-hot (A, C, G, T or U; others of IUPAC are zeros), D wide tokens of 2^(S + 1) bases:
  *
  *   cb(x)  = conv(quick_gelu(bn(x))) + b     zeros around the activation, never around x
  *   pool(x): y = x0 softmax(l0, l1) + x1 (1 - ...), l = x W, over pairs of positions, per channel

@@ -71,6 +71,8 @@ static int contributions_read(struct bioinfer_task *t, struct bi_unit *unit,
     else if (r.n_changes)
         bi_fail(&why, BIOINFER_UNSUPPORTED,
                 "changes of a window whose contributions are asked for");
+    else
+        bi_tracks_letters(r.sequence, r.length, &why);
     if (why.status) {
         bi_unit_fail(t->env, unit, why.status, why.text);
         return 1;

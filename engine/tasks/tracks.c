@@ -671,6 +671,8 @@ static int copy_window(struct bi_tracks_task *s, struct bi_window_unit *w,
     else if (from->n_changes > MOST_CHANGES || (from->n_changes && !from->changes))
         bi_fail(&why, BIOINFER_INVALID, "%zu changes of a window, expected up to %d",
                 from->n_changes, MOST_CHANGES);
+    else
+        bi_tracks_letters(from->sequence, from->length, &why);
     if (!why.status && from->n_changes && s->junctions && !s->lists[0])
         bi_fail(&why, BIOINFER_UNSUPPORTED, "changes of a window, whose junctions are asked for");
     for (size_t i = 0; !why.status && i < from->n_changes; i++) {
@@ -679,6 +681,8 @@ static int copy_window(struct bi_tracks_task *s, struct bi_window_unit *w,
             (c->length && !c->bases))
             bi_fail(&why, BIOINFER_INVALID, "change %zu: %lld bases from %lld on, of %lld", i,
                     (long long)c->length, (long long)c->first, (long long)window);
+        else
+            bi_tracks_letters(c->bases, (size_t)c->length, &why);
     }
     if (!why.status && from->sites && take_sites(s, w, from->sites, &why) == BIOINFER_NOMEM)
         return bi_fail(err, BIOINFER_NOMEM, "sites of a window");

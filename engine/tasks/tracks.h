@@ -210,8 +210,11 @@ static inline bool bi_view_reversed(const struct bi_tracks_task *s, int view)
 }
 
 /* Fills the codes of all letters, and of their complements: 0 to 3 for A, C, G, T of either case,
- * BI_BASE_NONE for all others; quarter: '.' is a quarter of each base. */
+ * where U is T, and BI_BASE_NONE for all others; quarter: '.' is a quarter of each base. */
 void bi_tracks_codes(int32_t codes[2][256], bool quarter);
+/* BAD_RESIDUE, with the place from 1 and the letter, where one of the letters of a window or a
+ * change is none of IUPAC's for bases, of either case, and not '.' or '-' either. */
+int bi_tracks_letters(const char *bases, size_t n, struct bioinfer_error *err);
 /* Writes bases [from, to) of a view of the window, or of a change of it (NULL = none), to bases[0].
  * What moves in at the end of a shifted window is no base. */
 void bi_view_bases(const struct bi_tracks_task *s, const char *sequence,

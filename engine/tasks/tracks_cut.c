@@ -24,9 +24,28 @@ void bi_tracks_codes(int32_t all[2][256], bool quarter)
             codes[i] = BI_BASE_NONE;
         for (int32_t b = 0; b < 4; b++)
             codes[(int)letters[b]] = codes[letters[b] | 0x20] = complement ? 3 - b : b;
+        codes['U'] = codes['u'] = codes['T'];
         if (quarter)
             codes['.'] = BI_BASE_QUARTER;
     }
+}
+
+int bi_tracks_letters(const char *bases, size_t n, struct bioinfer_error *err)
+{
+    static const char iupac[] = "ACGTURYSWKMBDHVN";
+    bool known[256] = {false};
+    for (const char *p = iupac; *p; p++)
+        known[(int)*p] = known[*p | 0x20] = true;
+    known['.'] = known['-'] = true;
+    for (size_t i = 0; i < n; i++) {
+        const char c = bases[i];
+        if (!known[(unsigned char)c])
+            return bi_fail(err, BIOINFER_BAD_RESIDUE,
+                           "base %zu is '%c' (0x%02x), expected A, C, G, T, U or another letter "
+                           "of IUPAC's for bases, such as N",
+                           i + 1, c >= 32 && c < 127 ? c : '?', (unsigned char)c);
+    }
+    return 0;
 }
 
 /* The place in a view of base `at` of the window. */

@@ -1,7 +1,7 @@
 /* model.c - AlphaGenome: up to 1,048,576 bases to tracks of 1 and 128 bases, contact maps,
  * splice sites and junctions, of human and mouse.
  *
- * x [S, 4] one-hot (A, C, G, T; anything else is zeros), n = S / 128 tokens, P = n / 16:
+ * x [S, 4] one-hot (A, C, G, T or U; others of IUPAC are zeros), n = S / 128 tokens, P = n / 16:
  *
  *   cb(x)    = conv(quick_gelu(rbn(x))) + b          zeros around the activation, never around x
  *   encoder: x = conv15(x) + b;  x = x + cb5(x);  six times: x = max2(x);  y = cb5(x) + x, which

@@ -9,6 +9,7 @@ import json
 import math
 import os
 import random
+import re
 import shutil
 import struct
 import subprocess
@@ -312,6 +313,59 @@ class Tracks(unittest.TestCase):
             said = [line.split(': ')[1] for line in r.stderr.splitlines() if 'no result:' in line]
             self.assertEqual(said, ['x', 'y', 'z', 'x2'])
         self.assertEqual(len({v for _, v in got.values()}), 6)
+
+    def test_letters(self):
+        """U is T, IUPAC's letters for several bases are none, and other letters, such as those of a
+        protein, cost the window they are in: of each family, and of contributions."""
+        for family, folder, more in (('enformer', 'enformer/half', ['--positions', 'formula-pt']),
+                                     ('borzoi', 'borzoi/final', []),
+                                     ('alphagenome', 'alphagenome/small',
+                                      ['--outputs', 'chip_tf'])):
+            weights = os.path.join(ROOT, 'tests', 'golden', *folder.split('/'))
+            text = read(os.path.join(weights, 'window.fa')).decode()
+            bases = ''.join(x for x in text.split('\n') if x[:1] != '>')
+            for how in [], ['--contributions', '--tracks', '0']:
+                for name, s in (('rna', bases.replace('T', 'U').replace('t', 'u')), ('dna', bases),
+                                ('iupac', re.sub('[NRYSWKMBDHV]', 'n', bases)),
+                                ('protein', (bases[:9] + 'MEFPQ' + bases[14:])),
+                                ('x', bases[:-1] + 'X')):
+                    self.write(name + '.fa', '>window\n%s\n' % s)
+                    r = subprocess.run([EXE, family, name + '.fa', '--weights', weights, '-o',
+                                        name + '.npz', *more, *how], cwd=self.folder, text=True,
+                                       capture_output=True, check=False)
+                    self.assertEqual(r.returncode, 1 if name in ('protein', 'x') else 0, r.stderr)
+                    if r.returncode:
+                        place = "base 11 is 'E' (0x45)" if name == 'protein' else \
+                            "base %d is 'X' (0x58)" % len(bases)
+                        self.assertIn('window: no result: bad_residue: ' + place, r.stderr)
+                want = npz(self.path('dna.npz'))
+                self.assertEqual(npz(self.path('rna.npz')), want)
+                self.assertEqual(npz(self.path('iupac.npz')), want)
+
+    def test_letters_of_a_genome(self):
+        """REF may have T where the genome has U, and windows without a bad letter stay."""
+        u = self.a.replace('T', 'U')
+        bad = u[:15000] + 'E' + u[15001:]
+        for name, s in (('t', self.a), ('u', u), ('bad', bad)):
+            self.write(name + '.fa', '>chrA\n%s\n' % s)
+            self.write(name + '.fa.fai', 'chrA\t20000\t6\t20000\t20001\n')
+        self.write('i.bed', 'chrA\t9999\t10003\tone\n')
+        at = [i for i in range(9000, 9100) if self.a[i] == 'T'][:3]
+        self.write('v.vcf', '##fileformat=VCFv4.2\n' + ''.join(
+            'chrA\t%d\tv%d\tT\t%s\n' % (i + 1, i, 'G' if i % 2 else 'GA') for i in at) +
+                   'chrA\t14000\tbad\t%s\tN\n' % self.a[13999])
+        for args, out in ((['i.bed', '--ism', '-o', 'x.npz'], 'x.npz'),
+                          (['v.vcf', '-o', 'x.tsv'], 'x.tsv')):
+            got = {}
+            for name in 't', 'u', 'bad':
+                r = self.run_it(*args, '--genome', name + '.fa',
+                                code=int(name == 'bad' and out == 'x.tsv'))
+                got[name] = npz(self.path(out)) if out == 'x.npz' else \
+                    read(self.path(out)).decode().splitlines()
+            self.assertEqual(got['t'], got['u'])
+            if out == 'x.tsv':
+                self.assertIn("bad: no result: bad_residue: base 3562 is 'E'", r.stderr)
+                self.assertEqual(got['bad'][:-1], got['t'][:-1])
 
     def test_windows_that_are_not_finite(self):
         """Each fails for itself, and none is lost."""
