@@ -432,6 +432,69 @@ static int check_contigs(const struct tracker *t)
     return CLI_EXIT_DATA;
 }
 
+struct sites_of_genes {
+    const struct score_sites *sites;
+    bool found;
+};
+
+/* A bi_gene_take: looks for a gene that has sites. */
+static int look_for_sites(void *user, const struct bi_gene *gene, struct bioinfer_error *err)
+{
+    struct sites_of_genes *g = user;
+    char id[1000];
+    size_t first, end;
+
+    (void)err;
+    snprintf(id, sizeof id, "%.*s", (int)strcspn(gene->id, "."), gene->id);
+    end = score_sites_find(g->sites, id, &first);
+    for (size_t i = first; i < end; i++)
+        g->found |= g->sites->of[i].strand == gene->strand;
+    return g->found;
+}
+
+/* Says that no site is of a gene that there is, by which rows would be missing in silence. */
+static int check_sites(const struct tracker *t)
+{
+    struct sites_of_genes g = {&t->scores->sites, false};
+    const struct cli_options *o = t->cli->options;
+    struct bioinfer_error err = {0};
+    const char *contig;
+
+    for (int64_t i = 0; !g.found && (contig = bi_gtf_contig(t->scores->genes, i)); i++) {
+        const int st = bi_gtf_find(t->scores->genes, BI_GENES_OVERLAPPING, contig, 0, INT64_MAX,
+                                   look_for_sites, &g, &err);
+        if (st < 0)
+            return cli_fail(t->cli, CLI_AT_INPUT, st, &err);
+    }
+    if (g.found)
+        return CLI_EXIT_OK;
+    cli_say(NULL, "%s has no site of a gene and a strand of %s: its first gene is '%.60s'",
+            o->polya, o->gtf, g.sites->n ? g.sites->of[0].gene : "");
+    return CLI_EXIT_DATA;
+}
+
+/* Says that no line of the quantiles is of a scorer and a track that rows will have. */
+static int check_quantiles(const struct tracker *t)
+{
+    const struct scores *s = t->scores;
+    const struct score_output *x = NULL;
+    int last = 0;
+
+    for (int i = 0; i < s->n_scorers; i++) {
+        x = scores_output(s, last = i);
+        for (int k = 0; k < x->n_columns; k++)
+            if (!(x->hidden && x->hidden[k]) &&
+                score_quantile_find(&s->quantiles, s->scorers[i]->name, &x->tracks[x->chosen[k]]))
+                return CLI_EXIT_OK;
+    }
+    cli_say(NULL,
+            "%s has no line of a scorer and a track that are asked for, such as '%s', '%.200s', "
+            "'%c': its first is '%.300s'",
+            t->cli->options->quantiles, s->scorers[last]->name, x->tracks[x->chosen[0]].name,
+            x->tracks[x->chosen[0]].strand, s->quantiles.n ? s->quantiles.of[0].key : "");
+    return CLI_EXIT_DATA;
+}
+
 int scores_open(struct tracker *t, struct bioinfer_tracks_params *params)
 {
     struct cli *cli = t->cli;
@@ -453,9 +516,13 @@ int scores_open(struct tracker *t, struct bioinfer_tracks_params *params)
         return cli_fail(cli, CLI_AT_INPUT, st, &err);
     if (genes && (code = check_contigs(t)))
         return code;
-    if (o->polya && (code = score_sites_read(&t->scores->sites, o->polya)))
+    if (o->polya && ((code = score_sites_read(&t->scores->sites, o->polya)) ||
+                     (genes && (code = check_sites(t)))))
         return code;
-    return o->quantiles ? score_quantiles_read(&t->scores->quantiles, o->quantiles) : CLI_EXIT_OK;
+    if (o->quantiles && ((code = score_quantiles_read(&t->scores->quantiles, o->quantiles)) ||
+                         (code = check_quantiles(t))))
+        return code;
+    return CLI_EXIT_OK;
 }
 
 void scores_end(struct tracker *t)

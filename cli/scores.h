@@ -94,6 +94,10 @@ struct score_quantiles {
  * two quantiles, and for two lines of one track.
  * score_quantiles_free() takes what there is after a failure, too. */
 int score_quantiles_read(struct score_quantiles *q, const char *path);
+/* The raw scores of a scorer and a track; NULL: the table has none. */
+const struct score_quantile *score_quantile_find(const struct score_quantiles *q,
+                                                 const char *scorer,
+                                                 const struct score_track *track);
 /* The quantile of a raw score, between those of the table linearly, the first or the last one
  * beyond their raw scores, and of several with this raw score the last; NaN: the track has none, or
  * the score is NaN. */

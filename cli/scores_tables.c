@@ -329,15 +329,23 @@ int score_quantiles_read(struct score_quantiles *q, const char *path)
     return code;
 }
 
+const struct score_quantile *score_quantile_find(const struct score_quantiles *q,
+                                                 const char *scorer,
+                                                 const struct score_track *track)
+{
+    char key[1000];
+    const struct score_quantile wanted = {.key = key};
+
+    snprintf(key, sizeof key, "%s\t%s\t%c", scorer, track->name, track->strand);
+    return q->n ? bsearch(&wanted, q->of, q->n, sizeof *q->of, by_key) : NULL;
+}
+
 double score_quantile(const struct score_quantiles *q, const char *scorer,
                       const struct score_track *track, double raw)
 {
-    char key[1000];
-    const struct score_quantile wanted = {.key = key}, *found;
+    const struct score_quantile *found = score_quantile_find(q, scorer, track);
     size_t i = 0;
 
-    snprintf(key, sizeof key, "%s\t%s\t%c", scorer, track->name, track->strand);
-    found = q->n ? bsearch(&wanted, q->of, q->n, sizeof *q->of, by_key) : NULL;
     if (!found || !(raw == raw))
         return NAN;
     while (i < q->n_at && found->raw[i] <= raw)

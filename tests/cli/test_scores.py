@@ -498,6 +498,12 @@ class Scores(unittest.TestCase):
         quantiles = 'variant_scorer\ttrack_name\ttrack_strand\t0\t1\n'
         self.write('short.tsv', quantiles + 'S\tT\t.\t0\n')
         self.write('none.tsv', quantiles)
+        # tables of others would leave rows out, or give nan, without a word
+        sites = 'gene_id\tpas_strand\tStart\tEnd\nENSG9\t+\t8\t9\n'
+        self.write('foreign.tsv', sites + 'G1x.2\t+\t8\t9\n')
+        self.write('turned.tsv', sites + 'G1.9\t-\t8\t9\n')
+        lfc = 'GeneMaskLFCScorer(requested_output=RNA_SEQ)'
+        self.write('strange.tsv', quantiles + 'S\tR0\t+\t0\t1\n%s\tR0\t.\t0\t1\n' % lfc)
         given = {'--genome': 'g.fa', '--gtf': 'g.gtf', '--targets': 't.tsv', '--scorers': 'gene',
                  '-o': 'x.tsv'}
         for change, code, words in (
@@ -529,7 +535,14 @@ class Scores(unittest.TestCase):
                 ({'--scorers': 'polya', '--polya': 'wide.tsv'}, 65,
                  'wide.tsv: line 2: 5 fields, the header has 4'),
                 ({'--quantiles': 'short.tsv'}, 65, 'short.tsv: line 2: 4 fields, the header has 5'),
-                ({'--quantiles': 'none.tsv'}, 65, 'none.tsv: no row below the header')):
+                ({'--quantiles': 'none.tsv'}, 65, 'none.tsv: no row below the header'),
+                ({'--scorers': 'polya', '--polya': 'foreign.tsv'}, 65,
+                 "foreign.tsv has no site of a gene and a strand of g.gtf: its first gene is "
+                 "'ENSG9'"),
+                ({'--scorers': 'polya', '--polya': 'turned.tsv'}, 65, 'turned.tsv has no site'),
+                ({'--quantiles': 'strange.tsv'}, 65,
+                 "strange.tsv has no line of a scorer and a track that are asked for, such as "
+                 "'GeneMask")):
             use = {**given, **change}
             words_of = [w for k, v in use.items() if v and k != 'input' for w in (k, v)]
             r = self.run_it(use.get('input', 'v.vcf'), *words_of, '-q', code=code)
