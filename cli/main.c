@@ -253,9 +253,10 @@ static void on_log(void *user, int level, const char *text)
 {
     struct cli *cli = user;
 
-    if (level == BIOINFER_LOG_ERROR)
+    if (level == BIOINFER_LOG_ERROR) { /* results are there, but not all that there should be */
+        cli->lost_data = true;
         cli_say(cli, "%s", text);
-    else if (!cli->options->quiet)
+    } else if (!cli->options->quiet)
         cli_say(cli, "%s%s", level == BIOINFER_LOG_INFO ? "" : "warning: ", text);
 }
 
@@ -582,6 +583,8 @@ int main(int argc, char **argv)
         return flush_stdout(CLI_EXIT_OK);
     }
     code = run_command(&cli, worker);
+    if (!code && cli.lost_data && !worker && options.command != CLI_SERVE)
+        code = CLI_EXIT_RECORDS;
     cli_close(&cli);
     free(options.words);
     return flush_stdout(code);

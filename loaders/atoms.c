@@ -406,6 +406,7 @@ static int open_stream(struct bi_frames *f, struct bi_stream *stream, const char
     const char *slash = strrchr(name, '/');
     int st = bi_gunzip_open(&f->input, stream, err);
     f->open = !st;
+    f->input.records = true;
     if (!st && (!(f->name = bi_strdup(f->env, name)) ||
                 !(f->stem = bi_strdup(f->env, slash ? slash + 1 : name))))
         st = bi_fail(err, BIOINFER_NOMEM, "%s", name);

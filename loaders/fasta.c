@@ -790,6 +790,7 @@ static int open_stream(struct bioinfer_reader **out, const struct bi_env *env,
     r->max_length = BI_FASTA_MAX_LENGTH;
     if ((st = bi_gunzip_open(&r->in, stream, err)))
         goto out;
+    r->in.records = true;
     r->path = r->in.stream.path;
     r->block_size = BLOCK_SIZE;
     if (bi_records_pool_new(&r->pool, env)) {

@@ -176,9 +176,14 @@ static int next_member(struct bi_gunzip *g, struct bioinfer_error *err)
         if ((st = need(g, 1, err)))
             return st;
         if (g->pos == g->end) {
+            if (s->bgzf && s->member_out && !g->records)
+                return bi_fail(err, BIOINFER_FORMAT,
+                               "%s: truncated: BGZF without the empty block that ends it",
+                               g->stream.path);
             if (s->bgzf && s->member_out)
-                bi_log(g->env, BIOINFER_LOG_WARNING,
-                       "%s: BGZF without its end marker: the file may be truncated",
+                bi_log(g->env, BIOINFER_LOG_ERROR,
+                       "%s: BGZF without the empty block that ends it: the file was cut off, "
+                       "records may be missing",
                        g->stream.path);
             g->at_end = true;
             return 0;

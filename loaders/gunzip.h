@@ -1,9 +1,10 @@
 /* gunzip.h - a byte stream that is plain, gzip or BGZF, told apart by its first bytes.
  *
- * gzip: any number of members, zero padding between and behind them; zlib checks CRC
- * and length of each. A stream cut in a member and bytes behind the last one are
- * errors, given after the bytes that came before them. BGZF without its end marker is a
- * warning. Threads of the environment's team inflate BGZF of a file or memory (bgzf.h). */
+ * gzip: any number of members, zero padding between and behind them; zlib checks CRC and length of
+ * each. A stream cut in a member and bytes behind the last one are errors, given after the bytes
+ * that came before them. So is BGZF without its end marker, but for readers of records, whose
+ * records in front of the cut are good: there it is a log entry of level ERROR. Threads of the
+ * environment's team inflate BGZF of a file or memory (bgzf.h). */
 #ifndef BI_GUNZIP_H
 #define BI_GUNZIP_H
 
@@ -24,6 +25,7 @@ struct bi_gunzip {
     uint64_t total_out;
     uint64_t ratio_limit; /* 0 = none */
     size_t chunk;         /* most bytes of one read; tests make it small */
+    bool records;         /* BGZF without its end marker is logged; set before the first read */
     bool started, at_end;
     struct bioinfer_error failed; /* status != 0: what every further read returns */
     struct bioinfer_error late;   /* met while reading ahead: for when in[] is used up */

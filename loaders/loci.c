@@ -383,6 +383,7 @@ static int open_stream(struct bioinfer_loci **out, const struct bi_env *env, con
     l->env = env;
     if ((st = bi_gunzip_open(&l->input, stream, err)))
         goto out;
+    l->input.records = true;
     if (!(l->path = bi_strdup(env, path))) {
         st = bi_fail(err, BIOINFER_NOMEM, "%s", path);
         goto out;

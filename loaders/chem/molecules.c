@@ -237,6 +237,7 @@ static int open_stream(struct bi_molecules **out, const struct bi_env *env,
     }
     m->env = env;
     st = bi_gunzip_open(&m->input, stream, err);
+    m->input.records = true;
     if (!st && !(m->name = bi_strdup(env, name)))
         st = bi_fail(err, BIOINFER_NOMEM, "%s", name);
     if (st)

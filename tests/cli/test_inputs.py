@@ -9,6 +9,7 @@ import sys
 import unittest
 
 import test_cli
+from test_tracks import bgzip
 
 
 class Inputs(test_cli.Case):
@@ -119,6 +120,45 @@ class Inputs(test_cli.Case):
                         os.path.join(golden, "dualbind", "poses.sdf"), "--weights", "dualbind.pt")
         self.assertEqual((told["records"], told["unusable"]), ("5", "0"))
         self.assertEqual(self.files(), before)
+
+    def test_bgzf_that_was_cut(self):
+        """Records that are missing behind a whole block are told with -q, too, and exit is 1; a
+        file without which nothing can be right is refused."""
+        def cut(name, text):
+            packed = bgzip(text.encode())[0]
+            with open(self.path(name), "wb") as f:
+                f.write(packed)
+            with open(self.path("cut." + name), "wb") as f:
+                f.write(packed[:packed.index(b"\x1f\x8b\x08\x04", len(packed) // 2)])
+        cut("a.fa.gz", "".join(">r%d\nMKTAYIAKQR%s\n" % (i, "AC"[i % 2] * 3) for i in range(90)))
+        lines = {}
+        for name in "a.fa.gz", "cut.a.fa.gz":
+            code = int(name[:3] == "cut")
+            for more in (), ("--workers", "2"), ("--resume",), ("--threads", "3"):
+                p = self.run_tiny("score", "esm2", name, "--method", "wt-marginals", "-o",
+                                  "out.tsv", "-q", *more, code=code)
+                self.assertEqual("the file was cut off, records may be missing" in p.words, code)
+                text = self.text_of("out.tsv")
+                self.assertEqual(lines.setdefault(name, text), text)
+        self.assertTrue(lines["a.fa.gz"].startswith(lines["cut.a.fa.gz"][:-20]))
+        self.assertLess(len(lines["cut.a.fa.gz"]), len(lines["a.fa.gz"]))
+        genes = "".join('c\tx\tgene\t%d\t%d\t.\t+\t.\tgene_id "G%d"; gene_type "a";\n' %
+                        (i + 1, i + 9, i) for i in range(40))
+        cut("g.gtf.gz", genes)
+        self.write("g.fa", ">c\n" + "ACGT" * 4000 + "\n")
+        self.write("g.fa.fai", "c\t16000\t3\t16000\t16001\n")
+        vcf = "##fileformat=VCFv4.2\n" + "c\t%d\t.\t%s\tN\n" * 60
+        places = [x for i in range(60) for x in (8001 + i, "ACGT"[i % 4])]
+        cut("v.vcf.gz", vcf % tuple(places))
+        model = os.path.join(test_cli.ROOT, "tests", "golden", "alphagenome", "small")
+        ask = ["--genome", "g.fa", "--weights", model, "-q"]
+        p = self.run_raw("alphagenome", "cut.v.vcf.gz", *ask, "--outputs", "dnase.128", code=1)
+        self.assertIn("cut.v.vcf.gz: BGZF without the empty block", p.stderr.decode())
+        self.assertIn(p.stdout.count(b"\tok\t"), range(20, 60))
+        self.write("t.tsv", "head\tname\tstrand\nrna_seq\tx\t+\nrna_seq\tx\t-\n")
+        p = self.run_raw("alphagenome", "v.vcf.gz", *ask, "--scorers", "gene", "--targets", "t.tsv",
+                         "--gtf", "cut.g.gtf.gz", code=65)
+        self.assertIn("cut.g.gtf.gz: truncated: BGZF without", p.stderr.decode())
 
     def test_structures_from_standard_input(self):
         path = os.path.join(test_cli.ROOT, "tests", "golden", "proteinmpnn", "5L33.pdb")

@@ -59,6 +59,8 @@ static void pack(struct bytes *b, size_t plain, size_t zeros)
     put_member(b, text, 0, true);
 }
 
+static bool records = true; /* as readers of records do it */
+
 static void read_all(struct outcome *o, const struct bytes *b, int n_threads, size_t step,
                      uint64_t ratio)
 {
@@ -73,6 +75,7 @@ static void read_all(struct outcome *o, const struct bytes *b, int n_threads, si
         !CHECK(!bi_gunzip_open(&g, &stream, &err)))
         return;
     g.n_threads = n_threads;
+    g.records = records;
     g.ratio_limit = ratio;
     while (!o->status && got && o->n < N_TEXT + STEP) {
         const size_t room = N_TEXT + STEP - o->n;
@@ -111,8 +114,17 @@ static void whole_files(void)
     CHECK(same(&b, 5000, 0));
     pack(&b, N_TEXT, 5); /* padding between them */
     CHECK(same(&b, 5000, 0));
-    b.n -= 28; /* no end marker: both warn */
+    b.n -= 28; /* no end marker: both tell */
     CHECK(same(&b, 5000, 0));
+    read_all(&o, &b, 1, N_TEXT, 0);
+    CHECK_HAS(o.log, "the file was cut off, records may be missing");
+    records = false;
+    CHECK(!same(&b, 5000, 0));
+    read_all(&o, &b, 1, N_TEXT, 0);
+    records = true;
+    CHECK_EQ(o.status, BIOINFER_FORMAT);
+    CHECK_HAS(o.error, "truncated: BGZF without the empty block that ends it");
+    CHECK(o.n == N_TEXT && !o.log[0]); /* all that is there was read */
 }
 
 static void truncated_files(void)
