@@ -58,8 +58,9 @@ DEV int my_group()
     return thread_id() / ROW_LANES;
 }
 
-/* Puts the edges from e on to where all threads see them; n of them. Gives this thread's. */
-DEV edge show_edges(const struct bi_edge_list &l, near_edges &s, int e, int n)
+/* Puts the edges from e on to where all threads see them; n of them. Gives this thread's. own: they
+ * come from that atom, not from the neighbours, if it is not negative. */
+DEV edge show_edges(const struct bi_edge_list &l, near_edges &s, int e, int n, int own = -1)
 {
     const int t = thread_id();
     edge d = {};
@@ -73,7 +74,7 @@ DEV edge show_edges(const struct bi_edge_list &l, near_edges &s, int e, int n)
             s.u[k][t] = d.u[k] = v[k] / d.r;
         s.x[t] = place.by[1];
         s.knot[t] = place.knot;
-        s.col[t] = l.col[e + t];
+        s.col[t] = own < 0 ? l.col[e + t] : own;
     }
     barrier();
     return d;
@@ -448,7 +449,7 @@ KERNEL(tensor_message_f32, struct bi_tensor_message_params, ROW_THREADS, 2)
         V sum[NUMBERS];
         zero(sum);
         some_edges(l, i, [&](int e, int n) ALWAYS_INLINE {
-            show_edges(l, s.edges, e, n);
+            show_edges(l, s.edges, e, n, p.own ? (int)i : -1);
 #pragma GCC unroll 1
             for (int t = my_group(); t < n; t += GROUPS) {
                 const struct bi_edge_place d = place_of(l, s.edges, t);
@@ -489,7 +490,7 @@ KERNEL(tensor_message_grad_f32, struct bi_tensor_message_params, ROW_THREADS, 2)
         /* CDNA has too few scalar registers for the places of all rows */
         load_atom(p.x, anew((int)i), c, w, whole, own);
         some_edges(l, i, [&](int e, int n) ALWAYS_INLINE {
-            const edge mine = show_edges(l, s.edges, e, n);
+            const edge mine = show_edges(l, s.edges, e, n, p.own ? (int)i : -1);
             each_fourth(n, [&](int at, bool in) ALWAYS_INLINE {
                 const struct bi_edge_place d = place_of(l, s.edges, at);
                 V by = {};
@@ -511,12 +512,13 @@ KERNEL(tensor_message_grad_f32, struct bi_tensor_message_params, ROW_THREADS, 2)
             });
             barrier();
             if (t < n) {
-                const float r = s.by.of[0][0][t] + s.by.of[1][0][t];
-                const int back = l.reverse[e + t];
+                float sign;
+                const int back = (int)bi_message_back(&l, p.own, e + t, &sign);
+                const float r = sign * (s.by.of[0][0][t] + s.by.of[1][0][t]);
                 float *to = p.dvector + 3 * (int64_t)back;
 #pragma GCC unroll 3
                 for (int k = 0; k < 3; k++)
-                    to[k] = (c0 ? to[k] : 0.0f) - r * mine.u[k];
+                    to[k] = (c0 ? to[k] : 0.0f) + r * mine.u[k];
                 if (c0 + CHANNELS >= w)
                     add_vector(to, more_vector, back);
             }

@@ -41,7 +41,9 @@ struct bi_tensor_embed_params {
 /* y_k[i] = sum over neighbours j of f_k x_k[j], and with self y_k[i] has self_k x_k[i], too.
  * The gradient has g as the derivative by y: dx_k[i] = sum of f_k g_k[j], and the derivative by the
  * vector of an edge's reverse is -u times the sum over channels of f_k' x_k[i] . g_k[j]. `more`,
- * which may be NULL, are derivatives that others gave: they are added last, each to its result. */
+ * which may be NULL, are derivatives that others gave: they are added last, each to its result.
+ * own: x_k[i] and g_k[i] stand for those of j, and the derivative by the vector of the edge itself
+ * is u times that sum. */
 struct bi_tensor_message_params {
     struct bi_edge_list edges;
     const float *x[3], *self; /* self: [3 width] or NULL */
@@ -49,7 +51,23 @@ struct bi_tensor_message_params {
     float *y[3]; /* a gradient has dx here */
     float *dvector;
     const float *more[3], *more_vector; /* as y and dvector; the three are NULL together */
+    int32_t own;
 };
+
+/* The atom whose numbers edge e brings to atom i. */
+static inline int32_t bi_message_from(const struct bi_edge_list *l, int32_t own, int64_t i,
+                                      int64_t e)
+{
+    return own ? (int32_t)i : l->col[e];
+}
+
+/* The edge that gets its derivative at edge e, and what stands before u there. */
+static inline int64_t bi_message_back(const struct bi_edge_list *l, int32_t own, int64_t e,
+                                      float *sign)
+{
+    *sign = own ? 1.0f : -1.0f;
+    return own ? e : l->reverse[e];
+}
 
 /* Launches of derivatives have the parameters of what they are derivatives of. */
 #define bi_tensor_embed_grad_params bi_tensor_embed_params

@@ -2,7 +2,9 @@
 """Writes a TensorNet whose numbers follow a formula: no weights of anybody.
 
     tensornet_weights.py FILE.ckpt [--so3]      torchmd-net's TensorNet, as a Lightning checkpoint
-    tensornet_weights.py FOLDER [--version N]   MatGL's, model.json and state.pt, of elements H to O
+    tensornet_weights.py FOLDER [--rule RULE]   MatGL's, model.json and state.pt, of elements H to O
+
+RULE is 1-dgl or 1-pyg, of version 1 of MatGL's DGL or PyG code, or 2, of version 2.
 
 Parameters are numbered by their names in ASCII order. Element i of tensor t is a hash of both, from
 -1 to 1, scaled as PyTorch scales a new layer. Needs nothing but Python.
@@ -156,8 +158,13 @@ def write_torchmd(path, so3=False):
             'prior_model': None, 'precision': 32}})
 
 
-def write_matgl(folder, version=1, mean=0, std=1.5, references=(-3, -8.5, -7.25, -6)):
+RULES = {'1-dgl': (1, 'matgl.models._tensornet_dgl'), '1-pyg': (1, 'matgl.models._tensornet_pyg'),
+         '2': (2, 'matgl.models._tensornet_pyg')}
+
+
+def write_matgl(folder, rule='1-pyg', mean=0, std=1.5, references=(-3, -8.5, -7.25, -6)):
     f, k, n = WIDTH, 3, len(MATGL_ELEMENTS)
+    version, module = RULES[rule]
     of = {'model.' + name: shape for name, shape in representation(f, k, n).items()}
     for part in ('layers', 'gates'):
         for i in (0, 2, 4, 6):
@@ -165,6 +172,10 @@ def write_matgl(folder, version=1, mean=0, std=1.5, references=(-3, -8.5, -7.25,
             of[name + 'weight'] = [f if i < 6 else 1, f]
             of[name + 'bias'] = [f if i < 6 else 1]
     tensors = filled(of)
+    if rule == '1-dgl':  # DGL's class has a product that it does not read
+        for name in ('weight', 'bias'):
+            of = tensors['model.tensor_embedding.distance_proj1.' + name]
+            tensors['model.tensor_embedding.emb3.' + name] = of
     tensors['element_refs.property_offset'] = ([n], array.array('f', references))
     tensors['data_mean'], tensors['data_std'] = scalar(mean), scalar(std)
     os.makedirs(folder, exist_ok=True)
@@ -176,8 +187,9 @@ def write_matgl(folder, version=1, mean=0, std=1.5, references=(-3, -8.5, -7.25,
             'task_type': 'regression'}
     with open(os.path.join(folder, 'model.json'), 'w', encoding='utf-8') as file:
         json.dump({'@class': 'Potential', '@module': 'matgl.apps._pes', '@model_version': 3,
-                   'kwargs': {'model': {'@class': 'TensorNet', '@model_version': version,
-                                        'init_args': args}, 'calc_repuls': False}}, file, indent=1)
+                   'kwargs': {'model': {'@class': 'TensorNet', '@module': module,
+                                        '@model_version': version, 'init_args': args},
+                              'calc_repuls': False}}, file, indent=1)
 
 
 def main():
@@ -185,12 +197,12 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('path')
     parser.add_argument('--so3', action='store_true')
-    parser.add_argument('--version', type=int, default=1)
+    parser.add_argument('--rule', choices=sorted(RULES), default='1-pyg')
     args = parser.parse_args()
     if args.path.endswith('.ckpt'):
         write_torchmd(args.path, args.so3)
     else:
-        write_matgl(args.path, args.version)
+        write_matgl(args.path, args.rule)
 
 
 if __name__ == '__main__':

@@ -4,12 +4,13 @@
  * of an atom in a channel, X = I + A + S its parts (kernels/tensor_math.h); products with a weight
  * mix channels only, those of a part with one weight.
  *
- *   Z_ij   = emb2 [emb[z_i]; emb[z_j]] + b (MatGL 1: j before i)
+ *   Z_ij   = emb2 [emb[z_i]; emb[z_j]] + b (MatGL's version 1: j before i)
  *   X_i    = sum over neighbours j of f0 Z + f1 Z [u]x + f2 Z (u u^T - 1/3),
  *            f_k = C(r) (P_k e(r) + b)
  *   s      = act(L1 act(L0 norm(|X|^2))); X = s0 W0 I + s1 W1 A + s2 W2 S
  *   layer:   X <- X / (|X|^2 + 1); Y = W0 I + W1 A + W2 S; g = C(r) act(V2 act(V1 act(V0 e(r))))
- *            M_i = sum over j of g0 I(Y_j) + g1 A(Y_j) + g2 S(Y_j)
+ *            M_i = sum over j of g0 I(Y_j) + g1 A(Y_j) + g2 S(Y_j) (version 1 of MatGL's DGL
+ *            code: Y_i in place of Y_j)
  *            C = c (Y M + M Y) (SO(3): 2 Y M); D = C / (|C|^2 + 1); D = W3 I + W4 A + W5 S
  *            X <- X + D + c D D, c = 1 + 0.1 charge
  *   head:    x = [|I|^2; |A|^2; |S|^2]; h = linear(norm(x)); MatGL: e = u(h) sigmoid(v(h)),
@@ -303,7 +304,9 @@ static int add_tables(struct opening *o, struct bioinfer_error *err)
 static int add_elements(struct opening *o, struct bioinfer_error *err)
 {
     const int n = (int)o->t->s.n_embedded, f = o->f;
-    const int own_first = o->t->s.kind == BI_TENSORNET_MATGL_1 ? f : 0, other_first = f - own_first;
+    const enum bi_tensornet_kind kind = o->t->s.kind;
+    const bool other_leads = kind == BI_TENSORNET_MATGL_1_DGL || kind == BI_TENSORNET_MATGL_1_PYG;
+    const int own_first = other_leads ? f : 0, other_first = f - own_first;
     double *emb, *w, *b;
     float *own, *other;
     int st;
@@ -503,10 +506,17 @@ static void set_facts(struct tensornet *t)
     memcpy(f->code, t->s.row, sizeof f->code);
     for (int z = 0; t->s.has_references && z < BI_ENERGY_ELEMENTS; z++)
         f->reference[z] = t->s.reference[z];
-    if (t->s.kind == BI_TENSORNET_MATGL_1)
-        f->note =
-            "version 1 of MatGL's TensorNet, which its authors withdrew with MatGL 3 (\"no longer "
-            "numerically valid\" there); numbers are those of MatGL 1 and 2";
+    if (t->s.kind == BI_TENSORNET_MATGL_1_DGL)
+        f->note = "rule 1-dgl: version 1 of MatGL's TensorNet, DGL code (MatGL 1.0 to 1.3, DGL "
+                  "backend of 2.0 and 2.1): a message is the atom's own matrix for each neighbour; "
+                  "MatGL 2.2 and later compute such weights by another rule, \"no longer "
+                  "numerically valid\"";
+    else if (t->s.kind == BI_TENSORNET_MATGL_1_PYG)
+        f->note = "rule 1-pyg: version 1 of MatGL's TensorNet, PyG code (MatGL 1.3 to 2.1): "
+                  "messages are the matrices of neighbours; MatGL 2.2 and later compute such "
+                  "weights by another rule, \"no longer numerically valid\"";
+    else if (t->s.kind == BI_TENSORNET_MATGL_2)
+        f->note = "rule 2: version 2 of MatGL's TensorNet (MatGL 2.2 and later)";
 }
 
 static int open_all(struct opening *o, struct bioinfer_error *err)
@@ -617,7 +627,7 @@ static void interact(const struct builder *b, const struct layer *l, bi_value_id
     mix(b, l->tensor, y);
     parts(b,
           bi_tensor_message(g, &b->edges, y, weight(b, l->table), weight(b, l->self),
-                            (float)b->t->s.cutoff),
+                            (float)b->t->s.cutoff, b->t->s.kind == BI_TENSORNET_MATGL_1_DGL),
           m);
     parts(b, bi_tensor_product(g, y, m, b->by_charge, b->t->s.so3), m);
     mix(b, l->tensor + 3, m);

@@ -193,23 +193,60 @@ static int find_network(const struct bi_checkpoint *cp, const struct bi_json **o
     return 0;
 }
 
+/* Which of MatGL's networks it is: @module and @model_version of the network say so together, and
+ * emb3 is in the state of DGL's alone, whose networks do not read it. Of version 2 all modules
+ * compute the same. */
+static int read_rule(struct bi_tensornet_settings *s, const struct bi_checkpoint *cp,
+                     const struct bi_json *network, struct bioinfer_error *err)
+{
+    static const struct {
+        uint64_t version;
+        const char *module;
+        enum bi_tensornet_kind kind;
+    } rules[] = {{1, "matgl.models._tensornet", BI_TENSORNET_MATGL_1_DGL},
+                 {1, "matgl.models._tensornet_dgl", BI_TENSORNET_MATGL_1_DGL},
+                 {1, "matgl.models._tensornet_pyg", BI_TENSORNET_MATGL_1_PYG},
+                 {1, "matgl.models._tensornetwarp_pyg", BI_TENSORNET_MATGL_1_PYG},
+                 {2, "matgl.models._tensornet", BI_TENSORNET_MATGL_2},
+                 {2, "matgl.models._tensornet_dgl", BI_TENSORNET_MATGL_2},
+                 {2, "matgl.models._tensornet_pyg", BI_TENSORNET_MATGL_2}};
+    const char *module = bi_json_string(bi_json_get(network, "@module"));
+    const bool emb3 = bi_checkpoint_find(cp, "model.tensor_embedding.emb3.weight") != NULL;
+    uint64_t version = 0;
+    size_t i = 0;
+    if (!bi_json_u64(bi_json_get(network, "@model_version"), &version) || version < 1 ||
+        version > 2)
+        return bi_fail(err, BIOINFER_UNSUPPORTED,
+                       "%s: model.json: TensorNet's @model_version is %llu, expected 1 (MatGL 1.0 "
+                       "to 2.1) or 2 (MatGL 2.2 and later)",
+                       cp->path, (unsigned long long)version);
+    while (i < BI_COUNT(rules) &&
+           (rules[i].version != version || !module || strcmp(rules[i].module, module)))
+        i++;
+    if (i == BI_COUNT(rules))
+        return bi_fail(err, BIOINFER_UNSUPPORTED,
+                       "%s: model.json: TensorNet's @module is '%.80s' with @model_version %llu: "
+                       "neither is MatGL's DGL network (matgl.models._tensornet, _tensornet_dgl) "
+                       "nor its PyG network (_tensornet_pyg), which compute different energies",
+                       cp->path, module ? module : "absent", (unsigned long long)version);
+    s->kind = rules[i].kind;
+    if (version == 1 && emb3 != (s->kind == BI_TENSORNET_MATGL_1_DGL))
+        return bi_fail(err, BIOINFER_UNSUPPORTED,
+                       "%s: model.json's TensorNet is of '%s', but state.pt %s "
+                       "tensor_embedding.emb3, which networks of the DGL code alone have",
+                       cp->path, module, emb3 ? "has" : "lacks");
+    return 0;
+}
+
 static int read_matgl(struct bi_tensornet_settings *s, const struct bi_checkpoint *cp,
                       struct bioinfer_error *err)
 {
     const struct bi_json *network = NULL, *args;
     const char *text;
-    uint64_t version = 0;
     int st = find_network(cp, &network, err);
-    if (st)
+    if (st || (st = read_rule(s, cp, network, err)))
         return st;
     args = bi_json_get(network, "init_args");
-    if (!bi_json_u64(bi_json_get(network, "@model_version"), &version) || version < 1 ||
-        version > 2)
-        return bi_fail(err, BIOINFER_UNSUPPORTED,
-                       "%s: model.json: TensorNet's @model_version is %llu, expected 1 (MatGL 1 "
-                       "and 2) or 2 (MatGL 3)",
-                       cp->path, (unsigned long long)version);
-    s->kind = version == 1 ? BI_TENSORNET_MATGL_1 : BI_TENSORNET_MATGL_2;
     s->old_layout = true;
     s->prefix = "model.";
     if ((st = check_fixed(cp, args, err)) || (st = read_rbf(cp, args, s, err)) ||

@@ -10,13 +10,16 @@
 
 enum { BI_TENSORNET_ELEMENTS = 119, BI_TENSORNET_MAX_LAYERS = 16 };
 
-/* MATGL_1: of MatGL 1 and 2. Atom i sums over its neighbours j; the factor of elements is
- *          emb2 [emb[j]; emb[i]]. Withdrawn by its authors in MatGL 3.
- * MATGL_2: of MatGL 3: emb2 [emb[i]; emb[j]].
+/* MATGL_1_DGL: version 1 of MatGL's DGL code (all of MatGL 1.0 to 1.3). Atom i sums over its
+ *          neighbours j; the factor of elements is emb2 [emb[j]; emb[i]], and a message is
+ *          sum_j g(r_ij) Y_i: of the atom itself.
+ * MATGL_1_PYG: version 1 of its PyG code (1.3.0 to 2.1): a message is sum_j g(r_ij) Y_j.
+ * MATGL_2: of MatGL 2.2 and later: emb2 [emb[i]; emb[j]], sum_j g(r_ij) Y_j.
  * TORCHMD: torchmd-net's TensorNet, with an edge from each atom to itself, and charges.
  * TORCHMD_2: its TensorNet2, with charges that the network equilibrates. */
 enum bi_tensornet_kind {
-    BI_TENSORNET_MATGL_1,
+    BI_TENSORNET_MATGL_1_DGL,
+    BI_TENSORNET_MATGL_1_PYG,
     BI_TENSORNET_MATGL_2,
     BI_TENSORNET_TORCHMD,
     BI_TENSORNET_TORCHMD_2

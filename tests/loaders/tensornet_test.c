@@ -6,15 +6,19 @@
 /* float32 values over the one storage of make_torch_zip(), whose bytes are 0, 1, 2 ... 15. */
 #define SCALAR P_REBUILD P_STORAGE "i0 ) ) " P_REST
 #define PAIR P_REBUILD P_STORAGE "i0 i2 x85 i1 x85 " P_REST
-#define MATGL_STATE                                                                                \
-    "x8002 } ( 'data_mean' " SCALAR "'data_std' " SCALAR "'element_refs.property_offset' " PAIR    \
-    "u ."
+#define STATE(more)                                                                                \
+    "x8002 } ( 'data_mean' " SCALAR "'data_std' " SCALAR                                           \
+    "'element_refs.property_offset' " PAIR more "u ."
+#define MATGL_STATE STATE()
+#define DGL_STATE STATE("'model.tensor_embedding.emb3.weight' " PAIR)
 
-#define NETWORK(class, version, args)                                                              \
+#define NETWORK_OF(class, module, version, args)                                                   \
     "{\"@class\": \"Potential\", \"@module\": \"matgl.apps._pes_pyg\", \"@model_version\": 3, "    \
-    "\"kwargs\": {\"model\": {\"@class\": \"" class "\", \"@model_version\": " version             \
+    "\"kwargs\": {\"model\": {\"@class\": \"" class "\", " module "\"@model_version\": " version   \
                                                     ", \"init_args\": {" args                      \
                                                     "}}, \"calc_repuls\": false}}"
+#define MODULE(name) "\"@module\": \"matgl.models." name "\", "
+#define NETWORK(class, version, args) NETWORK_OF(class, MODULE("_tensornet_pyg"), version, args)
 #define ARGS(elements, rbf, more)                                                                  \
     "\"element_types\": [" elements "], \"units\": 8, \"nblocks\": 2, \"num_rbf\": 32, "           \
     "\"max_n\": 3, \"max_l\": 4, " rbf ", \"activation_type\": \"swish\", \"cutoff\": 5.0, "       \
@@ -47,7 +51,7 @@ static void reads_matgl(void)
     struct bioinfer_error err = {0};
     if (!CHECK(!read_settings(MATGL_STATE, NETWORK("TensorNet", "1", GOOD), &s, &err)))
         fprintf(stderr, "    %s\n", err.text);
-    CHECK_EQ(s.kind, BI_TENSORNET_MATGL_1);
+    CHECK_EQ(s.kind, BI_TENSORNET_MATGL_1_PYG);
     CHECK_EQ(s.rbf, BI_RBF_BESSEL_SMOOTH);
     CHECK_EQ(s.n_rbf, 3);
     CHECK_EQ(s.channels, 8);
@@ -71,6 +75,48 @@ static void reads_matgl(void)
                 ARGS("\"H\", \"O\"", "\"rbf_type\": \"Gaussian\"", "\"ntargets\": 1")),
         &s, &err));
     CHECK(s.rbf == BI_RBF_GAUSS_MATGL && s.n_rbf == 32 && s.width == 0.5);
+}
+
+/* One class name, three networks: @module and @model_version say which (MatGL's releases 1.0.0 to
+ * 4.1.2), and emb3 is in files of the DGL code alone. */
+static void tells_the_networks_apart(void)
+{
+    static const struct {
+        const char *state, *json;
+        int kind; /* -1: refused, and what the message has */
+        const char *says;
+    } cases[] = {
+        {DGL_STATE, NETWORK_OF("TensorNet", MODULE("_tensornet"), "1", GOOD),
+         BI_TENSORNET_MATGL_1_DGL, ""},
+        {DGL_STATE, NETWORK_OF("TensorNet", MODULE("_tensornet_dgl"), "1", GOOD),
+         BI_TENSORNET_MATGL_1_DGL, ""},
+        {MATGL_STATE, NETWORK_OF("TensorNet", MODULE("_tensornet_pyg"), "1", GOOD),
+         BI_TENSORNET_MATGL_1_PYG, ""},
+        {MATGL_STATE, NETWORK_OF("TensorNet", MODULE("_tensornetwarp_pyg"), "1", GOOD),
+         BI_TENSORNET_MATGL_1_PYG, ""},
+        {MATGL_STATE, NETWORK_OF("TensorNet", MODULE("_tensornet"), "2", GOOD),
+         BI_TENSORNET_MATGL_2, ""},
+        {DGL_STATE, NETWORK_OF("TensorNet", MODULE("_tensornet_dgl"), "2", GOOD),
+         BI_TENSORNET_MATGL_2, ""},
+        {MATGL_STATE, NETWORK_OF("TensorNet", MODULE("_tensornet_pyg"), "2", GOOD),
+         BI_TENSORNET_MATGL_2, ""},
+        {MATGL_STATE, NETWORK_OF("TensorNet", MODULE("_tensornet_dgl"), "1", GOOD), -1,
+         "lacks tensor_embedding.emb3"},
+        {DGL_STATE, NETWORK_OF("TensorNet", MODULE("_tensornet_pyg"), "1", GOOD), -1,
+         "has tensor_embedding.emb3"},
+        {MATGL_STATE, NETWORK_OF("TensorNet", , "1", GOOD), -1, "@module is 'absent'"},
+        {MATGL_STATE, NETWORK_OF("TensorNet", MODULE("_other"), "1", GOOD), -1,
+         "@module is 'matgl.models._other' with @model_version 1"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct bi_tensornet_settings s = {0};
+        struct bioinfer_error err = {0};
+        CHECK_EQ(read_settings(cases[i].state, cases[i].json, &s, &err),
+                 cases[i].kind < 0 ? BIOINFER_UNSUPPORTED : 0);
+        CHECK_HAS(err.text, cases[i].says);
+        if (cases[i].kind >= 0)
+            CHECK_EQ(s.kind, cases[i].kind);
+    }
 }
 
 static void refuses_by_name(void)
@@ -176,6 +222,7 @@ static void refuses_lightning(void)
 int main(void)
 {
     TEST(reads_matgl);
+    TEST(tells_the_networks_apart);
     TEST(refuses_by_name);
     TEST(reads_lightning);
     TEST(refuses_lightning);

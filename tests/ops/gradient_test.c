@@ -98,6 +98,7 @@ struct edges {
     float in[3][5 * ATOMS * WIDTH], out[3][5 * ATOMS * WIDTH], by[3][5 * ATOMS * WIDTH];
     float din[3][5 * ATOMS * WIDTH], dvector[EDGES][3];
     struct bi_edge_list list;
+    bool from_itself; /* messages are of the atom that gets them */
 };
 
 static void randomise(float *x, size_t n)
@@ -164,7 +165,8 @@ static double sent(struct edges *t)
     const struct bi_tensor_message_params p = {.edges = t->list,
                                                .x = {t->in[0], t->in[1], t->in[2]},
                                                .self = t->self,
-                                               .y = {t->out[0], t->out[1], t->out[2]}};
+                                               .y = {t->out[0], t->out[1], t->out[2]},
+                                               .own = t->from_itself};
     bi_op_tensor_message.reference(&p);
     return total(t);
 }
@@ -204,19 +206,30 @@ static void edges_have_derivatives(void)
                                                  .dvector = t.dvector[0]};
     bi_op_tensor_embed_grad.reference(&embed);
     vectors_have_derivatives(&t, embedded);
-    const struct bi_tensor_message_params message = {.edges = t.list,
-                                                     .x = {t.in[0], t.in[1], t.in[2]},
-                                                     .self = t.self,
-                                                     .g = {t.by[0], t.by[1], t.by[2]},
-                                                     .y = {t.din[0], t.din[1], t.din[2]},
-                                                     .dvector = t.dvector[0]};
-    bi_op_tensor_message_grad.reference(&message);
-    vectors_have_derivatives(&t, sent);
-    for (int k = 0; k < 3; k++)
-        for (int i = 0; i < (2 * k + 1) * ATOMS * WIDTH; i++) {
-            const double want = slope_of(sent, &t, &t.in[k][i]);
-            CHECK(fabs(want - (double)t.din[k][i]) <= 2e-4 * (1 + fabs(want)));
-        }
+}
+
+/* Messages of neighbours, and with from_itself of the atom that gets them. */
+static void messages_have_derivatives(void)
+{
+    struct edges t;
+    make_edges(&t);
+    for (int own = 0; own < 2; own++) {
+        t.from_itself = own == 1;
+        const struct bi_tensor_message_params message = {.edges = t.list,
+                                                         .x = {t.in[0], t.in[1], t.in[2]},
+                                                         .self = t.self,
+                                                         .g = {t.by[0], t.by[1], t.by[2]},
+                                                         .y = {t.din[0], t.din[1], t.din[2]},
+                                                         .dvector = t.dvector[0],
+                                                         .own = own};
+        bi_op_tensor_message_grad.reference(&message);
+        vectors_have_derivatives(&t, sent);
+        for (int k = 0; k < 3; k++)
+            for (int i = 0; i < (2 * k + 1) * ATOMS * WIDTH; i++) {
+                const double want = slope_of(sent, &t, &t.in[k][i]);
+                CHECK(fabs(want - (double)t.din[k][i]) <= 2e-4 * (1 + fabs(want)));
+            }
+    }
 }
 
 /* ---- a graph ---- */
@@ -507,6 +520,7 @@ int main(void)
     TEST(coordinates_are_orthonormal);
     TEST(matrices_have_their_derivatives);
     TEST(edges_have_derivatives);
+    TEST(messages_have_derivatives);
     TEST(graphs_have_gradients);
     TEST(tracks_have_gradients);
     TEST(pairs_have_gradients);

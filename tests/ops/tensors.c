@@ -236,7 +236,8 @@ void ck_atoms_message(struct ck *ck, const struct bi_op *op, bool gradient)
     for (int i = 0; i < (ck_bench(ck) ? 1 : CASES); i++) {
         struct ck_atoms a = random_atoms(ck, i);
         const int64_t w = a.edges.width;
-        T p = {.edges = a.edges, .self = i % 2 ? numbers(&a.memory, 3 * w) : NULL};
+        T p = {
+            .edges = a.edges, .self = i % 2 ? numbers(&a.memory, 3 * w) : NULL, .own = i % 4 > 1};
         struct ck_fixed c = check_of(op, gradient ? "tensor_message_grad" : "tensor_message", &p,
                                      sizeof p);
         p.edges.counts = &a.counts;

@@ -1,7 +1,7 @@
 /* tensor_message.c - tensor_message: what atoms get of the matrices of their neighbours.
  *   vector [E, 3], start [N + 1], col, reverse [E], Y, table [knots, 12 F], self [3 F]?
  *   -> [N, F], [3 N, F], [5 N, F]
- * cutoff: in the unit of the vectors. */
+ * cutoff: in the unit of the vectors; own: an atom gets its own matrix for each neighbour. */
 #include <string.h>
 
 #include "tensors.h"
@@ -35,7 +35,7 @@ static void message_launch(const struct bi_graph *g, const struct bi_node *node,
               .edges = bi_edge_list_of(g, node, b, 0, 7, bi_in(g, node, 4)->shape[1],
                                        BI_ATTR(node, tensor_message)->cutoff),
               .x = {b->in[4], b->in[5], b->in[6]}, .self = b->in[8],
-              .y = {b->out[0], b->out[1], b->out[2]});
+              .y = {b->out[0], b->out[1], b->out[2]}, .own = BI_ATTR(node, tensor_message)->own);
 }
 
 static void message_reference(const void *params)
@@ -51,7 +51,7 @@ static void message_reference(const void *params)
                 double u[3], slope, sum = 0;
                 for (int64_t e = l->start[i]; e < l->start[i + 1]; e++)
                     sum += bi_ref_edge_factor(l, bi_ref_edge_length(l, e, u), k, f, &slope) *
-                           (double)p->x[k][(l->col[e] * m + c) * w + f];
+                           (double)p->x[k][(bi_message_from(l, p->own, i, e) * m + c) * w + f];
                 if (p->self)
                     sum += (double)p->self[k * w + f] * (double)p->x[k][(i * m + c) * w + f];
                 p->y[k][(i * m + c) * w + f] = (float)sum;
@@ -72,8 +72,10 @@ static void message_grad(struct bi_graph *g, const struct bi_node *node, const b
 {
     bi_value_id out[4];
     (void)wanted; /* vectors and Y; the table is the model's */
-    bi_node_outputs(
-        g, bi_tensor_message_grad(g, node->in, dy, BI_ATTR(node, tensor_message)->cutoff), out, 4);
+    bi_node_outputs(g,
+                    bi_tensor_message_grad(g, node->in, dy, BI_ATTR(node, tensor_message)->cutoff,
+                                           BI_ATTR(node, tensor_message)->own != 0),
+                    out, 4);
     for (int k = 0; k < 3; k++)
         dx[4 + k] = out[k];
     dx[0] = out[3];
@@ -82,12 +84,12 @@ static void message_grad(struct bi_graph *g, const struct bi_node *node, const b
 /* self: factors of an edge from each atom to itself, BI_NONE = there is none. */
 bi_value_id bi_tensor_message(struct bi_graph *g, const struct bi_edge_values *edges,
                               const bi_value_id y[3], bi_value_id table, bi_value_id self,
-                              float cutoff)
+                              float cutoff, bool own)
 {
     return bi_node_add(g, BI_OP_TENSOR_MESSAGE,
                        BI_IN(edges->vector, edges->start, edges->col, edges->reverse, y[0], y[1],
                              y[2], table, self),
-                       BI_ATTRS(tensor_message, .cutoff = cutoff));
+                       BI_ATTRS(tensor_message, .cutoff = cutoff, .own = own));
 }
 
 const struct bi_op bi_op_tensor_message = {

@@ -2,8 +2,8 @@
  *   inputs of tensor_message, and that by its outputs (BI_NONE = 0), and what is added to results:
  *   three parts? and [E, 3]? (rule tensor_sums)
  *   -> that by Y: [N, F], [3 N, F], [5 N, F], and that by the vectors: [E, 3]
- * An atom's derivative gathers from the atoms that it sends to, and these are its neighbours: one
- * visit of each edge serves both. */
+ * An atom's derivative gathers from the atoms that it sends to, and these are its neighbours (own:
+ * itself): one visit of each edge serves both. */
 #include <string.h>
 
 #include "tensors.h"
@@ -38,10 +38,10 @@ static void message_grad_launch(const struct bi_graph *g, const struct bi_node *
               .x = {b->in[4], b->in[5], b->in[6]}, .self = b->in[8],
               .g = {b->in[9], b->in[10], b->in[11]}, .y = {b->out[0], b->out[1], b->out[2]},
               .dvector = b->out[3], .more = {b->in[12], b->in[13], b->in[14]},
-              .more_vector = b->in[15]);
+              .more_vector = b->in[15], .own = BI_ATTR(node, tensor_message_grad)->own);
 }
 
-/* The sum over channels of f_k' x_k[i] . g_k[j], j the neighbour of edge e. */
+/* The sum over channels of f_k' x_k[i] . g_k[j], j the neighbour of edge e, or own: i. */
 static double by_length(const struct bi_tensor_message_params *p, int64_t i, int64_t e, double r)
 {
     const struct bi_edge_list *l = &p->edges;
@@ -52,7 +52,7 @@ static double by_length(const struct bi_tensor_message_params *p, int64_t i, int
                 const int64_t m = 2 * k + 1, w = l->width;
                 bi_ref_edge_factor(l, r, k, f, &slope);
                 sum += slope * (double)p->x[k][(i * m + c) * w + f] *
-                       (double)p->g[k][(l->col[e] * m + c) * w + f];
+                       (double)p->g[k][(bi_message_from(l, p->own, i, e) * m + c) * w + f];
             }
     return sum;
 }
@@ -72,7 +72,7 @@ static void message_grad_reference(const void *params)
             double u[3], slope, sum = 0;
             for (int64_t e = l->start[i]; e < l->start[i + 1]; e++)
                 sum += bi_ref_edge_factor(l, bi_ref_edge_length(l, e, u), k, f, &slope) *
-                       (double)p->g[k][(l->col[e] * m + c) * w + f];
+                       (double)p->g[k][(bi_message_from(l, p->own, i, e) * m + c) * w + f];
             if (p->self)
                 sum += (double)p->self[k * w + f] * (double)p->g[k][(i * m + c) * w + f];
             p->y[k][at] = (float)sum;
@@ -83,10 +83,12 @@ static void message_grad_reference(const void *params)
     for (int64_t i = 0; i < n; i++)
         for (int64_t e = l->start[i]; e < l->start[i + 1]; e++) {
             double u[3];
-            const double by = by_length(p, i, e, bi_ref_edge_length(l, e, u));
+            float sign;
+            const int64_t back = bi_message_back(l, p->own, e, &sign);
+            const double by = (double)sign * by_length(p, i, e, bi_ref_edge_length(l, e, u));
             for (int c = 0; c < 3; c++) {
-                const int64_t at = 3 * (int64_t)l->reverse[e] + c;
-                p->dvector[at] = (float)(-by * u[c]) + (p->more_vector ? p->more_vector[at] : 0);
+                const int64_t at = 3 * back + c;
+                p->dvector[at] = (float)(by * u[c]) + (p->more_vector ? p->more_vector[at] : 0);
             }
         }
 }
@@ -101,12 +103,12 @@ static void message_grad_cost(const struct bi_graph *g, const struct bi_node *no
 
 /* in: the inputs of tensor_message. */
 bi_value_id bi_tensor_message_grad(struct bi_graph *g, const bi_value_id in[9],
-                                   const bi_value_id dm[3], float cutoff)
+                                   const bi_value_id dm[3], float cutoff, bool own)
 {
     return bi_node_add(
         g, BI_OP_TENSOR_MESSAGE_GRAD,
         BI_IN(in[0], in[1], in[2], in[3], in[4], in[5], in[6], in[7], in[8], dm[0], dm[1], dm[2]),
-        BI_ATTRS(tensor_message_grad, .cutoff = cutoff));
+        BI_ATTRS(tensor_message_grad, .cutoff = cutoff, .own = own));
 }
 
 const struct bi_op bi_op_tensor_message_grad = {
