@@ -167,7 +167,8 @@ static const struct cli_option table[] = {
     {"pbc", 0, CHOICE, "NAME", FIELD(pbc), CLI_ENERGY | CLI_MOTION, "file|xyz|none",
      "periodic axes: as the file says (default), all vectors of the cell, or none"},
     {"charge", 0, TEXT, "Q", FIELD(charge), CLI_ENERGY | CLI_MOTION, NULL,
-     "charge of frames that state none, in elementary charges"},
+     "charge of frames that state none, in elementary charges; refused but for 0 where the\n"
+     "weights know no charge"},
     {"chains", 0, TEXT, "LIST", FIELD(chains), CLI_DESIGN, NULL,
      "chains to design, A,B (default: all); the others are context"},
     {"residue-order", 0, CHOICE, "NAME", FIELD(residue_order), CLI_DESIGN, "reference|file|number",

@@ -49,6 +49,7 @@ struct energy {
     struct bi_frame frame;        /* that of a record that is a text */
     struct bi_chunk *chunk;       /* the frames to come make it */
     double edges_per_atom;        /* that batches had; 0 = there was none yet */
+    bool said_charge;             /* that a frame has one which the model does not know */
     struct bi_buf text;           /* the result at hand */
     struct bi_energy_shape shape; /* the last recipe points to it */
 };
@@ -105,8 +106,30 @@ static int unknown_element(const struct energy *e, size_t atom, int32_t number,
                    known, list, n >= sizeof list - 8 ? " ..." : "");
 }
 
+/* Takes the charge of the frame, or that for frames that state none. One that the model does not
+ * know is told once. */
+static int take_charge(struct energy *e, struct energy_unit *u, struct bioinfer_error *err)
+{
+    struct bioinfer_atoms *a = &u->atoms;
+    if (!a->has_charge && e->p.has_charge) {
+        a->charge = e->p.charge;
+        a->has_charge = 1;
+    }
+    if (e->facts->takes_charge && !a->has_charge)
+        return bi_fail(err, BIOINFER_INVALID,
+                       "the model's energies depend on the charge, and the frame has none");
+    if (!e->facts->takes_charge && a->has_charge && a->charge != 0 && !e->said_charge) {
+        e->said_charge = true;
+        bi_log(e->task.env, BIOINFER_LOG_WARNING,
+               "%s: a charge of %g, which these weights do not know: energies are the same for any "
+               "charge (this is said once)",
+               u->base.id, a->charge);
+    }
+    return 0;
+}
+
 /* Takes the atoms of a record into the unit, with what the parameters say of all frames. */
-static int take_atoms(const struct energy *e, struct energy_unit *u, const struct bioinfer_atoms *a,
+static int take_atoms(struct energy *e, struct energy_unit *u, const struct bioinfer_atoms *a,
                       struct bioinfer_error *err)
 {
     const size_t n = a->n;
@@ -139,14 +162,7 @@ static int take_atoms(const struct energy *e, struct energy_unit *u, const struc
         else if (e->p.repeat_all)
             u->atoms.periodic[k] = v[0] != 0 || v[1] != 0 || v[2] != 0;
     }
-    if (!a->has_charge && e->p.has_charge) {
-        u->atoms.charge = e->p.charge;
-        u->atoms.has_charge = 1;
-    }
-    if (e->facts->takes_charge && !u->atoms.has_charge)
-        return bi_fail(err, BIOINFER_INVALID,
-                       "the model's energies depend on the charge, and the frame has none");
-    return 0;
+    return take_charge(e, u, err);
 }
 
 /* ---- edges ---- */
@@ -622,6 +638,12 @@ static int open_energy(struct energy *e, const struct bioinfer_energy_params *pa
         return bi_fail(err, BIOINFER_INVALID,
                        "energy: ignore_cell and repeat_all exclude each other");
     e->facts = e->def->facts(&model->base);
+    if (e->p.has_charge && e->p.charge != 0 && !e->facts->takes_charge)
+        return bi_fail(
+            err, BIOINFER_UNSUPPORTED,
+            "%s: a charge of %g is given, and these weights know none: energies would be "
+            "the same for any charge",
+            model->path, e->p.charge);
     if (e->p.no_rules && !(e->no_rules = bi_strdup(e->task.env, e->p.no_rules)))
         return bi_fail(err, BIOINFER_NOMEM, "energy");
     /* an atom takes about 150 kB of activations with forces and 128 channels */

@@ -292,6 +292,30 @@ class Command(unittest.TestCase):
         run(*args, "--units", "kJ", "-o", path("x.extxyz"), stdin=text, code=64)
         run(*args, "--charge", "many", stdin=text, code=64)
 
+    def test_charges_that_weights_do_not_know(self):
+        """--charge is refused; a frame's is named once, as its energy is that of any charge."""
+        water, nine = (xyz(GOLDEN["frames"][n], "charge=%d" % q) for n, q in (("water", 3),
+                                                                              ("nine", -1)))
+        neutral = xyz(GOLDEN["frames"]["water"])
+        args = ("tensornet", "-", "--weights", path("formula"), "--device", "cpu")
+        out, err = run(*args, stdin=neutral + water + nine)
+        self.assertEqual(err.count("these weights do not know"), 1, err)
+        self.assertIn("stdin:2: a charge of 3", err)
+        self.assertEqual(rows(out)[0]["energy"], rows(out)[1]["energy"])
+        for text in neutral, xyz(GOLDEN["frames"]["water"], "charge=0"):
+            out, err = run(*args, "--charge", "0", stdin=text)
+            self.assertNotIn("charge", err)
+        for verb in ("tensornet",), ("relax", "tensornet"):
+            with open(path("neutral.xyz"), "w") as file:
+                file.write(neutral)
+            out, err = run(*verb, path("neutral.xyz"), "--weights", path("formula"), "--charge",
+                           "3", "-o", path("charged.extxyz"), code=None)
+            self.assertIn("a charge of 3 is given, and these weights know none", err)
+            self.assertFalse(os.path.exists(path("charged.extxyz")))
+        # weights that know one follow it
+        both = lines(water + xyz(GOLDEN["frames"]["water"], "charge=0"), model="o3.ckpt")
+        self.assertNotEqual(both[0]["energy"], both[1]["energy"])
+
     def test_periodic_axes(self):
         text = xyz(GOLDEN["frames"]["layer"])
         energy = {p: lines(text, "--pbc", p)[0]["energy"] for p in ("file", "none", "xyz")}

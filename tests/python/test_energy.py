@@ -118,9 +118,12 @@ def test_what_is_wanted(net):
 def test_charges(net):
     for source in (like_ase(WATER, 1), {**WATER, "charge": 1}):
         assert net.energy(source).one().charge == 1
-        assert net.energy(source, charge=2).one().charge == 1
+        assert net.energy(source, charge=0).one().charge == 1
     assert net.energy(WATER).one().charge is None
-    assert net.energy(WATER, charge=2).one().charge == 2
+    assert net.energy(WATER, charge=0).one().charge == 0
+    # weights of MatGL know no charge
+    with pytest.raises(bioinfer.Error, match="charge of 2"):
+        net.energy(WATER, charge=2).one()
 
 
 def test_frames_that_fail(net, tmp_path):
