@@ -164,7 +164,7 @@ struct cli_options {
         block_pairs;
     const char *gtf, *scorers, *polya, *quantiles; /* scores of variants */
     const char *genome, *head, *targets, *tracks, *stats, *indel, *shifts, *positions,
-        *rope_frequencies, *adapter, *outputs, *organism, *ontology;
+        *rope_frequencies, *factor_order, *adapter, *outputs, *organism, *ontology;
     int64_t cluster, window, resolution;
     const char *bins;
     bool ism, rc, contributions;

@@ -402,7 +402,7 @@ int cli_open_model(struct cli *cli)
         struct bioinfer_model_params, .family = o->model, .device = o->device,
         .precision = o->precision, .check_weights = o->check_weights, .window = o->window,
         .positions = o->positions, .rope_frequencies = o->rope_frequencies,
-        .strict_pickle = o->strict_pickle, .verify = o->verify,
+        .factor_order = o->factor_order, .strict_pickle = o->strict_pickle, .verify = o->verify,
         .head = o->command & (CLI_EMBED | CLI_SERVE) ? o->head : NULL, .adapter = o->adapter,
         .ensemble = o->ensemble, .n_ensemble = o->n_ensemble);
     struct bioinfer_error err = {0};

@@ -116,6 +116,9 @@ static const struct cli_option table[] = {
      "features of positions: a file of the family's table, or formula-tf, formula-pt"},
     {"rope-frequencies", 0, CHOICE, "NAME", FIELD(rope_frequencies), BOTH | CLI_SERVE,
      "exact|rounded|file", "rotary frequencies: exact, rounded to float16, or those of the file"},
+    {"factor-order", 0, CHOICE, "NAME", FIELD(factor_order), CLI_ENERGY | CLI_MOTION, "old|new",
+     "checkpoints of torchmd-net: written before 3.0 (old) or by it and later (new), which\n"
+     "files do not always say"},
     {"method", 0, CHOICE, "NAME", FIELD(method), CLI_SCORE,
      "masked-marginals|wt-marginals|pppl",
      "masked-marginals (default), wt-marginals, or pppl"},

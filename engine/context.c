@@ -536,6 +536,7 @@ int bi_model_open_on(bioinfer_model **out, bioinfer_context *ctx, const char *pa
                                         .window = p.window,
                                         .positions = p.positions,
                                         .rope_frequencies = p.rope_frequencies,
+                                        .factor_order = p.factor_order,
                                         .checkpoint = {.strict_pickle = p.strict_pickle != 0,
                                                        .verify = p.verify != 0,
                                                        .watch = ctx->watch}};

@@ -55,6 +55,7 @@ int bi_model_open(struct bi_model *model, const struct bi_env *env, const char *
                                .window = options->window,
                                .positions = options->positions,
                                .rope_frequencies = options->rope_frequencies,
+                               .factor_order = options->factor_order,
                                .more = options->more,
                                .n_more = options->n_more,
                                .more_options = &options->checkpoint,
@@ -74,8 +75,12 @@ int bi_model_open(struct bi_model *model, const struct bi_env *env, const char *
     if (options->rope_frequencies && !model->rope_used)
         st = bi_fail(err, BIOINFER_UNSUPPORTED, "%s: frequencies cannot be chosen for %s", path,
                      model->def->name);
+    else if (options->factor_order && !model->def->orders_factors)
+        st = bi_fail(err, BIOINFER_UNSUPPORTED, "%s: %s has no order of factors to choose", path,
+                     model->def->name);
 out:
     model->rope_frequencies = NULL; /* the caller's, like those below */
+    model->factor_order = NULL;
     model->more = NULL;
     model->more_options = NULL;
     if (st)

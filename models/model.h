@@ -104,6 +104,7 @@ struct bi_model {
     int64_t window;
     const char *positions;
     const char *rope_frequencies; /* "exact", "rounded", "file"; NULL = as the file asks for */
+    const char *factor_order;     /* "old", "new"; NULL = as the file shows */
     const char *const *more; /* paths of the other checkpoints of an ensemble, while it is opened */
     int n_more;
     const struct bi_checkpoint_options *more_options;
@@ -146,6 +147,7 @@ struct bi_model_def {
     const struct bi_release *releases;    /* NULL = none is known */
     bool gpu; /* every op of its graphs has GPU kernels: `--device auto` may take one */
     enum bi_half_use half;
+    bool orders_factors; /* open() reads factor_order */
     /* Does this family own the checkpoint? Looks at names and config only. */
     bool (*recognise)(const struct bi_checkpoint *cp);
     /* Reads the configuration, binds and checks every weight. model->cp is set. Statuses are those
@@ -189,7 +191,7 @@ struct bi_model_options {
     const char *family;
     struct bi_checkpoint_options checkpoint;
     int64_t window;
-    const char *positions, *rope_frequencies;
+    const char *positions, *rope_frequencies, *factor_order;
     const char *adapter;     /* folder of an adapter; NULL = none */
     const char *const *more; /* [n_more] paths of the other checkpoints of an ensemble */
     int n_more;
@@ -198,8 +200,8 @@ struct bi_model_options {
  * is opened first, and its failure wins. INVALID: no family has the name given; MISMATCH: the
  * weights are not those of the family named, tensors are missing or of other shapes, or a tensor of
  * an adapter is not used; UNSUPPORTED: no family recognises it, it has what is not computed, or
- * `more` or rope_frequencies is given where there is no such choice. After a failure the model is
- * closed. close: safe on zeros, which it leaves. */
+ * `more`, rope_frequencies or factor_order is given where there is no such choice. After a failure
+ * the model is closed. close: safe on zeros, which it leaves. */
 int bi_model_open(struct bi_model *model, const struct bi_env *env, const char *path,
                   const struct bi_model_options *options, struct bioinfer_error *err);
 void bi_model_close(struct bi_model *model);

@@ -517,13 +517,15 @@ static void set_facts(struct tensornet *t)
                   "weights by another rule, \"no longer numerically valid\"";
     else if (t->s.kind == BI_TENSORNET_MATGL_2)
         f->note = "rule 2: version 2 of MatGL's TensorNet (MatGL 2.2 and later)";
+    else
+        f->note = t->s.order;
 }
 
 static int open_all(struct opening *o, struct bioinfer_error *err)
 {
     struct bi_model *model = o->model;
     struct tensornet *t = o->t;
-    int st = bi_tensornet_settings_read(&t->s, model->cp, err);
+    int st = bi_tensornet_settings_read(&t->s, model->cp, model->factor_order, err);
     if (st || (st = check(o, err)))
         return st;
     o->f = (int)t->s.channels;
@@ -744,6 +746,7 @@ const struct bi_model_def bi_model_tensornet = {
     .releases = releases,
     .gpu = true,
     .half = BI_HALF_NEVER,
+    .orders_factors = true,
     .recognise = bi_tensornet_recognise,
     .open = tensornet_open,
     .kind = &bi_kind_energy,

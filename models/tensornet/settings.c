@@ -420,8 +420,44 @@ static int read_kind(struct bi_tensornet_settings *s, const struct bi_checkpoint
     s->rbf = rbf ? BI_RBF_GAUSS : BI_RBF_EXPNORM;
     s->act = act == 4 ? BI_TENSORNET_SILU : (enum bi_tensornet_act)act;
     s->so3 = group == 1;
-    s->old_layout = hyper(cp, "check_errors") != NULL;
     s->takes_charge = true;
+    return 0;
+}
+
+/* The order of the 3 F factors: f x 3 + k in every release before 3.0.0, k x F + f from there on.
+ * 0.13.0 to 2.6.1 write check_errors, a key that 2.6.2 no longer has; distance.box is in the state
+ * from 2.5.0 on. So a file with the box and without the key is 2.6.2's or of 3.0 and later, which
+ * nothing else in it tells. */
+static int read_order(struct bi_tensornet_settings *s, const struct bi_checkpoint *cp,
+                      const char *choice, struct bioinfer_error *err)
+{
+    const bool key = hyper(cp, "check_errors") != NULL;
+    const bool box = bi_checkpoint_find(cp, "model.representation_model.distance.box") != NULL;
+    const bool old = key || !box;
+    if (choice && strcmp(choice, "old") && strcmp(choice, "new"))
+        return bi_fail(err, BIOINFER_INVALID, "factor order '%.40s', expected old or new", choice);
+    s->old_layout = choice ? !strcmp(choice, "old") : old;
+    s->order = choice ? s->old_layout
+                            ? "factors in the old order (torchmd-net before 3.0), as asked"
+                            : "factors in the new order (torchmd-net 3.0 and later), as "
+                              "asked"
+               : key  ? "factors in the old order: check_errors says torchmd-net 0.13 to 2.6.1"
+               : old  ? "factors in the old order: without check_errors and distance.box it is of "
+                        "torchmd-net before 0.13"
+                     : "factors in the new order, but the file does not say: torchmd-net 2.6.2 has "
+                       "the old one, 3.0 and later the new one; --factor-order old reads 2.6.2's";
+    if (!choice && !old)
+        bi_log(
+            cp->env, BIOINFER_LOG_WARNING,
+            "%s: written by torchmd-net 2.6.2 or by 3.0 and later, which order the factors of a "
+            "TensorNet otherwise: read as by 3.0; --factor-order old reads 2.6.2's, new is silent",
+            cp->path);
+    if (choice && old && !s->old_layout)
+        bi_log(
+            cp->env, BIOINFER_LOG_WARNING,
+            "%s: the file is of torchmd-net before 3.0 (%s), which has the old order of factors; "
+            "the new one is asked for",
+            cp->path, key ? "check_errors" : "no distance.box");
     return 0;
 }
 
@@ -464,12 +500,13 @@ static int read_head(struct bi_tensornet_settings *s, const struct bi_checkpoint
 }
 
 static int read_torchmd(struct bi_tensornet_settings *s, const struct bi_checkpoint *cp,
-                        struct bioinfer_error *err)
+                        const char *factor_order, struct bioinfer_error *err)
 {
     uint32_t max_z = 0;
     int st = read_kind(s, cp, err);
     s->prefix = "model.";
-    if (st || (st = hyper_u32(cp, "embedding_dimension", &s->channels, err)) ||
+    if (st || (st = read_order(s, cp, factor_order, err)) ||
+        (st = hyper_u32(cp, "embedding_dimension", &s->channels, err)) ||
         (st = hyper_u32(cp, "num_layers", &s->n_layers, err)) ||
         (st = hyper_u32(cp, "num_rbf", &s->n_rbf, err)) ||
         (st = hyper_u32(cp, "max_z", &max_z, err)) ||
@@ -505,7 +542,7 @@ bool bi_tensornet_recognise(const struct bi_checkpoint *cp)
 }
 
 int bi_tensornet_settings_read(struct bi_tensornet_settings *out, const struct bi_checkpoint *cp,
-                               struct bioinfer_error *err)
+                               const char *factor_order, struct bioinfer_error *err)
 {
     struct bi_tensornet_settings s = {.std = 1};
     int st;
@@ -517,7 +554,11 @@ int bi_tensornet_settings_read(struct bi_tensornet_settings *out, const struct b
             "%s: neither MatGL's state.pt with its model.json beside it nor a checkpoint "
             "of torchmd-net",
             cp->path);
-    st = is_matgl(cp) ? read_matgl(&s, cp, err) : read_torchmd(&s, cp, err);
+    if (is_matgl(cp) && factor_order)
+        return bi_fail(err, BIOINFER_INVALID,
+                       "%s: factor order '%.40s': weights of MatGL have one order alone", cp->path,
+                       factor_order);
+    st = is_matgl(cp) ? read_matgl(&s, cp, err) : read_torchmd(&s, cp, factor_order, err);
     if (!st)
         *out = s;
     return st;

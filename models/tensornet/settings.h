@@ -46,8 +46,9 @@ struct bi_tensornet_settings {
     enum bi_tensornet_kind kind;
     enum bi_tensornet_rbf rbf;
     enum bi_tensornet_act act;
-    bool so3;        /* equivariance_invariance_group is SO(3): the product is 2 Y M */
-    bool old_layout; /* the 3 F scalar factors of an atom or edge are ordered f x 3 + k */
+    bool so3;          /* equivariance_invariance_group is SO(3): the product is 2 Y M */
+    bool old_layout;   /* the 3 F scalar factors of an atom or edge are ordered f x 3 + k */
+    const char *order; /* torchmd-net: which order they have and how it is known; else NULL */
     uint32_t channels, n_layers, n_rbf;
     uint32_t max_n, max_l; /* orders of the Bessel functions */
     double width;          /* width of GAUSS_MATGL */
@@ -74,8 +75,11 @@ bool bi_tensornet_recognise(const struct bi_checkpoint *cp);
 /* Needs nothing freed. UNSUPPORTED: another family (CHGNet, M3GNet, ...) or another version, named,
  * and a hyper parameter of torchmd-net that is missing or has no meaning; FORMAT: such a setting of
  * MatGL, a tensor that is missing, or cutoffs without meaning; LIMIT: too many channels, layers or
- * radial functions, no channel or no radial function. After a failure *out is untouched. */
+ * radial functions, no channel or no radial function. After a failure *out is untouched.
+ * factor_order: "old" (torchmd-net before 3.0) or "new", of the factors of a checkpoint of
+ * torchmd-net; NULL = as the file shows, and where it does not, new, which the log is told.
+ * INVALID: another word, or any for MatGL's files. */
 int bi_tensornet_settings_read(struct bi_tensornet_settings *out, const struct bi_checkpoint *cp,
-                               struct bioinfer_error *err);
+                               const char *factor_order, struct bioinfer_error *err);
 
 #endif

@@ -21,7 +21,7 @@ static const struct core_field model_fields[] = {
     F(family, CORE_TEXT), F(device, CORE_TEXT), F(precision, CORE_TEXT),
     F(check_weights, CORE_INT), F(strict_pickle, CORE_INT), F(verify, CORE_INT),
     F(window, CORE_INT64), F(positions, CORE_TEXT), F(head, CORE_TEXT),
-    F(rope_frequencies, CORE_TEXT), F(adapter, CORE_TEXT),
+    F(rope_frequencies, CORE_TEXT), F(adapter, CORE_TEXT), F(factor_order, CORE_TEXT),
     LIST(bioinfer_model_params, ensemble, CORE_TEXTS, n_ensemble), END
 #undef F
 };

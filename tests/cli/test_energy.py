@@ -219,6 +219,28 @@ class Energies(unittest.TestCase):
         out = lines(xyz(nine), model="o3.ckpt", code=1)
         self.assertIn("charge", out[0]["message"])
 
+    def test_order_of_factors(self):
+        """One file, by torchmd-net 2.6.2 (and 2.5.0), which has the old order of factors, and by
+        3.0.0: their own classes in float64, PyTorch 2.2.2. The file does not say which it is."""
+        for charge, old, new in ((0, -0.944292204198, 0.175678898300),
+                                 (2, -0.957385558519, 0.149730067171)):
+            text = xyz(GOLDEN["frames"]["nine"], "charge=%d" % charge)
+            for order, want in ("old", old), ("new", new), (None, new):
+                more = ("--factor-order", order) if order else ()
+                out, err = run("tensornet", "-", "--weights", path("o3.ckpt"), "--device", "cpu",
+                               "--format", "jsonl", "--forces", *more, stdin=text)
+                got = json.loads(out)
+                self.assertAlmostEqual(got["energy"], want, delta=1e-6)
+                self.assertEqual(err.count("2.6.2 or by 3.0"), int(order is None), err)
+                if order == "old" and not charge:
+                    for x, y in zip(got["forces"][0], (0.182159019, 0.457738015, -0.016955820)):
+                        self.assertAlmostEqual(x, y, delta=2e-6)
+        self.assertIn("note: factors in the new order, but the file does not say",
+                      run("info", path("o3.ckpt"))[0])
+        _, err = run("tensornet", "-", "--weights", path("formula"), "--factor-order", "old",
+                     stdin=text, code=None)
+        self.assertIn("one order alone", err)
+
     def test_forces_are_derivatives(self):
         frame, step = json.loads(json.dumps(GOLDEN["frames"]["box"])), 0.01
         forces = lines(xyz(frame))[0]["forces"]
@@ -300,7 +322,7 @@ class Command(unittest.TestCase):
         args = ("tensornet", "-", "--weights", path("formula"), "--device", "cpu")
         out, err = run(*args, stdin=neutral + water + nine)
         self.assertEqual(err.count("these weights do not know"), 1, err)
-        self.assertIn("stdin:2: a charge of 3", err)
+        self.assertIn("standard input:2: a charge of 3", err)
         self.assertEqual(rows(out)[0]["energy"], rows(out)[1]["energy"])
         for text in neutral, xyz(GOLDEN["frames"]["water"], "charge=0"):
             out, err = run(*args, "--charge", "0", stdin=text)

@@ -27,22 +27,39 @@
 #define SMOOTH "\"rbf_type\": \"SphericalBessel\", \"use_smooth\": true"
 #define GOOD ARGS("\"H\", \"O\"", SMOOTH, "\"ntargets\": 1")
 
-static int read_settings(const char *pickle, const char *json, struct bi_tensornet_settings *s,
-                         struct bioinfer_error *err)
+static char logged[1000]; /* the last warning */
+
+static void keep(void *user, int level, const char *text)
+{
+    (void)user;
+    if (level == BIOINFER_LOG_WARNING)
+        snprintf(logged, sizeof logged, "%s", text);
+}
+
+static int read_as(const char *pickle, const char *json, const char *order,
+                   struct bi_tensornet_settings *s, struct bioinfer_error *err)
 {
     struct bi_env env = bi_env_default();
     struct bi_buf state = {.env = &env};
     struct bi_checkpoint *cp = NULL;
     int st;
+    env.log = keep;
+    logged[0] = 0;
     make_torch_zip(&state, pickle, NULL);
     const struct bi_named_bytes files[] = {{"state.pt", state.data, state.size},
                                            {"model.json", json, json ? strlen(json) : 0}};
     st = bi_checkpoint_open_folder_memory(&cp, &env, files, json ? 2 : 1, NULL, err);
-    if (!st && (st = bi_tensornet_settings_read(s, cp, err)) == 0)
+    if (!st && (st = bi_tensornet_settings_read(s, cp, order, err)) == 0)
         s->prefix = NULL; /* goes with the checkpoint */
     bi_checkpoint_close(&cp);
     bi_buf_free(&state);
     return st;
+}
+
+static int read_settings(const char *pickle, const char *json, struct bi_tensornet_settings *s,
+                         struct bioinfer_error *err)
+{
+    return read_as(pickle, json, NULL, s, err);
 }
 
 static void reads_matgl(void)
@@ -165,13 +182,14 @@ static void refuses_by_name(void)
     "x8002 } ( 'epoch' i3 'state_dict' } ( 'model.mean' " SCALAR "'model.std' " SCALAR tensors     \
     "u " hyper "u ."
 #define SUM "'reduce_op' 'sum' "
+#define BOX "'model.representation_model.distance.box' " PAIR
 #define TABLE "'model.prior_model.0.atomref.weight' " PAIR
 
 static void reads_lightning(void)
 {
     struct bi_tensornet_settings s = {0};
     struct bioinfer_error err = {0};
-    if (!CHECK(!read_settings(LIGHTNING(HYPER("tensornet", SUM), ), NULL, &s, &err)))
+    if (!CHECK(!read_settings(LIGHTNING(HYPER("tensornet", SUM), BOX), NULL, &s, &err)))
         fprintf(stderr, "    %s\n", err.text);
     CHECK_EQ(s.kind, BI_TENSORNET_TORCHMD);
     CHECK(s.rbf == BI_RBF_EXPNORM && s.n_rbf == 8 && s.channels == 16 && s.n_layers == 1);
@@ -190,6 +208,43 @@ static void reads_lightning(void)
     CHECK(!s.has_references);
     CHECK(!read_settings(LIGHTNING(HYPER("tensornet-nqe", SUM "'q_dim' i4 "), ), NULL, &s, &err));
     CHECK(s.kind == BI_TENSORNET_TORCHMD_2 && s.q_dim == 4 && !s.coulomb);
+}
+
+/* torchmd-net's releases write check_errors (0.13.0 to 2.6.1) and distance.box (2.5.0 and later);
+ * the order is old before 3.0.0. */
+static void tells_the_order(void)
+{
+    static const struct {
+        const char *pickle, *choice;
+        bool old;
+        const char *note, *log;
+    } cases[] = {
+        {LIGHTNING(HYPER("tensornet", SUM "'check_errors' x88 "), BOX), NULL, true, "2.6.1", NULL},
+        {LIGHTNING(HYPER("tensornet", SUM "'check_errors' x89 "), ), NULL, true, "2.6.1", NULL},
+        {LIGHTNING(HYPER("tensornet", SUM), ), NULL, true, "before 0.13", NULL},
+        {LIGHTNING(HYPER("tensornet", SUM), BOX), NULL, false, "does not say", "2.6.2 or by 3.0"},
+        {LIGHTNING(HYPER("tensornet", SUM), BOX), "old", true, "as asked", NULL},
+        {LIGHTNING(HYPER("tensornet", SUM), BOX), "new", false, "as asked", NULL},
+        {LIGHTNING(HYPER("tensornet", SUM), ), "new", false, "as asked", "no distance.box"},
+        {LIGHTNING(HYPER("tensornet", SUM "'check_errors' x88 "), BOX), "new", false, "as asked",
+         "check_errors"},
+        {LIGHTNING(HYPER("tensornet", SUM "'check_errors' x88 "), BOX), "old", true, "as asked",
+         NULL},
+    };
+    struct bi_tensornet_settings s = {0};
+    struct bioinfer_error err = {0};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        CHECK(!read_as(cases[i].pickle, NULL, cases[i].choice, &s, &err));
+        CHECK_EQ(s.old_layout, cases[i].old);
+        CHECK_HAS(s.order, cases[i].note);
+        CHECK_EQ(logged[0] != 0, cases[i].log != NULL);
+        CHECK_HAS(logged, cases[i].log ? cases[i].log : "");
+    }
+    CHECK_EQ(read_as(cases[3].pickle, NULL, "mixed", &s, &err), BIOINFER_INVALID);
+    CHECK_HAS(err.text, "'mixed', expected old or new");
+    CHECK_EQ(read_as(MATGL_STATE, NETWORK("TensorNet", "1", GOOD), "old", &s, &err),
+             BIOINFER_INVALID);
+    CHECK_HAS(err.text, "one order alone");
 }
 
 static void refuses_lightning(void)
@@ -225,6 +280,7 @@ int main(void)
     TEST(tells_the_networks_apart);
     TEST(refuses_by_name);
     TEST(reads_lightning);
+    TEST(tells_the_order);
     TEST(refuses_lightning);
     return test_report();
 }
