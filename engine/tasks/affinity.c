@@ -64,8 +64,55 @@ struct affinity {
     struct bioinfer_error source_error;
     struct bi_affinity_shape shape; /* the last recipe points to it */
     char *no_rules;
-    int32_t part_row; /* where the part of the item that is packed begins */
+    int32_t part_row;    /* where the part of the item that is packed begins */
+    uint64_t n_squashed; /* ligands with a bond that is too short */
 };
+
+/* No bond is so short, in angstrom; those of heavy atoms in nanometres are. */
+static const double shortest_bond = 0.4;
+
+/* ---- places that cannot be angstrom ---- */
+
+static double distance_of(const float *a, const float *b)
+{
+    double sum = 0;
+    for (int k = 0; k < 3; k++)
+        sum += ((double)a[k] - (double)b[k]) * ((double)a[k] - (double)b[k]);
+    return sqrt(sum);
+}
+
+/* Says it of a receptor where two atoms of a residue are nearer than any bond is. */
+static void check_receptor(const struct bi_env *env, const char *path, const struct bi_receptor *r)
+{
+    for (int32_t i = 0; i < r->n_residues; i++) {
+        const struct bi_receptor_residue *of = &r->residues[i];
+        for (int32_t a = of->row; a < of->row + of->n; a++)
+            for (int32_t b = of->row; b < a; b++) {
+                const double d = distance_of(r->x[a], r->x[b]);
+                if (d >= shortest_bond)
+                    continue;
+                bi_log(env, BIOINFER_LOG_WARNING,
+                       "%s: residue %d: two atoms are %.3g apart, which is no distance in "
+                       "angstrom: are the coordinates in nanometres?",
+                       path, (int)i + 1, d);
+                return;
+            }
+    }
+}
+
+/* Says it of the first ligand with such a bond, and counts the others. */
+static void check_ligand(struct affinity *a, const struct bi_complex *c, const char *id)
+{
+    double least = shortest_bond;
+    for (int32_t i = 0; i < c->n_atoms; i++)
+        for (int32_t k = c->start[i]; k < c->start[i + 1]; k++)
+            least = fmin(least, distance_of(c->x[i], c->x[c->bond_from[c->into[k]]]));
+    if (least < shortest_bond && !a->n_squashed++)
+        bi_log(a->task.env, BIOINFER_LOG_WARNING,
+               "%s: a bond of %.3g, which is none in angstrom: are the atoms in their places, and "
+               "are these in nanometres?",
+               id, least);
+}
 
 /* ---- molecules in ---- */
 
@@ -199,6 +246,8 @@ static int read_receptor(const struct affinity *a, const char *path, struct rece
                "%s: %d of %d residues have names that are none of the 20 amino acids', so their "
                "atoms do not count",
                path, (int)r->of.n_unknown, (int)r->of.n_residues);
+    if (!r->status)
+        check_receptor(env, path, &r->of);
     if (!r->status && r->of.n_without_ca)
         bi_log(env, BIOINFER_LOG_INFO,
                "%s: %d of %d residues have no CA: for the pocket they stand at the origin of the "
@@ -407,10 +456,12 @@ static int affinity_read(struct bioinfer_task *t, struct bi_unit *unit, struct b
         return bi_fail(err, BIOINFER_NOMEM, "record");
     if (r->why.status == BIOINFER_NOMEM)
         return bi_fail(err, BIOINFER_NOMEM, "%s", r->why.text);
-    if (r->why.status)
+    if (r->why.status) {
         bi_unit_fail(t->env, unit, r->why.status, r->why.text);
-    else
+    } else {
+        check_ligand(a, &u->complex, unit->id);
         make_item(u);
+    }
     return 1;
 }
 
@@ -635,6 +686,10 @@ static struct bi_counts affinity_one(const struct bioinfer_task *t, int64_t n_re
 static void affinity_end(struct bioinfer_task *t)
 {
     struct affinity *a = (struct affinity *)t;
+    if (a->n_squashed > 1)
+        bi_log(t->env, BIOINFER_LOG_WARNING, "%llu ligands have bonds shorter than %g angstrom",
+               (unsigned long long)a->n_squashed, shortest_bond);
+    a->n_squashed = 0;
     drop_ahead(a);
     release(t->env, &a->latest);
 }

@@ -374,6 +374,24 @@ class BadInput(unittest.TestCase):
             os.path.join(self.dir, "o.tsv"), code=65)
         self.assertFalse(os.path.exists(os.path.join(self.dir, "o.tsv")))
 
+    def test_places_that_are_no_angstrom(self):
+        """A ligand with all atoms on one point, and a protein in nanometres, are rated and told."""
+        good = Molecule(self.good)
+        _, words = rate(receptor("6w70"), self.path("good.sdf", good.text()))
+        self.assertNotIn("angstrom", words)
+        center = list(good.atoms[0][0])
+        point = Molecule(self.good).move(lambda x: center).text()
+        small = Molecule(self.good).move(
+            lambda x: [c + 0.1 * (v - c) for c, v in zip(center, x)]).text()
+        _, words = rate(receptor("6w70"), self.path("point.sdf", self.good + point + small))
+        self.assertIn("a bond of 0, which is none in angstrom", words)
+        self.assertIn("2 ligands have bonds shorter than 0.4 angstrom", words)
+        self.assertEqual(words.count("nanometres"), 1)
+        nano = moved_pdb(read(receptor("5L33")), lambda x: [v / 10 for v in x])
+        _, words = rate(self.path("nano.pdb", nano), self.path("good.sdf", good.text()))
+        self.assertIn("nano.pdb: residue 1: two atoms are 0.1", words)
+        self.assertEqual(words.count("nanometres"), 1)
+
     def rows_with_record_and_line(self, cases):
         """Rates `cases`, (name, text, status or None = any failure, part of the message), as one
         file: each has its row with its number, and where it has no energy the reason with the line
