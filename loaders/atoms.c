@@ -1,4 +1,4 @@
-/* atoms.c - files and folders of frames; cells; frames of PDB files.
+/* atoms.c - files and folders of frames; cells; lines and words.
  *
  * file -> gunzip -> buffer[] -> lines -> the reader of its format -> struct bi_frame */
 #include "atoms.h"
@@ -186,6 +186,31 @@ int32_t bi_frames_element(const char *word, size_t n)
     return z && !memcmp(bi_element((uint32_t)z)->symbol, word, n) ? z : 0;
 }
 
+void bi_frames_note(struct bi_frames *f, enum bi_frames_note note, const char *fmt, ...)
+{
+    char text[256];
+    va_list args;
+    if (f->notes[note]++)
+        return;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    bi_log(f->env, BIOINFER_LOG_WARNING, "%s: frame %llu: %s", f->name,
+           (unsigned long long)f->ordinal, text);
+}
+
+/* Says how often each note was made beside the first. */
+static void end_notes(const struct bi_frames *f)
+{
+    static const char *const what[BI_FRAMES_NOTES] = {
+        "name a space group", "have alternate locations", "have a spin",
+        "take their elements from the names of atoms", "take their elements from the first line"};
+    for (int i = 0; i < BI_FRAMES_NOTES; i++)
+        if (f->notes[i] > 1)
+            bi_log(f->env, BIOINFER_LOG_WARNING, "%llu more frames %s",
+                   (unsigned long long)(f->notes[i] - 1), what[i]);
+}
+
 int bi_frames_grow(const struct bi_frames *f, struct bi_frame *frame, struct bioinfer_error *err)
 {
     const size_t n = (size_t)frame->n + 1;
@@ -197,130 +222,26 @@ int bi_frames_grow(const struct bi_frames *f, struct bi_frame *frame, struct bio
     return 0;
 }
 
-/* ---- PDB ---- */
-
-/* A double with the digits that a float of the structure reader had in the file. */
-static double digits_of(float x)
+int bi_frames_hold(const struct bi_frames *f, struct bi_frame *frame, size_t i, int held,
+                   struct bioinfer_error *err)
 {
-    char text[BI_NUMBER_SIZE];
-    double out = x;
-    bi_parse_f64(text, bi_print_f32(text, x), &out);
-    return out;
+    if (!bi_grow(f->env, &frame->held, &frame->cap_held, i + 1, 1))
+        return bi_frames_fail(f, err, BIOINFER_NOMEM, "%zu atoms", i + 1);
+    frame->held[i] = (uint8_t)held;
+    frame->has_held |= held != 0;
+    return 0;
 }
 
-/* The cell of a CRYST1 record: three lengths and three angles; a unit cube is what writers put
- * where there is none. */
-static int read_cryst1(struct bi_frames *f, const char *line, size_t n, struct bioinfer_error *err)
+int bi_frames_move(const struct bi_frames *f, struct bi_frame *frame, size_t i, const double *v,
+                   bool is_velocity, struct bioinfer_error *err)
 {
-    static const struct {
-        size_t from, width;
-    } columns[6] = {{6, 9}, {15, 9}, {24, 9}, {33, 7}, {40, 7}, {47, 7}};
-    const double radian = 3.14159265358979323846 / 180;
-    double v[6], cosine[3], sine, cy, cz;
-    for (int i = 0; i < 6; i++) {
-        size_t at = 0, length = 0;
-        const size_t width = n <= columns[i].from                     ? 0
-                             : n - columns[i].from < columns[i].width ? n - columns[i].from
-                                                                      : columns[i].width;
-        const char *word = width ? bi_frames_word(line + columns[i].from, width, &at, &length)
-                                 : NULL;
-        if (!word || !bi_frames_number(word, length, BI_FRAME_MAX_POSITION, &v[i]) || v[i] < 0)
-            return bi_frames_fail(f, err, BIOINFER_FORMAT,
-                                  "CRYST1: '%s': expected three lengths and three angles",
-                                  word ? bi_quote(word, length).text : "");
-    }
-    if ((v[0] == 1 && v[1] == 1 && v[2] == 1) || (v[0] == 0 && v[1] == 0 && v[2] == 0))
-        return 0;
-    for (int i = 0; i < 3; i++)
-        cosine[i] = v[3 + i] == 90 ? 0 : cos(v[3 + i] * radian);
-    sine = v[5] == 90 ? 1 : sin(v[5] * radian);
-    cy = sine != 0 ? (cosine[0] - cosine[1] * cosine[2]) / sine : 0;
-    cz = 1 - cosine[1] * cosine[1] - cy * cy;
-    if (!(cz > 0) || v[3] >= 180 || v[4] >= 180 || v[5] >= 180)
-        return bi_frames_fail(f, err, BIOINFER_FORMAT,
-                              "CRYST1: angles %g, %g and %g span no volume", v[3], v[4], v[5]);
-    memcpy(f->cell,
-           (double[9]){v[0], 0, 0, v[1] * cosine[2], v[1] * sine, 0, v[2] * cosine[1], v[2] * cy,
-                       v[2] * sqrt(cz)},
-           sizeof f->cell);
-    f->has_cell = true;
-    return bi_cell_check(f->cell, (bool[3]){true, true, true}, NULL)
-               ? bi_frames_fail(f, err, BIOINFER_FORMAT, "CRYST1: the cell spans no volume")
-               : 0;
-}
-
-/* Reads the whole file: its atoms, and its cell. */
-static int read_structure(struct bi_frames *f, struct bioinfer_error *err)
-{
-    int st = bi_frames_fill(f, (size_t)BI_MAX_STRUCTURE_SIZE + 1, err);
-    const char *line;
-    size_t n, size;
-    if (st)
-        return st;
-    size = f->used;
-    if (size > BI_MAX_STRUCTURE_SIZE)
-        return bi_fail(err, BIOINFER_LIMIT, "%s: more than %d bytes", f->name,
-                       BI_MAX_STRUCTURE_SIZE);
-    f->buffer[size] = '\0';
-    if (!(f->structure = bi_zalloc(f->env, sizeof *f->structure)))
-        return bi_fail(err, BIOINFER_NOMEM, "%s", f->name);
-    if ((st = bi_structure_open_memory(f->structure, f->env, f->name, f->buffer, size, err)))
-        return st;
-    if (strcmp(f->structure->format, "PDB"))
-        return bi_fail(err, BIOINFER_UNSUPPORTED,
-                       "%s: mmCIF is not read as a frame; make a PDB or an extended XYZ of it",
-                       f->name);
-    while (!f->has_cell && (st = bi_frames_line(f, &line, &n, err)) > 0)
-        if (n >= 6 && !memcmp(line, "CRYST1", 6)) {
-            st = read_cryst1(f, line, n, err);
-            break;
-        }
-    return st < 0 ? st : 0;
-}
-
-int bi_pdb_frame_read(struct bi_frames *f, struct bi_frame *frame, bool *none,
-                      struct bioinfer_error *err)
-{
-    const struct bi_structure *s;
-    int st = 0;
-    frame->format = "PDB";
-    frame->line = 1;
-    if (!f->structure && (st = read_structure(f, err))) {
-        f->done = true;
-        return st;
-    }
-    s = f->structure;
-    f->done = f->ordinal >= (uint64_t)(s->n_models > 1 ? s->n_models : 1);
-    *none = f->ordinal > (uint64_t)(s->n_models > 1 ? s->n_models : 1);
-    if (*none)
-        return 0;
-    for (size_t i = 0; i < s->n_atoms; i++) {
-        const struct bi_atom *a = &s->atoms[i];
-        int32_t z;
-        if ((uint64_t)a->model != f->ordinal || (a->altloc != ' ' && a->altloc != 'A'))
-            continue;
-        z = bi_element_find(a->element, strlen(a->element));
-        if (!z)
-            return bi_fail(err, BIOINFER_FORMAT,
-                           "%s: frame %llu: atom %s of residue %s %d: element '%s' in columns "
-                           "77-78 is none",
-                           f->name, (unsigned long long)f->ordinal, a->name, a->residue, a->number,
-                           a->element);
-        if ((st = bi_atom_check(s, a, BI_FAULT_POSITION, err)) ||
-            (st = bi_frames_grow(f, frame, err)))
-            return st;
-        frame->number[frame->n] = z;
-        for (size_t c = 0; c < 3; c++)
-            frame->position[3 * (size_t)frame->n + c] = digits_of(a->x[c]);
-        frame->n++;
-    }
-    if (!frame->n)
-        return bi_fail(err, BIOINFER_EMPTY, "%s: frame %llu: a model without atoms", f->name,
-                       (unsigned long long)f->ordinal);
-    if (f->has_cell)
-        memcpy(frame->cell, f->cell, sizeof f->cell);
-    for (int k = 0; k < 3; k++)
-        frame->periodic[k] = f->has_cell;
+    const double mass = is_velocity ? (double)bi_element((uint32_t)frame->number[i])->mass : 1;
+    if (!bi_grow(f->env, &frame->momentum, &frame->cap_momentum, 3 * (i + 1), sizeof(double)))
+        return bi_frames_fail(f, err, BIOINFER_NOMEM, "%zu atoms", i + 1);
+    for (size_t k = 0; k < 3; k++)
+        frame->momentum[3 * i + k] = is_velocity ? mass * v[k] / BI_FEMTOSECOND : v[k];
+    frame->has_momenta = true;
+    frame->has_velocities = is_velocity;
     return 0;
 }
 
@@ -381,14 +302,15 @@ static void close_file(struct bi_frames *f)
     f->name = f->stem = NULL;
     f->at = f->used = 0;
     f->line = f->ordinal = f->passed = 0;
-    f->open = f->at_end = f->done = f->has_cell = false;
+    f->open = f->at_end = f->done = f->has_cell = f->many = false;
+    f->named_elements = false;
 }
 
 /* The last part of the name, without .gz and without the suffix of a format. */
 static void cut_name(char *stem)
 {
-    static const char *const suffixes[] = {".gz",  ".extxyz", ".xyz",    ".pdb",
-                                           ".ent", ".vasp",   ".poscar", ".POSCAR"};
+    static const char *const suffixes[] = {".gz",   ".extxyz", ".xyz",    ".pdb",    ".ent",
+                                           ".vasp", ".poscar", ".POSCAR", ".xdatcar"};
     for (size_t i = 0; i < BI_COUNT(suffixes); i++) {
         const size_t n = strlen(stem), k = strlen(suffixes[i]);
         if (n > k && bi_ends_with(stem, suffixes[i])) {
@@ -406,7 +328,6 @@ static int open_stream(struct bi_frames *f, struct bi_stream *stream, const char
     const char *slash = strrchr(name, '/');
     int st = bi_gunzip_open(&f->input, stream, err);
     f->open = !st;
-    f->input.records = true;
     if (!st && (!(f->name = bi_strdup(f->env, name)) ||
                 !(f->stem = bi_strdup(f->env, slash ? slash + 1 : name))))
         st = bi_fail(err, BIOINFER_NOMEM, "%s", name);
@@ -435,7 +356,8 @@ struct listing {
 
 static bool is_frame_file(const char *name)
 {
-    static const char *const suffixes[] = {".xyz", ".extxyz", ".pdb", ".ent", ".vasp", ".poscar"};
+    static const char *const suffixes[] = {".xyz",  ".extxyz", ".pdb",    ".ent",
+                                           ".vasp", ".poscar", ".xdatcar"};
     size_t n = strlen(name);
     if (name[0] == '.')
         return false;
@@ -446,7 +368,7 @@ static bool is_frame_file(const char *name)
         if (n > k && !memcmp(name + n - k, suffixes[i], k))
             return true;
     }
-    return begins(name, n, "POSCAR") || begins(name, n, "CONTCAR");
+    return begins(name, n, "POSCAR") || begins(name, n, "CONTCAR") || begins(name, n, "XDATCAR");
 }
 
 static int list_file(void *user, const char *name)
@@ -525,6 +447,7 @@ void bi_frames_close(struct bi_frames **f)
 {
     if (!f || !*f)
         return;
+    end_notes(*f);
     close_file(*f);
     for (size_t i = 0; i < (*f)->n_paths; i++)
         bi_free((*f)->env, (*f)->paths[i]);
@@ -548,6 +471,9 @@ static void clear(struct bi_frame *frame, const struct bi_env *env)
     if (frame->run)
         frame->run[0] = '\0';
     frame->has_charge = frame->has_momenta = frame->has_step = false;
+    frame->has_held = frame->has_velocities = false;
+    frame->cannot_hold = frame->cannot_begin = NULL;
+    frame->unused = 0;
     memset(frame->cell, 0, sizeof frame->cell);
     memset(frame->periodic, 0, sizeof frame->periodic);
 }
@@ -555,7 +481,8 @@ static void clear(struct bi_frame *frame, const struct bi_env *env)
 static int set_name(const struct bi_frames *f, struct bi_frame *frame, struct bioinfer_error *err)
 {
     const size_t size = strlen(f->stem) + 24;
-    const bool many = f->format == BI_FRAMES_XYZ || (f->structure && f->structure->n_models > 1);
+    const bool many = f->format == BI_FRAMES_XYZ || f->many ||
+                      (f->structure && f->structure->n_models > 1);
     if (!bi_grow(f->env, &frame->name, &frame->cap_name, size, 1))
         return bi_fail(err, BIOINFER_NOMEM, "%s", f->name);
     if (many)
@@ -579,7 +506,7 @@ static int next_of_file(struct bi_frames *f, struct bi_frame *frame, bool *none,
     clear(frame, f->env);
     frame->ordinal = f->ordinal;
     st = f->format == BI_FRAMES_XYZ      ? bi_xyz_read(f, frame, none, &own)
-         : f->format == BI_FRAMES_POSCAR ? bi_poscar_read(f, frame, &own)
+         : f->format == BI_FRAMES_POSCAR ? bi_poscar_read(f, frame, none, &own)
                                          : bi_pdb_frame_read(f, frame, none, &own);
     if (*none && !st && f->ordinal == 1)
         st = bi_fail(&own, BIOINFER_EMPTY, "%s: no frame%s", f->name,
@@ -599,7 +526,7 @@ static int next_of_file(struct bi_frames *f, struct bi_frame *frame, bool *none,
         clear(frame, f->env);
         frame->status = st;
         memcpy(frame->message, own.text, sizeof frame->message);
-        f->done = f->done || st == BIOINFER_IO || f->format != BI_FRAMES_XYZ;
+        f->done = f->done || st == BIOINFER_IO;
     }
     return 0;
 }
@@ -656,5 +583,6 @@ void bi_frame_free(struct bi_frame *frame)
     bi_free(frame->env, frame->number);
     bi_free(frame->env, frame->position);
     bi_free(frame->env, frame->momentum);
+    bi_free(frame->env, frame->held);
     *frame = (struct bi_frame){0};
 }

@@ -1,9 +1,10 @@
 /* atoms.h - frames: atoms with coordinates and a cell, as force fields take them.
  *
- * Reads extended XYZ, plain XYZ, POSCAR and PDB (with CRYST1), each plain or in gzip, told apart by
- * content, and folders of such files. A reader gives one frame after the other in the memory of
- * one. A frame that cannot be used has a status and a message that names file, frame and line; the
- * next one follows where the file says where that begins. docs/forcefield.md states the rules. */
+ * Reads extended XYZ, plain XYZ, POSCAR, XDATCAR and PDB (with CRYST1), each plain or in gzip, told
+ * apart by content, and folders of such files. A reader gives one frame after the other in the
+ * memory of one. A frame that cannot be used has a status and a message that names file, frame and
+ * line; the next one follows where the file says where that begins. docs/forcefield.md states the
+ * rules. */
 #ifndef BI_ATOMS_H
 #define BI_ATOMS_H
 
@@ -17,10 +18,17 @@ enum {
     BI_FRAME_MAX_CHARGE = 1000,
 };
 
+#define BI_FEMTOSECOND 0.09822694750253276 /* in units of time (struct bi_frame); CODATA 2018 */
+
+enum { BI_HELD_ALL = 7 }; /* all three components of an atom's place */
+
+/* Words of a file that a molecular dynamics does not follow. */
+enum bi_frame_unused { BI_UNUSED_MASSES = 1, BI_UNUSED_CELL_VELOCITIES = 2 };
+
 /* Zero-initialise but for env. The arrays are kept from one frame to the next. */
 struct bi_frame {
     const struct bi_env *env;
-    const char *format; /* "extended XYZ", "XYZ", "POSCAR" or "PDB" */
+    const char *format; /* "extended XYZ", "XYZ", "POSCAR", "XDATCAR" or "PDB" */
     char *name; /* the file's name without folder and suffix, then ":ordinal" if it has many */
     uint64_t ordinal; /* in the file, from 1 */
     uint64_t line;    /* the line where its record begins, from 1 */
@@ -29,8 +37,11 @@ struct bi_frame {
     uint32_t n;
     int32_t *number;  /* [n] atomic numbers, 1 to 118 */
     double *position; /* [n, 3] angstrom */
-    double *momentum; /* [n, 3] in dalton angstrom per unit of time (docs/forcefield.md) */
-    double cell[9];   /* rows are vectors, angstrom; a row is 0 0 0 where there is none */
+    double *momentum; /* [n, 3] in dalton angstrom per unit of time, angstrom sqrt(dalton / eV) */
+    uint8_t *held;    /* [n] bit k: component k of the place is fixed; only where has_held */
+    const char *cannot_hold;  /* why what the file fixes cannot be said by `held`; NULL: it can */
+    const char *cannot_begin; /* why the velocities of the file cannot be taken; NULL: they can */
+    double cell[9];           /* rows are vectors, angstrom; a row is 0 0 0 where there is none */
     bool periodic[3];
     double charge;  /* the sum over the frame, in elementary charges */
     uint64_t step;  /* the step of a molecular dynamics that wrote the frame ... */
@@ -38,7 +49,10 @@ struct bi_frame {
     uint64_t end;   /* bytes of the text up to the frame's end; of an XYZ file alone */
     bool ends_line; /* the byte before it ends a line: nothing of the frame is missing */
     bool has_charge, has_momenta, has_step;
-    size_t cap_number, cap_position, cap_momentum, cap_name, cap_run;
+    bool has_held;       /* some component of some atom is fixed */
+    bool has_velocities; /* the momenta come from velocities in angstrom per femtosecond */
+    unsigned unused;     /* enum bi_frame_unused */
+    size_t cap_number, cap_position, cap_momentum, cap_held, cap_name, cap_run;
 };
 
 /* Frees the arrays and zeroes all of it, env too. NULL-safe; also where a reader failed. */

@@ -7,6 +7,26 @@
 
 enum bi_frames_format { BI_FRAMES_XYZ, BI_FRAMES_POSCAR, BI_FRAMES_PDB };
 
+/* Words of files that readers do not follow, or choose among: each is told once, and counted. */
+enum bi_frames_note {
+    BI_NOTE_SYMMETRY, /* the space group of a CRYST1 */
+    BI_NOTE_ALTLOC,
+    BI_NOTE_SPIN,
+    BI_NOTE_NAMES,      /* elements from names of atoms */
+    BI_NOTE_FIRST_LINE, /* elements from the comment of a POSCAR */
+    BI_FRAMES_NOTES
+};
+
+enum { BI_POSCAR_MAX_KINDS = 256 };
+
+/* The head of a POSCAR, which an XDATCAR has once for many frames. */
+struct bi_poscar {
+    int32_t number[BI_POSCAR_MAX_KINDS];
+    uint64_t count[BI_POSCAR_MAX_KINDS]; /* atoms of that element */
+    int n_kinds;
+    double cell[9], scale[3];
+};
+
 struct bi_frames {
     const struct bi_env *env;
     struct bi_gunzip input;
@@ -19,13 +39,17 @@ struct bi_frames {
     uint64_t ordinal; /* number of the frame read last */
     bool at_end;      /* the input has no more */
     bool open, done;  /* done: no frame follows in this file */
+    bool many;        /* an XDATCAR: frames have numbers in their names */
     enum bi_frames_format format;
+    struct bi_poscar head;          /* that of an XDATCAR */
     struct bi_structure *structure; /* a PDB file holds this */
     double cell[9];
     bool has_cell;
+    bool named_elements; /* in this PDB file; said so */
     /* the files of a folder that are left */
     char **paths;
     size_t n_paths, next_path, cap_paths;
+    uint64_t notes[BI_FRAMES_NOTES]; /* how often each was made, in all files */
 };
 
 /* bi_fail() with file, frame and the line read last in front; returns `status`. */
@@ -50,24 +74,37 @@ bool bi_frames_number(const char *word, size_t n, double limit, double *out);
 /* True: the whole word is digits alone, without a leading zero, and at most `limit`. *out is set
  * also where a number is beyond it, and untouched where the word is none. */
 bool bi_frames_count(const char *word, size_t n, uint64_t limit, uint64_t *out);
+/* Logs the first note of a kind, with file and frame in front, and counts the others, which
+ * bi_frames_close() tells. */
+void bi_frames_note(struct bi_frames *f, enum bi_frames_note note, const char *fmt, ...)
+    BI_PRINTF(3, 4);
 /* Atomic number of a symbol as it is written (Cl, not CL); 0: there is none. */
 int32_t bi_frames_element(const char *word, size_t n);
 /* Room for number and position, but not for the momentum, of one more atom than frame->n, which
  * stays. LIMIT: BI_FRAME_MAX_ATOMS are there. */
 int bi_frames_grow(const struct bi_frames *f, struct bi_frame *frame, struct bioinfer_error *err);
 
+/* Sets what atom i, the first one without it, holds: bits of BI_HELD_ALL. NOMEM. */
+int bi_frames_hold(const struct bi_frames *f, struct bi_frame *frame, size_t i, int held,
+                   struct bioinfer_error *err);
+/* Sets the momentum of atom i, the first one without it and whose element is set, or makes it of a
+ * velocity in angstrom per femtosecond. NOMEM. */
+int bi_frames_move(const struct bi_frames *f, struct bi_frame *frame, size_t i, const double *v,
+                   bool is_velocity, struct bioinfer_error *err);
+
 /* Readers of one frame, which is empty before: a status for a frame that cannot be used, in which
  * some atoms may be then; f->done where nothing can be read behind it, also after a status. *none,
  * which is false before: 0 is returned, and there was no frame; of a PDB file, all models were
- * read. A POSCAR is one frame, and is done after it. FORMAT, LIMIT, EMPTY (no atoms), and the
- * statuses of bi_frames_line(). */
+ * read. A POSCAR is one frame, and is done after it; *none is of an XDATCAR. FORMAT, LIMIT, EMPTY
+ * (no atoms), and the statuses of bi_frames_line(). */
 int bi_xyz_read(struct bi_frames *f, struct bi_frame *frame, bool *none,
                 struct bioinfer_error *err);
-int bi_poscar_read(struct bi_frames *f, struct bi_frame *frame, struct bioinfer_error *err);
+int bi_poscar_read(struct bi_frames *f, struct bi_frame *frame, bool *none,
+                   struct bioinfer_error *err);
 /* f->ordinal is the model's number. The first call reads the whole file, and its failure ends it;
- * UNSUPPORTED: mmCIF. EMPTY: the model has no atoms. Atoms whose alternate location is neither
- * blank nor A are left out. FORMAT: an atom without an element in columns 77-78, or a CRYST1 that
- * cannot be used; without a cell the frame is not periodic. */
+ * UNSUPPORTED: mmCIF. EMPTY: the model has no atoms. Of a residue's alternate locations, the one
+ * with the highest occupancy is read. FORMAT: an atom whose element neither columns 77-78 nor its
+ * name says, or a CRYST1 that cannot be used; without a cell the frame is not periodic. */
 int bi_pdb_frame_read(struct bi_frames *f, struct bi_frame *frame, bool *none,
                       struct bioinfer_error *err);
 

@@ -287,6 +287,7 @@ static int read_atom(struct bi_structure *s, const struct line *l, bool het, int
     double v;
     int st = 0;
     copy(a.name, sizeof a.name, t, n);
+    a.indent = n ? (uint8_t)(t - l->text - 12) : 0;
     if (l->n >= 17)
         a.altloc = l->text[16];
     t = columns(l, 18, 20, &n);

@@ -1,16 +1,16 @@
-/* poscar.c - POSCAR files, as VASP 5 and 6 write them.
+/* poscar.c - POSCAR and XDATCAR files, as VASP writes them.
  *
  * A comment, a scale (a negative one is the cell's volume, three are of the axes), three vectors,
- * symbols, how many atoms each has, perhaps "Selective dynamics", "Direct" or "Cartesian", the
- * coordinates. What follows them is not read. Always periodic along all axes.
- * Source: vasp.at/wiki/POSCAR */
+ * symbols (VASP 4: in the comment), how many atoms each has, perhaps "Selective dynamics", "Direct"
+ * or "Cartesian", the coordinates, perhaps velocities. An XDATCAR has "Direct configuration=" for
+ * each of its frames, and again all before it where the cell changes. Always periodic along all
+ * axes.
+ * Source: vasp.at/wiki/POSCAR, vasp.at/wiki/XDATCAR */
 #include <math.h>
 #include <string.h>
 
 #include "frames.h"
 #include "reader.h"
-
-enum { MAX_KINDS = 256 };
 
 static int next_line(struct bi_frames *f, const char *what, const char **line, size_t *n,
                      struct bioinfer_error *err)
@@ -41,9 +41,9 @@ static int read_numbers(struct bi_frames *f, const char *what, double *out, int 
     return st;
 }
 
-static int read_cell(struct bi_frames *f, struct bi_frame *frame, double *scale,
-                     struct bioinfer_error *err)
+static int read_cell(struct bi_frames *f, struct bi_poscar *h, struct bioinfer_error *err)
 {
+    double *scale = h->scale;
     int got, st = read_numbers(f, "the scale", scale, 3, &got, err);
     if (st)
         return st;
@@ -55,7 +55,7 @@ static int read_cell(struct bi_frames *f, struct bi_frame *frame, double *scale,
         return bi_frames_fail(f, err, BIOINFER_FORMAT, "a scale of 0");
     for (int row = 0; row < 3; row++) {
         int words;
-        if ((st = read_numbers(f, "a vector of the cell", frame->cell + 3 * row, 3, &words, err)))
+        if ((st = read_numbers(f, "a vector of the cell", h->cell + 3 * row, 3, &words, err)))
             return st;
         if (words != 3)
             return bi_frames_fail(f, err, BIOINFER_FORMAT,
@@ -63,52 +63,66 @@ static int read_cell(struct bi_frames *f, struct bi_frame *frame, double *scale,
                                   words);
     }
     if (got == 1) {
-        const double volume = fabs(bi_cell_volume(frame->cell));
+        const double volume = fabs(bi_cell_volume(h->cell));
         if (scale[0] < 0 && volume > 0)
             scale[0] = cbrt(-scale[0] / volume);
         scale[1] = scale[2] = scale[0];
     }
     for (int i = 0; i < 9; i++)
-        frame->cell[i] *= scale[i % 3];
-    for (int k = 0; k < 3; k++)
-        frame->periodic[k] = true;
+        h->cell[i] *= scale[i % 3];
     return 0;
 }
 
-/* The symbols, and how many atoms of each: counts[k] of numbers[k]. */
-static int read_kinds(struct bi_frames *f, int32_t *numbers, uint64_t *counts, int *n_kinds,
-                      struct bioinfer_error *err)
+/* Is the rest of a line from this word on a comment? */
+static bool is_comment(const char *word)
 {
-    const char *line, *word;
-    size_t n, at = 0, length;
+    return word[0] == '!' || word[0] == '#';
+}
+
+/* Symbols at the beginning of the first line of a file of VASP 4, for `want` kinds of atoms, and
+ * no more than these. */
+static bool read_first_line(const char *line, size_t n, int32_t *numbers, int want)
+{
+    const char *word;
+    size_t at = 0, length;
+    int k = 0;
+    while ((word = bi_frames_word(line, n, &at, &length)) && !is_comment(word)) {
+        const int32_t z = bi_frames_element(word, length);
+        if (!z)
+            break;
+        if (k < want)
+            numbers[k] = z;
+        k++;
+    }
+    return k == want;
+}
+
+/* A line of elements or of counts, whose comment goes; of the counts: how many words it has. */
+static int read_counts(struct bi_frames *f, const char *line, size_t n, struct bi_poscar *h,
+                       struct bioinfer_error *err)
+{
+    const char *word;
+    size_t at = 0, length;
     uint64_t total = 0;
-    int k = 0, st = next_line(f, "the elements", &line, &n, err);
-    if (st)
-        return st;
-    for (*n_kinds = 0; (word = bi_frames_word(line, n, &at, &length)); ++*n_kinds) {
-        size_t symbol = 0;
-        while (symbol < length && word[symbol] != '_' && word[symbol] != '/')
-            symbol++;
-        if (*n_kinds == MAX_KINDS)
-            return bi_frames_fail(f, err, BIOINFER_LIMIT, "more than %d kinds of atoms", MAX_KINDS);
-        if (word[0] >= '0' && word[0] <= '9')
-            return bi_frames_fail(f, err, BIOINFER_FORMAT,
-                                  "no line with the elements (a POSCAR of VASP 4): add it");
-        if (!(numbers[*n_kinds] = bi_frames_element(word, symbol)))
-            return bi_frames_fail(f, err, BIOINFER_FORMAT, "'%s' is no element",
-                                  bi_quote(word, length).text);
+    int k = 0;
+    for (; (word = bi_frames_word(line, n, &at, &length)) && !is_comment(word); k++) {
+        if (k == BI_POSCAR_MAX_KINDS)
+            return bi_frames_fail(f, err, BIOINFER_LIMIT, "more than %d kinds of atoms",
+                                  BI_POSCAR_MAX_KINDS);
+        if ((h->n_kinds && k == h->n_kinds) ||
+            !bi_frames_count(word, length, BI_FRAME_MAX_ATOMS, &h->count[k]))
+            return h->n_kinds
+                       ? bi_frames_fail(f, err, BIOINFER_FORMAT,
+                                        "'%s': expected %d numbers of atoms",
+                                        bi_quote(word, length).text, h->n_kinds)
+                       : bi_frames_fail(f, err, BIOINFER_FORMAT, "'%s': expected numbers of atoms",
+                                        bi_quote(word, length).text);
+        total += h->count[k];
     }
-    if ((st = next_line(f, "the numbers of atoms", &line, &n, err)))
-        return st;
-    for (at = 0; (word = bi_frames_word(line, n, &at, &length)); k++) {
-        if (k == *n_kinds || !bi_frames_count(word, length, BI_FRAME_MAX_ATOMS, &counts[k]))
-            return bi_frames_fail(f, err, BIOINFER_FORMAT, "'%s': expected %d numbers of atoms",
-                                  bi_quote(word, length).text, *n_kinds);
-        total += counts[k];
-    }
-    if (k != *n_kinds)
+    if (h->n_kinds && k != h->n_kinds)
         return bi_frames_fail(f, err, BIOINFER_FORMAT, "%d numbers of atoms for %d elements", k,
-                              *n_kinds);
+                              h->n_kinds);
+    h->n_kinds = k;
     if (!total)
         return bi_frames_fail(f, err, BIOINFER_EMPTY, "a frame without atoms");
     if (total > BI_FRAME_MAX_ATOMS)
@@ -117,8 +131,73 @@ static int read_kinds(struct bi_frames *f, int32_t *numbers, uint64_t *counts, i
     return 0;
 }
 
-/* Passes "Selective dynamics"; *direct: coordinates are fractions of the cell. */
-static int read_mode(struct bi_frames *f, bool *direct, struct bioinfer_error *err)
+/* A file of VASP 4: `line` has the counts, and the comment, its first line, the elements. */
+static int read_old_kinds(struct bi_frames *f, const char *line, size_t n, const char *first,
+                          struct bi_poscar *h, struct bioinfer_error *err)
+{
+    int st = read_counts(f, line, n, h, err);
+    if (st)
+        return st;
+    if (!read_first_line(first, strlen(first), h->number, h->n_kinds))
+        return bi_frames_fail(f, err, BIOINFER_FORMAT,
+                              "no line with the elements (a POSCAR of VASP 4), and the first line "
+                              "does not begin with %d symbols: add it",
+                              h->n_kinds);
+    bi_frames_note(f, BI_NOTE_FIRST_LINE,
+                   "a POSCAR of VASP 4: its elements are those of the first line, '%s'",
+                   bi_quote(first, strlen(first)).text);
+    return 0;
+}
+
+/* The symbols, and how many atoms of each. */
+static int read_kinds(struct bi_frames *f, const char *first, struct bi_poscar *h,
+                      struct bioinfer_error *err)
+{
+    const char *line, *word;
+    size_t n, at = 0, length;
+    int st = next_line(f, "the elements", &line, &n, err);
+    if (st)
+        return st;
+    for (h->n_kinds = 0; (word = bi_frames_word(line, n, &at, &length)) && !is_comment(word);
+         ++h->n_kinds) {
+        size_t symbol = 0;
+        while (symbol < length && word[symbol] != '_' && word[symbol] != '/')
+            symbol++;
+        if (h->n_kinds == BI_POSCAR_MAX_KINDS)
+            return bi_frames_fail(f, err, BIOINFER_LIMIT, "more than %d kinds of atoms",
+                                  BI_POSCAR_MAX_KINDS);
+        if (word[0] >= '0' && word[0] <= '9' && !h->n_kinds)
+            return read_old_kinds(f, line, n, first, h, err);
+        if (!(h->number[h->n_kinds] = bi_frames_element(word, symbol)))
+            return bi_frames_fail(f, err, BIOINFER_FORMAT, "'%s' is no element",
+                                  bi_quote(word, length).text);
+    }
+    if (!h->n_kinds)
+        return bi_frames_fail(f, err, BIOINFER_FORMAT, "a line without elements");
+    if ((st = next_line(f, "the numbers of atoms", &line, &n, err)))
+        return st;
+    return read_counts(f, line, n, h, err);
+}
+
+/* How the lines of the coordinates are to be read. */
+struct mode {
+    bool direct;    /* they are fractions of the cell */
+    bool selective; /* three flags stand behind them */
+    bool many;      /* "Direct configuration=": an XDATCAR */
+};
+
+static bool begins_with(const char *line, size_t n, const char *with)
+{
+    const size_t k = strlen(with);
+    if (n < k)
+        return false;
+    for (size_t i = 0; i < k; i++)
+        if ((line[i] >= 'A' && line[i] <= 'Z' ? line[i] + 32 : line[i]) != with[i])
+            return false;
+    return true;
+}
+
+static int read_mode(struct bi_frames *f, struct mode *mode, struct bioinfer_error *err)
 {
     const char *line, *word;
     size_t n, at = 0, length;
@@ -130,52 +209,245 @@ static int read_mode(struct bi_frames *f, bool *direct, struct bioinfer_error *e
         word = bi_frames_word(line, n, &at, &length);
         if (!word || !strchr("SsDdCcKk", word[0]) || (i && strchr("Ss", word[0])))
             break;
-        *direct = strchr("Dd", word[0]) != NULL;
+        mode->direct = strchr("Dd", word[0]) != NULL;
+        mode->many = begins_with(word, n - (size_t)(word - line), "direct configuration=");
         if (!strchr("Ss", word[0]))
             return 0;
+        mode->selective = true;
     }
     return bi_frames_fail(f, err, BIOINFER_FORMAT, "'%s': expected Direct or Cartesian",
                           word ? bi_quote(word, length).text : "");
 }
 
-int bi_poscar_read(struct bi_frames *f, struct bi_frame *frame, struct bioinfer_error *err)
+/* ---- fixed atoms ---- */
+
+/* Components of a place that do not change where the coordinates along some vectors of the cell,
+ * `flags`, do not: those along which none of the other vectors leads. -1: there is no such set, as
+ * the vectors that may move lead out of the planes of the axes. */
+static int held_by_flags(const double cell[9], int flags)
 {
-    int32_t numbers[MAX_KINDS];
-    uint64_t counts[MAX_KINDS];
-    double scale[3] = {0};
-    struct bioinfer_error why = {0};
-    const char *line;
-    bool direct = false;
-    size_t n;
-    int n_kinds = 0, got, st;
-    f->done = true;
-    frame->format = "POSCAR";
-    frame->line = 1;
-    if ((st = next_line(f, "its first line", &line, &n, err)) ||
-        (st = read_cell(f, frame, scale, err)))
+    int held = 0, n_flags = 0, n_held = 0;
+    for (int c = 0; c < 3; c++) {
+        bool moves = false;
+        for (int v = 0; v < 3; v++)
+            moves |= !(flags >> v & 1) && cell[3 * v + c] != 0;
+        held |= moves ? 0 : 1 << c;
+        n_held += !moves;
+        n_flags += flags >> c & 1;
+    }
+    return n_held == n_flags ? held : -1;
+}
+
+/* The flags behind the coordinates, of which F fixes that along one vector of the cell. */
+static int read_flags(struct bi_frames *f, struct bi_frame *frame, const char *line, size_t n,
+                      size_t at, struct bioinfer_error *err)
+{
+    const char *word;
+    size_t length;
+    int flags = 0, held;
+    for (int k = 0; k < 3; k++) {
+        if (!(word = bi_frames_word(line, n, &at, &length)))
+            return bi_frames_fail(f, err, BIOINFER_FORMAT,
+                                  "Selective dynamics: %d flags, expected three of T and F", k);
+        const size_t dot = length > 1 && word[0] == '.'; /* as in .TRUE. */
+        if (!strchr("TtFf", word[dot]))
+            return bi_frames_fail(f, err, BIOINFER_FORMAT,
+                                  "Selective dynamics: '%s': expected T or F",
+                                  bi_quote(word, length).text);
+        flags |= strchr("Ff", word[dot]) ? 1 << k : 0;
+    }
+    held = held_by_flags(frame->cell, flags);
+    if (held < 0)
+        frame->cannot_hold = "Selective dynamics fixes atoms along some vectors of a cell that is "
+                             "oblique to x, y and z; fixed alike along all three (F F F) is "
+                             "computed";
+    return bi_frames_hold(f, frame, frame->n, held < 0 ? 0 : held, err);
+}
+
+/* ---- atoms ---- */
+
+static int read_atom(struct bi_frames *f, struct bi_frame *frame, const struct mode *mode,
+                     const double scale[3], int32_t number, const char *line, size_t n,
+                     struct bioinfer_error *err)
+{
+    const char *word;
+    size_t at = 0, length;
+    double x[3], *to;
+    int st = bi_frames_grow(f, frame, err);
+    for (int c = 0; c < 3 && !st; c++)
+        if (!(word = bi_frames_word(line, n, &at, &length)))
+            st = bi_frames_fail(f, err, BIOINFER_FORMAT, "%d coordinates, expected 3", c);
+        else if (!bi_frames_number(word, length, BI_FRAME_MAX_POSITION, &x[c]))
+            st = bi_frames_fail(f, err, BIOINFER_FORMAT, "a coordinate: '%s' is no finite number",
+                                bi_quote(word, length).text);
+    if (st)
         return st;
-    if ((st = bi_cell_check(frame->cell, frame->periodic, &why)))
-        return bi_frames_fail(f, err, st, "%s", why.text);
-    if ((st = read_kinds(f, numbers, counts, &n_kinds, err)) || (st = read_mode(f, &direct, err)))
+    to = frame->position + 3 * (size_t)frame->n;
+    for (int c = 0; c < 3; c++)
+        to[c] = mode->direct
+                    ? x[0] * frame->cell[c] + x[1] * frame->cell[3 + c] + x[2] * frame->cell[6 + c]
+                    : x[c] * scale[c];
+    for (int c = 0; c < 3; c++)
+        if (!(fabs(to[c]) <= BI_FRAME_MAX_POSITION))
+            return bi_frames_fail(f, err, BIOINFER_FORMAT,
+                                  "coordinate %g: expected between -1e7 and 1e7", to[c]);
+    if (mode->selective && (st = read_flags(f, frame, line, n, at, err)))
         return st;
-    for (int k = 0; k < n_kinds; k++)
-        for (uint64_t i = 0; i < counts[k]; i++) {
-            double x[3], *to;
-            if ((st = bi_frames_grow(f, frame, err)) ||
-                (st = read_numbers(f, "a coordinate", x, 3, &got, err)))
-                return st;
-            if (got != 3)
-                return bi_frames_fail(f, err, BIOINFER_FORMAT, "%d coordinates, expected 3", got);
-            to = frame->position + 3 * (size_t)frame->n;
-            for (int c = 0; c < 3; c++)
-                to[c] = direct ? x[0] * frame->cell[c] + x[1] * frame->cell[3 + c] +
-                                     x[2] * frame->cell[6 + c]
-                               : x[c] * scale[c];
-            for (int c = 0; c < 3; c++)
-                if (!(fabs(to[c]) <= BI_FRAME_MAX_POSITION))
-                    return bi_frames_fail(f, err, BIOINFER_FORMAT,
-                                          "coordinate %g: expected between -1e7 and 1e7", to[c]);
-            frame->number[frame->n++] = numbers[k];
-        }
+    frame->number[frame->n++] = number;
     return 0;
+}
+
+/* All atoms; of an XDATCAR the lines behind a bad one are read, so that the next frame follows. */
+static int read_atoms(struct bi_frames *f, struct bi_frame *frame, const struct mode *mode,
+                      const struct bi_poscar *h, struct bioinfer_error *err)
+{
+    struct bioinfer_error first = {0};
+    const char *line;
+    size_t n;
+    int st = 0, bad = 0;
+    for (int k = 0; k < h->n_kinds; k++)
+        for (uint64_t i = 0; i < h->count[k]; i++) {
+            if ((st = next_line(f, "a coordinate", &line, &n, err))) {
+                f->done = true;
+                return st;
+            }
+            if (!bad)
+                bad = read_atom(f, frame, mode, h->scale, h->number[k], line, n, &first);
+            if (bad && !mode->many)
+                goto out;
+        }
+out:
+    if (bad && err)
+        *err = first;
+    return bad;
+}
+
+/* ---- velocities ---- */
+
+/* Passes "Lattice velocities and vectors" and its seven lines, where they are next. 1: *line is
+ * the one behind; 0: there is none. */
+static int pass_lattice(struct bi_frames *f, struct bi_frame *frame, const char **line, size_t *n,
+                        struct bioinfer_error *err)
+{
+    int st = bi_frames_line(f, line, n, err);
+    if (st > 0 && *n && ((*line)[0] | 32) == 'l') {
+        frame->unused |= BI_UNUSED_CELL_VELOCITIES;
+        for (int i = 0; i < 8 && st > 0; i++)
+            st = bi_frames_line(f, line, n, err);
+    }
+    return st;
+}
+
+/* Velocities behind the coordinates, in angstrom per femtosecond. Zeros alone, as VASP writes them
+ * behind every relaxation, are none. */
+static int read_velocities(struct bi_frames *f, struct bi_frame *frame, struct bioinfer_error *err)
+{
+    const char *line, *word;
+    size_t n, at = 0, length;
+    bool any = false;
+    int st = pass_lattice(f, frame, &line, &n, err);
+    if (st <= 0)
+        return st;
+    word = bi_frames_word(line, n, &at, &length);
+    if (word && !strchr("CcKkDd", word[0]))
+        return 0; /* another section */
+    const bool direct = word && strchr("Dd", word[0]);
+    for (uint32_t i = 0; i < frame->n; i++) {
+        double v[3] = {0};
+        if ((st = bi_frames_line(f, &line, &n, err)) < 0)
+            return st;
+        at = 0;
+        for (int c = 0; c < 3; c++) {
+            word = st ? bi_frames_word(line, n, &at, &length) : NULL;
+            if (!i && !c && !word)
+                return 0; /* nothing, or predictor-corrector coordinates */
+            if (!word || !bi_frames_number(word, length, BI_FRAME_MAX_POSITION, &v[c])) {
+                if (i)
+                    frame->cannot_begin = "the velocities behind its coordinates are cut short, or "
+                                          "are no numbers";
+                frame->has_momenta = frame->has_velocities = false;
+                return 0;
+            }
+            any |= v[c] != 0;
+        }
+        if ((st = bi_frames_move(f, frame, i, v, true, err)))
+            return st;
+    }
+    if (direct && any)
+        frame->cannot_begin = "its velocities are in vectors of the cell per time step, and the "
+                              "file does not say how long a step is: write them in Cartesian "
+                              "coordinates";
+    frame->has_momenta = frame->has_velocities = any && !direct;
+    return 0;
+}
+
+/* ---- frames ---- */
+
+/* Reads the lines in front of the coordinates, from the comment on. */
+static int read_head(struct bi_frames *f, const char *first, struct bi_poscar *h,
+                     struct bioinfer_error *err)
+{
+    static const bool periodic[3] = {true, true, true};
+    struct bioinfer_error why = {0};
+    int st = read_cell(f, h, err);
+    if (!st && (st = bi_cell_check(h->cell, periodic, &why)))
+        st = bi_frames_fail(f, err, st, "%s", why.text);
+    return st ? st : read_kinds(f, first, h, err);
+}
+
+/* The first line of the next frame of an XDATCAR: either a new head, or "Direct configuration=",
+ * whose head is that of the frame before. */
+static int next_of_many(struct bi_frames *f, struct mode *mode, bool *none,
+                        struct bioinfer_error *err)
+{
+    const char *line;
+    size_t n = 0, at = 0, length;
+    int st;
+    do
+        if ((st = bi_frames_line(f, &line, &n, err)) <= 0) {
+            *none = !st;
+            return st;
+        }
+    while (!bi_frames_word(line, n, &at, &length) && !(at = 0));
+    *mode = (struct mode){.direct = true, .many = true};
+    if (begins_with(line, n, "direct configuration="))
+        return 0;
+    st = read_head(f, "", &f->head, err);
+    return st ? st : read_mode(f, mode, err);
+}
+
+int bi_poscar_read(struct bi_frames *f, struct bi_frame *frame, bool *none,
+                   struct bioinfer_error *err)
+{
+    struct mode mode = {0};
+    struct bi_poscar *h = &f->head;
+    const char *line;
+    char first[256];
+    size_t n;
+    int st;
+    frame->format = f->many ? "XDATCAR" : "POSCAR";
+    frame->line = f->line + 1;
+    f->done = true; /* unless atoms can be read */
+    if (f->many) {
+        st = next_of_many(f, &mode, none, err);
+    } else {
+        if (!(st = next_line(f, "its first line", &line, &n, err))) {
+            n = n < sizeof first - 1 ? n : sizeof first - 1;
+            memcpy(first, line, n);
+            first[n] = '\0';
+            st = read_head(f, first, h, err);
+        }
+        if (!st)
+            st = read_mode(f, &mode, err);
+    }
+    if (st || *none)
+        return st;
+    f->many = mode.many;
+    frame->format = f->many ? "XDATCAR" : "POSCAR";
+    memcpy(frame->cell, h->cell, sizeof frame->cell);
+    for (int k = 0; k < 3; k++)
+        frame->periodic[k] = true;
+    f->done = !f->many;
+    st = read_atoms(f, frame, &mode, h, err);
+    return st || f->many ? st : read_velocities(f, frame, err);
 }

@@ -23,6 +23,7 @@ struct bi_atom {
     char icode, altloc; /* ' ' = none */
     bool het;
     uint8_t faults;        /* bits of enum bi_atom_fault: bi_atom_check() */
+    uint8_t indent;        /* columns left blank before the name, of PDB */
     int32_t number, model; /* the residue's, 0 where it could not be read; model from 1 */
     float occupancy;
     float x[3]; /* angstrom; NaN where it could not be read */

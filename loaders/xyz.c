@@ -2,11 +2,13 @@
  *
  * A frame is a line with the number of atoms, a line of comment, and a line for each atom. In an
  * extended file the comment has words key=value: Lattice (nine numbers), pbc, Properties (names,
- * types and widths of the columns), charge or total_charge, step, run.
+ * types and widths of the columns), charge or total_charge, step, run. Symbols are read in any
+ * case, as ASE does.
  * Source: github.com/libAtoms/extxyz */
 #include <string.h>
 
 #include "../base/number.h"
+#include "chem/molecule.h"
 #include "frames.h"
 #include "reader.h"
 
@@ -14,7 +16,9 @@ enum { MAX_KEY = 64, MAX_VALUE = 4096 };
 
 /* Columns of an atom: where each of what is read begins, -1 = nowhere. */
 struct columns {
-    int symbol, number, position, momentum;
+    int symbol, number, position, momentum, velocity, mask;
+    int mask_width; /* 1 or 3 */
+    int masses;
     int n;     /* columns that a line must have */
     bool more; /* others may stand behind them */
 };
@@ -107,14 +111,14 @@ static int read_pbc(struct bi_frames *f, struct bi_frame *frame, const char *tex
                     struct bioinfer_error *err)
 {
     int got = 0;
-    for (size_t at = 0, length; got >= 0;) {
-        const char *word;
-        while (at < n && strchr(",[]", text[at]))
-            at++;
-        if (!(word = bi_frames_word(text, n, &at, &length)))
-            break;
-        while (length && strchr(",[]", word[length - 1]))
-            length--;
+    for (size_t at = 0; at < n;) {
+        const char *word = text + at;
+        size_t length = 0;
+        while (at + length < n && !is_space(word[length]) && !strchr(",[]", word[length]))
+            length++;
+        at += length + 1;
+        if (!length)
+            continue;
         const bool yes = same(word, length, "t") || same(word, length, "true") ||
                          same(word, length, "1");
         const bool no = same(word, length, "f") || same(word, length, "false") ||
@@ -159,10 +163,12 @@ static int read_properties(struct bi_frames *f, struct columns *c, const char *t
         char type;
         uint64_t width;
         int place; /* in at[] */
-    } known[] = {{"species", 'S', 1, 0},   {"element", 'S', 1, 0}, {"symbols", 'S', 1, 0},
-                 {"Z", 'I', 1, 1},         {"numbers", 'I', 1, 1}, {"pos", 'R', 3, 2},
-                 {"positions", 'R', 3, 2}, {"momenta", 'R', 3, 3}};
-    int at[4] = {-1, -1, -1, -1}, column = 0;
+    } known[] = {{"species", 'S', 1, 0},   {"element", 'S', 1, 0},  {"symbols", 'S', 1, 0},
+                 {"Z", 'I', 1, 1},         {"numbers", 'I', 1, 1},  {"pos", 'R', 3, 2},
+                 {"positions", 'R', 3, 2}, {"momenta", 'R', 3, 3},  {"vel", 'R', 3, 4},
+                 {"velo", 'R', 3, 4},      {"velocity", 'R', 3, 4}, {"velocities", 'R', 3, 4},
+                 {"move_mask", 'L', 0, 5}, {"mass", 'R', 1, 6},     {"masses", 'R', 1, 6}};
+    int at[7] = {-1, -1, -1, -1, -1, -1, -1}, column = 0, mask_width = 0;
     for (size_t i = 0; i < n;) {
         const char *name;
         size_t length;
@@ -175,11 +181,15 @@ static int read_properties(struct bi_frames *f, struct columns *c, const char *t
         for (size_t k = 0; k < BI_COUNT(known); k++) {
             if (strlen(known[k].name) != length || memcmp(name, known[k].name, length))
                 continue;
-            if (known[k].type != type || known[k].width != width)
+            if (known[k].place == 5 && type == 'L' && (width == 1 || width == 3))
+                mask_width = (int)width;
+            else if (known[k].type != type || known[k].width != width)
                 return bi_frames_fail(f, err, BIOINFER_FORMAT,
-                                      "Properties: %s:%c:%llu, expected %s:%c:%llu", known[k].name,
+                                      "Properties: %s:%c:%llu, expected %s:%c:%s", known[k].name,
                                       type, (unsigned long long)width, known[k].name, known[k].type,
-                                      (unsigned long long)known[k].width);
+                                      known[k].width == 3   ? "3"
+                                      : known[k].width == 1 ? "1"
+                                                            : "1 or 3");
             if (at[known[k].place] >= 0)
                 return bi_frames_fail(f, err, BIOINFER_FORMAT,
                                       "Properties: %s is there, or is meant, a second time",
@@ -194,7 +204,8 @@ static int read_properties(struct bi_frames *f, struct columns *c, const char *t
     if (at[2] < 0 || (at[0] < 0 && at[1] < 0))
         return bi_frames_fail(f, err, BIOINFER_FORMAT, "Properties '%s': no %s",
                               bi_quote(text, n).text, at[2] < 0 ? "pos:R:3" : "species:S:1");
-    *c = (struct columns){at[0], at[1], at[2], at[3], column, false};
+    *c = (struct columns){at[0], at[1],      at[2], at[3],  at[4],
+                          at[5], mask_width, at[6], column, false};
     return 0;
 }
 
@@ -232,9 +243,14 @@ static int take_value(struct bi_frames *f, struct bi_frame *frame, struct commen
     bool *const seen[] = {&c->has_lattice, &c->has_pbc, &c->has_properties, &c->has_step,
                           &c->has_run};
     static const char *const words[] = {"lattice", "pbc", "properties", "step", "run"};
+    static const char *const spins[] = {"spin", "multiplicity", "spin_multiplicity", "total_spin"};
     size_t k = 0;
     if (same(key, key_n, "charge") || same(key, key_n, "total_charge"))
         return read_charge(f, frame, key, key_n, value, n, err);
+    for (size_t i = 0; i < BI_COUNT(spins); i++)
+        if (same(key, key_n, spins[i]))
+            bi_frames_note(f, BI_NOTE_SPIN, "%s=%s: the energies of no model here depend on it",
+                           spins[i], bi_quote(value, n).text);
     while (k < BI_COUNT(words) && !same(key, key_n, words[k]))
         k++;
     if (k == BI_COUNT(words) || !c->extended)
@@ -279,7 +295,7 @@ static int read_comment(struct bi_frames *f, struct bi_frame *frame, struct comm
 {
     char value[MAX_VALUE + 1];
     int st = 0;
-    c->columns = (struct columns){0, -1, 1, -1, 4, true};
+    c->columns = (struct columns){0, -1, 1, -1, -1, -1, 0, -1, 4, true};
     c->extended = is_extended(line, n);
     for (size_t i = 0; !st && i < n;) {
         size_t end, length;
@@ -309,6 +325,8 @@ static int read_comment(struct bi_frames *f, struct bi_frame *frame, struct comm
             if (frame->periodic[k])
                 st = bi_frames_fail(f, err, BIOINFER_FORMAT,
                                     "pbc says that the frame is periodic, but there is no Lattice");
+    if (c->columns.masses >= 0)
+        frame->unused |= BI_UNUSED_MASSES;
     frame->format = c->extended ? "extended XYZ" : "XYZ";
     return st;
 }
@@ -332,7 +350,7 @@ static int read_element(struct bi_frames *f, const struct columns *c, const char
     const int i = c->number >= 0 ? c->number : c->symbol;
     uint64_t number = 0;
     const bool is_number = bi_frames_count(words[i], lengths[i], 118, &number) && number;
-    const int32_t found = c->symbol >= 0 ? bi_frames_element(words[c->symbol], lengths[c->symbol])
+    const int32_t found = c->symbol >= 0 ? bi_element_find(words[c->symbol], lengths[c->symbol])
                                          : 0;
     if (c->symbol >= 0 && c->number >= 0 && found && is_number && (uint64_t)found != number)
         return bi_frames_fail(f, err, BIOINFER_FORMAT, "the symbol '%s' and the number %llu differ",
@@ -344,6 +362,32 @@ static int read_element(struct bi_frames *f, const struct columns *c, const char
                               "'%s' is no element: expected a symbol as in Cl, or its number",
                               bi_quote(words[i], lengths[i]).text);
     return 0;
+}
+
+/* The momentum of an atom, by its velocity where there is no column of momenta, and what it holds:
+ * F in move_mask, as ASE has it. */
+static int read_motion(struct bi_frames *f, struct bi_frame *frame, const struct columns *c,
+                       const char *const *words, const size_t *lengths, struct bioinfer_error *err)
+{
+    const bool is_velocity = c->momentum < 0;
+    const int at = is_velocity ? c->velocity : c->momentum;
+    double v[3];
+    int st = 0, held = 0;
+    if (at >= 0 && (st = read_vector(f, words + at, lengths + at,
+                                     is_velocity ? "velocity" : "momentum", v, err)))
+        return st;
+    if (at >= 0 && (st = bi_frames_move(f, frame, frame->n, v, is_velocity, err)))
+        return st;
+    for (int k = 0; k < c->mask_width; k++) {
+        const char *word = words[c->mask + k];
+        const size_t n = lengths[c->mask + k];
+        const bool stays = same(word, n, "f") || same(word, n, "false") || same(word, n, "0");
+        if (!stays && !same(word, n, "t") && !same(word, n, "true") && !same(word, n, "1"))
+            return bi_frames_fail(f, err, BIOINFER_FORMAT, "move_mask '%s': expected T or F",
+                                  bi_quote(word, n).text);
+        held |= stays ? (c->mask_width == 1 ? BI_HELD_ALL : 1 << k) : 0;
+    }
+    return c->mask_width ? bi_frames_hold(f, frame, frame->n, held, err) : 0;
 }
 
 static int read_atom(struct bi_frames *f, struct bi_frame *frame, const struct columns *c,
@@ -364,14 +408,8 @@ static int read_atom(struct bi_frames *f, struct bi_frame *frame, const struct c
         (st = read_vector(f, words + c->position, lengths + c->position, "coordinate",
                           &frame->position[3 * i], err)))
         return st;
-    if (c->momentum >= 0) {
-        if (!bi_grow(f->env, &frame->momentum, &frame->cap_momentum, 3 * (i + 1), sizeof(double)))
-            return bi_frames_fail(f, err, BIOINFER_NOMEM, "%zu atoms", i + 1);
-        frame->has_momenta = true;
-        if ((st = read_vector(f, words + c->momentum, lengths + c->momentum, "momentum",
-                              &frame->momentum[3 * i], err)))
-            return st;
-    }
+    if ((st = read_motion(f, frame, c, words, lengths, err)))
+        return st;
     frame->n++;
     return 0;
 }

@@ -12,7 +12,8 @@ static void check(const struct bi_frame *frame)
     if (frame->status ? !frame->message[0] || frame->n : frame->message[0] || !frame->n)
         abort();
     for (size_t i = 0; i < frame->n; i++) {
-        if (frame->number[i] < 1 || frame->number[i] > 118)
+        if (frame->number[i] < 1 || frame->number[i] > 118 ||
+            (frame->has_held && frame->held[i] > BI_HELD_ALL))
             abort();
         for (size_t k = 3 * i; k < 3 * i + 3; k++)
             if (!isfinite(frame->position[k]) ||

@@ -11,11 +11,22 @@ struct reader {
     struct bi_frames *of;
     struct bi_frame frame;
     struct bioinfer_error err;
+    char log[2000];
 };
+
+static void keep_log(void *user, int level, const char *text)
+{
+    struct reader *r = user;
+    const size_t n = strlen(r->log);
+    (void)level;
+    snprintf(r->log + n, sizeof r->log - n, "%s\n", text);
+}
 
 static void begin(struct reader *r, const char *name, const char *text, size_t size)
 {
     *r = (struct reader){.env = bi_env_default()};
+    r->env.log = keep_log;
+    r->env.log_user = r;
     if (!CHECK(!bi_frames_open_memory(&r->of, &r->env, name, text, size, &r->err)))
         fprintf(stderr, "    %s\n", r->err.text);
 }
@@ -102,7 +113,9 @@ static void reads_poscar(void)
         CHECK(r.frame.n == 3 && r.frame.number[0] == 42 && r.frame.number[2] == 16);
         CHECK(r.frame.cell[0] == 2 && r.frame.cell[7] == 1 && r.frame.cell[8] == 6);
         CHECK(r.frame.position[3] == 1 && r.frame.position[4] == 2.5 && r.frame.position[5] == 3);
-        CHECK(r.frame.periodic[0] && r.frame.periodic[2]);
+        CHECK(r.frame.periodic[0] && r.frame.periodic[2] && r.frame.has_held);
+        CHECK(r.frame.held[2] == BI_HELD_ALL && !r.frame.held[1] && !r.frame.has_momenta);
+        CHECK(r.frame.held[0] == 4 && !r.frame.cannot_hold);
     } else {
         fprintf(stderr, "    %s\n", r.frame.message);
     }
@@ -113,6 +126,175 @@ static void reads_poscar(void)
         CHECK(fabs(r.frame.cell[0] - 2) < 1e-14 && fabs(r.frame.position[2] - 4) < 1e-14);
     }
     end(&r);
+}
+
+/* ---- what is fixed ---- */
+
+/* F in Selective dynamics fixes the coordinate along a vector of the cell. Where the others lead
+ * along whole axes that is a component of the place; else the frame says that it cannot be done. */
+static void reads_selective_dynamics(void)
+{
+    static const struct {
+        const char *cell, *flags;
+        int held; /* -1: it cannot be said */
+    } cases[] = {{"9 0 0\n0 9 0\n0 0 9", "T T T", 0},
+                 {"9 0 0\n0 9 0\n0 0 9", "F F F", BI_HELD_ALL},
+                 {"9 0 0\n0 9 0\n0 0 9", "T F T ! surface", 2},
+                 {"9 0 0\n0 9 0\n0 0 9", ".FALSE. .TRUE. .T.", 1},
+                 {"0 9 0\n9 0 0\n0 0 9", "F T T", 2}, /* the first vector is along y */
+                 {"9 0 0\n-4.5 7.8 0\n0 0 20", "T T F", 4},
+                 {"9 0 0\n-4.5 7.8 0\n0 0 20", "F F T", 3},
+                 {"9 0 0\n-4.5 7.8 0\n0 0 20", "F T T", -1},
+                 {"9 0 0\n-4.5 7.8 0\n0 0 20", "F F F", BI_HELD_ALL},
+                 {"9 0 0\n0 9 0\n1 1 9", "T T F", 4}};
+    for (size_t i = 0; i < BI_COUNT(cases); i++) {
+        char text[200];
+        struct reader r;
+        snprintf(text, sizeof text, "c\n1\n%s\nH\n1\nselective\nDirect\n0 0 0.5 %s\n",
+                 cases[i].cell, cases[i].flags);
+        begin(&r, "POSCAR", text, strlen(text));
+        if (!CHECK(next(&r) && !r.frame.status))
+            fprintf(stderr, "    %s\n", r.frame.message);
+        CHECK_EQ(r.frame.cannot_hold != NULL, cases[i].held < 0);
+        CHECK_EQ(r.frame.has_held, cases[i].held > 0);
+        CHECK(cases[i].held <= 0 || r.frame.held[0] == cases[i].held);
+        end(&r);
+    }
+}
+
+static void reads_move_masks(void)
+{
+    static const char text[] = "2\nProperties=species:S:1:pos:R:3:move_mask:L:1\n"
+                               "H 0 0 0 T\nH 0 0 1 F\n"
+                               "2\nProperties=move_mask:L:3:species:S:1:pos:R:3\n"
+                               "F T F H 0 0 0\n1 0 True H 0 0 1\n"
+                               "1\nProperties=species:S:1:pos:R:3\nH 0 0 0\n"
+                               "1\nProperties=species:S:1:pos:R:3:move_mask:L:1\nH 0 0 0 T\n";
+    struct reader r;
+    begin(&r, "a.xyz", text, sizeof text - 1);
+    CHECK(next(&r) && r.frame.has_held && !r.frame.held[0] && r.frame.held[1] == BI_HELD_ALL);
+    CHECK(next(&r) && r.frame.has_held && r.frame.held[0] == 5 && r.frame.held[1] == 2);
+    CHECK(next(&r) && !r.frame.has_held);
+    CHECK(next(&r) && !r.frame.has_held && !r.frame.cannot_hold);
+    end(&r);
+}
+
+/* ---- how atoms move ---- */
+
+/* Velocities are in angstrom per femtosecond: ASE 3.29 reads the POSCAR's and gives these momenta
+ * (atoms.get_momenta()) for a hydrogen, but for its mass of 1.008. */
+static void reads_velocities(void)
+{
+    static const char *const names[] = {"vel", "velo", "velocity", "velocities"};
+    static const char poscar[] = "c\n1\n9 0 0\n0 9 0\n0 0 9\nH\n2\nDirect\n0 0 0\n0 0 0.5\n";
+    const double want[3] = {1.008 * 0.01 / 0.09822694750253276, 0,
+                            -1.008 * 0.02 / 0.09822694750253276};
+    char text[600];
+    struct reader r;
+    for (size_t i = 0; i < BI_COUNT(names); i++) {
+        snprintf(text, sizeof text,
+                 "1\nProperties=species:S:1:pos:R:3:%s:R:3\nH 0 0 0 .01 0 -.02\n", names[i]);
+        begin(&r, "a.xyz", text, strlen(text));
+        CHECK(next(&r) && r.frame.has_momenta && r.frame.has_velocities);
+        for (int k = 0; k < 3; k++)
+            CHECK(fabs(r.frame.momentum[k] - want[k]) < 1e-6);
+        end(&r);
+    }
+    static const struct {
+        const char *behind;
+        bool has, cannot;
+        unsigned unused;
+    } cases[] = {
+        {"\n.01 0 -.02\n0 1 2\n", true, false, 0},
+        {"Cartesian\n.01 0 -.02\n0 1 2\n\n1\n5.0\n", true, false, 0},
+        {"Lattice velocities and vectors\n1\n0 0 0\n0 0 0\n0 0 0\n9 0 0\n0 9 0\n0 0 9\n\n"
+         ".01 0 -.02\n0 1 2\n",
+         true, false, BI_UNUSED_CELL_VELOCITIES},
+        {"\n0.00000000E+00 0 0\n0 0 0\n", false, false, 0}, /* as VASP writes behind relaxations */
+        {"Direct\n.01 0 -.02\n0 1 2\n", false, true, 0},
+        {"\n.01 0 -.02\n", false, true, 0},
+        {"\n.01 0 -.02\n0 x 2\n", false, true, 0},
+        {"\n", false, false, 0},
+        {"", false, false, 0},
+        {"\n1\n5.0\n", false, false, 0}, /* a predictor and corrector */
+        {"made by hand\nin 2020\n", false, false, 0},
+    };
+    for (size_t i = 0; i < BI_COUNT(cases); i++) {
+        snprintf(text, sizeof text, "%s%s", poscar, cases[i].behind);
+        begin(&r, "POSCAR", text, strlen(text));
+        if (!CHECK(next(&r) && !r.frame.status))
+            fprintf(stderr, "    case %zu: %s\n", i, r.frame.message);
+        CHECK_EQ(r.frame.has_momenta, cases[i].has);
+        CHECK_EQ(r.frame.cannot_begin != NULL, cases[i].cannot);
+        CHECK_EQ(r.frame.unused, cases[i].unused);
+        for (int k = 0; k < 3 && r.frame.has_momenta; k++)
+            CHECK(fabs(r.frame.momentum[k] - want[k]) < 1e-6);
+        end(&r);
+    }
+}
+
+/* Each configuration of an XDATCAR is a frame; a head before one gives it a cell of its own, and
+ * one that cannot be used costs itself. */
+static void reads_xdatcar(void)
+{
+    static const char head[] = "ice\n1\n9 0 0\n0 9 0\n0 0 9\nO H\n1 1\n";
+    char text[900];
+    struct reader r;
+    snprintf(text, sizeof text,
+             "%sDirect configuration=     1\n0 0 0\n0 0 .5\n"
+             "Direct configuration=     2\n0 0 0\n0 x .25\n"
+             "ice\n2\n5 0 0\n0 5 0\n0 0 5\nO H\n1 1\nDirect configuration=     3\n0 0 0\n0 0 .5\n"
+             "Direct configuration=     4\n0 0 0\n0 0 .1\n\n"
+             "Direct configuration=     5\n0 0 0\n",
+             head);
+    begin(&r, "XDATCAR", text, strlen(text));
+    CHECK(next(&r) && !r.frame.status && r.frame.n == 2 && r.frame.position[5] == 4.5);
+    CHECK_STR(r.frame.name, "XDATCAR:1");
+    CHECK_STR(r.frame.format, "XDATCAR");
+    CHECK(next(&r) && r.frame.status == BIOINFER_FORMAT);
+    CHECK_HAS(r.frame.message, "XDATCAR: frame 2: line 13: a coordinate: 'x'");
+    CHECK(next(&r) && !r.frame.status && r.frame.cell[8] == 10 && r.frame.position[5] == 5);
+    CHECK(next(&r) && !r.frame.status && r.frame.cell[8] == 10 && r.frame.position[5] == 1);
+    CHECK_STR(r.frame.name, "XDATCAR:4");
+    CHECK(next(&r) && r.frame.status == BIOINFER_FORMAT);
+    CHECK_HAS(r.frame.message, "frame 5: line 29: the file ends before a coordinate");
+    end(&r);
+}
+
+/* Words that other readers read, too. */
+static void reads_what_others_read(void)
+{
+    static const struct {
+        const char *text, *log;
+        int first, second; /* elements; 0 = it cannot be used */
+    } cases[] = {
+        {"2\n\nCL 0 0 0\no 0 0 1\n", "", 17, 8},
+        {"2\nLattice=\"5 0 0 0 5 0 0 0 5\" pbc=[T,T,F] Properties=species:S:1:pos:R:3\n"
+         "H 0 0 0\nH 0 0 1\n",
+         "", 1, 1},
+        {"c\n1\n9 0 0\n0 9 0\n0 0 9\nNa Cl # kinds\n1 1 ! two\nD\n0 0 0\n0 0 .5\n", "", 11, 17},
+        {"Na Cl  rock salt\n1\n9 0 0\n0 9 0\n0 0 9\n1 1 ! two\nD\n0 0 0\n0 0 .5\n",
+         "elements are those of the first line, 'Na Cl  rock salt'", 11, 17},
+        {"Na Cl Br\n1\n9 0 0\n0 9 0\n0 0 9\n1 1\nD\n0 0 0\n0 0 .5\n", "", 0, 0},
+        {"salt\n1\n9 0 0\n0 9 0\n0 0 9\n1 1\nD\n0 0 0\n0 0 .5\n", "", 0, 0},
+        {"2\nspin=2\nH 0 0 0\nH 0 0 1\n2\nspin=2\nH 0 0 0\nH 0 0 1\n",
+         "frame 1: spin=2: the energies of no model here depend on it\n1 more frames have a spin",
+         1, 1}};
+    for (size_t i = 0; i < BI_COUNT(cases); i++) {
+        struct reader r;
+        begin(&r, "a", cases[i].text, strlen(cases[i].text));
+        CHECK(next(&r));
+        if (!CHECK_EQ(r.frame.status, cases[i].first ? 0 : BIOINFER_FORMAT))
+            fprintf(stderr, "    case %zu: %s\n", i, r.frame.message);
+        CHECK(r.frame.status || (r.frame.n == 2 && r.frame.number[0] == cases[i].first &&
+                                 r.frame.number[1] == cases[i].second));
+        CHECK(i != 1 || (r.frame.periodic[0] && r.frame.periodic[1] && !r.frame.periodic[2]));
+        while (next(&r))
+            continue;
+        end(&r);
+        CHECK_HAS(r.log, cases[i].log);
+        CHECK(!r.log[0] == !cases[i].log[0]);
+    }
 }
 
 #define ATOM(x, element)                                                                           \
@@ -137,6 +319,100 @@ static void reads_pdb(void)
     }
     CHECK(next(&r) && r.frame.n == 1 && r.frame.number[0] == 1);
     end(&r);
+}
+
+#define ROW(name, alt, residue, x, occupancy)                                                      \
+    "HETATM    1 " name alt residue " A   1    " x "   2.000   3.000  " occupancy "  0.00\n"
+
+/* Elements that columns 77-78 do not say come from the name: by the columns in which it stands, but
+ * in proteins and water by its first letter. */
+static void reads_elements_of_names(void)
+{
+    static const struct {
+        const char *name, *residue;
+        int number;
+    } cases[] = {{" CA ", "ALA", 6},  {"CA  ", "ALA", 6},  {"CA  ", " CA", 20}, {" CA ", "LIG", 6},
+                 {"1HB ", "ALA", 1},  {"HG11", "VAL", 1},  {"HG  ", " HG", 80}, {"HO5'", " DA", 1},
+                 {"SE  ", "MSE", 34}, {"FE  ", "HEM", 26}, {" O  ", "HOH", 8},  {" P  ", " DA", 15},
+                 {"ZN  ", " ZN", 30}, {"CL1 ", "LIG", 17}, {" X1 ", "LIG", 0}};
+    for (size_t i = 0; i < BI_COUNT(cases); i++) {
+        char text[100];
+        struct reader r;
+        snprintf(text, sizeof text,
+                 "HETATM    1 %s %s A   1       1.000   2.000   3.000  1.00  0.00\n", cases[i].name,
+                 cases[i].residue);
+        begin(&r, "a.pdb", text, strlen(text));
+        if (!CHECK(next(&r) && !r.frame.status == (cases[i].number != 0)) ||
+            !CHECK(!cases[i].number || r.frame.number[0] == cases[i].number))
+            fprintf(stderr, "    case %zu: '%s' of %s: %s\n", i, cases[i].name, cases[i].residue,
+                    r.frame.message);
+        CHECK(!cases[i].number || strstr(r.log, "it is taken from the name"));
+        end(&r);
+    }
+}
+
+/* The alternate location of the highest occupancy is read, for a whole residue: the first of equal
+ * ones, whatever their letters. */
+static void chooses_alternates(void)
+{
+    static const struct {
+        const char *text;
+        double x[4]; /* where atoms that are read lie; 0 = no more */
+        bool told;
+    } cases[] = {
+        {ROW(" O  ", "B", "HOH", "   1.000", "1.00") ROW(" H1 ", "B", "HOH", "   2.000", "1.00")
+             ROW(" H2 ", "B", "HOH", "   3.000", "1.00"),
+         {1, 2, 3},
+         false},
+        {ROW(" O  ", "1", "HOH", "   1.000", "0.40") ROW(" O  ", "2", "HOH", "   2.000", "0.60")
+             ROW(" H1 ", "1", "HOH", "   3.000", "0.40")
+                 ROW(" H1 ", "2", "HOH", "   4.000", "0.60"),
+         {2, 4},
+         true},
+        {ROW(" O  ", " ", "LIG", "   1.000", "1.00") ROW(" C1 ", "B", "LIG", "   2.000", "0.50")
+             ROW(" C1 ", "A", "LIG", "   3.000", "0.50")
+                 ROW(" C2 ", "A", "LIG", "   4.000", "0.50"),
+         {1, 2},
+         true},
+        {ROW(" N  ", "A", "SER", "   1.000", "0.30") ROW(" N  ", "B", "THR", "   2.000", "0.70")
+             ROW(" C  ", "A", "SER", "   3.000", "0.30"),
+         {2},
+         true}};
+    for (size_t i = 0; i < BI_COUNT(cases); i++) {
+        struct reader r;
+        uint32_t n = 0;
+        while (n < 4 && cases[i].x[n] != 0)
+            n++;
+        begin(&r, "a.pdb", cases[i].text, strlen(cases[i].text));
+        CHECK(next(&r) && !r.frame.status);
+        CHECK_EQ(r.frame.n, n);
+        for (uint32_t k = 0; k < n && k < r.frame.n; k++)
+            CHECK(r.frame.position[3 * k] == cases[i].x[k]);
+        CHECK_EQ(strstr(r.log, "1 residues have alternate locations") != NULL, cases[i].told);
+        end(&r);
+    }
+}
+
+/* A space group is named, but for one without operations; a model that cannot be used costs itself
+ * alone. */
+static void names_space_groups(void)
+{
+    static const char *const groups[] = {"P 1", "P1", "1", "", "P 21 21 21"};
+    for (size_t i = 0; i < BI_COUNT(groups); i++) {
+        char text[600];
+        struct reader r;
+        snprintf(
+            text, sizeof text,
+            "CRYST1   10.000   20.000   30.000  90.00  90.00  90.00 %-11s   4\nMODEL        1\n"
+            "%sENDMDL\nMODEL        2\n%sENDMDL\n",
+            groups[i], ATOM("   7.000", "QQ"), ATOM("   7.000", " H"));
+        begin(&r, "a.pdb", text, strlen(text));
+        CHECK(next(&r) && r.frame.status == BIOINFER_FORMAT);
+        CHECK(next(&r) && !r.frame.status && r.frame.periodic[2]);
+        end(&r);
+        CHECK_EQ(r.log[0] != 0, i == 4);
+        CHECK(i < 4 || strstr(r.log, "space group 'P 21 21 21', whose operations are not applied"));
+    }
 }
 
 static void reads_gzip(void)
@@ -225,7 +501,17 @@ static const struct {
     {"1\nx\nH 1e999 0 0\n", "coordinate '1e999'", BIOINFER_FORMAT},
     {"1\nx\nH 0 0 0x1\n", "coordinate '0x1'", BIOINFER_FORMAT},
     {"1\nx\nXx 0 0 0\n", "'Xx' is no element", BIOINFER_FORMAT},
-    {"1\nx\nCL 0 0 0\n", "'CL' is no element", BIOINFER_FORMAT},
+    {"1\nProperties=species:S:1:pos:R:3:move_mask:L:1\nH 0 0 0 x\n", "move_mask 'x'",
+     BIOINFER_FORMAT},
+    {"1\nProperties=species:S:1:pos:R:3:move_mask:L:2\nH 0 0 0 T T\n",
+     "expected move_mask:L:1 or 3", BIOINFER_FORMAT},
+    {"1\nProperties=species:S:1:pos:R:3:vel:R:1\nH 0 0 0 1\n", "expected vel:R:3", BIOINFER_FORMAT},
+    {"1\nProperties=species:S:1:pos:R:3:vel:R:3\nH 0 0 0 1 x 0\n", "velocity 'x'", BIOINFER_FORMAT},
+    {"c\n1\n1 0 0\n0 1 0\n0 0 1\nH\n1\nS\nD\n0 0 0 T T\n", "2 flags, expected three",
+     BIOINFER_FORMAT},
+    {"c\n1\n1 0 0\n0 1 0\n0 0 1\nH\n1\nS\nD\n0 0 0 T x F\n", "'x': expected T or F",
+     BIOINFER_FORMAT},
+    {"c\n1\n1 0 0\n0 1 0\n0 0 1\nCL\n1\nD\n0 0 0\n", "'CL' is no element", BIOINFER_FORMAT},
     {"1\nx\n0 0 0 0\n", "'0' is no element", BIOINFER_FORMAT},
     {"1\nx\n119 0 0 0\n", "'119' is no element", BIOINFER_FORMAT},
     {"1\ncharge=x\nH 0 0 0\n", "charge 'x': expected a charge", BIOINFER_FORMAT},
@@ -274,7 +560,6 @@ static const struct {
      BIOINFER_FORMAT},
     {"CRYST1    1.000    1.000    1.000  90.00  90.00  90.00\n" ATOM("   7.000", " H"), NULL, 0},
     {ATOM("     nan", " H"), "coordinate 'nan'", BIOINFER_FORMAT},
-    {ATOM("   7.000", "  "), "element '' in columns", BIOINFER_FORMAT},
     {ATOM("   7.000", "QQ"), "element 'QQ' in columns", BIOINFER_FORMAT},
 };
 
@@ -381,7 +666,8 @@ static void completes_cells(void)
 static void survives_failing_allocations(void)
 {
     static const char text[] = "1\nLattice=\"5 0 0 0 5 0 0 0 5\" "
-                               "Properties=species:S:1:pos:R:3:momenta:R:3\nH 0 0 0 1 1 1\n";
+                               "Properties=species:S:1:pos:R:3:momenta:R:3:move_mask:L:1\n"
+                               "H 0 0 0 1 1 1 F\n";
     int st = BIOINFER_NOMEM;
     for (long at = 1; st == BIOINFER_NOMEM && at < 1000; at++) {
         struct failing f = {.fail_at = at};
@@ -410,6 +696,14 @@ int main(void)
     TEST(reads_plain_xyz);
     TEST(reads_poscar);
     TEST(reads_pdb);
+    TEST(reads_selective_dynamics);
+    TEST(reads_move_masks);
+    TEST(reads_velocities);
+    TEST(reads_xdatcar);
+    TEST(reads_what_others_read);
+    TEST(reads_elements_of_names);
+    TEST(chooses_alternates);
+    TEST(names_space_groups);
     TEST(reads_gzip);
     TEST(reads_folders);
     TEST(names_what_is_wrong);
