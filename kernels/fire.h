@@ -24,6 +24,7 @@ enum { BI_FIRE_LANES = 256, BI_FIRE_PATIENCE = 5 /* steps downhill before dt gro
 /* Variables of an atom, and how fast they change. */
 struct bi_fire_atom {
     double x[3], v[3];
+    double held; /* 0 to 7: the sum of 1 << k over the variables k that do not change */
 };
 
 /* Why no step follows. */
@@ -167,6 +168,15 @@ static inline void bi_fire_force(const struct bi_fire *s, const double force[3],
             out[k] = force[k];
 }
 
+/* Takes away the force on the variables that an atom holds. Velocities begin with 0, so these stay
+ * where they are: with a cell, an atom keeps its place in the cell that was given. */
+static inline void bi_fire_hold(double held, double f[3])
+{
+    for (int k = 0; k < 3; k++)
+        if ((int)held >> k & 1)
+            f[k] = 0;
+}
+
 /* Sets how the pairs of a frame that is periodic along all axes are looked for in the cell of the
  * state. Gives 0 where that would be too many images; else 1. Which bins there are stays. */
 static inline int bi_fire_frame(const struct bi_fire *s, struct bi_atom_frame *f)
@@ -279,6 +289,7 @@ static inline void bi_fire_force_at(const struct bi_fire_params *p, int64_t i, d
     for (int k = 0; k < 3; k++)
         force[k] = p->state->std * (double)p->force[12 * i + k];
     bi_fire_force(p->state, force, out);
+    bi_fire_hold(p->atom[i].held, out);
 }
 
 /* Sets the frame of fire_place, which is read even where no atoms are. */

@@ -17,6 +17,7 @@ struct bi_motion_atom {
     double x[3], p[3], f[3], mass;
     double step; /* the last one that was made */
     double bad;  /* the first step that an atom may not make; 0: there was none */
+    double held; /* 0 to 7: the sum of 1 << k over the components k of x that do not change */
 };
 
 /* A run of steps. */
@@ -142,6 +143,15 @@ static inline void bi_motion_mark(struct bi_motion_atom *a, int is_bad)
         a->bad = a->step;
 }
 
+/* Takes away the momentum of the components that an atom holds. */
+static inline void bi_motion_hold(double held, double p[3])
+{
+#pragma GCC unroll 3
+    for (int k = 0; k < 3; k++)
+        if ((int)held >> k & 1)
+            p[k] = 0;
+}
+
 /* A step of atom i up to its new place: half a kick, half the drift, heat where there is friction,
  * and the other half. It counts the step, and marks an atom that flies apart, which is moved all
  * the same. i: the atom's number in the frame, by which it gets its random numbers. */
@@ -153,6 +163,7 @@ static inline void bi_motion_move_atom(const struct bi_motion_facts *f, struct b
 #pragma GCC unroll 3
     for (int k = 0; k < 3; k++)
         a->p[k] += half * a->f[k];
+    bi_motion_hold(a->held, a->p);
     bi_motion_mark(a, bi_motion_flies(f->dt, a->p, a->mass));
 #pragma GCC unroll 3
     for (int k = 0; k < 3; k++)
@@ -163,6 +174,7 @@ static inline void bi_motion_move_atom(const struct bi_motion_facts *f, struct b
         for (int k = 0; k < 3; k++)
             a->p[k] = f->keep * a->p[k] +
                       width * bi_motion_normal(f->seed, (uint64_t)a->step, 3 * i + (uint32_t)k);
+        bi_motion_hold(a->held, a->p);
         bi_motion_mark(a, bi_motion_flies(f->dt, a->p, a->mass));
     }
 #pragma GCC unroll 3
@@ -181,6 +193,7 @@ static inline void bi_motion_kick_atom(const struct bi_motion_facts *f, struct b
         bi_motion_mark(a, !(a->f[k] - a->f[k] == 0)); /* not finite */
         a->p[k] += f->dt / 2 * a->f[k];
     }
+    bi_motion_hold(a->held, a->p);
 }
 
 #endif

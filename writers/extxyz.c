@@ -46,7 +46,16 @@ static void put_quoted(struct bi_buf *out, const char *key, const char *text)
     bi_buf_puts(out, "\" ");
 }
 
-static void put_comment(struct bi_buf *out, const struct bi_extxyz *f)
+/* How many columns say what is fixed: 0, 1, or 3 where a part of an atom is. */
+static int mask_columns(const struct bi_extxyz *f)
+{
+    for (size_t i = 0; f->held && i < f->n; i++)
+        if (f->held[i] && f->held[i] != 7)
+            return 3;
+    return f->held ? 1 : 0;
+}
+
+static void put_comment(struct bi_buf *out, const struct bi_extxyz *f, int mask)
 {
     static const bool none[3] = {false, false, false};
     const bool *pbc = f->periodic ? f->periodic : none;
@@ -55,8 +64,11 @@ static void put_comment(struct bi_buf *out, const struct bi_extxyz *f)
         has_cell = has_cell || f->cell[i] != 0;
     if (has_cell)
         put_numbers(out, "Lattice", f->cell, 9);
-    bi_buf_printf(out, "Properties=species:S:1:pos:R:3%s%s ", f->momentum ? ":momenta:R:3" : "",
-                  f->force ? ":forces:R:3" : "");
+    bi_buf_printf(out, "Properties=species:S:1:pos:R:3%s%s%s ", f->momentum ? ":momenta:R:3" : "",
+                  f->force ? ":forces:R:3" : "",
+                  mask == 3   ? ":move_mask:L:3"
+                  : mask == 1 ? ":move_mask:L:1"
+                              : "");
     if (f->name)
         put_quoted(out, "name", f->name);
     if (f->has_energy)
@@ -71,7 +83,8 @@ static void put_comment(struct bi_buf *out, const struct bi_extxyz *f)
                   pbc[2] ? 'T' : 'F');
 }
 
-static void put_atoms(struct bi_buf *out, const struct bi_extxyz *f, size_t first, size_t end)
+static void put_atoms(struct bi_buf *out, const struct bi_extxyz *f, int mask, size_t first,
+                      size_t end)
 {
     for (size_t i = first; i < end && !out->failed; i++) {
         bi_buf_puts(out, f->symbol(f->number[i]));
@@ -87,6 +100,8 @@ static void put_atoms(struct bi_buf *out, const struct bi_extxyz *f, size_t firs
             bi_buf_putc(out, ' ');
             bi_put_f32(out, (float)f->force[k]);
         }
+        for (int k = 0; k < mask; k++)
+            bi_buf_printf(out, " %c", f->held[i] >> k & 1 ? 'F' : 'T');
         bi_buf_putc(out, '\n');
     }
 }
@@ -95,6 +110,7 @@ enum { PIECE = 1024 }; /* atoms that a thread writes at a time */
 
 struct pieces {
     const struct bi_extxyz *frame;
+    int mask;            /* columns of what is fixed */
     struct bi_buf *text; /* a buffer for each piece */
 };
 
@@ -104,15 +120,15 @@ static void put_pieces(void *user, int thread, int64_t first, int64_t end)
     (void)thread;
     for (int64_t i = first; i < end; i++) {
         const size_t n = p->frame->n, from = (size_t)i * PIECE;
-        put_atoms(&p->text[i], p->frame, from, n - from < PIECE ? n : from + PIECE);
+        put_atoms(&p->text[i], p->frame, p->mask, from, n - from < PIECE ? n : from + PIECE);
     }
 }
 
 /* The atoms of a frame, in pieces that threads write side by side. */
-static void put_by_threads(struct bi_buf *out, const struct bi_extxyz *f)
+static void put_by_threads(struct bi_buf *out, const struct bi_extxyz *f, int mask)
 {
     const size_t n = ((size_t)f->n + PIECE - 1) / PIECE;
-    struct pieces p = {f, bi_calloc(out->env, n, sizeof *p.text)};
+    struct pieces p = {f, mask, bi_calloc(out->env, n, sizeof *p.text)};
     if (!p.text) {
         out->failed = true;
         return;
@@ -131,10 +147,11 @@ static void put_by_threads(struct bi_buf *out, const struct bi_extxyz *f)
 
 void bi_put_extxyz(struct bi_buf *out, const struct bi_extxyz *f)
 {
+    const int mask = mask_columns(f);
     bi_buf_printf(out, "%u\n", f->n);
-    put_comment(out, f);
+    put_comment(out, f, mask);
     if (f->n_threads > 1 && f->n > PIECE && !out->failed)
-        put_by_threads(out, f);
+        put_by_threads(out, f, mask);
     else
-        put_atoms(out, f, 0, f->n);
+        put_atoms(out, f, mask, 0, f->n);
 }

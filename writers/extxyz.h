@@ -13,6 +13,7 @@ struct bi_extxyz {
     const double *position;         /* [n, 3] angstrom */
     const double *momentum; /* [n, 3] as ASE has them: dalton angstrom by its unit of time */
     const double *force;    /* [n, 3] eV / angstrom */
+    const uint8_t *held;    /* [n] bit k: component k of the place is fixed (move_mask) */
     const double *cell;     /* [3, 3] rows are vectors, angstrom; left out if all are 0 */
     const bool *periodic;   /* [3]; NULL = none, which is written as "F F F" */
     const double *stress;   /* [3, 3] eV / angstrom^3 */

@@ -38,7 +38,7 @@ Direct
 
 def run(*args, code=0):
     done = subprocess.run([EXE, *map(str, args)], capture_output=True, text=True)
-    assert done.returncode == code, (args, done.returncode, done.stdout, done.stderr)
+    assert code in (done.returncode, None), (args, done.returncode, done.stdout, done.stderr)
     return done.stdout, done.stderr
 
 
@@ -219,6 +219,85 @@ class Motion(unittest.TestCase):
         out, err = run("relax", "water.xyz", "--weights", "model", "--cell", "-o", "d.extxyz",
                        code=1)
         self.assertIn("not periodic along all", err)
+
+    def test_fixed(self):
+        """Fixed components stay to the bit, and go on to the output; flags that cannot be obeyed
+        are refused by what moves, and by nothing else."""
+        atoms = [line.split() for line in WATER.splitlines()[2:]]
+        mask = ["F F F", "T T T", "F T F", "T T T", "T T T", "F F F"]
+        write("mask.xyz", '6\nProperties=species:S:1:pos:R:3:move_mask:L:3 charge=0\n' +
+              "".join(" ".join(a) + " " + m + "\n" for a, m in zip(atoms, mask)))
+        slab = ["slab", "1", "9 0 0", "-4.5 7.8 0", "0 0 20", "O H", "2 4", "Selective", "Cart"]
+        order = [0, 3, 1, 2, 4, 5]
+        flags = ["F F F", "T T T", "T T T", "T T F", "F F T", "F F F"]
+        write("SLAB", "\n".join(slab + [" ".join(atoms[i][1:]) + " " + f
+                                        for i, f in zip(order, flags)]) + "\n")
+        self.check_fixed("mask.xyz", [m.split() for m in mask], [a[1:] for a in atoms])
+        self.check_fixed("SLAB", [f.split() for f in flags], [atoms[i][1:] for i in order])
+        with open("SLAB", encoding="utf-8") as file:
+            write("OBLIQUE", file.read().replace("F F T", "F T T"))
+        for command in (("relax",), ("md", "--steps", 1)):
+            err = run(command[0], "OBLIQUE", "--weights", "model", "-o", "no.extxyz", *command[1:],
+                      code=1 if command[0] == "relax" else 65)[1]
+            self.assertIn("oblique to x, y and z", err)
+        run("tensornet", "OBLIQUE", "--weights", "model")
+
+    def check_fixed(self, name, flags, places):
+        """Atoms of all that moves them are where they were, but for the components with T."""
+        runs = [("relax", name, "--weights", "model", "-o", "fixed.extxyz", "--steps", 300),
+                *(("md", name, "--weights", "model", "-o", "fixed.extxyz", "--steps", 20, "--every",
+                   every) for every in (1, 20))]
+        ends = []
+        for args in runs:
+            run(*args)
+            text = read("fixed.extxyz").decode()
+            self.assertIn(":move_mask:L:3 ", text)
+            ends.append([line.split() for line in text.splitlines()[-len(places):]])
+            for words, flag, place in zip(ends[-1], flags, places, strict=True):
+                self.assertEqual(words[-3:], flag)
+                for x, f, x0, p in zip(words[1:4], flag, place, words[4:7]):
+                    self.assertEqual(float(x) == float(x0), f == "F", (args, words, place))
+                    if args[0] == "md" and f == "F":
+                        self.assertEqual(float(p), 0)
+            os.remove("fixed.extxyz")
+        self.assertEqual(ends[1], ends[2])
+
+    def test_fixed_with_a_cell(self):
+        """Fixed atoms keep their fractions of a cell that moves."""
+        write("cell.xyz", '2\nLattice="2.3 0 0 0.2 2.4 0 0 0 2.5" charge=0 '
+              'Properties=species:S:1:pos:R:3:move_mask:L:1\nC 0 0 0 F\nC 1.2 1.1 1.3 F\n')
+        run("relax", "cell.xyz", "--weights", "model", "--cell", "-o", "cell.extxyz", "--steps", 30,
+            code=None)
+        text = read("cell.extxyz").decode()
+        cell = [float(x) for x in re.search('Lattice="([^"]*)"', text).group(1).split()]
+        place = [float(x) for x in text.splitlines()[-1].split()[1:4]]
+        z, y = 1.3 / 2.5, 1.1 / 2.4
+        x = (1.2 - 0.2 * y) / 2.3
+        for k in range(3):
+            self.assertAlmostEqual(place[k], x * cell[k] + y * cell[3 + k] + z * cell[6 + k])
+        self.assertGreater(abs(cell[0] - 2.3), 1e-3)
+
+    def test_velocities(self):
+        """A run begins with the velocities of the file, in angstrom per femtosecond, and says so;
+        what else it does not follow is said, too."""
+        write("vel.xyz", "1\nProperties=species:S:1:pos:R:3:vel:R:3:masses:R:1\n"
+              "O 0 0 0 0 0.01 0 18\n")
+        options = "--weights", "model", "--thermostat", "nve", "--steps", 10, "--every", 10, "-o"
+        out, err = run("md", "vel.xyz", *options, "vel.extxyz")
+        self.assertIn("velocities of the file, taken as angstrom per femtosecond", err)
+        self.assertIn("the masses of the file are not used", err)
+        words = read("vel.extxyz").decode().splitlines()[-1].split()
+        self.assertAlmostEqual(float(words[2]), 10 * 0.5 * 0.01)
+        # m v^2 / 3 k, by CODATA's dalton and k
+        kelvin = 15.999 * 1.66053906892e-27 * (0.01e-10 / 1e-15) ** 2 / (3 * 1.380649e-23)
+        self.assertAlmostEqual(float(re.search(r"femtosecond: (\S+) kelvin", err).group(1)), kelvin,
+                               delta=0.1)
+        write("CONTCAR", "O\n1\n9 0 0\n0 9 0\n0 0 9\nO\n1\nDirect\n0 0 0\nLattice velocities\n1\n" +
+              "0 0 0\n" * 6 + "\n0 0.01 0\n")
+        out, err = run("md", "CONTCAR", *options, "contcar.extxyz")
+        self.assertIn("velocities of the cell are not used", err)
+        words = read("contcar.extxyz").decode().splitlines()[-1].split()
+        self.assertAlmostEqual(float(words[2]), 10 * 0.5 * 0.01)
 
     def test_frames(self):
         """A frame that cannot be used costs itself; frames may go to standard output."""

@@ -230,6 +230,105 @@ static void relaxes_a_cluster(void)
     bi_neighbours_free(&lj.near);
 }
 
+/* Fixes two atoms of the cluster, and a component of a third. */
+static void hold_some(struct bi_motion *m)
+{
+    m->held[0] = m->held[3] = BI_HELD_ALL;
+    m->held[5] = 2;
+    m->n_held = 7;
+}
+
+/* Fixed components stay to the bit, and the rest finds the minimum that ASE 3.29 finds by FIRE and
+ * by BFGS (FixAtoms and FixCartesian over LennardJones in float64): -0.4551892459 eV. */
+static void relaxes_around_what_is_fixed(void)
+{
+    struct lennard_jones lj = argon;
+    const struct bi_forces forces = {lennard_jones, &lj};
+    const struct bi_relaxation r = {.fmax = 1e-6, .steps = 5000};
+    struct bi_motion m = {0}, first = {0};
+    bool relaxed = false;
+    uint64_t steps = 0;
+    lj.cutoff = 900;
+    make_cluster(&m, 0.3);
+    make_cluster(&first, 0.3);
+    hold_some(&m);
+    CHECK(!bi_relax(&r, &m, &forces, &steps, &relaxed, NULL));
+    CHECK(relaxed && steps > 10);
+    CHECK(fabs(m.energy + 0.4551892459) < 1e-8);
+    CHECK(bi_motion_largest_force(&m) <= 1e-6); /* on all that moves */
+    CHECK(!memcmp(m.position, first.position, 24) &&
+          !memcmp(m.position + 9, first.position + 9, 24));
+    CHECK(m.position[16] == first.position[16] && m.position[15] != first.position[15]);
+    bi_motion_close(&m);
+    bi_motion_close(&first);
+    bi_neighbours_free(&lj.near);
+}
+
+/* Where the cell moves, fixed atoms keep their place in it, as ASE 3.29 has it (UnitCellFilter,
+ * FixAtoms): FIRE leads to -2.72101062 eV and 1161.19681 cubic angstrom. */
+static void relaxes_a_cell_around_what_is_fixed(void)
+{
+    struct lennard_jones lj = argon;
+    const struct bi_forces forces = {lennard_jones, &lj};
+    const struct bi_relaxation r = {.fmax = 1e-6, .cell = true, .steps = 3000};
+    struct bi_motion m = {0};
+    bool relaxed = false;
+    uint64_t steps = 0;
+    lj.cutoff = 12;
+    make_crystal(&m, false);
+    m.position[3] += 0.3;
+    m.position[17] -= 0.2;
+    m.held[1] = m.held[5] = BI_HELD_ALL;
+    m.n_held = 6;
+    CHECK(!bi_relax(&r, &m, &forces, &steps, &relaxed, NULL));
+    CHECK(relaxed);
+    CHECK(fabs(m.energy + 2.72101062) < 1e-6);
+    CHECK(fabs(bi_cell_volume(m.cell) - 1161.19681) < 0.01);
+    for (int c = 0; c < 3; c++) { /* places are those fractions of the cell */
+        const double *a = m.cell;
+        CHECK(fabs(m.position[3 + c] - (0.3 / 10.6 * a[c] + 0.25 * (a[3 + c] + a[6 + c]))) < 1e-9);
+    }
+    bi_motion_close(&m);
+    bi_neighbours_free(&lj.near);
+}
+
+/* Molecular dynamics leaves alone what is fixed, with and without a thermostat: constant energy
+ * stays, and the thermostat gives its temperature to what moves. */
+static void moves_around_what_is_fixed(void)
+{
+    struct lennard_jones lj = argon;
+    const struct bi_forces forces = {lennard_jones, &lj};
+    for (int heat = 0; heat < 2; heat++) {
+        struct bi_dynamics d = {.dt = 5 * BI_FEMTOSECOND,
+                                .temperature = 30,
+                                .friction = heat ? 0.02 / BI_FEMTOSECOND : 0};
+        struct bi_motion m = {0}, first = {0};
+        double before, most = 0, sum = 0;
+        lj.cutoff = 50;
+        make_cluster(&m, 0.05);
+        make_cluster(&first, 0.05);
+        hold_some(&m);
+        bi_random_start(&d.random, BI_RNG_NATIVE, 5, 0);
+        bi_dynamics_start(&d, &m);
+        lennard_jones(&lj, &m, NULL);
+        before = m.energy + bi_motion_kinetic(&m);
+        for (uint64_t step = 1; step <= 3000; step++) {
+            CHECK(!bi_dynamics_step(&d, &m, step, &forces, NULL));
+            most = fmax(most, fabs(m.energy + bi_motion_kinetic(&m) - before));
+            sum += step > 1000 ? bi_motion_temperature(&m) / 2000 : 0;
+        }
+        CHECK(heat ? fabs(sum - 30) < 3 : most < 1e-4);
+        for (int i = 0; i < 39; i++)
+            if (m.held[i / 3] >> i % 3 & 1)
+                CHECK(m.position[i] == first.position[i] && m.momentum[i] == 0);
+            else
+                CHECK(m.position[i] != first.position[i]);
+        bi_motion_close(&m);
+        bi_motion_close(&first);
+    }
+    bi_neighbours_free(&lj.near);
+}
+
 /* No step can be made at once; counts how many were asked for. */
 static int never(void *user, struct bi_motion *m, struct bi_fire *fire, struct bi_fire_atom *atoms,
                  uint32_t n, bool *made, struct bioinfer_error *err)
@@ -348,5 +447,8 @@ int main(void)
     TEST(adds_up_in_lanes);
     TEST(relaxes_a_cell);
     TEST(draws_as_the_host);
+    TEST(relaxes_around_what_is_fixed);
+    TEST(relaxes_a_cell_around_what_is_fixed);
+    TEST(moves_around_what_is_fixed);
     return test_report();
 }

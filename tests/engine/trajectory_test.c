@@ -23,6 +23,7 @@ static void make_atoms(struct bi_motion *m)
 }
 
 static int stop_at;
+static uint8_t held; /* the bits of atom 2 */
 
 static int stop(void *user, const struct bi_motion *m, uint64_t step, struct bioinfer_error *err)
 {
@@ -49,6 +50,8 @@ static int run(const char *path, bool resume, uint64_t steps, const char *words,
     struct bi_motion m = {0};
     int st;
     make_atoms(&m);
+    m.held[2] = held;
+    m.n_held = held == BI_HELD_ALL ? 3 : 0;
     bi_random_start(&d.random, BI_RNG_NATIVE, 11, 0);
     st = bi_trajectory_run(&t, path, resume, &r, &m, err);
     bi_trajectory_close(&t);
@@ -123,6 +126,15 @@ int main(void)
     CHECK_EQ(run(cut, true, STEPS, "a=2", &err), BIOINFER_MISMATCH);
     CHECK_HAS(err.text, "of another run: it has 'a=1', this one 'a=2'");
     check_same(cut, want, n);
+    held = BI_HELD_ALL; /* nor one whose atoms were free */
+    CHECK_EQ(run(cut, true, STEPS, "a=1", &err), BIOINFER_MISMATCH);
+    CHECK_HAS(err.text, "other atoms");
+    check_same(cut, want, n);
+    remove(cut);
+    CHECK(!run(cut, true, 33, "a=1", &err)); /* one that fixes them goes on as it began */
+    CHECK(!run(cut, true, STEPS, "a=1", &err));
+    held = 0;
+    CHECK_EQ(run(cut, true, STEPS, "a=1", &err), BIOINFER_MISMATCH);
     write_part(cut, "1\nx\nH 0 0 0\n", 12);
     CHECK_EQ(run(cut, true, STEPS, "a=1", &err), BIOINFER_MISMATCH);
     CHECK_HAS(err.text, "has no step");

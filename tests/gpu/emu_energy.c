@@ -113,12 +113,17 @@ static double compare(const struct energies *a, const struct energies *b)
 
 /* The last frame of so many steps with a frame after every `every` of them; `submits`: of the
  * device. */
-static void move(const bioinfer_model *model, uint64_t every, char *frame, size_t size,
+static void move(const bioinfer_model *model, bool fixes, uint64_t every, char *frame, size_t size,
                  uint64_t *submits)
 {
-    static const char crystal[] =
+    static const char free[] =
         "4\nLattice=\"4 0 0 0.3 4.1 0 0 0.2 4.2\" pbc=\"T T F\" Properties=species:S:1:pos:R:3 "
         "charge=1\nC 0 0 0\nC 1.6 0.1 0\nC 0.2 1.7 0.3\nC 2.2 2.1 1.9\n";
+    static const char fixed[] =
+        "4\nLattice=\"4 0 0 0.3 4.1 0 0 0.2 4.2\" pbc=\"T T F\" "
+        "Properties=species:S:1:pos:R:3:move_mask:L:3 charge=1\nC 0 0 0 F F F\n"
+        "C 1.6 0.1 0 T T T\nC 0.2 1.7 0.3 F T F\nC 2.2 2.1 1.9 T T T\n";
+    const char *crystal = fixes ? fixed : free;
     struct bioinfer_md_params p = BIOINFER_PARAMS(struct bioinfer_md_params, .steps = 12,
                                                   .every = every, .dt = 0.5, .temperature = 300);
     struct bioinfer_profile profile = {.struct_size = sizeof profile};
@@ -154,11 +159,15 @@ static void leaps(const bioinfer_model *model)
 {
     char one[4000], many[4000];
     uint64_t submits[2];
-    move(model, 1, one, sizeof one, &submits[0]);
-    move(model, 12, many, sizeof many, &submits[1]);
-    CHECK(*one && !strcmp(one, many));
-    CHECK_EQ(submits[0], 13); /* the forces of the first frame, and each step */
-    CHECK_EQ(submits[1], 3);  /* the first step, and all others */
+    for (int fixes = 0; fixes < 2; fixes++) {
+        move(model, fixes, 1, one, sizeof one, &submits[0]);
+        move(model, fixes, 12, many, sizeof many, &submits[1]);
+        CHECK(*one && !strcmp(one, many));
+        CHECK_EQ(submits[0], 13); /* the forces of the first frame, and each step */
+        CHECK_EQ(submits[1], 3);  /* the first step, and all others */
+        CHECK(!strstr(one, "\nC 0 0 0 0 0 0 ") == !fixes); /* place and momentum */
+        CHECK(!strstr(one, "\nC 0.2 1.") == !fixes);
+    }
 }
 
 /* A relaxation of four atoms, where it ends. */
@@ -167,6 +176,19 @@ struct relaxed {
     bool relaxed;
     double energy, position[12], force[12], cell[9], stress[9];
 };
+
+static bool fixes; /* relaxations fix some components of their atoms */
+
+/* The frame, of which some components are fixed where `fixes` says so. */
+static const struct bi_frame *hold(struct bi_frame *frame)
+{
+    static const uint8_t held[4] = {BI_HELD_ALL, 0, 5, 0};
+    frame->held = bi_alloc(frame->env, sizeof held);
+    frame->has_held = fixes && CHECK(frame->held != NULL);
+    if (frame->has_held)
+        memcpy(frame->held, held, sizeof held);
+    return frame;
+}
 
 /* Relaxes atoms, and their cell with `cell`, by at most so many steps, `at_once` by a submission;
  * 0: each step on the host. Gives the submits of the device. */
@@ -188,7 +210,7 @@ static uint64_t relax(const bioinfer_model *model, bool cell, double fmax, uint6
     *out = (struct relaxed){0};
     if (!CHECK(!bi_frames_open_memory(&in, &env, "crystal", text, sizeof text - 1, &err)) ||
         !CHECK(bi_frames_next(in, &frame, &err) == 1 && !frame.status) ||
-        !CHECK(!bi_motion_open(&m, &env, &frame, &err)) ||
+        !CHECK(!bi_motion_open(&m, &env, hold(&frame), &err)) ||
         !CHECK(!bioinfer_energy_open(&task, model, NULL, &err)) ||
         !CHECK(!bi_relax_on(task, "crystal", &r, &m, &out->steps, &out->relaxed, &err)) ||
         !CHECK(!bioinfer_task_get_profile(task, &profile))) {
@@ -219,8 +241,10 @@ static double farthest(const double *a, const double *b, int n)
  * and they lead where those of the CPU do. */
 static void relaxes(const bioinfer_model *model, const bioinfer_model *cpu)
 {
-    for (int cell = 0; cell < 2; cell++) {
+    for (int i = 0; i < 4; i++) {
+        const bool cell = i & 1;
         struct relaxed one, many, host, want;
+        fixes = i > 1;
         CHECK_EQ(relax(model, cell, 1e-9, 10, 1, &one), 11);
         CHECK_EQ(relax(model, cell, 1e-9, 10, 100, &many), 1);
         relax(model, cell, 1e-9, 10, 0, &host);
@@ -232,9 +256,13 @@ static void relaxes(const bioinfer_model *model, const bioinfer_model *cpu)
         CHECK(fabs(one.energy - want.energy) < 1e-4);
         CHECK((farthest(one.cell, (double[9]){3.7, 0, 0, 0.3, 3.8, 0, 0, 0.2, 3.9}, 9) > 0) ==
               cell);
+        CHECK(cell || (one.position[0] == 0 && one.position[1] == 0 && one.position[2] == 0 &&
+                       one.position[6] == 0.2 && one.position[7] != 1.7 &&
+                       one.position[8] == 0.3) == fixes);
         relax(model, cell, 1e3, 10, 100, &one);
         CHECK(one.relaxed && one.steps == 0);
     }
+    fixes = false;
 }
 
 /* A relaxation that converges has the same end whatever is made at once: trips behind it change

@@ -14,7 +14,7 @@ static double number(struct ck *ck, double scale)
     return scale * (double)ck_random(ck, -1000000, 1000000) * 1e-6;
 }
 
-static struct bi_fire_atom *make_atoms(struct ck *ck, struct ck_graph *g, int32_t n)
+static struct bi_fire_atom *make_atoms(struct ck *ck, struct ck_graph *g, int32_t n, bool holds)
 {
     struct bi_fire_atom *a = (void *)ck_graph_ints(g, (int64_t)n * BI_FIRE_ATOM_NUMBERS * 2, 1);
     for (int32_t i = 0; i < n; i++)
@@ -22,6 +22,8 @@ static struct bi_fire_atom *make_atoms(struct ck *ck, struct ck_graph *g, int32_
             a[i].x[k] = number(ck, 30);
             a[i].v[k] = number(ck, 0.3);
         }
+    for (int32_t i = 0; i < n && holds; i++)
+        a[i].held = (double)ck_random(ck, 0, 7);
     return a;
 }
 
@@ -75,9 +77,9 @@ void ck_fires(struct ck *ck, const struct bi_op *op)
             .n_tokens = i == 12 ? 0 : n, .n_seqs = 1, .longest = n, .n_edges = 9};
         float *force = ck_graph_floats(&g, 12 * (int64_t)n, 4);
         T p = {.counts = &counts,
-               .from = make_atoms(ck, &g, n),
+               .from = make_atoms(ck, &g, n, i % 4 > 1),
                .begin = make_state(ck, &g, i, n),
-               .atom = make_atoms(ck, &g, n),
+               .atom = make_atoms(ck, &g, n, i % 4 > 1),
                .state = make_state(ck, &g, i, n),
                .uploaded = make_frame(&g, n),
                .frame = make_frame(&g, n),

@@ -11,12 +11,14 @@ static double number(struct ck *ck, double scale)
     return scale * (double)ck_random(ck, -1000000, 1000000) * 1e-6;
 }
 
-static struct bi_motion_atom *make_atoms(struct ck *ck, struct ck_graph *g, int32_t n, bool wild)
+static struct bi_motion_atom *make_atoms(struct ck *ck, struct ck_graph *g, int32_t n, bool wild,
+                                         bool holds)
 {
     struct bi_motion_atom *a = (void *)ck_graph_ints(g, (int64_t)n * BI_MOTION_NUMBERS * 2, 1);
     for (int32_t i = 0; i < n; i++) {
         a[i].mass = 12 + number(ck, 11);
         a[i].step = 4294967290.0 + (double)ck_random(ck, 0, 9);
+        a[i].held = holds ? (double)ck_random(ck, 0, 7) : 0;
         for (int k = 0; k < 3; k++) {
             a[i].x[k] = number(ck, 30);
             a[i].p[k] = number(ck, wild ? 1e3 : 3);
@@ -37,8 +39,8 @@ void ck_motions(struct ck *ck, const struct bi_op *op)
         float *force = ck_graph_floats(&g, 12 * (int64_t)n, 4);
         T p = {.counts = &counts,
                .facts = facts,
-               .from = make_atoms(ck, &g, n, false),
-               .atom = make_atoms(ck, &g, n, i == 3),
+               .from = make_atoms(ck, &g, n, false, i > 4),
+               .atom = make_atoms(ck, &g, n, i == 3, i > 4),
                .force = force,
                .position = (double *)ck_graph_ints(&g, 6 * (int64_t)n, 1),
                .rows = n + i % 2};

@@ -41,9 +41,19 @@ static void reads_back(void)
                              .has_charge = true,
                              .name = "a \"b\"\n\\c",
                              .more = "step=12"};
+    static const uint8_t held[] = {7, 0, 5};
     struct bi_extxyz bare = {.n = 1, .number = number, .symbol = symbol, .position = x};
     bi_put_extxyz(&text, &full);
     bi_put_extxyz(&text, &bare);
+    full.held = held; /* F fixes, as ASE 3.29 reads and writes move_mask */
+    bi_put_extxyz(&text, &full);
+    full.n = 2;
+    bi_put_extxyz(&text, &full);
+    CHECK_HAS(bi_buf_text(&text), "forces:R:3:move_mask:L:3 ");
+    CHECK_HAS(bi_buf_text(&text), " 1 2 T T T\n");
+    CHECK_HAS(bi_buf_text(&text), " 3 4 5 F T F\n");
+    CHECK_HAS(bi_buf_text(&text), "forces:R:3:move_mask:L:1 ");
+    CHECK_HAS(bi_buf_text(&text), " 0 0 F\n");
     CHECK_HAS(bi_buf_text(&text), "Properties=species:S:1:pos:R:3:momenta:R:3:forces:R:3 ");
     CHECK_HAS(bi_buf_text(&text),
               " name=\"a \\\"b\\\" \\\\c\" energy=-123.25 stress=\"0.001 0 0 0 ");
@@ -58,6 +68,9 @@ static void reads_back(void)
         CHECK(frame.has_charge && frame.charge == -1 && frame.has_step && frame.step == 12);
     }
     CHECK(bi_frames_next(in, &frame, NULL) == 1 && frame.n == 1 && !frame.has_charge);
+    CHECK(!frame.has_held);
+    CHECK(bi_frames_next(in, &frame, NULL) == 1 && frame.has_held && !memcmp(frame.held, held, 3));
+    CHECK(bi_frames_next(in, &frame, NULL) == 1 && frame.held[0] == 7 && !frame.held[1]);
     bi_frame_free(&frame);
     bi_frames_close(&in);
     bi_buf_free(&text);

@@ -12,6 +12,13 @@
 
 enum { STREAM_START = 1 }; /* draws have it; steps have those of BI_MOTION_STREAM */
 
+/* Takes away the momenta of what is fixed. */
+static void hold(struct bi_motion *m)
+{
+    for (size_t i = 0; i < m->n && m->n_held; i++)
+        bi_motion_hold(m->held[i], m->momentum + 3 * i);
+}
+
 void bi_dynamics_start(const struct bi_dynamics *d, struct bi_motion *m)
 {
     double sum[3] = {0}, mass = 0;
@@ -24,15 +31,17 @@ void bi_dynamics_start(const struct bi_dynamics *d, struct bi_motion *m)
         }
         mass += m->mass[i];
     }
-    for (size_t i = 0; i < m->n && m->n > 1; i++)
+    for (size_t i = 0; i < m->n && m->n > 1 && !m->n_held; i++)
         for (size_t k = 0; k < 3; k++)
             m->momentum[3 * i + k] -= sum[k] * (m->mass[i] / mass);
+    hold(m);
 }
 
 static void push(struct bi_motion *m, double dt)
 {
     for (size_t i = 0; i < 3 * (size_t)m->n; i++)
         m->momentum[i] += dt * m->force[i];
+    hold(m);
 }
 
 static void drift(struct bi_motion *m, double dt)
@@ -63,6 +72,7 @@ static void jostle(const struct bi_dynamics *d, struct bi_motion *m, uint64_t st
             *p = keep * *p + width * bi_motion_normal(d->random.seed, step, 3 * i + k);
         }
     }
+    hold(m);
 }
 
 void bi_dynamics_facts(const struct bi_dynamics *d, struct bi_motion_facts *facts)

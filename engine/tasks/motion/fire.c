@@ -49,6 +49,7 @@ static int compute(struct state *s, double *square, struct bioinfer_error *err)
     *square = 0;
     for (size_t i = 0; i < m->n; i++) {
         bi_fire_force(&s->fire, m->force + 3 * i, s->f + 3 * i);
+        bi_fire_hold(s->atoms[i].held, s->f + 3 * i);
         *square = bi_fire_larger(*square, bi_fire_square(s->f + 3 * i));
     }
     for (int k = 0; k < s->of_cell; k += 3)
@@ -136,8 +137,10 @@ int bi_relax(const struct bi_relaxation *r, struct bi_motion *m, const struct bi
     s.fire.steps = (double)r->steps;
     s.fire.cell_moves = r->cell;
     bi_fire_begin(&s.fire);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         memcpy(s.atoms[i].x, m->position + 3 * i, sizeof s.atoms[i].x);
+        s.atoms[i].held = m->held[i];
+    }
     memcpy(s.fire.given, m->cell, sizeof s.fire.given);
     for (size_t k = 0; k < 3 && r->cell; k++)
         s.fire.x[4 * k] = m->n;

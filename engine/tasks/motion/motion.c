@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "../../../kernels/fire.h"
 #include "../../../loaders/chem/molecule.h"
 #include "../../../writers/extxyz.h"
 
@@ -11,7 +12,7 @@ int bi_motion_open(struct bi_motion *m, const struct bi_env *env, const struct b
                    struct bioinfer_error *err)
 {
     const size_t n = frame->n;
-    double *x = bi_calloc(env, n, 10 * sizeof *x + sizeof *m->number);
+    double *x = bi_calloc(env, n, 10 * sizeof *x + sizeof *m->number + sizeof *m->held);
     if (!x)
         return bi_fail(err, BIOINFER_NOMEM, "%zu atoms", n);
     *m = (struct bi_motion){.env = env,
@@ -21,6 +22,7 @@ int bi_motion_open(struct bi_motion *m, const struct bi_env *env, const struct b
                             .force = x + 6 * n,
                             .mass = x + 9 * n,
                             .number = (int32_t *)(x + 10 * n),
+                            .held = (uint8_t *)((int32_t *)(x + 10 * n) + n),
                             .charge = frame->charge,
                             .has_charge = frame->has_charge,
                             .memory = x};
@@ -28,8 +30,15 @@ int bi_motion_open(struct bi_motion *m, const struct bi_env *env, const struct b
     memcpy(m->number, frame->number, n * sizeof *m->number);
     memcpy(m->cell, frame->cell, sizeof m->cell);
     memcpy(m->periodic, frame->periodic, sizeof m->periodic);
+    if (frame->has_held)
+        memcpy(m->held, frame->held, n);
     if (frame->has_momenta)
         memcpy(m->momentum, frame->momentum, 3 * n * sizeof *x);
+    for (size_t k = 0; k < 3 * n; k++)
+        if (m->held[k / 3] >> k % 3 & 1) {
+            m->momentum[k] = 0;
+            m->n_held++;
+        }
     for (size_t i = 0; i < n; i++)
         m->mass[i] = (double)bi_element((uint32_t)m->number[i])->mass;
     return 0;
@@ -55,14 +64,17 @@ double bi_motion_kinetic(const struct bi_motion *m)
 
 double bi_motion_temperature(const struct bi_motion *m)
 {
-    return 2 * bi_motion_kinetic(m) / (3.0 * m->n * BI_BOLTZMANN);
+    const double free = 3.0 * m->n - (double)m->n_held;
+    return free > 0 ? 2 * bi_motion_kinetic(m) / (free * BI_BOLTZMANN) : 0;
 }
 
 double bi_motion_largest_force(const struct bi_motion *m)
 {
     double most = 0;
     for (size_t i = 0; i < m->n; i++) {
-        const double *f = m->force + 3 * i;
+        double f[3];
+        memcpy(f, m->force + 3 * i, sizeof f);
+        bi_fire_hold(m->held[i], f);
         most = fmax(most, f[0] * f[0] + f[1] * f[1] + f[2] * f[2]);
     }
     return sqrt(most);
@@ -82,6 +94,7 @@ void bi_motion_write(const struct bi_motion *m, const char *name, bool momenta, 
                                     .position = m->position,
                                     .momentum = momenta ? m->momentum : NULL,
                                     .force = m->force,
+                                    .held = m->n_held ? m->held : NULL,
                                     .cell = m->cell,
                                     .periodic = m->periodic,
                                     .stress = m->has_stress ? m->stress : NULL,

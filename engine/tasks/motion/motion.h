@@ -11,7 +11,6 @@
 #include "../../../base/random.h"
 #include "../../../loaders/atoms.h"
 
-#define BI_FEMTOSECOND 0.09822694750253276 /* in units of time; CODATA 2018 */
 #define BI_BOLTZMANN 8.617333262145179e-05 /* eV / K */
 
 /* Atoms at a moment. Arrays are [n, 3] but for those said otherwise. */
@@ -19,12 +18,14 @@ struct bi_motion {
     const struct bi_env *env;
     uint32_t n;
     int32_t *number; /* [n] */
+    uint8_t *held;   /* [n] bit k: component k of the place is fixed */
     double *mass;    /* [n] */
     double *position, *momentum, *force;
     double cell[9];
     bool periodic[3];
     double charge;
     bool has_charge, has_stress;
+    uint64_t n_held;          /* components that are fixed, of 3 n; their momenta are 0 */
     double energy, stress[9]; /* that belong to the forces */
     void *memory;             /* holds the arrays */
     int n_threads;            /* that write a frame; 0 = 1 */
@@ -36,14 +37,16 @@ struct bi_forces {
     void *user;
 };
 
-/* Copies a frame, at rest or with the momenta that it has; force, energy and stress are 0. NOMEM is
- * the only failure; *m is untouched then. */
+/* Copies a frame, at rest or with the momenta that it has, and what it fixes; force, energy and
+ * stress are 0. NOMEM is the only failure; *m is untouched then. */
 int bi_motion_open(struct bi_motion *m, const struct bi_env *env, const struct bi_frame *frame,
                    struct bioinfer_error *err);
 void bi_motion_close(struct bi_motion *m);               /* NULL-safe; zeros are left */
 double bi_motion_kinetic(const struct bi_motion *m);     /* eV */
-double bi_motion_temperature(const struct bi_motion *m); /* kelvin, of 3 n degrees of freedom */
-/* Norm, eV / angstrom; 0 without atoms. A force that is NaN is passed over. */
+double bi_motion_temperature(const struct bi_motion *m); /* kelvin, of 3 n - n_held degrees of
+                                                          * freedom; 0 without any */
+/* Norm, eV / angstrom, over what is not fixed; 0 without atoms. A force that is NaN is passed
+ * over. */
 double bi_motion_largest_force(const struct bi_motion *m);
 /* Appends the frame with its momenta (md) or without, as extended XYZ; the stress where there is
  * one. `more`: words behind the others, as they are. NULL: no name, no words. out->failed is set
@@ -61,7 +64,8 @@ struct bi_dynamics {
 };
 
 /* Draws momenta of the temperature into m->momentum, without momentum of the whole (a single atom
- * keeps its own). */
+ * keeps its own). Where something is fixed, that has none, and the whole keeps its momentum, which
+ * steps do not conserve then. */
 void bi_dynamics_start(const struct bi_dynamics *d, struct bi_motion *m);
 /* Makes step number `step`, from 1, from the forces at hand to those of the new places. Random
  * numbers are addressed by (step, atom), so a run that goes on gives the same bits.

@@ -88,6 +88,33 @@ static int read_one(const struct bi_env *env, const char *path, struct bi_frame 
     return st;
 }
 
+/* Says why a frame cannot be moved as its file wants it. */
+static int check_motion(const struct bi_frame *frame, bool dynamics, struct bioinfer_error *err)
+{
+    const char *why = frame->cannot_hold ? frame->cannot_hold
+                      : dynamics         ? frame->cannot_begin
+                                         : NULL;
+    return why ? bi_fail(err, BIOINFER_UNSUPPORTED, "%s: %s", frame->name, why) : 0;
+}
+
+/* Says what of a frame a molecular dynamics does not follow, and what it takes for velocities. */
+static void note_dynamics(const struct bi_env *env, const struct bi_frame *frame,
+                          const struct bi_motion *m)
+{
+    if (frame->has_velocities)
+        bi_log(env, BIOINFER_LOG_WARNING,
+               "%s: begins with the velocities of the file, taken as angstrom per femtosecond: "
+               "%.1f kelvin",
+               frame->name, bi_motion_temperature(m));
+    if (frame->unused & BI_UNUSED_MASSES)
+        bi_log(env, BIOINFER_LOG_WARNING,
+               "%s: the masses of the file are not used: atoms have standard atomic weights",
+               frame->name);
+    if (frame->unused & BI_UNUSED_CELL_VELOCITIES)
+        bi_log(env, BIOINFER_LOG_WARNING,
+               "%s: the velocities of the cell are not used: the cell stays as it is", frame->name);
+}
+
 /* Checks the parameters and puts what they leave out into them. */
 static int complete_md(struct bioinfer_md_params *p, struct bioinfer_error *err)
 {
@@ -159,7 +186,7 @@ static int leap(void *user, struct bi_motion *m, uint64_t step, uint32_t n, bool
     bi_dynamics_facts(s->dynamics, &chunk.facts);
     for (size_t i = 0; i < m->n; i++) {
         struct bi_motion_atom *a = &s->atoms[i];
-        *a = (struct bi_motion_atom){.mass = m->mass[i], .step = (double)step};
+        *a = (struct bi_motion_atom){.mass = m->mass[i], .step = (double)step, .held = m->held[i]};
         memcpy(a->x, m->position + 3 * i, sizeof a->x);
         memcpy(a->p, m->momentum + 3 * i, sizeof a->p);
         memcpy(a->f, m->force + 3 * i, sizeof a->f);
@@ -217,6 +244,8 @@ static int run_md(struct source *s, const struct bioinfer_md_params *p, const ch
         st = bi_motion_open(&m, s->task->env, frame, err);
     m.n_threads = s->task->model->ctx->n_threads;
     if (!st)
+        note_dynamics(s->task->env, frame, &m);
+    if (!st)
         st = bi_trajectory_run(&t, path, p->resume != 0, &run, &m, err);
     bi_trajectory_close(&t);
     bi_motion_close(&m);
@@ -234,7 +263,8 @@ int bioinfer_md(bioinfer_task *energy, const char *input, const char *trajectory
     if (!energy || !input || !trajectory || !energy->model)
         return bi_fail(err, BIOINFER_INVALID, "md: task, input and trajectory must be given");
     if ((st = bi_params_copy(&p, sizeof p, params, "md params", err)) ||
-        (st = complete_md(&p, err)) || (st = read_one(energy->env, input, &frame, err)))
+        (st = complete_md(&p, err)) || (st = read_one(energy->env, input, &frame, err)) ||
+        (st = check_motion(&frame, true, err)))
         goto out;
     s.id = frame.name;
     st = run_md(&s, &p, trajectory, &frame, err);
@@ -284,7 +314,9 @@ static int relax_one(bioinfer_task *energy, const struct bioinfer_relax_params *
     struct bi_motion m = {0};
     bool relaxed = false;
     char words[64];
-    int st = bi_motion_open(&m, energy->env, frame, why);
+    int st = check_motion(frame, false, why);
+    if (!st)
+        st = bi_motion_open(&m, energy->env, frame, why);
     if (!st)
         st = bi_relax_on(energy, frame->name, &r, &m, &result->steps, &relaxed, why);
     if (!st) {

@@ -34,6 +34,7 @@ static int check_frame(const struct bi_trajectory *t, const struct bi_frame *fra
     if (frame->n != n || memcmp(frame->number, m->number, n * sizeof *m->number) ||
         memcmp(frame->cell, m->cell, sizeof m->cell) ||
         memcmp(frame->periodic, m->periodic, sizeof m->periodic) ||
+        frame->has_held != (m->n_held > 0) || (m->n_held && memcmp(frame->held, m->held, n)) ||
         (is_first && (frame->step || memcmp(frame->position, m->position, 3 * n * sizeof(double)))))
         return bi_fail(err, BIOINFER_MISMATCH,
                        "%s: frame %" PRIu64 " has other atoms than the input", path,
