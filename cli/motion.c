@@ -84,6 +84,13 @@ static int finish(struct run *run, int st, const struct bioinfer_error *err)
     return st ? cli_fail(run->cli, stage_of(run->cli->options, st), st, err) : CLI_EXIT_OK;
 }
 
+/* Asks whether a signal came. */
+static int stop(void *user)
+{
+    (void)user;
+    return cli_stop_signal() ? BIOINFER_CANCELLED : 0;
+}
+
 /* ---- md ---- */
 
 static int take_step(void *user, const struct bioinfer_md_state *s)
@@ -101,7 +108,7 @@ static int take_step(void *user, const struct bioinfer_md_state *s)
         if (run->out.status)
             return run->out.status;
     }
-    return cli_stop_signal() ? BIOINFER_CANCELLED : 0;
+    return 0;
 }
 
 static bool md_params(const struct cli_options *o, struct bioinfer_md_params *p)
@@ -136,7 +143,7 @@ static int run_md(struct cli *cli)
     const struct cli_options *o = cli->options;
     struct run run = {.cli = cli};
     struct bioinfer_md_params params = BIOINFER_PARAMS(struct bioinfer_md_params,
-                                                       .progress = take_step);
+                                                       .progress = take_step, .stop = stop);
     struct bioinfer_error err = {0};
     const double start = cli_now();
     int st, code = open_forces(cli);
@@ -181,16 +188,16 @@ static int take_frame(void *user, const struct bioinfer_relaxed *f)
         cli_output_printf(&run->out, "\t%s\t%" PRIu64 "\t%.6f\t%.6f\n", f->relaxed ? "yes" : "no",
                           f->steps, f->energy, f->largest);
     }
-    return run->out.status ? run->out.status : cli_stop_signal() ? BIOINFER_CANCELLED : 0;
+    return run->out.status ? run->out.status : stop(NULL);
 }
 
 static int relax(struct cli *cli)
 {
     const struct cli_options *o = cli->options;
     struct run run = {.cli = cli};
-    struct bioinfer_relax_params params = BIOINFER_PARAMS(struct bioinfer_relax_params,
-                                                          .steps = (uint64_t)o->steps,
-                                                          .cell = o->cell, .done = take_frame);
+    struct bioinfer_relax_params params = BIOINFER_PARAMS(
+        struct bioinfer_relax_params, .steps = (uint64_t)o->steps, .cell = o->cell,
+        .done = take_frame, .stop = stop);
     struct bioinfer_error err = {0};
     const double start = cli_now();
     int st, code = open_forces(cli);
@@ -203,8 +210,12 @@ static int relax(struct cli *cli)
     cli_output_open(&run.out, NULL, &err);
     run.no_table = !strcmp(o->output, "-"); /* where the frames go, too */
     st = bioinfer_relax(cli->sequences, o->input, o->output, &params, &err);
-    if ((code = finish(&run, st, &err)))
+    if ((code = finish(&run, st, &err))) {
+        if (st && run.n > run.n_lost && !o->quiet)
+            cli_say(cli, "%" PRIu64 " frames were done, and are kept: %s", run.n - run.n_lost,
+                    o->output);
         return code;
+    }
     if (!run.n) {
         cli_say(cli, "%s: no frame", o->input);
         return CLI_EXIT_DATA;

@@ -125,6 +125,10 @@ struct bi_backend_ops {
      * after an upload or a submit that failed. A failure may be that of any work before it on the
      * device; whether all has ended then only BI_ALL_SLOTS tells. */
     int (*wait)(struct bi_queue *queue, int slot, struct bioinfer_error *err);
+    /* Has submit() ask now and then while it computes, on the thread that called it: where the
+     * answer is not 0, the rest is left out and submit() gives CANCELLED. ask NULL: it asks no
+     * more. NULL = a backend that does not ask, as its submits return at once or are short. */
+    void (*ask)(struct bi_queue *queue, int (*ask)(void *user), void *user);
 };
 
 /* Backends, numbered from 0: cpu, cuda, hip, and those of tests; NULL past the end and below 0. */

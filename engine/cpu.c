@@ -26,7 +26,13 @@ struct bi_queue {
     size_t scratch_size;
     struct counter *counters; /* one per launch */
     int n_counters;
+    int (*ask)(void *user); /* whether to stop; NULL = never */
+    void *ask_user;
+    double asked; /* when */
+    _Atomic bool stopped;
 };
+
+static const double ask_every = 0.25; /* seconds */
 
 /* Alone in its cache line: threads hammer it. */
 struct counter {
@@ -280,6 +286,20 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* Is the program to be left? Thread 0, which is the caller's, asks; all see the answer behind the
+ * barrier of the launch at hand. */
+static bool is_stopped(struct bi_queue *q, const struct bi_share *share)
+{
+    if (!q->ask)
+        return false;
+    if (!share->thread && now() - q->asked > ask_every) {
+        if (q->ask(q->ask_user))
+            atomic_store_explicit(&q->stopped, true, memory_order_relaxed);
+        q->asked = now();
+    }
+    return atomic_load_explicit(&q->stopped, memory_order_relaxed);
+}
+
 /* Does one thread's work: launches [first, end), its share of tasks, a barrier after each. How many
  * tasks a launch has is asked behind the launches before it, which may have set counts. In a loop
  * thread 0 winds a counter back behind the barrier that ends its launch; nobody reads it before
@@ -293,8 +313,8 @@ static void run_launches(struct bi_queue *q, const struct bi_program *program, i
         const struct bi_launch *l = &program->launches[i];
         const struct bi_cpu_entry *e = l->function;
         int64_t task, n = e->tasks(l->params, q->device->n_threads);
-        while ((task = atomic_fetch_add_explicit(&q->counters[i].next, 1, memory_order_relaxed)) <
-               n)
+        while (!is_stopped(q, share) && (task = atomic_fetch_add_explicit(
+                                             &q->counters[i].next, 1, memory_order_relaxed)) < n)
             e->run(l->params, task, n, scratch);
         bi_team_barrier(share);
         if (loop && !share->thread)
@@ -344,11 +364,18 @@ static int cpu_submit(struct bi_queue *q, int slot, const struct bi_program *pro
 {
     struct submit s = {q, program, counts};
     (void)slot;
-    (void)err;
+    q->asked = now();
+    atomic_store_explicit(&q->stopped, false, memory_order_relaxed);
     for (int i = 0; i < program->n_launches; i++)
         atomic_store_explicit(&q->counters[i].next, 0, memory_order_relaxed);
     bi_team_run(q->device->env, q->device->n_threads, run_thread, &s);
-    return 0;
+    return q->stopped ? bi_fail(err, BIOINFER_CANCELLED, "stopped") : 0;
+}
+
+static void cpu_ask(struct bi_queue *q, int (*ask)(void *user), void *user)
+{
+    q->ask = ask;
+    q->ask_user = user;
 }
 
 static int cpu_wait(struct bi_queue *queue, int slot, struct bioinfer_error *err)
@@ -381,4 +408,5 @@ const struct bi_backend_ops bi_backend_cpu = {
     .download = cpu_copy,
     .copy = cpu_copy_kept,
     .wait = cpu_wait,
+    .ask = cpu_ask,
 };

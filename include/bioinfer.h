@@ -1557,6 +1557,10 @@ struct bioinfer_md_params {
     int nve, resume;    /* non-zero: velocity Verlet alone; go on with the trajectory where it is */
     int (*progress)(void *user, const struct bioinfer_md_state *state); /* after some steps */
     void *progress_user;
+    /* After some steps, and on the CPU some times a second while one is made: non-zero ends the
+     * run. On the thread of the call. */
+    int (*stop)(void *user);
+    void *stop_user;
 };
 
 /* Moves the one frame of a file by the forces of a task of bioinfer_energy_open(). The trajectory
@@ -1575,6 +1579,12 @@ struct bioinfer_relaxed {
     double energy, largest; /* eV; the largest force, eV / angstrom */
 };
 
+struct bioinfer_relax_state {
+    const char *id; /* the frame at hand */
+    uint64_t step;
+    double largest; /* the largest force of that step, eV / angstrom; 0 before the first */
+};
+
 struct bioinfer_relax_params {
     size_t struct_size;
     double fmax;    /* eV / angstrom; 0 = 0.05 */
@@ -1582,12 +1592,17 @@ struct bioinfer_relax_params {
     int cell;       /* non-zero: the cell is relaxed with the atoms */
     int (*done)(void *user, const struct bioinfer_relaxed *frame); /* after each frame */
     void *done_user;
+    int (*progress)(void *user, const struct bioinfer_relax_state *state); /* after some steps */
+    void *progress_user;
+    int (*stop)(void *user); /* as of bioinfer_md_params */
+    void *stop_user;
 };
 
 /* Moves the atoms of each frame of a file or folder to a minimum of the energy by FIRE, and writes
  * an extended XYZ, which appears when all are done. A frame that fails is left out, which done()
  * alone is told: the call gives 0, but NOMEM, DEVICE and DEVICE_LOST end it. params may be NULL.
- * Non-zero from a callback ends either run with that status. */
+ * Non-zero from a callback ends either run with that status. The output then has the frames that
+ * were done, where there is one, as after any failure but one of the output. */
 BIOINFER_API int bioinfer_relax(bioinfer_task *energy, const char *input, const char *output,
                                 const struct bioinfer_relax_params *params,
                                 struct bioinfer_error *err);

@@ -2,12 +2,15 @@
 """test_motion.py BIOINFER SOURCE_ROOT - `bioinfer md` and `bioinfer relax` over made-up weights."""
 import json
 import os
+import pty
 import re
 import shutil
+import signal
 import stat
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 EXE, ROOT = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
@@ -299,6 +302,50 @@ class Motion(unittest.TestCase):
         words = read("contcar.extxyz").decode().splitlines()[-1].split()
         self.assertAlmostEqual(float(words[2]), 10 * 0.5 * 0.01)
 
+    def test_stops(self):
+        """A signal ends a relaxation and a molecular dynamics within a step; frames that were done
+        stay in the output, and nothing else does."""
+        n = 6
+        large = ["%s %g %g %g" % ("CHON"[(i + j + k) % 4], 1.5 * i, 1.5 * j, 1.5 * k)
+                 for i in range(n) for j in range(n) for k in range(n)]
+        large = "%d\ncharge=0\n%s\n" % (n ** 3, "\n".join(large))
+        write("stops.xyz", "1\ncharge=0\nO 0 0 0\n" + large)
+        write("large.xyz", large)
+        for number in signal.SIGTERM, signal.SIGINT:
+            for name, kept in ("stops.xyz", 1), ("large.xyz", 0):
+                err, code = self.stop(number, kept, "relax", name, "--weights", "model", "-o",
+                                      "stopped.extxyz", "--steps", 100000, "--fmax", 1e-9,
+                                      "--threads", 1)
+                self.assertEqual(code, 128 + number, err)
+                self.assertIn("stopped by " + number.name, err)
+                self.assertEqual([f for f in os.listdir() if f.startswith("stopped")],
+                                 ["stopped.extxyz"] * kept)
+                if kept:
+                    self.assertEqual(read("stopped.extxyz").count(b"Properties="), 1)
+                    self.assertIn("1 frames were done, and are kept", err)
+                    os.remove("stopped.extxyz")
+        err, code = self.stop(signal.SIGTERM, 0, "md", "large.xyz", "--weights", "model", "-o",
+                              "stopped.extxyz", "--steps", 100000, "--threads", 1, "--dt", 0.01)
+        self.assertEqual(code, 128 + signal.SIGTERM, err)
+
+    def stop(self, number, rows, *args):
+        """Standard error and exit code of a run that has a signal after so many rows of its table,
+        and some time to begin with the next."""
+        terminal, table = pty.openpty()  # whose lines come at once
+        self.addCleanup(os.close, terminal)
+        with subprocess.Popen([EXE, *map(str, args)], stdout=table, stderr=subprocess.PIPE,
+                              text=True) as child:
+            os.close(table)
+            got = b""
+            while rows and got.count(b"\n") <= rows:
+                got += os.read(terminal, 1000)
+            time.sleep(2)
+            child.send_signal(number)
+            begin = time.monotonic()
+            err = child.communicate(timeout=100)[1]
+            self.assertLess(time.monotonic() - begin, 20)
+            return err, child.returncode
+
     def test_frames(self):
         """A frame that cannot be used costs itself; frames may go to standard output."""
         write("some.xyz", WATER + "0\nnone\n" + WATER)
@@ -308,4 +355,4 @@ class Motion(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1], verbosity=2)
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2)

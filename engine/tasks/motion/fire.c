@@ -77,6 +77,13 @@ static void move(struct state *s)
     bi_fire_go(fire, fire->x, fire->v, fire->f, s->of_cell);
 }
 
+/* Tells the caller how the relaxation stands. */
+static int show(const struct state *s, struct bioinfer_error *err)
+{
+    const struct bi_relaxation *r = s->r;
+    return r->each ? r->each(r->each_user, (uint64_t)s->fire.made, s->fire.largest, err) : 0;
+}
+
 /* Makes n steps one by one, or those up to the end. */
 static int make_single(struct state *s, uint64_t n, struct bioinfer_error *err)
 {
@@ -86,6 +93,8 @@ static int make_single(struct state *s, uint64_t n, struct bioinfer_error *err)
         if (st || bi_fire_is_over(&s->fire, square))
             return st;
         move(s);
+        if ((st = show(s, err)))
+            return st;
     }
     return 0;
 }
@@ -112,8 +121,8 @@ static int make_steps(struct state *s, struct bioinfer_error *err)
         bool made = false;
         if (r->leap && !(st = take_variables(s, err)))
             st = r->leap(r->user, s->m, &s->fire, s->atoms, (uint32_t)n, &made, err);
-        if (!st && !made)
-            st = make_single(s, n, err);
+        if (!st)
+            st = made ? show(s, err) : make_single(s, n, err);
     }
     return st ? st : take_variables(s, err);
 }

@@ -139,6 +139,10 @@ struct bi_relaxation {
     int (*leap)(void *user, struct bi_motion *m, struct bi_fire *fire, struct bi_fire_atom *atoms,
                 uint32_t n, bool *made, struct bioinfer_error *err);
     void *user;
+    /* Is called behind each leap, and each step that is made alone; other than 0 ends the
+     * relaxation with that status. NULL = nothing. */
+    int (*each)(void *user, uint64_t step, double largest, struct bioinfer_error *err);
+    void *each_user;
     /* Forces of a leap, at least 1. There are more the more steps were made: those that are left of
      * the last leap are for nothing. */
     uint32_t least, most;

@@ -164,7 +164,9 @@ struct steps {
     struct source *source;
     const struct bioinfer_md_params *p;
     const struct bi_dynamics *dynamics;
-    struct bi_motion_atom *atoms; /* [n] */
+    struct bi_motion_atom *atoms;   /* [n] */
+    struct bioinfer_md_state state; /* behind the step that was made last */
+    int stopped;                    /* what stop() gave within a step; 0 = go on */
 };
 
 /* Steps of a leap at most: some tenths of a second of a large system, and a caller that wants to
@@ -205,14 +207,25 @@ static int leap(void *user, struct bi_motion *m, uint64_t step, uint32_t n, bool
 /* Tells the caller how the run stands. */
 static int show(void *user, const struct bi_motion *m, uint64_t step, struct bioinfer_error *err)
 {
-    const struct bioinfer_md_params *p = ((const struct steps *)user)->p;
-    const struct bioinfer_md_state state = {.step = step,
-                                            .time = (double)step * p->dt,
-                                            .energy = m->energy,
-                                            .kinetic = bi_motion_kinetic(m),
-                                            .temperature = bi_motion_temperature(m)};
-    int st = p->progress ? p->progress(p->progress_user, &state) : 0;
+    struct steps *s = user;
+    const struct bioinfer_md_params *p = s->p;
+    s->state = (struct bioinfer_md_state){.step = step,
+                                          .time = (double)step * p->dt,
+                                          .energy = m->energy,
+                                          .kinetic = bi_motion_kinetic(m),
+                                          .temperature = bi_motion_temperature(m)};
+    int st = p->progress ? p->progress(p->progress_user, &s->state) : 0;
+    if (!st && p->stop)
+        st = p->stop(p->stop_user);
     return st ? bi_fail(err, st, "md: stopped at step %llu", (unsigned long long)step) : 0;
+}
+
+/* Asks within a step whether to go on. */
+static int ask_md(void *user)
+{
+    struct steps *s = user;
+    s->stopped = s->p->stop(s->p->stop_user);
+    return s->stopped;
 }
 
 static int run_md(struct source *s, const struct bioinfer_md_params *p, const char *path,
@@ -245,8 +258,13 @@ static int run_md(struct source *s, const struct bioinfer_md_params *p, const ch
     m.n_threads = s->task->model->ctx->n_threads;
     if (!st)
         note_dynamics(s->task->env, frame, &m);
+    bi_exec_ask(s->task->exec, p->stop ? ask_md : NULL, &steps);
     if (!st)
         st = bi_trajectory_run(&t, path, p->resume != 0, &run, &m, err);
+    bi_exec_ask(s->task->exec, NULL, NULL);
+    if (st && steps.stopped)
+        st = bi_fail(err, steps.stopped, "md: stopped within step %llu",
+                     (unsigned long long)steps.state.step + 1);
     bi_trajectory_close(&t);
     bi_motion_close(&m);
     bi_free(s->task->env, steps.atoms);
@@ -301,14 +319,43 @@ int bi_relax_on(bioinfer_task *energy, const char *id, const struct bi_relaxatio
     return bi_relax(&of, m, &forces, done, relaxed, err);
 }
 
+/* A frame that is relaxed, as its caller sees it. */
+struct shown {
+    const struct bioinfer_relax_params *p;
+    struct bioinfer_relax_state state;
+    int stopped; /* what a callback gave; 0 = go on */
+};
+
+static int ask_relax(void *user)
+{
+    struct shown *s = user;
+    s->stopped = s->p->stop(s->p->stop_user);
+    return s->stopped;
+}
+
+static int show_relax(void *user, uint64_t step, double largest, struct bioinfer_error *err)
+{
+    struct shown *s = user;
+    s->state.step = step;
+    s->state.largest = largest;
+    if (s->p->progress)
+        s->stopped = s->p->progress(s->p->progress_user, &s->state);
+    if (!s->stopped && s->p->stop)
+        ask_relax(s);
+    return s->stopped ? bi_fail(err, s->stopped, "stopped") : 0;
+}
+
 /* Relaxes one frame; its text is in `text` where it has a result. */
 static int relax_one(bioinfer_task *energy, const struct bioinfer_relax_params *p,
                      const struct bi_frame *frame, struct bioinfer_relaxed *result,
-                     struct bi_buf *text, struct bioinfer_error *why)
+                     struct bi_buf *text, int *stopped, struct bioinfer_error *why)
 {
+    struct shown shown = {.p = p, .state.id = frame->name};
     const struct bi_relaxation r = {.fmax = p->fmax,
                                     .cell = p->cell != 0,
                                     .steps = p->steps,
+                                    .each = show_relax,
+                                    .each_user = &shown,
                                     .least = 8,
                                     .most = most_steps(frame->n)};
     struct bi_motion m = {0};
@@ -317,8 +364,11 @@ static int relax_one(bioinfer_task *energy, const struct bioinfer_relax_params *
     int st = check_motion(frame, false, why);
     if (!st)
         st = bi_motion_open(&m, energy->env, frame, why);
+    bi_exec_ask(energy->exec, p->stop ? ask_relax : NULL, &shown);
     if (!st)
         st = bi_relax_on(energy, frame->name, &r, &m, &result->steps, &relaxed, why);
+    bi_exec_ask(energy->exec, NULL, NULL);
+    *stopped = shown.stopped;
     if (!st) {
         result->relaxed = relaxed;
         result->energy = m.energy;
@@ -333,21 +383,26 @@ static int relax_one(bioinfer_task *energy, const struct bioinfer_relax_params *
 
 static int relax_frame(bioinfer_task *energy, const struct bioinfer_relax_params *p,
                        const struct bi_frame *frame, struct bi_buf *text, struct bi_out *out,
-                       struct bioinfer_error *err)
+                       uint64_t *n_written, struct bioinfer_error *err)
 {
     struct bioinfer_error why = {0};
     struct bioinfer_relaxed result = {
         .id = frame->name, .status = frame->status, .message = frame->message};
-    int st = 0;
+    int st = 0, stopped = 0;
     text->size = 0;
-    if (!result.status && (result.status = relax_one(energy, p, frame, &result, text, &why)))
+    if (!result.status &&
+        (result.status = relax_one(energy, p, frame, &result, text, &stopped, &why)))
         result.message = why.text;
+    if (stopped)
+        return bi_fail(err, stopped, "relax: stopped at step %llu of %s",
+                       (unsigned long long)result.steps, frame->name);
     if (text->failed || result.status == BIOINFER_NOMEM)
         return bi_fail(err, BIOINFER_NOMEM, "%s", frame->name);
     if (result.status == BIOINFER_DEVICE || result.status == BIOINFER_DEVICE_LOST)
         return bi_fail(err, result.status, "%s", result.message);
     if (!result.status && (st = bi_out_write(out, text->data, text->size, err)))
         return st;
+    *n_written += !result.status;
     st = p->done ? p->done(p->done_user, &result) : 0;
     return st ? bi_fail(err, st, "relax: stopped at %s", frame->name) : 0;
 }
@@ -360,6 +415,7 @@ int bioinfer_relax(bioinfer_task *energy, const char *input, const char *output,
     struct bi_frame frame = {0};
     struct bi_out out = BI_OUT_NONE;
     struct bi_buf text = {0};
+    uint64_t n_written = 0;
     int st;
     if (!energy || !input || !output || !energy->model)
         return bi_fail(err, BIOINFER_INVALID, "relax: task, input and output must be given");
@@ -374,10 +430,12 @@ int bioinfer_relax(bioinfer_task *energy, const char *input, const char *output,
         (st = bi_out_open(&out, energy->env, output, err)))
         goto out;
     while ((st = bi_frames_next(in, &frame, err)) > 0 &&
-           !(st = relax_frame(energy, &p, &frame, &text, &out, err)))
+           !(st = relax_frame(energy, &p, &frame, &text, &out, &n_written, err)))
         continue;
     if (!st)
         st = bi_out_finish(&out, err);
+    else if (n_written) /* these are whole; where the output itself failed it fails again */
+        bi_out_finish(&out, NULL);
 out:
     bi_out_close(&out);
     bi_buf_free(&text);
