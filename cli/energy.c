@@ -72,11 +72,11 @@ static bool check(const struct cli_options *o, int form)
 static void list_arrays(const struct cli_options *o, char *list, size_t size)
 {
     const char *unit = !o->units || !strcmp(o->units, "eV") ? "eV"
-                       : !strcmp(o->units, "kJ")            ? "kJ/mol"
+                       : !strncmp(o->units, "kJ", 2)        ? "kJ/mol"
                                                             : "kcal/mol";
     const int n = snprintf(
         list, size,
-        "energy\t<f8\trecord\t-\t%s\nlargest_force\t<f8\trecord\t-\t%s/angstrom\n"
+        "frames\t<i8\trecord\t-\t\nenergy\t<f8\trecord\t-\t%s\nlargest_force\t<f8\trecord\t-\t%s/angstrom\n"
         "%snumbers\t<i4\titem\t-\t\n",
         unit, unit, o->stress ? "stress\t<f8\trecord\t3,3\teV/angstrom^3\n" : "");
 

@@ -2,6 +2,8 @@
  * with its energy and forces, or rows of arrays. */
 #include "energy.h"
 
+#include "../writers/text.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,20 +54,18 @@ static void put_row(struct teller *t, const struct bioinfer_result *r)
     cli_output_printf(&t->text, "\n");
 }
 
-/* "key":"value" with what JSON needs escaped. */
+/* "key":"value" in well-formed JSON, whatever the bytes of the value. */
 static void put_string(struct teller *t, const char *key, const char *value)
 {
-    cli_output_printf(&t->text, "\"%s\":\"", key);
-    for (; *value; value++) {
-        const unsigned char c = (unsigned char)*value;
-        if (c == '"' || c == '\\')
-            cli_output_printf(&t->text, "\\%c", c);
-        else if (c < ' ')
-            cli_output_printf(&t->text, "\\u%04x", c);
-        else
-            cli_output_write(&t->text, value, 1);
-    }
-    cli_output_printf(&t->text, "\"");
+    const struct bi_env env = bi_env_default();
+    struct bi_buf json = {.env = &env};
+
+    bi_put_json(&json, value);
+    if (json.failed && !t->text.status)
+        t->text.status = BIOINFER_NOMEM;
+    cli_output_printf(&t->text, "\"%s\":", key);
+    cli_output_write(&t->text, json.data, json.size);
+    bi_buf_free(&json);
 }
 
 static void put_json(struct teller *t, const struct bioinfer_result *r)
@@ -100,16 +100,18 @@ static void put_json(struct teller *t, const struct bioinfer_result *r)
 
 /* The number of atoms, then rows in the order of the list of arrays (energy.c); NaN where there is
  * no stress. */
-static void put_arrays(struct teller *t, const struct bioinfer_energy *e)
+static void put_arrays(struct teller *t, const struct bioinfer_result *r)
 {
     const struct cli_options *o = t->cli->options;
-    const int64_t n = (int64_t)e->n_atoms;
+    const struct bioinfer_energy *e = r->energy;
+    const int64_t n = (int64_t)e->n_atoms, frame = (int64_t)r->ordinal;
     const double values[2] = {t->unit * e->energy, t->unit * e->largest};
     double stress[9];
 
     for (int k = 0; k < 9; k++)
         stress[k] = e->stress ? e->stress[k] : (double)NAN;
     cli_output_write(&t->text, (const char *)&n, sizeof n);
+    cli_output_write(&t->text, (const char *)&frame, sizeof frame);
     cli_output_write(&t->text, (const char *)values, sizeof values);
     if (o->stress)
         cli_output_write(&t->text, (const char *)stress, sizeof stress);
@@ -132,7 +134,7 @@ static int give(struct teller *t, const struct bioinfer_result *r, bioinfer_sink
     if (t->form == CLI_ENERGY_TSV)
         put_row(t, r);
     else if (t->form == CLI_ENERGY_ARRAYS)
-        put_arrays(t, r->energy);
+        put_arrays(t, r);
     else if (t->form == CLI_ENERGY_JSONL)
         put_json(t, r);
     else if (r->n_texts)
@@ -170,7 +172,7 @@ static int begin(struct cli *cli)
         return cli_fail(cli, CLI_AT_RUN, BIOINFER_NOMEM, NULL);
     t->cli = cli;
     t->form = cli_energy_form(cli->options);
-    t->unit = !units || !strcmp(units, "eV") ? 1 : !strcmp(units, "kJ") ? KJ : KCAL;
+    t->unit = !units || !strcmp(units, "eV") ? 1 : !strncmp(units, "kJ", 2) ? KJ : KCAL;
     return CLI_EXIT_OK;
 }
 

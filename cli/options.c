@@ -164,11 +164,11 @@ static const struct cli_option table[] = {
     {"stress", 0, FLAG, NULL, FIELD(stress), CLI_ENERGY, NULL,
      "the stress of frames with a cell, in GPa; in npz and h5 in eV / angstrom^3, as extxyz\n"
      "always has it"},
-    {"units", 0, CHOICE, "NAME", FIELD(units), CLI_ENERGY, "eV|kcal|kJ",
+    {"units", 0, CHOICE, "NAME", FIELD(units), CLI_ENERGY, "eV|kcal/mol|kJ/mol|kcal|kJ",
      "of energies in tables, jsonl, npz and h5: eV (default), kcal/mol or kJ/mol; lengths\n"
      "are angstrom"},
     {"pbc", 0, CHOICE, "NAME", FIELD(pbc), CLI_ENERGY | CLI_MOTION, "file|xyz|none",
-     "periodic axes: as the file says (default), all vectors of the cell, or none"},
+     "periodic axes: file (as the file says, default), xyz (all vectors of the cell) or none"},
     {"charge", 0, TEXT, "Q", FIELD(charge), CLI_ENERGY | CLI_MOTION, NULL,
      "charge of frames that state none, in elementary charges; refused but for 0 where the\n"
      "weights know no charge"},

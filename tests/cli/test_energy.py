@@ -302,6 +302,9 @@ class Command(unittest.TestCase):
         self.assertEqual([r["atoms"] for r in table], ["9", "9"])
         self.assertEqual(table[0]["stress_xx"], "")
         kcal = rows(run(*args, "--units", "kcal", stdin=text)[0])
+        for short in "kcal", "kJ":
+            self.assertEqual(run(*args, "--units", short, stdin=text)[0],
+                             run(*args, "--units", short + "/mol", stdin=text)[0])
         self.assertAlmostEqual(float(kcal[0]["energy"]), 23.060548 * float(table[0]["energy"]),
                                delta=1e-3)
         run(*args, "-o", path("out.extxyz"), stdin=text)
@@ -456,12 +459,13 @@ class Command(unittest.TestCase):
             lines = [o for o in map(json.loads, file) if o["status"] == "ok"]
         got, n, atoms = read_npz("all.npz"), len(frames), sum(len(a) for _, a in frames)
         self.assertEqual({k: v[:2] for k, v in got.items() if not k.endswith(".tsv")}, {
-            "energy": ("<f8", (n,)), "largest_force": ("<f8", (n,)), "stress": ("<f8", (n, 3, 3)),
+            "frames": ("<i8", (n,)), "energy": ("<f8", (n,)), "largest_force": ("<f8", (n,)), "stress": ("<f8", (n, 3, 3)),
             "numbers": ("<i4", (atoms,)), "forces": ("<f4", (atoms, 3)),
             "offsets": ("<i8", (n + 1,)), "ids": ("|S9", (n,))})
         values = {k: v[2] for k, v in got.items() if not k.endswith(".tsv")}
         self.assertEqual([i.rstrip(b"\0").decode() for i in values["ids"]],
                          ["arrays:%d" % i for i in range(1, 12) if i not in (2, 11)])
+        self.assertEqual(values["frames"], [i for i in range(11) if i not in (1, 10)])
         self.assertEqual(values["energy"], [float(w["energy"]) for w, _ in frames])
         self.assertEqual(values["offsets"][0], 0)
         for i, (words, rows_of) in enumerate(frames):
@@ -492,6 +496,17 @@ class Command(unittest.TestCase):
         self.assertIn("  energy float64 [%d]\n" % n, out)
         _, err = run("report", path("all.npz"), "-o", path("report.html"), code=65)
         self.assertIn("arrays over all records", err)
+
+    def test_names_that_are_no_utf_8(self):
+        """A line of JSON is JSON, whatever the name of its file."""
+        name = os.path.join(FOLDER.name.encode(), b"bad\xff\"\\.xyz")
+        with open(name, "w") as file:
+            file.write(xyz(GOLDEN["frames"]["water"]) + "1\n\nXx 0 0 0\n")
+        out = subprocess.run([EXE, "tensornet", name, "--weights", path("formula"), "--format",
+                              "jsonl"], capture_output=True).stdout
+        first, second = map(json.loads, out.decode("utf-8").splitlines())
+        self.assertEqual(first["id"], 'bad\ufffd"\\:1')
+        self.assertIn('bad\ufffd"\\.xyz: frame 2', second["message"])
 
     def has_hdf5(self):
         _, err = run("tensornet", "-", "--weights", path("formula"), "-o", path("has.h5"),
@@ -540,7 +555,7 @@ class Command(unittest.TestCase):
         run(*args, "-o", path("few.npz"), code=1)
         run(*args, "-o", path("kcal.npz"), "--units", "kcal", "--forces", code=1)
         few, kcal = read_npz("few.npz"), read_npz("kcal.npz")
-        self.assertEqual(set(few), {"energy", "largest_force", "numbers", "offsets", "ids",
+        self.assertEqual(set(few), {"frames", "energy", "largest_force", "numbers", "offsets", "ids",
                                     "units.tsv"})
         self.assertIn("energy\tkcal/mol\n", kcal["units.tsv"])
         self.assertIn("forces\tkcal/mol/angstrom\n", kcal["units.tsv"])
