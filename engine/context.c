@@ -492,6 +492,26 @@ static int find_ensemble(struct bioinfer_model *m, const struct bioinfer_model_p
     return st;
 }
 
+/* Names the base that an adapter was made for, where the weights are called otherwise. */
+static int say_base(const struct bioinfer_model *m, struct bioinfer_error *err)
+{
+    const char *base = m->base.adapter ? bi_adapter_base(m->base.adapter) : NULL;
+    char *made_for = base ? weights_name(&m->ctx->env, base) : NULL;
+    char *weights = base ? weights_name(&m->ctx->env, m->path) : NULL;
+    int st = base && (!made_for || !weights) ? bi_fail(err, BIOINFER_NOMEM, "%s: name", m->path)
+                                             : 0;
+    if (base && !st) {
+        const char *a = strrchr(made_for, '/'), *b = strrchr(weights, '/');
+        if (strcmp(a ? a + 1 : made_for, b ? b + 1 : weights) != 0)
+            bi_log(&m->ctx->env, BIOINFER_LOG_WARNING,
+                   "%s: the adapter was made for '%s', the weights are '%s'", m->name, base,
+                   m->path);
+    }
+    bi_free(&m->ctx->env, made_for);
+    bi_free(&m->ctx->env, weights);
+    return st;
+}
+
 /* Tells of a head for a task that the weights bring along. */
 static void say_head(const struct bioinfer_model *m)
 {
@@ -551,6 +571,8 @@ int bi_model_open_on(bioinfer_model **out, bioinfer_context *ctx, const char *pa
         (st = p.head ? open_head(m, p.head, err) : 0) || (st = bi_store_new(m, err)))
         goto out;
     say_head(m);
+    if (p.adapter && (st = say_base(m, err)))
+        goto out;
     if (p.check_weights && (st = check_all(m, err)))
         goto out;
     *out = m;

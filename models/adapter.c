@@ -83,27 +83,117 @@ static const char *text_of(const struct bi_adapter *a, const char *key)
     return bi_json_string(bi_json_get(a->config, key));
 }
 
-static bool is_set(const struct bi_adapter *a, const char *key)
+/* How a key of the configuration is taken. */
+enum rule {
+    TOLD,    /* tensors tell it, or it is for training alone */
+    READ,    /* obeyed, by those who ask for it */
+    NUMBER,  /* the same, a number */
+    FLAG,    /* the same, true or false */
+    REFUSED, /* the update would be another one, unless it is unset */
+};
+
+/* The keys that LoraConfig has (PEFT 0.21). Others that are set are named. */
+static const struct key {
+    const char *name;
+    enum rule rule;
+} keys[] = {
+    {"alora_invocation_tokens", REFUSED},
+    {"alpha_pattern", READ},
+    {"arrow_config", REFUSED},
+    {"auto_mapping", TOLD},
+    {"base_model_name_or_path", READ},
+    {"bias", TOLD},
+    {"corda_config", TOLD}, /* init_lora_weights tells of such a start */
+    {"ensure_weight_tying", TOLD},
+    {"eva_config", TOLD},
+    {"exclude_modules", TOLD},
+    {"fan_in_fan_out", REFUSED},
+    {"inference_mode", TOLD},
+    {"init_lora_weights", READ},
+    {"kasa_config", REFUSED},
+    {"layer_replication", REFUSED},
+    {"layers_pattern", TOLD},
+    {"layers_to_transform", TOLD},
+    {"loftq_config", TOLD},
+    {"lora_alpha", NUMBER},
+    {"lora_bias", REFUSED},
+    {"lora_dropout", TOLD},
+    {"lora_ga_config", TOLD},
+    {"megatron_config", TOLD},
+    {"megatron_core", TOLD},
+    {"modules_to_save", TOLD},
+    {"monteclora_config", REFUSED},
+    {"peft_type", READ},
+    {"peft_version", TOLD},
+    {"qalora_group_size", TOLD},
+    {"r", NUMBER},
+    {"rank_pattern", TOLD},
+    {"revision", TOLD},
+    {"runtime_config", TOLD},
+    {"target_modules", TOLD},
+    {"target_parameters", REFUSED},
+    {"task_type", READ},
+    {"trainable_token_indices", REFUSED},
+    {"use_bdlora", REFUSED},
+    {"use_dora", REFUSED},
+    {"use_qalora", REFUSED},
+    {"use_rslora", FLAG},
+    {"velora_config", TOLD},
+};
+
+/* Is a value there that is none of null, false, an empty list, object or text? */
+static bool is_set(const struct bi_json *value)
 {
-    bool on = false;
-    return bi_json_bool(bi_json_get(a->config, key), &on) && on;
+    const char *text = bi_json_string(value);
+    bool on;
+    if (!value || value->type == BI_JSON_NULL || (bi_json_bool(value, &on) && !on))
+        return false;
+    if (value->type == BI_JSON_ARRAY || value->type == BI_JSON_OBJECT)
+        return value->n != 0;
+    return !text || *text;
+}
+
+static int check_key(const struct bi_adapter *a, const struct bi_json *value,
+                     struct bioinfer_error *err)
+{
+    const struct key *key = NULL;
+    double number;
+    bool on;
+    for (size_t i = 0; i < BI_COUNT(keys) && !key; i++)
+        if (!strcmp(keys[i].name, value->key))
+            key = &keys[i];
+    if (!is_set(value))
+        return 0;
+    if (!key) {
+        bi_log(a->env, BIOINFER_LOG_WARNING,
+               "%s/adapter_config.json: %.60s is not known, and passed over", a->path, value->key);
+        return 0;
+    }
+    if (key->rule == REFUSED)
+        return bi_fail(err, BIOINFER_UNSUPPORTED,
+                       "%s/adapter_config.json: %s is set, which is not computed", a->path,
+                       key->name);
+    if ((key->rule == NUMBER && !bi_json_double(value, &number)) ||
+        (key->rule == FLAG && !bi_json_bool(value, &on)))
+        return bi_fail(err, BIOINFER_FORMAT, "%s/adapter_config.json: %s: expected %s", a->path,
+                       key->name, key->rule == FLAG ? "true or false" : "a number");
+    return 0;
 }
 
 static int check_config(const struct bi_adapter *a, struct bioinfer_error *err)
 {
-    static const char *const refused[] = {"use_dora", "fan_in_fan_out", "lora_bias", "use_qalora"};
     static const char *const plain[] = {"gaussian", "orthogonal", "eva"};
     const char *init = text_of(a, "init_lora_weights");
     const char *kind = text_of(a, "peft_type");
+    int st = 0;
     if (!kind || strcmp(kind, "LORA"))
         return bi_fail(err, BIOINFER_UNSUPPORTED,
                        "%s/adapter_config.json: an adapter of kind %.40s, expected LORA", a->path,
                        kind ? kind : "(none said)");
-    for (size_t i = 0; i < BI_COUNT(refused); i++)
-        if (is_set(a, refused[i]))
-            return bi_fail(err, BIOINFER_UNSUPPORTED,
-                           "%s/adapter_config.json: %s is set, which is not computed", a->path,
-                           refused[i]);
+    for (const struct bi_json *j = a->config->first; j && !st; j = j->next)
+        st = check_key(a, j, err);
+    if (st)
+        return st;
     /* true, false, or a word; other words than these change the model's own weights as well */
     for (size_t i = 0; init && i < BI_COUNT(plain); i++)
         if (!strcmp(init, plain[i]))
@@ -122,8 +212,8 @@ static int scale_of(const struct bi_adapter *a, const char *module, int64_t rank
                     struct bioinfer_error *err)
 {
     const struct bi_json *patterns = bi_json_get(a->config, "alpha_pattern");
-    double alpha = 8; /* PEFT's own */
-    bool found = false;
+    double alpha = 8, own; /* PEFT's own */
+    bool found = false, root = false;
     bi_json_double(bi_json_get(a->config, "lora_alpha"), &alpha);
     for (const struct bi_json *j = patterns ? patterns->first : NULL; j; j = j->next) {
         const size_t n = strlen(module), m = j->key ? strlen(j->key) : 0;
@@ -132,13 +222,20 @@ static int scale_of(const struct bi_adapter *a, const char *module, int64_t rank
                            "%s/adapter_config.json: alpha_pattern '%.80s' is a pattern, expected "
                            "the name of a module",
                            a->path, j->key ? j->key : "");
-        if (!found && bi_ends_with(module, j->key) && (n == m || module[n - m - 1] == '.'))
-            found = bi_json_double(j, &alpha);
+        if (!bi_json_double(j, &own))
+            return bi_fail(err, BIOINFER_FORMAT,
+                           "%s/adapter_config.json: alpha_pattern '%.80s': expected a number",
+                           a->path, j->key);
+        if (found || !bi_ends_with(module, j->key) || (n != m && module[n - m - 1] != '.'))
+            continue;
+        alpha = own;
+        found = true;
     }
     if (!(fabs(alpha) <= 1e9))
         return bi_fail(err, BIOINFER_FORMAT, "%s/adapter_config.json: lora_alpha is %g", a->path,
                        alpha);
-    *scale = (float)(alpha / (is_set(a, "use_rslora") ? sqrt((double)rank) : (double)rank));
+    bi_json_bool(bi_json_get(a->config, "use_rslora"), &root);
+    *scale = (float)(alpha / (root ? sqrt((double)rank) : (double)rank));
     return 0;
 }
 
@@ -173,6 +270,28 @@ static struct entry *entry_of(struct bi_adapter *a, const char *trunk, const cha
     return &a->entries[at];
 }
 
+/* A classifier whose biases are trained, too, is stored with some of them under both of its names.
+ * FORMAT: these are of one tensor and not the same values. */
+static int check_copy(const struct bi_adapter *a, const struct bi_tensor *x,
+                      const struct bi_tensor *y, struct bioinfer_error *err)
+{
+    static const char saved[] = ".modules_to_save.";
+    const bool copies = !strstr(x->name, saved) != !strstr(y->name, saved);
+    float values[2][256];
+    bool same = copies && x->n_elements == y->n_elements;
+    int st = 0;
+    for (uint64_t at = 0, n; same && at < x->n_elements; at += n) {
+        n = x->n_elements - at > 256 ? 256 : x->n_elements - at;
+        if ((st = bi_tensor_read_f32(a->cp, x, at, n, values[0], err)) ||
+            (st = bi_tensor_read_f32(a->cp, y, at, n, values[1], err)))
+            return st;
+        same = !memcmp(values[0], values[1], (size_t)n * sizeof **values);
+    }
+    return same ? 0
+                : bi_fail(err, BIOINFER_FORMAT, "%s: %s and %s are of the same tensor", a->cp->path,
+                          x->name, y->name);
+}
+
 static int add_tensor(struct bi_adapter *a, const struct bi_tensor *t, struct bioinfer_error *err)
 {
     static const char root[] = "base_model.model.";
@@ -186,20 +305,23 @@ static int add_tensor(struct bi_adapter *a, const struct bi_tensor *t, struct bi
     if (strstr(t->name, "lora_embedding_") || strstr(t->name, "lora_magnitude_vector"))
         return bi_fail(err, BIOINFER_UNSUPPORTED, "%s: %s: an update of this kind is not computed",
                        a->cp->path, t->name);
+    if (strstr(t->name, ".original_module.")) /* the base's own, beside modules_to_save */
+        return 0;
     rest = bare(t->name + strlen(root));
     if (!(name = bi_arena_strndup(&a->arena, rest, strlen(rest))))
         return bi_fail(err, BIOINFER_NOMEM, "%s: names", a->path);
     take_out(name, ".base_layer");
+    take_out(name, ".modules_to_save.default");
     take_out(name, ".modules_to_save");
-    const bool is_a = cut(name, ".lora_A.weight"), is_b = !is_a && cut(name, ".lora_B.weight");
+    const bool is_a = cut(name, ".lora_A.weight") || cut(name, ".lora_A.default.weight");
+    const bool is_b = !is_a && (cut(name, ".lora_B.weight") || cut(name, ".lora_B.default.weight"));
     if ((is_a || is_b) && !(name = bi_arena_printf(&a->arena, "%s.weight", name)))
         return bi_fail(err, BIOINFER_NOMEM, "%s: names", a->path);
     if (!(e = entry_of(a, trunk_of(t->name + strlen(root)), name)))
         return bi_fail(err, BIOINFER_NOMEM, "%s: names", a->path);
     to = is_a ? &e->a : is_b ? &e->b : &e->tensor;
     if (*to)
-        return bi_fail(err, BIOINFER_FORMAT, "%s: %s and %s are of the same tensor", a->cp->path,
-                       (*to)->name, t->name);
+        return check_copy(a, *to, t, err);
     *to = t;
     return 0;
 }
@@ -362,16 +484,48 @@ const struct bi_lora *bi_adapter_lora(struct bi_adapter *a, const char *name)
     return &e->lora;
 }
 
-int bi_adapter_check_used(const struct bi_adapter *a, struct bioinfer_error *err)
+/* Is it of a head whose output the model does not give? */
+static bool is_of_no_output(const char *name, unsigned can_include)
 {
+    static const struct {
+        const char *stem;
+        unsigned output; /* 0: none is of it */
+    } heads[] = {{"pooler.", 0},
+                 {"qa_outputs.", 0},
+                 {"contact_head.", BIOINFER_CONTACTS},
+                 {"lm_head.", BIOINFER_LOGITS},
+                 {"cls.", BIOINFER_LOGITS},
+                 {"classifier.", BIOINFER_CLASS_LOGITS},
+                 {"classification_head.", BIOINFER_CLASS_LOGITS},
+                 {"score.", BIOINFER_CLASS_LOGITS}};
+    for (size_t i = 0; i < BI_COUNT(heads); i++)
+        if (!strncmp(name, heads[i].stem, strlen(heads[i].stem)))
+            return !(can_include & heads[i].output);
+    return false;
+}
+
+int bi_adapter_check_used(const struct bi_adapter *a, unsigned can_include,
+                          struct bioinfer_error *err)
+{
+    const char *first = NULL;
+    size_t n = 0;
     for (size_t i = 0; i < a->n_entries; i++) {
         const struct entry *e = &a->entries[i];
-        if (!e->used)
+        const char *name = e->tensor ? e->tensor->name : e->a->name;
+        if (e->used)
+            continue;
+        if (!is_of_no_output(e->name, can_include))
             return bi_fail(err, BIOINFER_MISMATCH,
                            "%s: %s changes a tensor that the model does not have or that is not "
                            "computed",
-                           a->cp->path, e->tensor ? e->tensor->name : e->a->name);
+                           a->cp->path, name);
+        first = first ? first : name;
+        n++;
     }
+    if (n)
+        bi_log(a->env, BIOINFER_LOG_WARNING,
+               "%s: %s is of a head that is not computed, and passed over (%zu tensors)",
+               a->cp->path, first, n);
     return 0;
 }
 

@@ -38,8 +38,10 @@ const struct bi_tensor *bi_adapter_tensor(struct bi_adapter *adapter, const char
 /* The update of the model's tensor `name`; NULL = it has none. */
 const struct bi_lora *bi_adapter_lora(struct bi_adapter *adapter, const char *name);
 /* MISMATCH, with the first name, when some tensor or update was never found by these two: the model
- * would not be the one that was tuned. */
-int bi_adapter_check_used(const struct bi_adapter *adapter, struct bioinfer_error *err);
+ * would not be the one that was tuned. Heads that give nothing of can_include (enum
+ * bioinfer_include), and the pooler, are named in the log instead. */
+int bi_adapter_check_used(const struct bi_adapter *adapter, unsigned can_include,
+                          struct bioinfer_error *err);
 /* Adds the update of rows [first, first + n) to dst [n, columns]. `scratch` has room for a row
  * [columns]. The range is the caller's to check. */
 void bi_lora_add(const struct bi_lora *lora, int64_t first, int64_t n, float *dst, float *scratch);

@@ -381,9 +381,9 @@ static int bind_contacts(struct bi_model *model, struct bi_esm *e, struct bioinf
     for (size_t i = 0; i < BI_COUNT(names) && !tw; i++) {
         char name[80];
         snprintf(name, sizeof name, "%sweight", names[i]);
-        tw = bi_checkpoint_find(model->cp, name);
+        tw = bi_model_find(model, name);
         snprintf(name, sizeof name, "%sbias", names[i]);
-        tb = bi_checkpoint_find(model->cp, name);
+        tb = bi_model_find(model, name);
     }
     if (!tw || !tb)
         return 0;
@@ -470,15 +470,14 @@ static int bind_head(struct bi_model *model, struct bi_esm *e, struct bioinfer_e
     int st = 0;
     snprintf(name, sizeof name, "%slm_head.dense.weight", e->lm_prefix);
     e->dense_w = -1;
-    if (!bi_checkpoint_find(model->cp, name))
+    if (!bi_model_find(model, name))
         return 0;
     for (size_t i = 0; !st && i < BI_COUNT(head_names); i++)
         st = bind(model, e, &head_names[i], e->lm_prefix, 0, e, err);
     e->lm_w = e->embed;
     bi_json_bool(bi_json_get(model->cp->config, "tie_word_embeddings"), &tied);
     snprintf(name, sizeof name, "%s%s", e->lm_prefix, name_in(e, &own));
-    if (!st && !(e->layout == FAIR && e->kind->learned) &&
-        (!tied || bi_checkpoint_find(model->cp, name))) {
+    if (!st && !(e->layout == FAIR && e->kind->learned) && (!tied || bi_model_find(model, name))) {
         int64_t before = model->n_parameters;
         st = bind(model, e, &own, e->lm_prefix, 0, e, err);
         if (tied) /* counted once */

@@ -70,7 +70,7 @@ int bi_model_open(struct bi_model *model, const struct bi_env *env, const char *
                                                  &options->checkpoint, err)
                                : 0) ||
         (st = model->def->open(model, err)) || (st = bi_classifier_open(model, err)) ||
-        (st = model->adapter ? bi_adapter_check_used(model->adapter, err) : 0))
+        (st = model->adapter ? bi_adapter_check_used(model->adapter, model->can_include, err) : 0))
         goto out;
     if (options->rope_frequencies && !model->rope_used)
         st = bi_fail(err, BIOINFER_UNSUPPORTED, "%s: frequencies cannot be chosen for %s", path,
@@ -339,16 +339,35 @@ int bi_weight_read(const struct bi_model *model, const struct bi_weight *weight,
     return st;
 }
 
+/* Adds the update of a tensor to all of its values. */
+static int add_update(struct bi_model *model, const struct bi_tensor *t, const struct bi_lora *lora,
+                      float *values, struct bioinfer_error *err)
+{
+    float *scratch;
+    if (t->rank != 2 || t->shape[0] != (uint64_t)lora->rows ||
+        t->shape[1] != (uint64_t)lora->columns)
+        return bi_fail(
+            err, BIOINFER_MISMATCH,
+            "%s: the update of %s is [%" PRId64 ", %" PRId64 "], which the tensor is not",
+            bi_adapter_checkpoint(model->adapter)->path, t->name, lora->rows, lora->columns);
+    if (!(scratch = bi_arena_calloc(&model->arena, (size_t)lora->columns, sizeof *scratch)))
+        return bi_fail(err, BIOINFER_NOMEM, "%s: %s", model->cp->path, t->name);
+    bi_lora_add(lora, 0, lora->rows, values, scratch);
+    return 0;
+}
+
 int bi_model_read(struct bi_model *model, const struct bi_tensor *t, float **values,
                   struct bioinfer_error *err)
 {
+    const struct bi_lora *lora = model->adapter ? bi_adapter_lora(model->adapter, t->name) : NULL;
     int st;
     if (!bi_dtype_is_loadable(t->dtype) || t->n_elements > 1 << 20)
         return bi_fail(err, BIOINFER_MISMATCH, "%s: %s: unexpected dtype or size", model->cp->path,
                        t->name);
     if (!(*values = bi_arena_calloc(&model->arena, (size_t)t->n_elements + 1, sizeof **values)))
         return bi_fail(err, BIOINFER_NOMEM, "%s: %s", model->cp->path, t->name);
-    if ((st = bi_tensor_read_f32(owner(model, t), t, 0, t->n_elements, *values, err)))
+    if ((st = bi_tensor_read_f32(owner(model, t), t, 0, t->n_elements, *values, err)) ||
+        (st = lora ? add_update(model, t, lora, *values, err) : 0))
         return st;
     bi_hash_int(&model->read, "tensor", (int64_t)t->n_elements);
     bi_hash_bytes(&model->read, *values, (size_t)t->n_elements * sizeof **values);

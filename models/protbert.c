@@ -153,7 +153,7 @@ static const struct bi_tensor *find(const struct bi_model *model, const struct b
 {
     char full[128];
     snprintf(full, sizeof full, "%s%s", e->prefix, name);
-    return bi_checkpoint_find(model->cp, full);
+    return bi_model_find(model, full);
 }
 
 static int read_config(struct bi_model *model, struct bert *e, struct bioinfer_error *err)
@@ -311,20 +311,44 @@ static int bind_positions(struct bi_model *model, struct bert *e, struct bioinfe
 static int bind_types(struct bi_model *model, struct bert *e, struct bioinfer_error *err)
 {
     const struct bi_tensor *t = find(model, e, "embeddings.token_type_embeddings.weight");
-    float *row = bi_arena_calloc(&model->arena, (size_t)e->width, sizeof *row);
-    struct bi_weight w = {.name = "types.weight", .values = row, .rank = 1, .shape = {e->width, 1}};
+    struct bi_weight w = {.name = "types.weight", .rank = 1, .shape = {e->width, 1}};
+    float *row;
     int st;
-    if (!row)
-        return bi_fail(err, BIOINFER_NOMEM, "%s: token types", model->cp->path);
     if (t->rank != 2 || t->shape[0] < 1 || t->shape[1] != (uint64_t)e->width ||
         !bi_dtype_is_loadable(t->dtype))
         return bi_fail(err, BIOINFER_MISMATCH, "%s: %s: expected [kinds, %lld]", model->cp->path,
                        t->name, (long long)e->width);
-    if ((st = bi_tensor_read_f32(model->cp, t, 0, (uint64_t)e->width, row, err)))
+    if ((st = bi_model_read(model, t, &row, err)))
         return st;
+    w.values = row;
     e->types = bi_model_weight(model, &w, err);
     model->n_parameters += (int64_t)t->n_elements;
     return e->types < 0 ? e->types : 0;
+}
+
+/* The head for masked residues, where there is one. Its matrix is the embedding, unless config.json
+ * unties them or an adapter has one of its own. */
+static int bind_head(struct bi_model *model, struct bert *e, struct bioinfer_error *err)
+{
+    static const struct name own_w = {M_(lm_w), "lm_head.out.weight",
+                                      "cls.predictions.decoder.weight", S_VD};
+    static const struct name own_b = {M_(lm_b), "lm_head.bias", "cls.predictions.decoder.bias",
+                                      S_V};
+    struct bi_adapter *a = model->adapter;
+    bool tied = true;
+    int st = 0;
+    e->dense_w = -1;
+    if (!bi_model_find(model, head_names[0].file))
+        return 0;
+    bi_json_bool(bi_json_get(model->cp->config, "tie_word_embeddings"), &tied);
+    for (size_t i = 0; !st && i < BI_COUNT(head_names); i++)
+        st = bind(model, e, &head_names[i], "", 0, e, err);
+    if (!st && a && bi_adapter_tensor(a, own_b.file)) /* it is what transformers adds */
+        st = bind(model, e, &own_b, "", 0, e, err);
+    e->lm_w = e->words;
+    if (!st && (!tied || (a && bi_adapter_tensor(a, own_w.file))))
+        st = bind(model, e, &own_w, "", 0, e, err);
+    return st;
 }
 
 static int protbert_open(struct bi_model *model, struct bioinfer_error *err)
@@ -346,13 +370,8 @@ static int protbert_open(struct bi_model *model, struct bioinfer_error *err)
     for (int l = 0; !st && l < e->n_layers; l++)
         for (size_t i = 0; !st && i < BI_COUNT(layer_names); i++)
             st = bind(model, e, &layer_names[i], e->prefix, l, &e->layers[l], err);
-    e->dense_w = -1;
-    if (!st && bi_checkpoint_find(model->cp, head_names[0].file))
-        for (size_t i = 0; !st && i < BI_COUNT(head_names); i++)
-            st = bind(model, e, &head_names[i], "", 0, e, err);
-    if (st)
+    if (st || (st = bind_head(model, e, err)))
         return st;
-    e->lm_w = e->words;
     model->config = e;
     model->n_layers = (int)e->n_layers;
     model->width = (int)e->width;

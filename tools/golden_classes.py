@@ -5,12 +5,14 @@
 
 SAVED is tests/golden/saved, whose models with a classifier are read: OUTDIR/NAME.safetensors holds
 what they give. OUTDIR/NAME/ are further models with a classifier, and adapters of SAVED/v5 made by
-PEFT, each with a golden.safetensors. Made with transformers 5.23.0 and peft 0.21.2:
+PEFT, each with a golden.safetensors. Made with transformers 5.23.0 and peft 0.21.2, those of all
+linear layers (lora-linear*), of saved heads (lora-saved-*) and lora-trunk with 5.24.0:
 
   python3 tools/golden_classes.py tests/golden/saved tests/golden/classes
 
 Arrays of a golden file: <sequence id>/input_ids, last_hidden_state, mean (as golden_saved.py has
-them) and class-logits, [classes] or [residues, classes], in float32, one sequence at a time.
+them), class-logits, [classes] or [residues, classes], or logits of a head for masked residues, and
+contacts of ESM-2, in float32, one sequence at a time.
 """
 
 import json
@@ -147,6 +149,74 @@ ADAPTERS = {
             "target_modules": ["query", "value", "dense"],
         },
     ),
+    "lora-linear": (
+        "esm2-lm",
+        "EsmForSequenceClassification",
+        g.encode,
+        1,
+        3,
+        {
+            "task_type": "SEQ_CLS",
+            "r": 2,
+            "lora_alpha": 3,
+            "target_modules": "all-linear",
+            "bias": "all",
+        },
+    ),
+    "lora-linear-lm": (
+        "esm2-lm",
+        "EsmForMaskedLM",
+        g.encode,
+        1,
+        None,
+        {"r": 2, "lora_alpha": 3, "target_modules": "all-linear", "bias": "all"},
+    ),
+    "lora-saved-lm": (
+        "esm2-lm",
+        "EsmForMaskedLM",
+        g.encode,
+        1,
+        None,
+        {
+            "r": 2,
+            "lora_alpha": 2,
+            "target_modules": ["query", "value"],
+            "bias": "lora_only",
+            "modules_to_save": ["lm_head"],
+        },
+    ),
+    "lora-trunk": (
+        "esm2-lm",
+        "EsmModel",
+        g.encode,
+        1,
+        None,
+        {"r": 2, "lora_alpha": 3, "target_modules": "all-linear"},
+    ),
+    "lora-linear-bert": (
+        "protbert-lm",
+        "BertForMaskedLM",
+        p.bert_encode,
+        1,
+        None,
+        {"r": 2, "lora_alpha": 3, "target_modules": "all-linear", "bias": "all"},
+    ),
+    "lora-saved-bert": (
+        "protbert-lm",
+        "BertForMaskedLM",
+        p.bert_encode,
+        1,
+        None,
+        {"r": 2, "lora_alpha": 2, "target_modules": ["query"], "modules_to_save": ["cls"]},
+    ),
+    "lora-linear-esmc": (
+        "esmc-lm",
+        "EsmcForMaskedLM",
+        p.esmc_encode,
+        1,
+        None,
+        {"r": 2, "lora_alpha": 3, "target_modules": "all-linear", "bias": "all"},
+    ),
 }
 
 
@@ -166,10 +236,17 @@ def outputs_of(model, ids, prefix):
     }
     out["mean"] = out["last_hidden_state"][prefix : len(ids) - 1].mean(0)
     logits = getattr(r, "logits", None)
-    if logits is not None:
+    if type(model).__name__.endswith("ForMaskedLM"):
+        out["logits"] = logits[0].numpy()
+    elif logits is not None:
         out["class-logits"] = (
             logits[0, prefix : len(ids) - 1] if logits.dim() == 3 else logits[0]
         ).numpy()
+    trunk = getattr(model, "esm", model)
+    if hasattr(trunk, "predict_contacts"):
+        model.set_attn_implementation("eager")  # which alone gives maps
+        with torch.no_grad():
+            out["contacts"] = trunk.predict_contacts(tokens, torch.ones_like(tokens))[0].numpy()
     return out
 
 

@@ -200,6 +200,20 @@ class Tuned(unittest.TestCase):
             ("adapter_config.json", {"use_dora": True}, "use_dora is set"),
             ("adapter_config.json", {"init_lora_weights": "pissa"}, "init_lora_weights 'pissa'"),
             ("adapter_config.json", {"alpha_pattern": {".*query": 3}}, "is a pattern"),
+            ("adapter_config.json", {"alpha_pattern": {"query": "3"}}, "'query': expected a number"),
+            ("adapter_config.json", {"lora_alpha": "3"}, "lora_alpha: expected a number"),
+            ("adapter_config.json", {"use_rslora": "yes"}, "use_rslora: expected true or false"),
+            ("adapter_config.json", {"fan_in_fan_out": True}, "fan_in_fan_out is set"),
+            ("adapter_config.json", {"lora_bias": True}, "lora_bias is set"),
+            ("adapter_config.json", {"use_qalora": True}, "use_qalora is set"),
+            ("adapter_config.json", {"use_bdlora": {"n": 2}}, "use_bdlora is set"),
+            ("adapter_config.json", {"kasa_config": {"a": 1}}, "kasa_config is set"),
+            ("adapter_config.json", {"monteclora_config": {"a": 1}}, "monteclora_config is set"),
+            ("adapter_config.json", {"arrow_config": {"a": 1}}, "arrow_config is set"),
+            ("adapter_config.json", {"alora_invocation_tokens": [3]}, "alora_invocation_tokens is"),
+            ("adapter_config.json", {"layer_replication": [[0, 2]]}, "layer_replication is set"),
+            ("adapter_config.json", {"target_parameters": ["x"]}, "target_parameters is set"),
+            ("adapter_config.json", {"trainable_token_indices": [1]}, "trainable_token_indices is"),
             ("lora_A", "lora_C", "without its other half"),
             (
                 "layer.1.attention.self.query.lora_B",
@@ -225,6 +239,41 @@ class Tuned(unittest.TestCase):
             os.path.join(ROOT, "tests/golden/classes/lora-sequences"),
         )
         self.assertNotEqual(another.returncode, 0)
+
+    def test_what_is_named(self):
+        """Keys that are not known, another base, heads that nothing is computed of: one word each,
+        and the same numbers. Keys that are for training alone are no word."""
+        base, adapter = self.copy("saved/v5/esm2-lm", "base"), self.copy("classes/lora-trunk")
+        plain = self.run_any(base, adapter)
+        self.assertEqual(plain.returncode, 0, plain.stderr)
+        self.assertIn("pooler.dense.lora_A.weight is of a head that is not computed", plain.stderr)
+        self.assertNotIn("made for", plain.stderr)
+        config = os.path.join(adapter, "adapter_config.json")
+        edit_json(config, use_next_lora=True, lora_dropout=0.5, layers_to_transform=[0, 1],
+                  base_model_name_or_path="facebook/esm2_t6_8M_UR50D", use_other_lora=False)
+        named = self.run_any(base, adapter)
+        self.assertEqual(named.stdout, plain.stdout)
+        self.assertEqual(named.stderr.count("use_next_lora is not known, and passed over"), 1)
+        self.assertIn(
+            "the adapter was made for 'facebook/esm2_t6_8M_UR50D', the weights are", named.stderr)
+        for word in ("use_other_lora", "lora_dropout", "layers_to_transform"):
+            self.assertNotIn(word, named.stderr)
+
+    def test_two_values_of_one_tensor(self):
+        """PEFT stores a classifier's bias under two names: the same values, or none is taken."""
+        base, adapter = self.copy("saved/v5/esm2-lm", "base"), self.copy("classes/lora-linear")
+        self.assertEqual(self.run_any(base, adapter).returncode, 0)
+        path = os.path.join(adapter, "adapter_model.safetensors")
+        with open(path, "rb") as f:
+            data = bytearray(f.read())
+        n = struct.unpack("<Q", data[:8])[0]
+        name = "base_model.model.classifier.modules_to_save.default.out_proj.bias"
+        data[8 + n + json.loads(data[8:8 + n])[name]["data_offsets"][0] + 3] ^= 1
+        with open(path, "wb") as f:
+            f.write(data)
+        done = self.run_any(base, adapter)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("are of the same tensor", done.stderr)
 
     def test_shapes_that_do_not_fit(self):
         """A damaged adapter of other widths is named with what was expected."""
