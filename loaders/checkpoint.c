@@ -300,6 +300,49 @@ const struct bi_tensor *bi_checkpoint_find(const struct bi_checkpoint *cp, const
     return bi_map_find(&cp->by_name, name, strlen(name), &i) ? &cp->tensors[i] : NULL;
 }
 
+/* Takes a word out of a name in place; false: it is not there. */
+static bool take_word(char *name, const char *word, bool inside)
+{
+    const size_t n = strlen(word);
+    bool taken = false;
+    for (char *at = name; at && *at;) {
+        if (strncmp(at, word, n) || !at[n]) {
+            at = inside ? strchr(at, '.') : NULL;
+            at = at ? at + 1 : NULL;
+            continue;
+        }
+        memmove(at, at + n, strlen(at + n) + 1);
+        taken = true;
+        at = inside ? at : NULL;
+    }
+    return taken;
+}
+
+int bi_checkpoint_unwrap(struct bi_checkpoint *cp, const char *word, bool inside, size_t *n,
+                         struct bioinfer_error *err)
+{
+    bool any = false;
+    int st = 0;
+    *n = 0;
+    for (size_t i = 0; i < cp->n_tensors && !any; i++)
+        any = strstr(cp->tensors[i].name, word) != NULL;
+    if (!any)
+        return 0;
+    bi_map_free(&cp->by_name);
+    for (size_t i = 0; st >= 0 && i < cp->n_tensors; i++) {
+        struct bi_tensor *t = &cp->tensors[i];
+        char *name = bi_arena_strndup(&cp->arena, t->name, strlen(t->name));
+        if (!name)
+            return bi_fail(err, BIOINFER_NOMEM, "%s: names of tensors", cp->path);
+        *n += take_word(name, word, inside);
+        if (!(st = bi_map_add(&cp->by_name, name, strlen(name), i, NULL)))
+            return bi_fail(err, BIOINFER_FORMAT, "%s: without '%s' two tensors are called %.200s",
+                           cp->path, word, name);
+        t->name = name;
+    }
+    return st < 0 ? bi_fail(err, BIOINFER_NOMEM, "%s: names of tensors", cp->path) : 0;
+}
+
 const struct bi_meta *bi_checkpoint_meta(const struct bi_checkpoint *cp, const char *key)
 {
     if (cp->watch)

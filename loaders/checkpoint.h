@@ -105,6 +105,11 @@ int bi_checkpoint_open_folder_memory(struct bi_checkpoint **out, const struct bi
                                      struct bioinfer_error *err);
 /* By its whole name, which no two have; NULL: there is none. It lives as long as the checkpoint. */
 const struct bi_tensor *bi_checkpoint_find(const struct bi_checkpoint *cp, const char *name);
+/* Takes a word that a wrapper put there, such as "module.", off the front of names; or, `inside`,
+ * out of them wherever a part begins. *n: how many names had it. FORMAT: two tensors would have one
+ * name. Nobody else may use the checkpoint meanwhile; after a failure it is only to be closed. */
+int bi_checkpoint_unwrap(struct bi_checkpoint *cp, const char *word, bool inside, size_t *n,
+                         struct bioinfer_error *err);
 /* A value of the configuration by its whole key, which is the last one where a file has several;
  * NULL: there is none, or it came behind BI_MAX_META (reader.h) other keys. It lives as long as the
  * checkpoint. */

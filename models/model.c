@@ -46,6 +46,27 @@ static int find_def(const struct bi_model_def **out, const char *family,
                    cp->path, cp->n_tensors, cp->n_tensors ? cp->tensors[0].name : "missing");
 }
 
+/* The same, without what training puts into names of tensors: parts that no family has (of
+ * torch.compile, FSDP and checkpointing), and where the names are of no family, what
+ * DistributedDataParallel and Lightning put in front of them. */
+static int find_wrapped(const struct bi_model_def **out, const char *family,
+                        struct bi_checkpoint *cp, struct bioinfer_error *err)
+{
+    static const char *const inside[] = {"_orig_mod.", "_fsdp_wrapped_module.",
+                                         "_checkpoint_wrapped_module."};
+    static const char *const in_front[] = {"module.", "model.", "module."};
+    struct bioinfer_error first = {0}, why = {0};
+    int st = 0, found;
+    size_t n;
+    for (size_t i = 0; !st && i < BI_COUNT(inside); i++)
+        st = bi_checkpoint_unwrap(cp, inside[i], true, &n, err);
+    found = st ? st : find_def(out, family, cp, &first);
+    for (size_t i = 0; !st && found && i < BI_COUNT(in_front); i++)
+        if (!(st = bi_checkpoint_unwrap(cp, in_front[i], false, &n, err)) && n)
+            found = find_def(out, family, cp, &why);
+    return st || !found ? st : bi_fail(err, first.status, "%s", first.text);
+}
+
 int bi_model_open(struct bi_model *model, const struct bi_env *env, const char *path,
                   const struct bi_model_options *options, struct bioinfer_error *err)
 {
@@ -61,7 +82,7 @@ int bi_model_open(struct bi_model *model, const struct bi_env *env, const char *
                                .more_options = &options->checkpoint,
                                .read = {{5, 6}}};
     if ((st = bi_checkpoint_open(&model->cp, env, path, &options->checkpoint, err)) ||
-        (st = find_def(&model->def, options->family, model->cp, err)) ||
+        (st = find_wrapped(&model->def, options->family, model->cp, err)) ||
         (st = options->n_more && !model->def->affinity
                   ? bi_fail(err, BIOINFER_UNSUPPORTED, "%s: %s has no ensembles of checkpoints",
                             path, model->def->name)
