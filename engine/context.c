@@ -35,12 +35,13 @@ const char *bioinfer_status_name(int status)
 int bi_params_copy(void *dst, size_t size, const void *src, const char *what,
                    struct bioinfer_error *err)
 {
+    enum { MOST = 4096 }; /* larger than any, and no more than that is read */
     const unsigned char *bytes = src;
     size_t given;
     if (!src)
         return 0;
     memcpy(&given, src, sizeof given);
-    if (given < sizeof given)
+    if (given < sizeof given || given > MOST)
         return bi_fail(err, BIOINFER_INVALID, "%s: struct_size is %zu: use BIOINFER_PARAMS", what,
                        given);
     for (size_t i = size; i < given; i++)

@@ -80,6 +80,9 @@ int bi_task_open(struct bioinfer_task *t, const struct bioinfer_model *model, in
     t->env = model->base.env;
     /* not const: weights that are loaded fill its store, under a lock */
     t->model = (struct bioinfer_model *)(uintptr_t)model;
+    if (memory_limit < 0)
+        return bi_fail(err, BIOINFER_INVALID, "%s: a memory limit of %lld bytes", t->def->name,
+                       (long long)memory_limit);
     t->batch_tokens = batch_tokens_of(model, batch_tokens);
     atomic_flag_clear(&t->busy);
     if ((st = bi_exec_new(&t->exec, t->model, memory_limit, err)) ||

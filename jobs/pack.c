@@ -42,7 +42,7 @@ static bool array_size(const struct bioinfer_array *a, uint64_t *size)
 
 static bool measure(const struct bioinfer_result *r, struct sizes *s)
 {
-    *s = (struct sizes){.texts = strlen(r->id) + strlen(text_of(r->description)) +
+    *s = (struct sizes){.texts = strlen(text_of(r->id)) + strlen(text_of(r->description)) +
                                  strlen(text_of(r->message)) + 3};
     if (r->labels)
         s->texts += strlen(r->labels) + 1;
@@ -146,14 +146,15 @@ int bi_pack(const struct bioinfer_result *r,
             int (*write)(void *user, const void *bytes, size_t size), void *user,
             struct bioinfer_error *err)
 {
-    const char *texts[4] = {r->id, text_of(r->description), text_of(r->message), r->labels};
+    const char *texts[4] = {text_of(r->id), text_of(r->description), text_of(r->message),
+                            r->labels};
     const int n_texts = r->labels ? 4 : 3;
     struct target t = {.write = write, .user = user};
     uint8_t head[HEAD];
     uint64_t size, name_at = 0;
     struct sizes s;
     if (!measure(r, &s))
-        return bi_fail(err, BIOINFER_INVALID, "record '%.60s': impossible result", r->id);
+        return bi_fail(err, BIOINFER_INVALID, "record '%.60s': impossible result", text_of(r->id));
     put64(head, s.all);
     put64(head + 8, s.head);
     put64(head + 16, r->ordinal);

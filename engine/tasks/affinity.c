@@ -759,6 +759,9 @@ static int open_affinity(struct affinity *a, const struct bioinfer_affinity_para
         return st;
     if (a->fixed && a->fixed->status)
         return bi_fail(err, a->fixed->status, "%s", a->fixed->message);
+    if (p.tokens_at_once < 0)
+        return bi_fail(err, BIOINFER_INVALID, "affinity: %lld tokens at once",
+                       (long long)p.tokens_at_once);
     /* about 430 tokens of a complex, in eight frames */
     tokens = p.tokens_at_once > 0 ? p.tokens_at_once : model->caps.half ? 1 << 18 : 1 << 14;
     a->task.progress = p.progress;

@@ -52,6 +52,9 @@ static int check_params(struct bi_design_task *d, struct bioinfer_error *err)
     if (p->residue_order < BIOINFER_ORDER_REFERENCE || p->residue_order > BIOINFER_ORDER_NUMBER)
         return bi_fail(err, BIOINFER_INVALID, "design: residue order %d, expected 0 to 2",
                        p->residue_order);
+    if (p->tokens_at_once < 0)
+        return bi_fail(err, BIOINFER_INVALID, "design: %lld tokens at once",
+                       (long long)p->tokens_at_once);
     if (p->n_sequences < 0 || p->per_draw < 0 || p->n_temperatures < 0 || p->rng_skip < 0)
         return bi_fail(err, BIOINFER_INVALID, "design: %d sequences in batches of %d",
                        p->n_sequences, p->per_draw);

@@ -647,6 +647,9 @@ static int open_energy(struct energy *e, const struct bioinfer_energy_params *pa
     if (e->p.no_rules && !(e->no_rules = bi_strdup(e->task.env, e->p.no_rules)))
         return bi_fail(err, BIOINFER_NOMEM, "energy");
     /* an atom takes about 150 kB of activations with forces and 128 channels */
+    if (e->p.atoms_at_once < 0)
+        return bi_fail(err, BIOINFER_INVALID, "energy: %lld atoms at once",
+                       (long long)e->p.atoms_at_once);
     atoms = e->p.atoms_at_once > 0 ? e->p.atoms_at_once : model->caps.half ? 1 << 14 : 1 << 10;
     e->task.progress = e->p.progress;
     e->task.progress_user = e->p.progress_user;

@@ -18,7 +18,7 @@ def record_of(item: Any, ordinal: int) -> Tuple[Any, Any]:
     if isinstance(item, (str, bytes)):
         return str(ordinal), item
     if isinstance(item, tuple):
-        if len(item) < 2:
+        if len(item) < 2 or len(item) > 3 or (len(item) == 3 and not isinstance(item[2], dict)):
             raise TypeError("a record is a sequence, or a tuple (id, sequence)")
         return item
     if hasattr(item, "seq") and hasattr(item, "id"):

@@ -158,11 +158,21 @@ static int through_bytes(void *user, const struct bioinfer_result *r, struct bio
 
 static void results_as_bytes(const struct open *o)
 {
+    const struct bioinfer_result zeroed = {.message = ""};
+    struct bioinfer_error err = {0};
     const struct bioinfer_record records[] = {record_of("one", "MKTAYIAKQR", 0),
                                               record_of("none", "", 1)};
     int n = 0;
     CHECK_EQ(bioinfer_task_compute(o->task, records, 2, through_bytes, &n, NULL), 0);
     CHECK_EQ(n, 2);
+    { /* no result has no id, and a caller may ask all the same */
+        static struct text bytes;
+        const uint64_t size = bioinfer_result_size(&zeroed);
+        CHECK(size > 0 && size < 200);
+        CHECK_EQ(bioinfer_result_pack(&zeroed, append, &bytes, &err), 0);
+        CHECK_EQ(bytes.size, size);
+        CHECK_EQ(bioinfer_result_size(&(struct bioinfer_result){0}), size);
+    }
 }
 
 /* An output says of which weights it is, and shows its records. */

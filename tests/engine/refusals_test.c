@@ -42,6 +42,9 @@ static void struct_sizes(void)
     CHECK_EQ(bioinfer_embed_open(&s, o.model, &newer.known, &err), BIOINFER_UNSUPPORTED);
     CHECK_HAS(err.text, "newer version");
     CHECK(s == NULL);
+    p.struct_size = 1000000; /* no struct is as large: nothing behind it is read */
+    CHECK_EQ(bioinfer_embed_open(&s, o.model, &p, &err), BIOINFER_INVALID);
+    CHECK_HAS(err.text, "struct_size is 1000000");
     p.struct_size = mp.struct_size = cp.struct_size = rp.struct_size = wp.struct_size = 0;
     CHECK_EQ(bioinfer_embed_open(&s, o.model, &p, &err), BIOINFER_INVALID);
     CHECK_HAS(err.text, "BIOINFER_PARAMS");
@@ -94,6 +97,9 @@ static void wrong_parameters(void)
         BIOINFER_PARAMS(struct bioinfer_embed_params, .n_layers = 2),
         BIOINFER_PARAMS(struct bioinfer_embed_params, .layers = &far, .n_layers = -1),
         BIOINFER_PARAMS(struct bioinfer_embed_params, .no_rules = "linear,quick"),
+        BIOINFER_PARAMS(struct bioinfer_embed_params, .tokens_at_once = -5),
+        BIOINFER_PARAMS(struct bioinfer_embed_params, .max_length = -1),
+        BIOINFER_PARAMS(struct bioinfer_embed_params, .memory_limit = -1),
     };
     struct bioinfer_context_params contexts[] = {
         BIOINFER_PARAMS(struct bioinfer_context_params, .n_threads = -1),

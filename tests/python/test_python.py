@@ -306,6 +306,9 @@ def test_tasks_by_name(tiny):
         tiny.run("embed", [("a", "MK", {"depth": 3})]).one()
     with pytest.raises(TypeError, match="embed has no option 'depth'"):
         tiny.run("embed", ["MK"], depth=3).one()
+    for record in (("a", "MK", "words of it"), ("a", "MK", {}, 4), ("a",)):
+        with pytest.raises(TypeError, match=r"a tuple \(id, sequence\)"):
+            tiny.embed([record]).one()
     with pytest.raises(OverflowError):
         tiny.run("embed", ["MK"], raw_residues=1 << 40).one()
     tiny.prepare("embed", include=1)
