@@ -415,8 +415,13 @@ int cli_open_model(struct cli *cli)
         return CLI_EXIT_USAGE;
     }
     st = bioinfer_model_open(&cli->model, cli->ctx, o->weights, &params, &err);
-    if (st)
-        return cli_fail(cli, CLI_AT_MODEL, st, &err);
+    if (st) {
+        code = cli_fail(cli, CLI_AT_MODEL, st, &err);
+        if (st == BIOINFER_NOT_FOUND && !o->weights && o->model && !strcmp(o->model, "esm2"))
+            cli_say(cli, "to try the command, the small model that comes with bioinfer: "
+                         "--weights tiny");
+        return code;
+    }
     cli->info.struct_size = sizeof cli->info;
     st = bioinfer_model_get_info(cli->model, &cli->info);
     return st ? cli_fail(cli, CLI_AT_MODEL, st, NULL) : CLI_EXIT_OK;

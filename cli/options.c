@@ -15,9 +15,7 @@
 
 /* clang-format off */
 static const struct cli_option table[] = {
-    {"weights", 0, TEXT, "WHERE", FIELD(weights), LOADS, NULL,
-     "a file, a Hugging Face folder, or a hub name found in the local cache;\n"
-     "'tiny' is the small model that comes with bioinfer"},
+    {"weights", 0, TEXT, "WHERE", FIELD(weights), LOADS, NULL, NULL},
     {"device", 0, TEXT, "NAME", FIELD(device), LOADS | CLI_ALIGN, NULL,
      "where to compute: auto (default), a name that `bioinfer devices` lists, several of\n"
      "them with commas, or all (every GPU)"},
@@ -354,6 +352,11 @@ static const struct {
     int commands;
     const char *help;
 } meanings[] = {
+    {"weights", CLI_BOTH | CLI_SERVE,
+     "a file, a Hugging Face folder, or a hub name found in the local cache;\n"
+     "'tiny' is the small model that comes with bioinfer"},
+    {"weights", LOADS & ~(CLI_BOTH | CLI_SERVE),
+     "a file, a Hugging Face folder, or a hub name found in the local cache"},
     {"format", FILES,
      "npz, npy, safetensors, h5 (hdf5), jsonl, tsv, or esm-pt (a folder of .pt files);\n"
      "default: by the suffix of FILE"},
@@ -472,7 +475,7 @@ static const struct cli_subcommand commands[] = {
      "bioinfer md in.xyz --weights FOLDER --steps 100000 -o traj.extxyz --resume\n"
      "bioinfer md in.xyz --weights FOLDER --thermostat nve -o traj.extxyz\n"},
     {"align", CLI_ALIGN, "bioinfer align A.fasta [B.fasta] [--matrix NAME] [options]",
-     "Needleman-Wunsch alignments of pairs, in order or all against all",
+     "exact alignments of pairs, global or local, in order or all against all",
      "output format all-vs-all one-vs-all top matrix gap-open gap-extend mode score-only device",
      "bioinfer align a.fasta b.fasta                      # record by record\n"
      "bioinfer align a.fasta --all-vs-all -o pairs.tsv    # each pair in it once\n"

@@ -51,6 +51,20 @@ bool cli_next_part(const char **list, char *part, size_t size)
     return true;
 }
 
+/* Refuses a word by the names of all kinds; false. */
+static bool list_kinds(const char *word)
+{
+    char names[512] = "";
+
+    for (unsigned b = 1; b && b <= BIOINFER_ATTENTIONS; b <<= 1)
+        if (bioinfer_include_name(b))
+            snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s",
+                     *names ? ", " : "", bioinfer_include_name(b));
+    cli_say(NULL, "unknown kind of output '%s'; there are %s; of designs probs, logprobs", word,
+            names);
+    return false;
+}
+
 static bool parse_kinds(struct cli_options *o, const char *value)
 {
     char part[64];
@@ -65,7 +79,8 @@ static bool parse_kinds(struct cli_options *o, const char *value)
             struct cli_nearest n = {.word = part};
             for (unsigned b = 1; b && b <= BIOINFER_ATTENTIONS; b <<= 1)
                 cli_consider(&n, bioinfer_include_name(b));
-            return cli_refuse_word("kind of output", part, "", &n);
+            return n.best || cli_habit(part) ? cli_refuse_word("kind of output", part, "", &n)
+                                             : list_kinds(part);
         }
         o->include |= bit;
     }
@@ -217,16 +232,20 @@ static const char *implied(const struct cli_option *opt)
     return opt->field == CLI_FIELD(resume) ? "match" : "fused";
 }
 
+enum { MOST_OPTIONS = 256 }; /* more than there are */
+
 struct words {
     const char **word; /* has room for all arguments */
     int n;
-    unsigned allowed;             /* commands that know every option given */
-    const struct cli_option *odd; /* the option that narrowed `allowed` last */
+    const struct cli_option *given[MOST_OPTIONS]; /* each once, in their order */
+    int n_given;
 };
 
 static bool take_option(struct cli_options *o, struct words *w, const struct cli_option *opt,
                         const char *value, int argc, char **argv, int *i)
 {
+    int k;
+
     if (opt->type == FLAG && value) {
         cli_say(NULL, "--%s takes no value", opt->name);
         return false;
@@ -240,10 +259,10 @@ static bool take_option(struct cli_options *o, struct words *w, const struct cli
         }
         value = argv[++*i];
     }
-    if ((w->allowed & opt->commands) != w->allowed) {
-        w->allowed &= opt->commands;
-        w->odd = opt;
-    }
+    for (k = 0; k < w->n_given && w->given[k] != opt; k++)
+        ;
+    if (k == w->n_given && k < MOST_OPTIONS)
+        w->given[w->n_given++] = opt;
     return set_value(o, opt, value);
 }
 
@@ -444,6 +463,28 @@ static bool take_model(struct cli_options *o, const struct words *w, int *used, 
     return !o->model || o->command == CLI_SERVE || runs(o, o->model);
 }
 
+/* Names the first word of a command's usage that is not given, behind `given` of them; false. MODEL
+ * is apart: `model` says that there is one. */
+static bool say_missing(int command, bool model, int given)
+{
+    const char *usage = cli_subcommand_of(command)->usage;
+    int depth = 0, n;
+
+    for (const char *at = usage; *at; at += n + strspn(at + n, " ")) {
+        n = (int)strcspn(at, " ");
+        depth += *at == '[';
+        if (!depth && *at >= 'A' && *at <= 'Z' && (strncmp(at, "MODEL ", 6) ? !given-- : !model)) {
+            while (n && at[n - 1] == '.')
+                n--;
+            cli_say(NULL, "%.*s is missing; usage: %s", n, at, usage);
+            return false;
+        }
+        depth -= at[n - 1] == ']' || (n > 3 && at[n - 4] == ']');
+    }
+    cli_say(NULL, "something is missing; usage: %s", usage);
+    return false;
+}
+
 /* Gives the words their places: [embed|score] MODEL INPUT, align A [B], merge FILE [PART ...],
  * info FILE, molecule info FILE, devices; embed|score INPUT where --weights says what the model
  * is. */
@@ -481,8 +522,7 @@ static bool place_words(struct cli_options *o, struct words *w)
         return false;
     }
     if (o->command == CLI_MOLECULE && used != 2) {
-        cli_say(NULL, "something is missing; usage: %s", cli_subcommand_of(CLI_MOLECULE)->usage);
-        return false;
+        return say_missing(CLI_MOLECULE, false, 0);
     }
     if (!named)
         o->command = CLI_EMBED;
@@ -506,7 +546,7 @@ static bool place_words(struct cli_options *o, struct words *w)
         if (w->n - used > wanted)
             cli_say(NULL, "one argument too many: '%s'", w->word[used + wanted]);
         else
-            cli_say(NULL, "something is missing; usage: %s", cli_subcommand_of(o->command)->usage);
+            say_missing(o->command, o->model || o->weights, w->n - used);
         return false;
     }
     o->input = wanted ? w->word[used + (o->receptor != NULL)] : NULL;
@@ -519,11 +559,12 @@ static bool place_words(struct cli_options *o, struct words *w)
                 "--sequences as they stand anyway; leave it out");
         return false;
     }
-    if (!(w->allowed & (unsigned)o->command)) {
-        cli_say(NULL, "--%s does not belong to `bioinfer %s`", w->odd->name,
-                cli_subcommand_of(o->command)->name);
-        return false;
-    }
+    for (int i = 0; i < w->n_given; i++)
+        if (!(w->given[i]->commands & (unsigned)o->command)) {
+            cli_say(NULL, "--%s does not belong to `bioinfer %s`", w->given[i]->name,
+                    cli_subcommand_of(o->command)->name);
+            return false;
+        }
     return true;
 }
 
@@ -636,7 +677,7 @@ static bool check_together(struct cli_options *o)
 
 bool cli_parse(struct cli_options *o, int argc, char **argv)
 {
-    struct words w = {.word = calloc((size_t)argc + 1, sizeof *w.word), .allowed = CLI_EVERY};
+    struct words w = {.word = calloc((size_t)argc + 1, sizeof *w.word), .n = 0};
     bool only_words = false;
 
     if (!w.word) {

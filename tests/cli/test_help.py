@@ -123,6 +123,13 @@ class Help(unittest.TestCase):
                 self.assertIn(p.returncode, (0, 66, 69, 78), (line, p.stderr))
         self.assertGreater(seen, 35)
 
+    def test_the_small_model(self):
+        """It is offered where it can be computed, and nowhere else."""
+        for name in ("esm2", "score", "serve"):
+            self.assertIn("'tiny' is the small model", run("help", name).stdout, name)
+        for name in ("proteinmpnn", "enformer", "dualbind", "tensornet", "relax", "md"):
+            self.assertNotIn("tiny", run("help", name).stdout, name)
+
     def test_topics(self):
         self.assertIn("HF_HOME", run("help", "weights").stdout)
         self.assertRegex(run("help", "exit-status").stdout, r"(?m)^  130  stopped by SIGINT$")
