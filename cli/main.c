@@ -400,9 +400,10 @@ int cli_open_model(struct cli *cli)
     const struct cli_options *o = cli->options;
     struct bioinfer_model_params params = BIOINFER_PARAMS(
         struct bioinfer_model_params, .family = o->model, .device = o->device,
-        .precision = o->precision, .check_weights = o->check_weights, .window = o->window,
-        .positions = o->positions, .rope_frequencies = o->rope_frequencies,
-        .factor_order = o->factor_order, .strict_pickle = o->strict_pickle, .verify = o->verify,
+        .precision = o->precision, .check_weights = o->check_weights,
+        .window = o->command == CLI_SCORE ? 0 : o->window, .positions = o->positions,
+        .rope_frequencies = o->rope_frequencies, .factor_order = o->factor_order,
+        .strict_pickle = o->strict_pickle, .verify = o->verify,
         .head = o->command & (CLI_EMBED | CLI_SERVE) ? o->head : NULL, .adapter = o->adapter,
         .ensemble = o->ensemble, .n_ensemble = o->n_ensemble);
     struct bioinfer_error err = {0};
@@ -415,13 +416,8 @@ int cli_open_model(struct cli *cli)
         return CLI_EXIT_USAGE;
     }
     st = bioinfer_model_open(&cli->model, cli->ctx, o->weights, &params, &err);
-    if (st) {
-        code = cli_fail(cli, CLI_AT_MODEL, st, &err);
-        if (st == BIOINFER_NOT_FOUND && !o->weights && o->model && !strcmp(o->model, "esm2"))
-            cli_say(cli, "to try the command, the small model that comes with bioinfer: "
-                         "--weights tiny");
-        return code;
-    }
+    if (st)
+        return cli_fail(cli, CLI_AT_MODEL, st, &err);
     cli->info.struct_size = sizeof cli->info;
     st = bioinfer_model_get_info(cli->model, &cli->info);
     return st ? cli_fail(cli, CLI_AT_MODEL, st, NULL) : CLI_EXIT_OK;

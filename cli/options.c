@@ -108,8 +108,7 @@ static const struct cli_option table[] = {
      "mean over windows moved by so many bases, as in 0,1,-1"},
     {"cluster", 0, COUNT, "BASES", FIELD(cluster), CLI_TRACKS, NULL,
      "variants of so many bases share one window instead of one each"},
-    {"window", 0, COUNT, "BASES", FIELD(window), CLI_TRACKS | CLI_SERVE, NULL,
-     "bases of a window; default: as the weights say"},
+    {"window", 0, COUNT, "N", FIELD(window), CLI_TRACKS | CLI_SERVE | CLI_SCORE, NULL, NULL},
     {"positions", 0, TEXT, "WHERE", FIELD(positions), CLI_TRACKS | CLI_SERVE, NULL,
      "features of positions: a file of the family's table, or formula-tf, formula-pt"},
     {"rope-frequencies", 0, CHOICE, "NAME", FIELD(rope_frequencies), BOTH | CLI_SERVE,
@@ -352,6 +351,10 @@ static const struct {
     int commands;
     const char *help;
 } meanings[] = {
+    {"window", CLI_TRACKS | CLI_SERVE, "bases of a window; default: as the weights say"},
+    {"window", CLI_SCORE,
+     "records of more than N residues in windows, by ProteinGym's rule (with 1022);\n"
+     "default: each record in one pass"},
     {"weights", CLI_BOTH | CLI_SERVE,
      "a file, a Hugging Face folder, or a hub name found in the local cache;\n"
      "'tiny' is the small model that comes with bioinfer"},

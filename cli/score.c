@@ -13,6 +13,8 @@
 
 #include "../loaders/csv.h"
 
+enum { TRAINED_LENGTH = 1022 }; /* residues of a window of ProteinGym's */
+
 static const char standard[] = "ACDEFGHIKLMNPQRSTVWY";
 
 /* The task: a record becomes the text of its rows. */
@@ -44,6 +46,8 @@ struct score {
     enum cli_stage stage;                    /* where the failure was that stopped the run */
     struct bioinfer_job_stats stats;
     uint64_t n_records, n_failed, n_values;
+    uint64_t n_long,
+        n_too_long; /* records beyond the window, or 1,022 residues; without a result */
 };
 
 static int method_of(const char *name)
@@ -292,7 +296,10 @@ static int take_wild_type(void *user, const struct bioinfer_result *scores,
 
     if (scores->status) { /* nothing of the table can be scored */
         err->status = scores->status;
-        snprintf(err->text, sizeof err->text, "%s", scores->message);
+        snprintf(err->text, sizeof err->text, "%s%s", scores->message,
+                 scores->status == BIOINFER_TOO_LONG && !s->cli->options->window
+                     ? ": --window 1022 scores it in windows"
+                     : "");
         return scores->status;
     }
     s->n_values = s->n_failed = s->n_rows = 0;
@@ -340,7 +347,7 @@ static int open_task(struct cli *cli, cli_tick tick)
 {
     const struct cli_options *o = cli->options;
     struct bioinfer_score_params params = BIOINFER_PARAMS(
-        struct bioinfer_score_params, .method = method_of(o->method),
+        struct bioinfer_score_params, .method = method_of(o->method), .window = o->window,
         .tokens_at_once = o->batch_tokens, .max_length = o->max_length,
         .raw_residues = o->raw_residues, .no_rules = o->no_rules[0] ? o->no_rules : NULL,
         .progress = tick, .progress_user = cli);
@@ -515,6 +522,9 @@ static int take_result(void *user, const struct bioinfer_result *result, struct 
         return r.status;
     }
     if (!r.more) {
+        s->n_too_long += r.status == BIOINFER_TOO_LONG;
+        s->n_long += !r.status && r.length > (s->cli->options->window ? s->cli->options->window
+                                                                      : TRAINED_LENGTH);
         cli_take_counts(&r, counts, 3);
         s->n_values += counts[0];
         s->n_failed += s->wild_type ? counts[1] : r.status != 0;
@@ -602,6 +612,23 @@ static int score_mutations(struct score *s)
 
 /* ---- the command ---- */
 
+/* How records of more residues than the models were trained with were scored. */
+static void say_long(struct score *s)
+{
+    const long long window = s->cli->options->window;
+
+    if (window && s->n_long)
+        cli_say(s->cli, "%llu of more than %lld residues: in windows of %lld, by ProteinGym's rule",
+                (unsigned long long)s->n_long, window, window);
+    else if (s->n_long)
+        cli_say(s->cli,
+                "%llu of more than %d residues: in one pass (--window %d: in windows, as "
+                "ProteinGym has them)",
+                (unsigned long long)s->n_long, TRAINED_LENGTH, TRAINED_LENGTH);
+    else if (s->n_too_long && !window)
+        cli_say(s->cli, "--window %d scores longer records in windows", TRAINED_LENGTH);
+}
+
 static void say_summary(struct score *s)
 {
     struct cli *cli = s->cli;
@@ -612,6 +639,8 @@ static void say_summary(struct score *s)
                 (unsigned long long)s->n_values, cli_now() - cli->progress.start, cli->info.name,
                 cli->info.path, cli->info.device, cli->info.kernels, cli->info.precision,
                 path ? " -> " : "", path ? path : "");
+    if (!cli->options->quiet)
+        say_long(s);
     if (s->job && !cli->options->quiet)
         cli_job_say_shard(cli, &s->stats, path);
     if (s->job && s->stats.failed && !cli->options->mutations)
@@ -634,6 +663,8 @@ static void describe_options(const struct cli_options *o, char *text, size_t siz
              : o->mutation_col ? o->mutation_col
                                : "mutant",
              (long long)o->max_length, o->raw_residues, o->no_rules);
+    if (o->window)
+        snprintf(text + strlen(text), size - strlen(text), " window=%lld", (long long)o->window);
 }
 
 static int open_output(struct score *s)

@@ -670,6 +670,12 @@ struct bioinfer_score_params {
     const char *no_rules;
     int (*progress)(void *user, uint64_t records, uint64_t residues);
     void *progress_user;
+    /* Residues of a window, 0 = none: longer records are computed in windows as ProteinGym has them
+     * (with 1022). A window has window + the special tokens of a record, and those at the record's
+     * ends alone in the first and the last one. BIOINFER_MASKED_MARGINALS: each position in the
+     * window around it, at least 2. BIOINFER_WT_MARGINALS: in windows that overlap by half, whose
+     * log p are averaged with weights that fall towards their ends, at least 62. */
+    int64_t window;
 };
 
 /* Opens the task that gives each record its `sequence` and one array "log-probs" [length,

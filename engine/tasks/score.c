@@ -2,11 +2,23 @@
  *
  * log p runs over the whole vocabulary. Masked marginals are n passes of one length that
  * differ in one token: packed densely, and only the masked row goes through the last layer's
- * second half and the output head. */
+ * second half and the output head.
+ *
+ * Windows of long records are ProteinGym's: with T tokens at once of N, the special ones counted, a
+ * masked token i is computed in the T tokens around it, or in the first or last T where it is
+ * nearer to an end than T / 2. Unmasked, windows go inwards from both ends by T / 2 - 1, until they
+ * overlap, with one more in the middle where that is by less than T / 2 - 1; their log p are
+ * averaged with weights 1, and within T / 4 of an end 1 / (1 + exp(-(k - T / 8) / (T / 64))), k
+ * tokens from it. Source:
+ * OATML-Markslab/ProteinGym compute_fitness.py, utils/scoring_utils.py.
+ *
+ * Sections: rows, windows, the task. */
 #include <math.h>
 #include <string.h>
 
 #include "sequences.h"
+
+/* ---- rows ---- */
 
 /* Row of float logits to float log-probabilities, in double. False: not finite. */
 static bool log_softmax(const float *logits, int n, float *out)
@@ -26,12 +38,23 @@ struct score {
     bool masked;
 };
 
+/* The part of a record that an item computes. */
+struct span {
+    int32_t first, end;   /* tokens */
+    int32_t row, end_row; /* numbers in e->rows of rows there */
+    size_t place;         /* number in e->places of the first row */
+    float *log_p;         /* [end_row - row, vocab_size] of windows that overlap, else NULL */
+};
+
 /* One record: an item for each masked position, or a single one. */
 struct score_unit {
     struct bi_sequence_unit base;
     char *sequence; /* a copy, which the result shows */
     int64_t length;
-    int32_t *rows;      /* [n_rows] tokens whose logits are wanted */
+    int32_t *rows;      /* [n_rows] tokens whose logits are wanted ... */
+    int32_t *places;    /* ... and for each row of each item the token in its span */
+    struct span *spans; /* [n_items] */
+    double *weights;    /* [n_rows] sums over windows that overlap, else NULL */
     float *table;       /* [length, vocab_size] */
     uint64_t n_counted; /* rows that progress has been told of */
 };
@@ -54,13 +77,155 @@ static int list_rows(struct score_unit *e, const struct bioinfer_record *r, int3
     return 0;
 }
 
+/* ---- windows ---- */
+
+/* The span of masked token i of n, t at once. */
+static struct span around(int32_t i, int32_t n, int32_t t)
+{
+    const int32_t half = t / 2;
+    if (n <= t)
+        return (struct span){.end = n};
+    if (i < half)
+        return (struct span){.end = t};
+    if (i >= n - half)
+        return (struct span){.first = n - t, .end = n};
+    return (struct span){.first = i - half, .end = i + half};
+}
+
+/* The weight of token k of an overlapping window of t. */
+static double weight_of(int32_t k, int32_t t)
+{
+    const double middle = t / 8, slope = t / 64;
+    if (k >= 1 && k <= t / 4)
+        return 1 / (1 + exp(-(k - middle) / slope));
+    if (k >= t - 2 - t / 4 && k <= t - 2)
+        return 1 / (1 + exp((k - (t - 2) + middle) / slope));
+    return 1;
+}
+
+/* Lists the windows of n tokens, t at once, into spans, which has room for them or is NULL; gives
+ * their number. */
+static size_t overlapping(int32_t n, int32_t t, struct span *spans)
+{
+    const int32_t step = t / 2 - 1;
+    int32_t left = 0, right = n - t;
+    size_t count = 0;
+    if (n <= t) {
+        if (spans)
+            spans[0] = (struct span){.end = n};
+        return 1;
+    }
+    for (;; left += step, right -= step) {
+        if (spans) {
+            spans[count] = (struct span){.first = left, .end = left + t};
+            spans[count + 1] = (struct span){.first = right, .end = right + t};
+        }
+        count += 2;
+        if (left + t - 1 > right)
+            break;
+    }
+    if (left + t - right >= step)
+        return count;
+    if (spans)
+        spans[count] = (struct span){.first = n / 2 - t / 2, .end = n / 2 - t / 2 + t};
+    return count + 1;
+}
+
+/* The first of n ascending rows whose token is not in front of `token`. */
+static int32_t first_row(const int32_t *rows, size_t n, int32_t token)
+{
+    size_t low = 0, high = n;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (rows[middle] < token)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return (int32_t)low;
+}
+
+/* Finds the wanted rows of a span, and its place for their log p. */
+static int fill_span(const struct score *s, struct score_unit *e, struct span *w, size_t n_rows,
+                     struct bioinfer_error *err)
+{
+    const uint64_t vocab = (uint64_t)s->base.task.model->base.vocab_size;
+    w->row = first_row(e->rows, n_rows, w->first);
+    w->end_row = first_row(e->rows, n_rows, w->end);
+    for (int32_t r = w->row; r < w->end_row; r++)
+        e->weights[r] += weight_of(e->rows[r] - w->first, w->end - w->first);
+    if (!(w->log_p = bi_calloc(s->base.task.env, (size_t)(w->end_row - w->row) + 1,
+                               vocab * sizeof *w->log_p)))
+        return bi_fail(err, BIOINFER_NOMEM, "record '%.60s': a window", e->base.unit.id);
+    return 0;
+}
+
+/* Makes the spans of a record's items. */
+static int make_spans(struct score *s, struct score_unit *e, size_t n_rows,
+                      struct bioinfer_error *err)
+{
+    const struct bi_env *env = s->base.task.env;
+    const int32_t n = (int32_t)e->base.n_tokens;
+    const int32_t t = s->base.most_tokens && s->base.most_tokens < n ? (int32_t)s->base.most_tokens
+                                                                     : n;
+    struct bi_unit *u = &e->base.unit;
+    size_t n_places = 0, at = 0;
+    int st = 0;
+    u->n_items = s->masked ? n_rows : n_rows ? overlapping(n, t, NULL) : 0;
+    if (!(e->spans = bi_calloc(env, u->n_items + 1, sizeof *e->spans)))
+        return bi_fail(err, BIOINFER_NOMEM, "record '%.60s': windows", u->id);
+    if (!s->masked && u->n_items)
+        overlapping(n, t, e->spans);
+    if (!s->masked && !(e->weights = bi_calloc(env, n_rows + 1, sizeof *e->weights)))
+        return bi_fail(err, BIOINFER_NOMEM, "record '%.60s': windows", u->id);
+    for (size_t i = 0; i < u->n_items && !st; i++) {
+        if (s->masked) {
+            e->spans[i] = around(e->rows[i], n, t);
+            e->spans[i].row = (int32_t)i;
+            e->spans[i].end_row = (int32_t)i + 1;
+        } else if (u->n_items > 1) {
+            st = fill_span(s, e, &e->spans[i], n_rows, err);
+        } else {
+            e->spans[i].end_row = (int32_t)n_rows;
+        }
+        e->spans[i].place = n_places;
+        n_places += (size_t)(e->spans[i].end_row - e->spans[i].row);
+    }
+    if (!st && !(e->places = bi_calloc(env, n_places + 1, sizeof *e->places)))
+        st = bi_fail(err, BIOINFER_NOMEM, "record '%.60s': rows of windows", u->id);
+    for (size_t i = 0; i < u->n_items && !st; i++)
+        for (int32_t r = e->spans[i].row; r < e->spans[i].end_row; r++)
+            e->places[at++] = e->rows[r] - e->spans[i].first;
+    return st;
+}
+
+/* Averages the log p of overlapping windows into the table. */
+static void join_windows(const struct score *s, struct score_unit *e)
+{
+    const int n = s->base.task.model->base.vocab_size;
+    const int32_t prefix = s->base.task.model->base.n_prefix;
+    for (size_t i = 0; i < e->base.unit.n_items; i++) {
+        const struct span *w = &e->spans[i];
+        for (int32_t r = w->row; r < w->end_row; r++) {
+            float *to = e->table + (int64_t)(e->rows[r] - prefix) * n;
+            const double weight = weight_of(e->rows[r] - w->first, w->end - w->first) /
+                                  e->weights[r];
+            for (int c = 0; c < n; c++) {
+                const double part = weight * (double)w->log_p[(r - w->row) * n + c];
+                to[c] = (float)(isnan(to[c]) ? part : (double)to[c] + part);
+            }
+        }
+    }
+}
+
+/* ---- the task ---- */
+
 /* Makes the items of a record, and a table of NaN. */
 static int make_items(struct score *s, struct score_unit *e, const struct bioinfer_record *r,
                       struct bioinfer_error *err)
 {
     const struct bi_env *env = s->base.task.env;
     const struct bi_model *m = &s->base.task.model->base;
-    const int32_t n = (int32_t)e->base.n_tokens;
     const size_t n_values = (size_t)e->length * (size_t)m->vocab_size;
     size_t n_rows = r->positions ? r->n_positions : (size_t)e->length;
     struct bi_unit *u = &e->base.unit;
@@ -68,24 +233,27 @@ static int make_items(struct score *s, struct score_unit *e, const struct bioinf
     int st;
     e->rows = bi_calloc(env, n_rows + 1, sizeof *e->rows);
     e->table = bi_calloc(env, n_values, sizeof *e->table);
-    u->n_items = s->masked ? n_rows : n_rows > 0;
-    u->items = bi_calloc(env, u->n_items + 1, sizeof *u->items);
-    if (!e->rows || !e->table || !u->items)
+    if (!e->rows || !e->table)
         return bi_fail(err, BIOINFER_NOMEM, "record '%.60s': rows of %zu positions", u->id, n_rows);
     if ((st = list_rows(e, r, m->n_prefix, n_rows, &why))) {
         bi_unit_fail(env, u, st, why.text);
-        u->n_items = 0;
+        n_rows = 0;
     }
+    if ((st = make_spans(s, e, n_rows, err)))
+        return st;
+    if (!(u->items = bi_calloc(env, u->n_items + 1, sizeof *u->items)))
+        return bi_fail(err, BIOINFER_NOMEM, "record '%.60s': rows of %zu positions", u->id, n_rows);
     for (size_t i = 0; i < n_values; i++)
         e->table[i] = NAN;
-    for (size_t i = 0; i < u->n_items; i++)
-        u->items[i] = (struct bi_item){.unit = u,
-                                       .number = (int32_t)i,
-                                       .weight = n,
-                                       .size = {.n_tokens = n,
-                                                .n_seqs = 1,
-                                                .longest = n,
-                                                .n_rows = s->masked ? 1 : (int32_t)n_rows}};
+    for (size_t i = 0; i < u->n_items; i++) {
+        const struct span *w = &e->spans[i];
+        const int32_t n = w->end - w->first;
+        u->items[i] = (struct bi_item){
+            .unit = u,
+            .number = (int32_t)i,
+            .weight = n,
+            .size = {.n_tokens = n, .n_seqs = 1, .longest = n, .n_rows = w->end_row - w->row}};
+    }
     u->result_size = n_values * sizeof *e->table;
     return 0;
 }
@@ -138,8 +306,9 @@ static const struct bi_task_input score_inputs[] = {
 static const void *score_rows(const struct bioinfer_task *t, const struct bi_item *item, int input)
 {
     const struct score_unit *e = (const struct score_unit *)item->unit;
+    const struct span *w = &e->spans[item->number];
     (void)t;
-    return input == IDS ? e->base.ids : input == ROWS ? e->rows + item->number : NULL;
+    return input == IDS ? e->base.ids + w->first : input == ROWS ? e->places + w->place : NULL;
 }
 
 static void score_fill(const struct bioinfer_task *t, const struct bi_item *item,
@@ -148,7 +317,7 @@ static void score_fill(const struct bioinfer_task *t, const struct bi_item *item
     const struct score_unit *e = (const struct score_unit *)item->unit;
     int32_t *ids = bi_batch_input(place, "ids");
     if (((const struct score *)t)->masked)
-        ids[place->at.n_tokens + e->rows[item->number]] = t->model->base.mask_id;
+        ids[place->at.n_tokens + e->places[item->number]] = t->model->base.mask_id;
     bi_sequences_fill(t, item, place);
 }
 
@@ -157,14 +326,15 @@ static int score_collect(struct bioinfer_task *t, struct bi_item *item,
                          const struct bi_batch_place *place, struct bioinfer_error *err)
 {
     struct score_unit *e = (struct score_unit *)item->unit;
+    const struct span *w = &e->spans[item->number];
     const struct bi_output *o = &place->slot->plan->graph->outputs[0];
     const int n = t->model->base.vocab_size;
     int64_t ld;
     const float *logits = bi_batch_output(place, o, &ld);
     logits += place->at.n_rows * ld;
     for (int32_t r = 0; r < item->size.n_rows; r++) {
-        const int64_t at = e->rows[item->number + r] - t->model->base.n_prefix;
-        if (!log_softmax(logits + r * ld, n, e->table + at * n))
+        const int64_t at = e->rows[w->row + r] - t->model->base.n_prefix;
+        if (!log_softmax(logits + r * ld, n, w->log_p ? w->log_p + r * n : e->table + at * n))
             return bi_fail(err, BIOINFER_NONFINITE, "logits are not finite");
     }
     if (item->state == BI_ITEM_WAITS) {
@@ -176,7 +346,7 @@ static int score_collect(struct bioinfer_task *t, struct bi_item *item,
 
 static int score_result(struct bioinfer_task *t, struct bi_unit *u, struct bioinfer_error *err)
 {
-    const struct score_unit *e = (const struct score_unit *)u;
+    struct score_unit *e = (struct score_unit *)u;
     const struct bioinfer_array table = {.kind = "log-probs",
                                          .n_dims = 2,
                                          .shape = {e->length, t->model->base.vocab_size},
@@ -191,6 +361,8 @@ static int score_result(struct bioinfer_task *t, struct bi_unit *u, struct bioin
                                            .n_layers_kept = 1,
                                            .n_kinds = 1,
                                            .sequence = e->sequence};
+    if (!u->status && !((struct score *)t)->masked && u->n_items > 1)
+        join_windows((struct score *)t, e);
     t->part_residues -= e->n_counted;
     t->exec->profile.records++;
     t->exec->profile.residues += e->n_counted;
@@ -200,6 +372,11 @@ static int score_result(struct bioinfer_task *t, struct bi_unit *u, struct bioin
 static void score_drop(struct bioinfer_task *t, struct bi_unit *u)
 {
     struct score_unit *e = (struct score_unit *)u;
+    for (size_t i = 0; e->spans && i < u->n_items; i++)
+        bi_free(t->env, e->spans[i].log_p);
+    bi_free(t->env, e->spans);
+    bi_free(t->env, e->weights);
+    bi_free(t->env, e->places);
     bi_free(t->env, u->items);
     bi_free(t->env, e->base.ids);
     bi_free(t->env, e->sequence);
@@ -209,7 +386,12 @@ static void score_drop(struct bioinfer_task *t, struct bi_unit *u)
 
 static struct bi_counts score_one(const struct bioinfer_task *t, int64_t n_residues)
 {
-    struct bi_counts one = bi_sequences_one(t, n_residues);
+    const struct bi_model *m = &t->model->base;
+    const int64_t most = ((const struct bi_sequences *)t)->most_tokens - m->n_prefix - m->n_suffix;
+    struct bi_counts one;
+    if (most > 0 && n_residues > most)
+        n_residues = most;
+    one = bi_sequences_one(t, n_residues);
     one.n_rows = (int32_t)n_residues;
     return one;
 }
@@ -254,7 +436,14 @@ int bioinfer_score_open(bioinfer_task **out, const bioinfer_model *model,
     s = (struct score *)*out;
     if (!(st = bi_params_copy(&p, sizeof p, params, "score params", err))) {
         s->masked = p.method == BIOINFER_MASKED_MARGINALS;
-        if (p.method != BIOINFER_MASKED_MARGINALS && p.method != BIOINFER_WT_MARGINALS)
+        s->base.most_tokens = !p.window ? 0
+                                        : p.window + model->base.n_prefix + model->base.n_suffix;
+        if (p.window && (p.window < (s->masked ? 2 : 62) || p.window > BIOINFER_MAX_RESIDUES))
+            st = bi_fail(err, BIOINFER_INVALID,
+                         "score: windows of %lld residues, expected %d or "
+                         "more",
+                         (long long)p.window, s->masked ? 2 : 62);
+        else if (p.method != BIOINFER_MASKED_MARGINALS && p.method != BIOINFER_WT_MARGINALS)
             st = bi_fail(err, BIOINFER_INVALID, "score: unknown method %d", p.method);
         else if (!(model->base.can_include & BIOINFER_LOGITS))
             st = bi_fail(err, BIOINFER_UNSUPPORTED, "%s: these weights have no language model head",

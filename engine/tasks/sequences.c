@@ -93,7 +93,8 @@ static int check_length(const struct bi_sequences *s, const char *id, int64_t n_
     int64_t n = bi_sequences_residues(m, n_tokens), max = BIOINFER_MAX_RESIDUES;
     if (s->params.max_length > 0 && s->params.max_length < max)
         max = s->params.max_length;
-    if (m->max_tokens && n_tokens > m->max_tokens)
+    const int64_t at_once = s->most_tokens && n_tokens > s->most_tokens ? s->most_tokens : n_tokens;
+    if (m->max_tokens && at_once > m->max_tokens)
         return bi_fail(err, BIOINFER_TOO_LONG,
                        "record '%.60s' has %lld residues, the model has places for %lld", id,
                        (long long)n, (long long)bi_sequences_residues(m, m->max_tokens));

@@ -27,6 +27,7 @@ struct bi_sequences {
     struct bi_sequence_graph graph; /* the last recipe points to it */
     struct bi_tokens tokens;        /* the record that was read last has these */
     int n_mapped;                   /* residues of one run that were read as X */
+    int64_t most_tokens;            /* that are computed of a record at once; 0 = all of them */
 };
 
 /* One record. */

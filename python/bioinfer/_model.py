@@ -260,15 +260,18 @@ class Model:
     def score(self, sequences: Sequences, method: str = "masked-marginals", *,
               mutations: Union[Sequence[str], Mapping[str, Sequence[str]], None] = None,
               offset: int = 1, raw_residues: bool = False, max_length: Optional[int] = None,
+              window: Optional[int] = None,
               progress: Optional[Progress] = None) -> "Results[Score]":
         """log p of residues by a masked language model: `method` is "masked-marginals" (each
         position masked in a pass of its own) or "wt-marginals" (one pass).
 
         With `mutations`, a list or {id: list}, only the positions that these touch are computed;
-        `result.mutation("A12G")` is the score of one.
+        `result.mutation("A12G")` is the score of one. Records of more than `window` residues are
+        computed in windows by ProteinGym's rule (1022 there; docs/scores.md).
         """
         params = chosen(method=choice("method", method, METHODS),
-                        raw_residues=int(self._raw(raw_residues)), max_length=max_length)
+                        raw_residues=int(self._raw(raw_residues)), max_length=max_length,
+                        window=window)
         if mutations is not None:
             sequences = self._with_positions(sequences, mutations, offset)
         return Results(self, "score", params, sequences, lambda raw: Score(raw, self),

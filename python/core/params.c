@@ -36,7 +36,8 @@ static const struct core_field embed_fields[] = {
 
 static const struct core_field score_fields[] = {
 #define F(name, kind) FIELD(bioinfer_score_params, name, kind)
-    F(method, CORE_INT), F(tokens_at_once, CORE_INT64), F(max_length, CORE_INT64),
+    F(method, CORE_INT), F(window, CORE_INT64), F(tokens_at_once, CORE_INT64),
+    F(max_length, CORE_INT64),
     F(memory_limit, CORE_INT64), F(raw_residues, CORE_INT), F(no_rules, CORE_TEXT), END
 #undef F
 };

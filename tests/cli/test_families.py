@@ -127,6 +127,35 @@ class LearnedPositions(Family):
                     self.assertEqual(row[0], m["mutant"])
                     self.assertAlmostEqual(float(row[-1]), m[method.replace("-", "_")], delta=1e-4)
 
+    def test_windows(self):
+        """Scores of long proteins are those of ProteinGym's program (tools/golden_windows.py)."""
+        with open(self.golden("windows.json"), encoding="ascii") as f:
+            cases = json.load(f)
+        self.assertEqual(len(cases), 6)
+        for case in cases:
+            self.write("wt.fasta", f">wt\n{case['sequence']}\n")
+            self.write("m.csv", "mutant\n" + "".join(m + "\n" for m in case["scores"]))
+            command = ("score", case["family"], "wt.fasta", "--weights",
+                       self.golden(case["weights"]), "--mutations", "m.csv", "--method",
+                       case["method"])
+            text, words = self.run_command(*command, "--window", str(case["window"]))
+            table = list(csv.reader(text.splitlines()))[1:]
+            self.assertEqual([row[0] for row in table], list(case["scores"]))
+            for row in table:
+                self.assertAlmostEqual(float(row[1]), case["scores"][row[0]], delta=2e-5,
+                                       msg=(case["method"], case["window"], row))
+            long = len(case["sequence"]) > case["window"]
+            self.assertEqual("by ProteinGym's rule" in words, long)
+            if case["family"] == "esm1v" and long:  # the table is refused whole without windows
+                _, words = self.run_command(*command, code=65)
+                self.assertIn("--window 1022 scores it in windows", words)
+            if len(case["sequence"]) > 1022:
+                _, words = self.run_command(*command)
+                self.assertIn("1 of more than 1022 residues", words)
+                self.assertIn("in one pass", words)
+        _, words = self.run_command(*command, "--window", "1", code=64)
+        self.assertIn("windows of 1 residues, expected 2 or more", words)
+
     def test_members_are_averaged(self):
         """docs/models.md: a column for each member, and their mean."""
         self.write("wt.fasta", ">a\nMKVLAW\n")

@@ -29,7 +29,8 @@ class Failures(Case):
     def test_usage(self):
         for args, part in (
                 ((), "no model"), (("esm3", "in.fasta"), "did you mean 'esm2'"),
-                (("esm2",), "INPUT is missing; usage"), (("esm2", "in.fasta", "--formt", "npz"), "--format"),
+                (("esm2",), "INPUT is missing; usage"),
+                (("esm2", "in.fasta", "--formt", "npz"), "--format"),
                 (("esm2", "in.fasta", "--format", "xyz"), "npz"),
                 (("esm2", "in.fasta", "--include", "maen"), "mean"),
                 (("esm2", "in.fasta", "--layers", "x"), "--layers"),
@@ -44,7 +45,7 @@ class Failures(Case):
                 (("esm2", "in.fasta", "-j", "2"), "here it is --threads"),
                 (("esm2", "in.fasta", "--force"), "here it is what -o does anyway"),
                 (("esm2", "in.fasta", "--method", "pppl"), "--method does not belong"),
-                # of two options the one that is wrong, in either order
+                # the wrong one of two options, in either order
                 (("esm2", "in.fasta", "--method", "pppl", "--include", "mean"),
                  "--method does not belong to `bioinfer embed`"),
                 (("score", "esm2", "in.fasta", "--method", "pppl", "--include", "mean"),

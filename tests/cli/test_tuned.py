@@ -76,7 +76,7 @@ class Tuned(unittest.TestCase):
         return [line.split("\t") for line in self.embed(weights, *more)[0].splitlines()]
 
     def test_names_of_wrappers(self):
-        """What torch.compile, DDP, FSDP and Lightning put in front of names changes no number."""
+        """Names that torch.compile, DDP, FSDP and Lightning have wrapped change no number."""
         model = self.copy("saved/v5/esm2-lm", "plain")
         plain = self.embed(model, include="mean", form="jsonl")[0]
         path = os.path.join(model, "model.safetensors")
