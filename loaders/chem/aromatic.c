@@ -38,7 +38,7 @@ int bi_mol_pi_electrons(const struct bi_molecule *mol, uint32_t i)
     const struct bi_mol_atom *atom = &mol->atoms[i];
     const struct bi_element *e = bi_element(atom->element);
     const int valence = e->valences[0];
-    const int degree = (int)bi_mol_degree(mol, i), bonded = degree + atom->n_h;
+    const int bonded = bi_mol_bonded(mol, i), degree = bonded - atom->n_h;
     int lone, n;
     if (valence <= 1 || bonded > 3)
         return NO_PART;

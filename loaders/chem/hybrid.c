@@ -62,19 +62,19 @@ static int n_orbitals(const struct bi_molecule *mol, uint32_t i)
     const int sum = bi_mol_bond_sum(mol, i) + atom->n_h;
     const int left = outer - (sum + atom->charge);
     if (atom->element <= 1)
-        return bonded(mol, i);
+        return bi_mol_bonded(mol, i);
     if (sum + outer - atom->charge < 8)
-        return bonded(mol, i) + (left - atom->n_radicals) / 2 + atom->n_radicals;
-    return bonded(mol, i) + left / 2;
+        return bi_mol_bonded(mol, i) + (left - atom->n_radicals) / 2 + atom->n_radicals;
+    return bi_mol_bonded(mol, i) + left / 2;
 }
 
 static uint8_t hybrid_of(const struct bi_molecule *mol, uint32_t i)
 {
     const int z = mol->atoms[i].element;
-    /* neighbours alone decide for the heaviest elements, and for metals with four of them in space
-     */
-    const bool by_neighbours = z >= 89 ||
-                               (mol->has_3d && bi_is_metal((uint32_t)z) && bonded(mol, i) == 4);
+    /* neighbours alone decide for the heaviest elements, and for metals with four to six of
+     * them in space */
+    const bool by_neighbours = z >= 89 || (mol->has_3d && bi_is_metal((uint32_t)z) &&
+                                           bonded(mol, i) >= 4 && bonded(mol, i) <= 6);
     const int n = by_neighbours ? bonded(mol, i) : n_orbitals(mol, i);
     bool conjugated = false;
     if (n == 4 && bonded(mol, i) <= 3)

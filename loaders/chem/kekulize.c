@@ -11,9 +11,11 @@ static bool needs_double(const struct bi_molecule *mol, uint32_t i)
     const struct bi_mol_atom *atom = &mol->atoms[i];
     int sum = atom->n_h + atom->n_radicals, n_aromatic = 0, n_free;
     for (uint32_t k = mol->start[i]; k < mol->start[i + 1]; k++) {
-        const uint8_t order = mol->bonds[mol->near[k].bond].order;
-        n_aromatic += order == BI_MOL_ORDER_AROMATIC;
-        sum += order == BI_MOL_ORDER_AROMATIC ? 1 : order;
+        const struct bi_mol_bond *b = &mol->bonds[mol->near[k].bond];
+        n_aromatic += b->order == BI_MOL_ORDER_AROMATIC;
+        sum += b->order == BI_MOL_ORDER_AROMATIC ? 1
+               : b->order == BI_MOL_ORDER_DATIVE ? b->b == i
+                                                 : b->order;
     }
     if (!n_aromatic || !bi_mol_valence_ok(atom, sum, &n_free) || !n_free)
         return false;

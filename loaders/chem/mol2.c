@@ -1,7 +1,8 @@
 /* mol2.c - one molecule of a Tripos MOL2 file: sections of free fields.
  *
  * The format has no formal charges. They follow from types (O.co2, C.cat) and, where hydrogens are
- * spelled out, from bonds: nitrogen with four is N+, oxygen with one is O-. */
+ * spelled out, from bonds: nitrogen with four is N+, oxygen with one is O-, and aromatic bonds that
+ * cannot alternate have N+ in their rings. Atoms without bonds are the ions of their elements. */
 #include <string.h>
 
 #include "molecule.h"
@@ -181,25 +182,79 @@ static int read_bond(struct bi_molecule *mol, struct mol2 *m, struct bioinfer_er
 
 /* ---- charges ---- */
 
-/* Writes the bonds that a carboxylate or a guanidinium shares as one double bond and single ones:
- * the first neighbour of the kind gets it. */
-static void settle_group(struct bi_molecule *mol, const struct mol2 *m, uint32_t centre)
+/* Writes the bonds that a guanidinium shares as one double bond and single ones: the first nitrogen
+ * gets it. */
+static void settle_cation(struct bi_molecule *mol, uint32_t centre)
 {
-    const bool cation = m->types[centre] == TYPE_CAT;
     bool given = false;
+    for (uint32_t k = mol->start[centre]; k < mol->start[centre + 1]; k++)
+        given = given || mol->bonds[mol->near[k].bond].order == 2;
     for (uint32_t k = mol->start[centre]; k < mol->start[centre + 1]; k++) {
         struct bi_mol_bond *b = &mol->bonds[mol->near[k].bond];
-        given = given || (cation && b->order == 2);
-    }
-    for (uint32_t k = mol->start[centre]; k < mol->start[centre + 1]; k++) {
-        const uint32_t i = mol->near[k].atom;
-        struct bi_mol_bond *b = &mol->bonds[mol->near[k].bond];
-        if (b->order != BI_MOL_ORDER_AROMATIC ||
-            (cation ? mol->atoms[i].element != 7 : m->types[i] != TYPE_CO2))
+        if (b->order != BI_MOL_ORDER_AROMATIC || mol->atoms[mol->near[k].atom].element != 7)
             continue;
         b->order = given ? 1 : 2;
         given = true;
     }
+}
+
+static bool is_shared_oxygen(const struct bi_molecule *mol, const struct mol2 *m, uint32_t i)
+{
+    return m->types[i] == TYPE_CO2 && bi_mol_degree(mol, i) == 1;
+}
+
+/* How many of n oxygens that share a charge are doubly bonded to an atom whose other bonds are
+ * `rest`: one, of sulphur as many as its valences allow, and one is left to have the charge. */
+static int doubles_of(uint8_t element, int rest, int n)
+{
+    if (element == 16 || element == 34)
+        for (int d = n - 1; d > 0; d--)
+            if (rest + n + d == 6 || rest + n + d == 4)
+                return d;
+    return 1;
+}
+
+/* Writes the bonds that O.co2 share, of a carboxylate, phosphate or sulphonate, as double ones and
+ * single ones, the first oxygens' double: where a file has all of them aromatic, or all single as
+ * Amber's tleap, or all double. Bonds that differ are the file's own choice. */
+static void settle_oxygens(struct bi_molecule *mol, const struct mol2 *m, uint32_t centre)
+{
+    int n = 0, rest = mol->atoms[centre].n_h, order = 0;
+    bool same = true, has_double = false;
+    for (uint32_t k = mol->start[centre]; k < mol->start[centre + 1]; k++) {
+        const struct bi_mol_bond *b = &mol->bonds[mol->near[k].bond];
+        if (is_shared_oxygen(mol, m, mol->near[k].atom)) {
+            same = same && (!n || b->order == order);
+            order = b->order;
+            n++;
+        } else {
+            has_double = has_double || b->order == 2;
+            rest += b->order == BI_MOL_ORDER_AROMATIC ? 1 : b->order;
+        }
+    }
+    if (!same || (order != BI_MOL_ORDER_AROMATIC && (n < 2 || order > 2)))
+        return;
+    const bool sulphur = mol->atoms[centre].element == 16 || mol->atoms[centre].element == 34;
+    int left = has_double && !sulphur ? 0 : doubles_of(mol->atoms[centre].element, rest, n);
+    for (uint32_t k = mol->start[centre]; k < mol->start[centre + 1]; k++)
+        if (is_shared_oxygen(mol, m, mol->near[k].atom))
+            mol->bonds[mol->near[k].bond].order = left-- > 0 ? 2 : 1;
+}
+
+/* The charge of an atom without bonds: of metals that have one ion, and of halogens; 0: of
+ * others. */
+static int8_t ion_charge(uint8_t element)
+{
+    static const struct {
+        uint8_t element;
+        int8_t charge;
+    } ions[] = {{3, 1},  {11, 1}, {19, 1}, {37, 1}, {55, 1},  {4, 2},   {12, 2},
+                {20, 2}, {38, 2}, {56, 2}, {30, 2}, {48, 2},  {80, 2},  {13, 3},
+                {31, 3}, {49, 3}, {47, 1}, {9, -1}, {17, -1}, {35, -1}, {53, -1}};
+    for (size_t k = 0; k < BI_COUNT(ions); k++)
+        if (ions[k].element == element)
+            return ions[k].charge;
+    return 0;
 }
 
 /* Is the only neighbour a nitrogen with four bonds, as in N-oxides and nitro groups? */
@@ -217,6 +272,8 @@ static void settle_charge(struct bi_molecule *mol, const struct mol2 *m, uint32_
     struct bi_mol_atom *atom = &mol->atoms[i];
     const int sum = bi_mol_bond_sum(mol, i);
     int n_h;
+    if (!bi_mol_degree(mol, i) && (atom->charge = ion_charge(atom->element)))
+        return;
     if (m->types[i] == TYPE_CO2) {
         atom->charge = sum == 1 ? -1 : 0;
         return;
@@ -248,20 +305,71 @@ static void settle_aromatic(struct bi_molecule *mol, uint32_t i)
         mol->atoms[i].charge = 1;
 }
 
-static void settle(struct bi_molecule *mol, const struct mol2 *m)
+/* A nitrogen whose two aromatic bonds and one other leave it no valence for a double bond. */
+static bool may_be_cation(const struct bi_molecule *mol, uint32_t i)
+{
+    uint32_t n_aromatic = 0;
+    for (uint32_t k = mol->start[i]; k < mol->start[i + 1]; k++)
+        n_aromatic += mol->bonds[mol->near[k].bond].order == BI_MOL_ORDER_AROMATIC;
+    return mol->atoms[i].element == 7 && !mol->atoms[i].charge && n_aromatic == 2 &&
+           bi_mol_degree(mol, i) == 3;
+}
+
+/* Where all hydrogens are there and aromatic bonds still do not alternate, as few nitrogens as do,
+ * up to MOST, have a charge: pyridinium, imidazolium. The first ones that do; bonds that cannot
+ * alternate even so are left as they are, for bi_mol_kekulize() to refuse. */
+static int settle_cations(struct bi_molecule *mol, const struct bi_mol_text *t,
+                          struct bioinfer_error *err)
+{
+    enum { MOST = 3, CANDIDATES = 8, ATOMS = 1000 };
+    struct bioinfer_error own = {0};
+    uint32_t place[CANDIDATES], n = 0;
+    int st = bi_mol_kekulize(mol, t, &own);
+    if (st != BIOINFER_FORMAT || mol->n_atoms > ATOMS) {
+        if (st && err)
+            *err = own;
+        return st;
+    }
+    for (uint32_t i = 0; i < mol->n_atoms && n < CANDIDATES; i++)
+        if (may_be_cation(mol, i))
+            place[n++] = i;
+    for (int most = 1; most <= MOST && st == BIOINFER_FORMAT; most++)
+        for (uint32_t set = 1; set < (uint32_t)1 << n; set++) {
+            int size = 0;
+            for (uint32_t k = 0; k < n; k++)
+                size += set >> k & 1;
+            if (size != most)
+                continue;
+            for (uint32_t k = 0; k < n; k++)
+                mol->atoms[place[k]].charge = set >> k & 1;
+            st = bi_mol_kekulize(mol, t, &own);
+            if (!st)
+                return 0;
+            if (st != BIOINFER_FORMAT)
+                break;
+        }
+    for (uint32_t k = 0; k < n; k++)
+        mol->atoms[place[k]].charge = 0;
+    if (err)
+        *err = own;
+    return st;
+}
+
+static int settle(struct bi_molecule *mol, const struct mol2 *m, struct bioinfer_error *err)
 {
     bool explicit_h = false;
     for (uint32_t i = 0; i < mol->n_atoms; i++)
         explicit_h = explicit_h || mol->atoms[i].element == 1;
     for (uint32_t i = 0; i < mol->n_atoms; i++)
         if (m->types[i] == TYPE_CAT)
-            settle_group(mol, m, i);
-        else if (m->types[i] == TYPE_CO2 && bi_mol_degree(mol, i) == 1)
-            settle_group(mol, m, mol->near[mol->start[i]].atom);
+            settle_cation(mol, i);
+        else if (is_shared_oxygen(mol, m, i))
+            settle_oxygens(mol, m, mol->near[mol->start[i]].atom);
     for (uint32_t i = 0; i < mol->n_atoms; i++) {
         settle_charge(mol, m, i, explicit_h);
         settle_aromatic(mol, i);
     }
+    return explicit_h ? settle_cations(mol, m->t, err) : 0;
 }
 
 /* ---- a record ---- */
@@ -303,7 +411,7 @@ int bi_mol2_read(struct bi_molecule *mol, struct bi_mol_text *t, struct bioinfer
     if (!st && !mol->n_atoms)
         st = bi_mol_fail(t, err, BIOINFER_EMPTY, "no atoms");
     if (!st && !(st = bi_mol_connect(mol, t, err)))
-        settle(mol, &m);
+        st = settle(mol, &m, err);
     bi_free(mol->env, m.ids);
     bi_free(mol->env, m.types);
     return st;

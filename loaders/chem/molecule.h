@@ -48,8 +48,10 @@ enum bi_hybrid {
 
 struct bi_mol_bond {
     uint32_t a, b; /* atoms, in the file's order */
-    uint8_t order; /* 1, 2, 3; of an aromatic bond that of one Kekule structure */
-    bool either;   /* the file says that E and Z are not known */
+    uint8_t order; /* 1, 2, 3; of an aromatic bond that of one Kekule structure; 0: it joins the
+                    * atoms and takes no valence */
+    bool either;   /* the file says that E and Z are not known; of a single bond, that its first
+                    * atom's turn is not */
     /* filled by bi_mol_perceive() */
     bool aromatic, conjugated, in_ring;
     uint8_t stereo; /* enum bi_stereo */
@@ -217,6 +219,9 @@ int bi_mol_add_hydrogens(struct bi_molecule *mol, const struct bi_mol_text *text
 /* Sum of the orders of an atom's bonds, without counted hydrogens: a dative bond is 1 for its metal
  * and 0 for the other atom; an aromatic one, before bi_mol_kekulize(), is 4. */
 int bi_mol_bond_sum(const struct bi_molecule *mol, uint32_t atom);
+/* The neighbours that take an orbital of the atom, counted hydrogens included: none by a bond of
+ * order 0, and none that its own pair of electrons is given to. */
+int bi_mol_bonded(const struct bi_molecule *mol, uint32_t atom);
 /* Is this sum of bond orders, hydrogens and unpaired electrons one that the atom, which has an
  * element (not 0), may have, or below one? *n_h is how many hydrogens the next listed valence is
  * away, also for elements that take any sum beside those listed; 0 where none is as high, and where

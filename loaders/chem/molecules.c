@@ -48,10 +48,25 @@ static bool begins(const char *line, size_t n, const char *with)
     return n >= strlen(with) && !memcmp(line, with, strlen(with));
 }
 
-/* Does this line end the record that it stands in? */
-static bool is_last_line(const struct bi_molecules *m, const char *line, size_t n)
+static bool is_space(char c)
 {
-    return m->format == SDF   ? begins(line, n, "$$$$")
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+static bool is_blank(const char *line, size_t n)
+{
+    while (n && is_space(line[n - 1]))
+        n--;
+    return !n;
+}
+
+/* Does this line end the record that it stands in? In the text of a data item `$$$$` ends it only
+ * where it is all of the line. */
+static bool is_last_line(const struct bi_molecules *m, const char *line, size_t n, bool in_item)
+{
+    while (in_item && n && is_space(line[n - 1]))
+        n--;
+    return m->format == SDF   ? begins(line, n, "$$$$") && (!in_item || n == 4)
            : m->format == PDB ? begins(line, n, "END") &&
                                     (n == 3 || line[3] == ' ' || line[3] == '\r' || line[3] == '\n')
                               : false;
@@ -86,11 +101,6 @@ static enum format format_of(const char *text, size_t size)
     return format;
 }
 
-static bool is_space(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
-
 /* 1: *record holds the lines of the next record; 0: there is none. Of a record that is too long
  * only its beginning is kept: *whole is false. */
 static int next_record(struct bi_molecules *m, struct bi_mol_text *record, bool *whole,
@@ -98,7 +108,7 @@ static int next_record(struct bi_molecules *m, struct bi_mol_text *record, bool 
 {
     size_t at = 0, size = 0; /* bytes of the record before this line; bytes kept */
     uint64_t n_lines = 0;
-    bool blank = true, begun = false;
+    bool blank = true, begun = false, in_item = false;
     int st = 0;
     if (!m->buffer) {
         if ((st = read_more(m, err)))
@@ -125,15 +135,15 @@ static int next_record(struct bi_molecules *m, struct bi_mol_text *record, bool 
             break;
         }
         begun = begun || is_first_line(m, line, n);
-        if (n && is_last_line(m, line, n)) {
+        in_item = begins(line, n, ">") || (in_item && !is_blank(line, n));
+        if (n && is_last_line(m, line, n, in_item)) {
             *record = (struct bi_mol_text){.at = m->buffer + m->at,
                                            .end = m->buffer + m->at + size};
             m->at += at + n;
             n_lines++;
             break;
         }
-        for (size_t i = 0; blank && i < n; i++)
-            blank = is_space(line[i]);
+        blank = blank && is_blank(line, n);
         at += n;
         n_lines += n > 0;
         if (*whole)

@@ -50,13 +50,14 @@ static int no_memory(const struct rings *r, struct bioinfer_error *err)
 
 /* ---- bonds in rings ---- */
 
-/* Marks bonds that are no bridges, by depth first search without recursion; fills in_ring. */
+/* Marks bonds that are no bridges, and neither dative nor of order 0, by depth first search without
+ * recursion; fills in_ring. */
 static void mark_bonds(struct bi_molecule *mol, uint32_t *order, uint32_t *low, uint32_t *stack,
                        uint32_t *next, uint32_t *entry)
 {
     uint32_t n_seen = 0;
     for (uint32_t k = 0; k < mol->n_bonds; k++)
-        mol->bonds[k].in_ring = true;
+        mol->bonds[k].in_ring = mol->bonds[k].order && mol->bonds[k].order != BI_MOL_ORDER_DATIVE;
     memset(order, 0, mol->n_atoms * sizeof *order);
     for (uint32_t first = 0; first < mol->n_atoms; first++) {
         uint32_t depth = 0;
@@ -70,7 +71,8 @@ static void mark_bonds(struct bi_molecule *mol, uint32_t *order, uint32_t *low, 
             const uint32_t i = stack[depth - 1];
             if (next[i] < mol->start[i + 1]) {
                 const struct bi_mol_near near = mol->near[next[i]++];
-                if (near.bond == entry[i])
+                if (near.bond == entry[i] || !mol->bonds[near.bond].order ||
+                    mol->bonds[near.bond].order == BI_MOL_ORDER_DATIVE)
                     continue;
                 if (order[near.atom]) {
                     low[i] = low[i] < order[near.atom] ? low[i] : order[near.atom];

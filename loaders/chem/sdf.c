@@ -62,13 +62,14 @@ static int read_symbol(const struct bi_mol_text *t, const char *word, size_t n,
 static int read_order(const struct bi_mol_text *t, int type, uint32_t a, uint32_t b, uint8_t *order,
                       struct bioinfer_error *err)
 {
-    if (type >= 1 && type <= 4) {
-        *order = (uint8_t)type;
+    if ((type >= 1 && type <= 4) || type == 9) {
+        *order = type == 9 ? BI_MOL_ORDER_DATIVE : (uint8_t)type;
         return 0;
     }
     return bi_mol_fail(t, err, type >= 5 && type <= 10 ? BIOINFER_UNSUPPORTED : BIOINFER_FORMAT,
-                       "bond of atoms %u and %u has type %d%s, expected 1, 2, 3 or 4", a, b, type,
-                       type == 9 || type == 10 ? " (dative or hydrogen bond)"
+                       "bond of atoms %u and %u has type %d%s, expected 1, 2, 3, 4 or 9", a, b,
+                       type,
+                       type == 10              ? " (a hydrogen bond)"
                        : type >= 5 && type < 9 ? " (a query)"
                                                : "");
 }
@@ -119,11 +120,27 @@ static void settle_valences(struct bi_molecule *mol)
     for (uint32_t k = 0; k < mol->n_bonds; k++) {
         const struct bi_mol_bond *b = &mol->bonds[k];
         const uint32_t ends[] = {b->a, b->b};
-        const uint8_t order = b->order == BI_MOL_ORDER_AROMATIC ? 1 : b->order;
+        const bool dative = b->order == BI_MOL_ORDER_DATIVE;
         for (int e = 0; e < 2; e++) {
+            const uint8_t order = dative                              ? e == 1
+                                  : b->order == BI_MOL_ORDER_AROMATIC ? 1
+                                                                      : b->order;
             struct bi_mol_atom *atom = &mol->atoms[ends[e]];
             if (atom->no_more_h)
                 atom->n_h = atom->n_h > order ? (uint8_t)(atom->n_h - order) : 0;
+        }
+    }
+}
+
+/* A single bond that may lie on either side says so of the double bonds at its ends. */
+static void settle_sides(struct bi_molecule *mol)
+{
+    for (uint32_t k = 0; k < mol->n_bonds; k++) {
+        const struct bi_mol_bond *wavy = &mol->bonds[k];
+        for (uint32_t l = 0; wavy->either && wavy->order == 1 && l < mol->n_bonds; l++) {
+            struct bi_mol_bond *b = &mol->bonds[l];
+            b->either = b->either || (b->order == 2 && (b->a == wavy->a || b->a == wavy->b ||
+                                                        b->b == wavy->a || b->b == wavy->b));
         }
     }
 }
@@ -182,8 +199,56 @@ static int read_bond(struct bi_molecule *mol, struct bi_mol_text *t, struct bioi
     bond.b = (uint32_t)ends[1] - 1;
     if ((st = read_order(t, type, bond.a + 1, bond.b + 1, &bond.order, err)))
         return st;
-    bond.either = type == 2 && stereo == 3;
+    bond.either = (type == 2 && stereo == 3) || (type == 1 && stereo == 4);
     return bi_mol_add_bond(mol, &bond, t, err);
+}
+
+/* "M  ZBO", "M  ZCH" and "M  HYD" (Clark, J. Chem. Inf. Model. 51:3149, 2011): a count, then pairs
+ * of a bond and its order, or of an atom and its charge or its hydrogens, in place of what other
+ * lines say to other programs. `hydrogens`: takes HYD alone, once all orders are known; else all
+ * but these. */
+static int read_zero_order(struct bi_molecule *mol, struct bi_mol_text *t, bool hydrogens,
+                           struct bioinfer_error *err)
+{
+    const char kind = t->line[4]; /* B, C or Y */
+    const uint32_t most = kind == 'B' ? mol->n_bonds : mol->n_atoms;
+    int n, place, value, st = column_int(t, 6, 3, "count of a property line", &n, err);
+    for (int k = 0; !st && hydrogens == (kind == 'Y') && k < n; k++) {
+        if ((st = column_int(t, 9 + 8 * (size_t)k, 4, "place of a property line", &place, err)) ||
+            (st = column_int(t, 13 + 8 * (size_t)k, 4, "value of a property line", &value, err)))
+            return st;
+        if (place < 1 || (uint32_t)place > most)
+            return bi_mol_fail(t, err, BIOINFER_FORMAT, "property of %s %d, expected 1 to %u",
+                               kind == 'B' ? "bond" : "atom", place, most);
+        if (kind == 'B' && (value < 0 || value > 3))
+            return bi_mol_fail(t, err, BIOINFER_FORMAT, "order %d of bond %d, expected 0 to 3",
+                               value, place);
+        if (kind == 'Y' && (value < 0 || value > 14))
+            return bi_mol_fail(t, err, BIOINFER_FORMAT, "%d hydrogens of atom %d, expected 0 to 14",
+                               value, place);
+        struct bi_mol_atom *atom = &mol->atoms[place - 1];
+        if (kind == 'B') {
+            mol->bonds[place - 1].order = (uint8_t)value;
+        } else if (kind == 'C') {
+            if (!(st = check_charge(t, value, err)))
+                atom->charge = (int8_t)value;
+        } else { /* settle_valences() takes the bonds away again */
+            int sum = value;
+            for (uint32_t b = 0; b < mol->n_bonds; b++)
+                if (mol->bonds[b].b == (uint32_t)place - 1 ||
+                    (mol->bonds[b].a == (uint32_t)place - 1 &&
+                     mol->bonds[b].order != BI_MOL_ORDER_DATIVE))
+                    sum += mol->bonds[b].order < BI_MOL_ORDER_AROMATIC ? mol->bonds[b].order : 1;
+            atom->n_h = (uint8_t)(sum < UINT8_MAX ? sum : UINT8_MAX);
+            atom->no_more_h = true;
+        }
+    }
+    return st;
+}
+
+static bool is_zero_order(const struct bi_mol_text *t)
+{
+    return t->length >= 6 && (line_is(t, "M  ZBO") || line_is(t, "M  ZCH") || line_is(t, "M  HYD"));
 }
 
 /* "M  CHG", "M  RAD", "M  ISO": a count, then pairs of an atom and a value. Any CHG or RAD line
@@ -232,6 +297,7 @@ static int read_v2000(struct bi_molecule *mol, struct bi_mol_text *t, int n_atom
                       struct bioinfer_error *err)
 {
     bool cancelled = false;
+    struct bi_mol_text again;
     int st = 0;
     for (int i = 0; !st && i < n_atoms; i++)
         if (!(st = need_line(t, "an atom", err)))
@@ -239,8 +305,11 @@ static int read_v2000(struct bi_molecule *mol, struct bi_mol_text *t, int n_atom
     for (int i = 0; !st && i < n_bonds; i++)
         if (!(st = need_line(t, "a bond", err)))
             st = read_bond(mol, t, err);
+    again = *t;
     while (!st && !(st = need_line(t, "'M  END'", err)) && !line_is(t, "M  END")) {
-        if (line_is(t, "M  CHG") || line_is(t, "M  RAD") || line_is(t, "M  ISO"))
+        if (is_zero_order(t))
+            st = read_zero_order(mol, t, false, err);
+        else if (line_is(t, "M  CHG") || line_is(t, "M  RAD") || line_is(t, "M  ISO"))
             st = read_property(mol, t, &cancelled, err);
         else if (line_is(t, "A  ") || line_is(t, "G  "))
             st = need_line(t, "the text of an atom", err);
@@ -250,6 +319,9 @@ static int read_v2000(struct bi_molecule *mol, struct bi_mol_text *t, int n_atom
                              "'M  END': are the counts right?",
                              (int)(t->length < 40 ? t->length : 40), t->line);
     }
+    while (!st && bi_mol_next_line(&again) && !line_is(&again, "M  END"))
+        if (is_zero_order(&again))
+            st = read_zero_order(mol, &again, true, err);
     return st;
 }
 
@@ -424,7 +496,7 @@ static int read_bond_v3000(struct bi_molecule *mol, struct v3000 *v, struct bioi
         return st;
     while ((word = next_word(v, &at, &n)))
         if (is_text(word, n, "CFG=2"))
-            bond.either = type == 2;
+            bond.either = type == 1 || type == 2;
         else if (n >= 7 && !memcmp(word, "ENDPTS=", 7))
             return bi_mol_fail(v->t, err, BIOINFER_UNSUPPORTED, "a bond with several ends");
     return bi_mol_add_bond(mol, &bond, v->t, err);
@@ -546,7 +618,9 @@ int bi_sdf_read(struct bi_molecule *mol, struct bi_mol_text *t, struct bioinfer_
     st = v3000 ? read_v3000(mol, t, err) : read_v2000(mol, t, n_atoms, n_bonds, err);
     if (!st && !mol->n_atoms)
         st = bi_mol_fail(t, err, BIOINFER_EMPTY, "no atoms");
-    if (!st)
+    if (!st) {
         settle_valences(mol);
+        settle_sides(mol);
+    }
     return st ? st : skip_data(t, err);
 }

@@ -52,14 +52,18 @@ static bool same_key(const struct key *x, const struct key *y)
     return x->n == y->n && !memcmp(x->words, y->words, x->n * sizeof *x->words);
 }
 
-/* How often a neighbour counts: twice the order of the bond. */
-static uint32_t weight(const struct bi_molecule *mol, const struct bi_mol_bond *b)
+/* How often a neighbour counts: twice the order of the bond; a phosphorus at the other end of a
+ * double bond once, so that P=O and P-O with a charge differ. */
+static uint32_t weight(const struct bi_molecule *mol, const struct bi_mol_bond *b,
+                       uint32_t neighbour)
 {
-    const bool phosphorus = mol->atoms[b->a].element == 15 || mol->atoms[b->b].element == 15;
     if (b->aromatic)
         return 3;
-    if (b->order == BI_MOL_ORDER_DATIVE || (b->order == 2 && phosphorus))
+    if (b->order == BI_MOL_ORDER_DATIVE)
         return 2;
+    if (b->order == 2 && mol->atoms[neighbour].element == 15 &&
+        (bi_mol_degree(mol, neighbour) == 3 || bi_mol_degree(mol, neighbour) == 4))
+        return 1;
     return 2u * b->order;
 }
 
@@ -72,7 +76,7 @@ static uint32_t make_key(const struct stereo *s, uint32_t i, uint32_t *key)
     for (uint32_t k = mol->start[i]; k < mol->start[i + 1]; k++) {
         const uint32_t rank = s->rank[mol->near[k].atom] + 1;
         uint32_t at = n;
-        const uint32_t times = weight(mol, &mol->bonds[mol->near[k].bond]);
+        const uint32_t times = weight(mol, &mol->bonds[mol->near[k].bond], mol->near[k].atom);
         while (at > 1 && key[at - 1] < rank)
             at--;
         memmove(key + at + times, key + at, (n - at) * sizeof *key);
@@ -159,85 +163,54 @@ static uint8_t turn_at(const struct bi_molecule *mol, uint32_t i)
 
 /* ---- what may have stereo ---- */
 
-static bool in_ring_below(const struct bi_molecule *mol, uint32_t atom, uint32_t bond,
-                          uint32_t size)
+static bool in_ring_below(const struct bi_molecule *mol, uint32_t bond, uint32_t size)
 {
-    for (uint32_t r = 0; r < mol->n_rings; r++) {
-        if (mol->ring_start[r + 1] - mol->ring_start[r] >= size)
-            continue;
-        for (uint32_t k = mol->ring_start[r]; k < mol->ring_start[r + 1]; k++)
-            if (mol->ring_atoms[k] == atom || mol->ring_bonds[k] == bond)
+    for (uint32_t r = 0; r < mol->n_rings; r++)
+        for (uint32_t k = mol->ring_start[r];
+             mol->ring_start[r + 1] - mol->ring_start[r] < size && k < mol->ring_start[r + 1]; k++)
+            if (mol->ring_bonds[k] == bond)
                 return true;
-    }
     return false;
 }
 
-static bool ring_has(const struct bi_molecule *mol, uint32_t ring, uint32_t atom)
+/* Does the file say that a bond of this atom may lie on either side? */
+static bool is_wavy_at(const struct bi_molecule *mol, uint32_t i)
 {
-    for (uint32_t k = mol->ring_start[ring]; k < mol->ring_start[ring + 1]; k++)
-        if (mol->ring_atoms[k] == atom)
+    for (uint32_t k = mol->start[i]; k < mol->start[i + 1]; k++) {
+        const struct bi_mol_bond *b = &mol->bonds[mol->near[k].bond];
+        if (b->either && b->order == 1 && b->a == i)
             return true;
-    return false;
-}
-
-/* Do two rings meet in this atom and go on together for two bonds or more? */
-static bool is_bridgehead(const struct bi_molecule *mol, uint32_t atom)
-{
-    for (uint32_t r = 0; r < mol->n_rings; r++) {
-        if (!ring_has(mol, r, atom))
-            continue;
-        for (uint32_t other = 0; other < r; other++) {
-            uint32_t n_shared = 0, at_atom = 0;
-            if (!ring_has(mol, other, atom))
-                continue;
-            for (uint32_t k = mol->ring_start[r]; k < mol->ring_start[r + 1]; k++)
-                for (uint32_t l = mol->ring_start[other]; l < mol->ring_start[other + 1]; l++)
-                    if (mol->ring_bonds[k] == mol->ring_bonds[l]) {
-                        const struct bi_mol_bond *b = &mol->bonds[mol->ring_bonds[k]];
-                        n_shared++;
-                        at_atom += b->a == atom || b->b == atom;
-                    }
-            if (n_shared > 1 && at_atom == 1)
-                return true;
-        }
     }
     return false;
 }
 
-/* Four neighbours, a hydrogen among them at most; or three and a pair of electrons that stays where
- * it is: of phosphorus, sulphoxides, sulphonium, nitrogen in a ring of three or where rings meet.
- */
+/* Four neighbours, a hydrogen among them at most; or three, and a pair of electrons that stays
+ * where it is: of sulphoxides and sulphonium, and their selenium. Coordinates are no proof that
+ * nitrogen or phosphorus with three neighbours keeps its turn. */
 static bool may_be_centre(const struct bi_molecule *mol, uint32_t i)
 {
     const struct bi_mol_atom *atom = &mol->atoms[i];
     const uint32_t degree = bi_mol_degree(mol, i);
     const int sum = bi_mol_bond_sum(mol, i) + atom->n_h;
-    uint32_t n_ring = 0;
+    if (is_wavy_at(mol, i))
+        return false;
     if (degree == 4 || (degree == 3 && atom->n_h == 1))
         return degree + atom->n_h == 4;
-    if (degree != 3 || atom->n_h)
-        return false;
-    for (uint32_t k = mol->start[i]; k < mol->start[i + 1]; k++)
-        n_ring += mol->bonds[mol->near[k].bond].in_ring;
-    switch (atom->element) {
-    case 7:
-        return in_ring_below(mol, i, UINT32_MAX, 4) || (n_ring == 3 && is_bridgehead(mol, i));
-    case 15:
-    case 33:
-        return true;
-    case 16:
-    case 34:
-        return sum == 4 || (sum == 3 && atom->charge == 1);
-    }
-    return false;
+    return degree == 3 && !atom->n_h && (atom->element == 16 || atom->element == 34) &&
+           ((sum == 4 && !atom->charge) || (sum == 3 && atom->charge == 1));
 }
 
 /* Can the atom be an end of a double bond that is E or Z? It has one neighbour or two beside the
- * bond, and no second double bond, which would make it linear. */
+ * bond, one of them by a single bond: sulphines, C=S=O, have no E or Z. */
 static bool may_be_end(const struct bi_molecule *mol, uint32_t i)
 {
     const uint32_t degree = bi_mol_degree(mol, i);
-    return degree >= 2 && degree + mol->atoms[i].n_h <= 3 &&
+    bool single = false;
+    for (uint32_t k = mol->start[i]; k < mol->start[i + 1]; k++) {
+        const struct bi_mol_bond *b = &mol->bonds[mol->near[k].bond];
+        single = single || b->aromatic || b->order == 1 || b->order == BI_MOL_ORDER_DATIVE;
+    }
+    return degree >= 2 && degree + mol->atoms[i].n_h <= 3 && single &&
            (degree > 2 || mol->atoms[i].hybrid != BI_HYBRID_SP);
 }
 
@@ -245,7 +218,7 @@ static bool may_be_e_or_z(const struct bi_molecule *mol, uint32_t bond)
 {
     const struct bi_mol_bond *b = &mol->bonds[bond];
     return b->order == 2 && !b->aromatic && may_be_end(mol, b->a) && may_be_end(mol, b->b) &&
-           !(b->in_ring && in_ring_below(mol, UINT32_MAX, bond, SMALL_RING));
+           !(b->in_ring && in_ring_below(mol, bond, SMALL_RING));
 }
 
 /* ---- centres ---- */
@@ -283,27 +256,38 @@ static bool find_centres(struct stereo *s)
     return found;
 }
 
-/* Are two of the ways round a ring from this atom equal, but not all of three, and all else that it
- * is bonded to different? */
+/* May an atom with equal neighbours be a centre by its ring? With two neighbours outside it these
+ * differ; with one two ways round are equal, or three, as in cages; with none, two alone of them
+ * are: where two rings meet in one atom and both have equal ways round it is no centre. */
 static bool is_ring_centre(const struct stereo *s, uint32_t i)
 {
     const struct bi_molecule *mol = s->mol;
-    uint32_t n_ring = 0, n_equal = 0;
+    uint32_t outside[2] = {0}, n_outside = 0, n_ring = 0, n_different = 0;
     if (!s->tag[i] || mol->atoms[i].chiral || bi_mol_degree(mol, i) + mol->atoms[i].n_h < 4)
         return false;
     for (uint32_t k = mol->start[i]; k < mol->start[i + 1]; k++) {
-        const bool ring = mol->bonds[mol->near[k].bond].in_ring;
-        n_ring += ring;
-        for (uint32_t l = mol->start[i]; l < k; l++) {
-            if (mol->bonds[mol->near[l].bond].in_ring != ring ||
-                s->rank[mol->near[k].atom] != s->rank[mol->near[l].atom])
-                continue;
-            if (!ring)
-                return false;
-            n_equal++;
+        const uint32_t rank = s->rank[mol->near[k].atom];
+        bool seen = false;
+        if (!mol->bonds[mol->near[k].bond].in_ring) {
+            outside[n_outside % 2] = rank;
+            n_outside++;
+            continue;
         }
+        for (uint32_t l = mol->start[i]; l < k; l++)
+            seen = seen ||
+                   (mol->bonds[mol->near[l].bond].in_ring && s->rank[mol->near[l].atom] == rank);
+        n_ring++;
+        n_different += !seen;
     }
-    return n_ring >= 2 && n_equal < 3;
+    switch (n_outside) {
+    case 0:
+        return n_ring == n_different + 1;
+    case 1:
+        return n_ring > n_different;
+    case 2:
+        return n_ring == 2 && outside[0] != outside[1];
+    }
+    return false;
 }
 
 /* Ring centres count in pairs: alone in its ring one has a mirror image that is itself. */
@@ -390,9 +374,10 @@ static bool find_candidates(struct stereo *s)
         any = any || s->tag[i];
     }
     for (uint32_t k = 0; k < mol->n_bonds; k++) {
+        struct bi_mol_bond *b = &s->mol->bonds[k];
         s->double_bond[k] = may_be_e_or_z(mol, k);
-        if (s->double_bond[k] && mol->bonds[k].either)
-            s->mol->bonds[k].stereo = BI_STEREO_ANY;
+        if (s->double_bond[k] && b->either)
+            b->stereo = BI_STEREO_ANY;
         any = any || s->double_bond[k];
     }
     return any;
@@ -406,7 +391,7 @@ static size_t lay_out_keys(struct stereo *s)
         s->offset[i] = at;
         at += 2 + mol->atoms[i].n_h;
         for (uint32_t k = mol->start[i]; k < mol->start[i + 1]; k++)
-            at += weight(mol, &mol->bonds[mol->near[k].bond]);
+            at += weight(mol, &mol->bonds[mol->near[k].bond], mol->near[k].atom);
     }
     return at;
 }

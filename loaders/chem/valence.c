@@ -18,6 +18,16 @@ int bi_mol_bond_sum(const struct bi_molecule *mol, uint32_t i)
     return sum;
 }
 
+int bi_mol_bonded(const struct bi_molecule *mol, uint32_t i)
+{
+    int n = mol->atoms[i].n_h;
+    for (uint32_t k = mol->start[i]; k < mol->start[i + 1]; k++) {
+        const struct bi_mol_bond *b = &mol->bonds[mol->near[k].bond];
+        n += b->order && !(b->order == BI_MOL_ORDER_DATIVE && b->a == i);
+    }
+    return n;
+}
+
 /* ---- allowed valences ---- */
 
 static bool keeps_high_valences(int z)
@@ -78,6 +88,31 @@ static void normalise_nitrogen(struct bi_molecule *mol, uint32_t i)
     }
 }
 
+/* A neutral phosphorus of valence 5 with three neighbours, one =O and one =C or =N, gives the
+ * oxygen both electrons of a bond. */
+static void normalise_phosphorus(struct bi_molecule *mol, uint32_t i)
+{
+    struct bi_mol_bond *oxide = NULL;
+    uint32_t oxygen = 0;
+    bool ylide = false;
+    for (uint32_t k = mol->start[i]; k < mol->start[i + 1]; k++) {
+        const struct bi_mol_atom *other = &mol->atoms[mol->near[k].atom];
+        if (bond_at(mol, k)->order != 2)
+            continue;
+        if (other->element == 8 && !other->charge && !oxide) {
+            oxide = bond_at(mol, k);
+            oxygen = mol->near[k].atom;
+        }
+        ylide = ylide || ((other->element == 6 || other->element == 7) &&
+                          bi_mol_degree(mol, mol->near[k].atom) >= 2);
+    }
+    if (!oxide || !ylide)
+        return;
+    oxide->order = 1;
+    mol->atoms[oxygen].charge = -1;
+    mol->atoms[i].charge = 1;
+}
+
 /* All double bonds of a neutral halogen become charges when its neighbours are all oxygens. */
 static void normalise_halogen(struct bi_molecule *mol, uint32_t i)
 {
@@ -120,6 +155,8 @@ void bi_mol_normalise(struct bi_molecule *mol)
         const int sum = bi_mol_bond_sum(mol, i) + atom->n_h;
         if (z == 7 && !atom->charge && sum == 5)
             normalise_nitrogen(mol, i);
+        else if (z == 15 && !atom->charge && sum == 5 && bi_mol_degree(mol, i) == 3 && !atom->n_h)
+            normalise_phosphorus(mol, i);
         else if ((z == 17 || z == 35 || z == 53) && !atom->charge &&
                  (sum == 3 || sum == 5 || sum == 7))
             normalise_halogen(mol, i);

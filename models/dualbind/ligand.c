@@ -116,10 +116,11 @@ static int check(const struct bi_molecule *mol, struct bioinfer_error *err)
                        "is needed",
                        mol->n_atoms);
     for (uint32_t k = 0; k < mol->n_bonds; k++)
-        if (mol->bonds[k].order > 3 && !mol->bonds[k].aromatic)
+        if ((mol->bonds[k].order < 1 || mol->bonds[k].order > 3) && !mol->bonds[k].aromatic)
             return bi_fail(err, BIOINFER_UNSUPPORTED,
-                           "atoms %u and %u are joined by a dative bond, which has no features",
-                           mol->bonds[k].a + 1, mol->bonds[k].b + 1);
+                           "atoms %u and %u are joined by a %s, which has no features",
+                           mol->bonds[k].a + 1, mol->bonds[k].b + 1,
+                           mol->bonds[k].order ? "dative bond" : "bond of order 0");
     return 0;
 }
 
