@@ -132,8 +132,9 @@ class Reports(unittest.TestCase):
 
     def refused(self, name, *words, code=65, also=()):
         for command in 'report', 'plot':
-            r = self.run_it(command, name, *also, '-o', 'out.html', code=code)
-            self.assertFalse(os.path.exists(self.path('out.html')))
+            out = 'out.svg' if command == 'plot' else 'out.html'
+            r = self.run_it(command, name, *also, '-o', out, code=code)
+            self.assertFalse(os.path.exists(self.path(out)))
             for word in (name.encode(),) + tuple(w.encode() for w in words):
                 self.assertIn(word, r.stderr)
 
