@@ -62,7 +62,7 @@ static unsigned slot_of(const struct bioinfer_job *job, int32_t status)
 static void count_piece(struct bioinfer_job *job, uint64_t ordinal, uint32_t piece, int32_t status)
 {
     if (!piece)
-        job->unit = (struct bi_unit){.ordinal = ordinal + 1};
+        job->unit = (struct bi_open_unit){.ordinal = ordinal + 1};
     job->unit.by_status[slot_of(job, status)]++;
     job->unit.passing |= is_passing(status);
 }
@@ -79,7 +79,7 @@ static uint64_t count_unit(struct bioinfer_job *job, int32_t status)
         job->stats.failed += s ? job->unit.by_status[s] : 0;
     }
     job->stats.records += n;
-    job->unit = (struct bi_unit){0};
+    job->unit = (struct bi_open_unit){0};
     return n;
 }
 
@@ -245,7 +245,7 @@ static int recover(struct bioinfer_job *job, struct bioinfer_error *err)
     if (!st && job->had_all && job->is_shard)
         st = check_complete(job, err);
     job->n_kept = job->stats.records;
-    job->unit = (struct bi_unit){0}; /* one that is not whole is computed again */
+    job->unit = (struct bi_open_unit){0}; /* one that is not whole is computed again */
     return st;
 }
 

@@ -222,7 +222,7 @@ struct bi_flight {
 };
 
 /* The records of a unit that is not complete yet. */
-struct bi_unit {
+struct bi_open_unit {
     uint64_t ordinal; /* the unit's + 1; 0 = there is none */
     uint64_t by_status[32];
     bool passing; /* one has failed for a reason that need not be there again */
@@ -257,7 +257,7 @@ struct bioinfer_job {
     struct bi_flight *flights[BI_FLIGHTS];
     struct bi_flight *retry;  /* copies of what has failed: to be computed */
     struct bi_flight *handed; /* the retried record given out last */
-    struct bi_unit unit;      /* the one at hand, of a job with units */
+    struct bi_open_unit unit; /* the one at hand, of a job with units */
     uint64_t waiting_size;    /* bytes that waiting copies take */
     uint64_t n_kept;          /* records that the journal would keep now */
     bool held_back;           /* the source said "no more" because too many wait */

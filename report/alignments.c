@@ -185,7 +185,7 @@ static const char *letters_of(struct bi_show *s, const char *row)
 static int take_needle(void *user, const struct bi_needle *n, struct bioinfer_error *err)
 {
     struct reading *r = user;
-    struct bi_view *v = &r->s->view;
+    struct bi_shown *v = &r->s->view;
     struct pair p = {.score = n->score, .identity = n->identity, .columns = n->columns};
     if (!r->second) {
         r->n++;
@@ -339,7 +339,7 @@ static int add_table(struct bi_show *s, const struct reading *r, struct bioinfer
 {
     static const char *const names[] = {"query", "target", "score", "identity", "columns"};
     struct bi_figure *f = bi_view_add(&s->view, BI_FIGURE_TABLE, "Pairs", "Pairs");
-    struct bi_column *c;
+    struct bi_shown_column *c;
     if (!f || !bi_view_columns(&s->view, &f->as.table, r->n_pairs, BI_COUNT(names)))
         return bi_show_no_memory(s, err);
     c = f->as.table.columns;

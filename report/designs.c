@@ -163,7 +163,7 @@ static int add_logo(struct bi_show *s, const struct design *d, size_t n, struct 
 }
 
 /* The distribution of a column over the designs; the native sequences, sample 0, are left out. */
-static bool add_histogram(struct bi_view *v, const char *name, const double *values,
+static bool add_histogram(struct bi_shown *v, const char *name, const double *values,
                           const double *samples, size_t n)
 {
     double *designed = bi_alloc(v->arena.env, (n + 1) * sizeof *designed);
@@ -179,9 +179,9 @@ static int add_table(struct designs *d, struct bioinfer_error *err)
 {
     static const char *const names[] = {"name",         "sample",       "temperature", "score",
                                         "global_score", "seq_recovery", "sequence"};
-    struct bi_view *v = &d->s->view;
+    struct bi_shown *v = &d->s->view;
     struct bi_figure *f = bi_view_add(v, BI_FIGURE_TABLE, "Designs", "Designs");
-    struct bi_column *c;
+    struct bi_shown_column *c;
     size_t n = 0;
     if (!f || !bi_view_columns(v, &f->as.table, d->n, BI_COUNT(names)))
         return bi_show_no_memory(d->s, err);

@@ -33,7 +33,7 @@ static int take_row(void *user, char *line, size_t n, uint64_t number, struct bi
 {
     struct reading *r = user;
     struct bi_manifest *m = &r->s->manifest;
-    struct bi_view *v = &r->s->view;
+    struct bi_shown *v = &r->s->view;
     char *f[6] = {"", "", "", "", "", ""};
     double ordinal = 0, length = 0;
     size_t k;
@@ -129,9 +129,9 @@ static bool show_reasons(struct bi_show *s)
         f->note = "Counted among the records listed below.";
     if (!bi_view_columns(&s->view, t, n, 3))
         return false;
-    t->columns[0] = (struct bi_column){.name = "reason"};
-    t->columns[1] = (struct bi_column){.name = "records", .is_number = true};
-    t->columns[2] = (struct bi_column){.name = "first message"};
+    t->columns[0] = (struct bi_shown_column){.name = "reason"};
+    t->columns[1] = (struct bi_shown_column){.name = "records", .is_number = true};
+    t->columns[2] = (struct bi_shown_column){.name = "first message"};
     t->columns[0].texts = bi_arena_calloc(&s->view.arena, n, sizeof(char *));
     t->columns[1].numbers = bi_arena_calloc(&s->view.arena, n, sizeof(double));
     t->columns[2].texts = bi_arena_calloc(&s->view.arena, n, sizeof(char *));
@@ -146,7 +146,7 @@ static bool show_reasons(struct bi_show *s)
 int bi_manifest_show(struct bi_show *s, struct bioinfer_error *err)
 {
     const struct bi_manifest *m = &s->manifest;
-    struct bi_view *v = &s->view;
+    struct bi_shown *v = &s->view;
     bool ok;
     if (!m->found)
         return 0;
@@ -166,7 +166,7 @@ int bi_manifest_table(struct bi_show *s, const struct bi_map *by_id, const float
     const struct bi_manifest *m = &s->manifest;
     struct bi_arena *arena = &s->view.arena;
     struct bi_figure *f;
-    struct bi_column *c;
+    struct bi_shown_column *c;
     double *ordinals, *column;
     uint64_t at;
     if (!m->found)
@@ -187,12 +187,12 @@ int bi_manifest_table(struct bi_show *s, const struct bi_map *by_id, const float
                         : (double)NAN;
     }
     c = f->as.table.columns;
-    *c++ = (struct bi_column){.name = "ordinal", .is_number = true, .numbers = ordinals};
-    *c++ = (struct bi_column){.name = "id", .texts = m->ids};
-    *c++ = (struct bi_column){.name = "length", .is_number = true, .numbers = m->lengths};
+    *c++ = (struct bi_shown_column){.name = "ordinal", .is_number = true, .numbers = ordinals};
+    *c++ = (struct bi_shown_column){.name = "id", .texts = m->ids};
+    *c++ = (struct bi_shown_column){.name = "length", .is_number = true, .numbers = m->lengths};
     if (norms)
-        *c++ = (struct bi_column){.name = "norm", .is_number = true, .numbers = column};
-    *c++ = (struct bi_column){.name = "status", .texts = m->statuses};
-    *c = (struct bi_column){.name = "message", .texts = m->messages};
+        *c++ = (struct bi_shown_column){.name = "norm", .is_number = true, .numbers = column};
+    *c++ = (struct bi_shown_column){.name = "status", .texts = m->statuses};
+    *c = (struct bi_shown_column){.name = "message", .texts = m->messages};
     return 0;
 }

@@ -102,7 +102,7 @@ static void put_table(struct bi_buf *out, const struct bi_table *t)
     put_number(out, "rows", (double)t->n_rows);
     bi_buf_puts(out, ",\"columns\":[");
     for (size_t k = 0; k < t->n_columns; k++) {
-        const struct bi_column *c = &t->columns[k];
+        const struct bi_shown_column *c = &t->columns[k];
         bi_buf_puts(out, k ? ",{\"name\":" : "{\"name\":");
         bi_put_json(out, c->name);
         if (!c->is_number) {
@@ -164,7 +164,7 @@ static void put_scatter(struct bi_buf *out, const struct bi_scatter *c)
     put_texts(out, "labels", c->labels, c->n);
 }
 
-static void put_tracks(struct bi_buf *out, const struct bi_tracks *t)
+static void put_tracks(struct bi_buf *out, const struct bi_shown_tracks *t)
 {
     put_number(out, "bins", t->n_bins);
     put_number(out, "start", t->start);
@@ -179,7 +179,7 @@ static void put_tracks(struct bi_buf *out, const struct bi_tracks *t)
     }
     bi_buf_puts(out, "],\"genes\":[");
     for (size_t k = 0; k < t->n_genes; k++) {
-        const struct bi_gene *g = &t->genes[k];
+        const struct bi_shown_gene *g = &t->genes[k];
         bi_buf_puts(out, k ? ",{\"name\":" : "{\"name\":");
         bi_put_json(out, g->name);
         put_number(out, "start", g->start);
@@ -249,7 +249,7 @@ static void put_figure(struct bi_buf *out, const struct bi_figure *f)
     bi_buf_putc(out, '}');
 }
 
-static void put_view(struct bi_buf *out, const struct bi_view *v)
+static void put_view(struct bi_buf *out, const struct bi_shown *v)
 {
     bi_buf_puts(out, "{\"title\":");
     bi_put_json(out, v->title);
@@ -310,7 +310,7 @@ static void put_html(struct bi_buf *out, const char *text)
     bi_buf_free(&utf8);
 }
 
-int bi_page_write(const struct bi_view *v, struct bi_buf *out, struct bioinfer_error *err)
+int bi_page_write(const struct bi_shown *v, struct bi_buf *out, struct bioinfer_error *err)
 {
     static const char *const marks[] = {"@TITLE@", "@STYLE@", "@DATA@", "@SCRIPT@"};
     struct bi_buf json = {.env = out->env};

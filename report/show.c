@@ -96,7 +96,7 @@ static int show_text(struct bi_show *s, struct bioinfer_error *err)
     return bi_show_table(s, err);
 }
 
-static bool has_records(const struct bi_view *v)
+static bool has_records(const struct bi_shown *v)
 {
     for (const struct bi_figure *f = v->figures; f; f = f->next)
         if (!strcmp(f->group, "Records"))
@@ -105,7 +105,7 @@ static bool has_records(const struct bi_view *v)
 }
 
 /* Who wrote the output, as far as it says. */
-static bool add_origin(struct bi_view *v, const struct bi_arrays *a)
+static bool add_origin(struct bi_shown *v, const struct bi_arrays *a)
 {
     bool ok = bi_view_fact(v, "Format", "%s, %zu arrays", a->format, a->n);
     if (a->model)
@@ -137,7 +137,7 @@ static int show_file(struct bi_show *s, struct bioinfer_error *err)
 int bi_show_output(struct bi_show *s, struct bioinfer_error *err)
 {
     const char *name = strrchr(s->path, '/');
-    struct bi_view *v = &s->view;
+    struct bi_shown *v = &s->view;
     int st;
     v->arena.env = s->env;
     s->one = v->record != NULL;

@@ -24,7 +24,7 @@ struct bi_show {
     const char *path;
     const char *genes;     /* GTF, GFF3 or BED of genes; NULL = none */
     const char *sequences; /* FASTA files with commas between; NULL = none */
-    struct bi_view view;
+    struct bi_shown view;
     struct bi_manifest manifest;
     bool one; /* only one record is shown, with more detail */
 };
@@ -110,7 +110,7 @@ int bi_show_bedgraph(struct bi_show *s,
 /* Adds the genes of a region to a figure of tracks: those that come first in the file, at most
  * BI_VIEW_GENES, of each the first 512 exons. s->genes is given, and the contig, the start and the
  * bins of *t are set. FORMAT: a line is none of GTF, GFF3 or BED; statuses of reading. */
-int bi_show_genes(struct bi_show *s, struct bi_tracks *t, struct bioinfer_error *err);
+int bi_show_genes(struct bi_show *s, struct bi_shown_tracks *t, struct bioinfer_error *err);
 
 /* Two principal components of n > 0 vectors [n, width], width > 0: directions [2, width] of length
  * 1, whose largest part is positive, fitted to centred rows, `centre` [width] their mean, share[2]

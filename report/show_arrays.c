@@ -442,13 +442,13 @@ static int show_tracks(struct bi_show *s, const struct bi_arrays *a, const struc
     const uint64_t cells = bins < BI_VIEW_BINS ? bins : BI_VIEW_BINS;
     struct bi_figure *f = bi_view_add(&s->view, BI_FIGURE_TRACKS, "Tracks",
                                       bi_view_text(&s->view, e->name, m->id_len));
-    struct bi_tracks *t = f ? &f->as.tracks : NULL;
+    struct bi_shown_tracks *t = f ? &f->as.tracks : NULL;
     float *row = bi_calloc(s->env, (size_t)tracks, sizeof *row);
     int st = f && row ? 0 : bi_show_no_memory(s, err);
     if (!st) {
-        *t = (struct bi_tracks){.n_tracks = (uint32_t)shown,
-                                .n_bins = (uint32_t)cells,
-                                .step = (double)bins / (double)cells};
+        *t = (struct bi_shown_tracks){.n_tracks = (uint32_t)shown,
+                                      .n_bins = (uint32_t)cells,
+                                      .step = (double)bins / (double)cells};
         t->values = bi_arena_calloc(&s->view.arena, (size_t)(shown * cells), sizeof(float));
         t->names = bi_arena_calloc(&s->view.arena, (size_t)shown, sizeof *t->names);
         f->note = bi_view_printf(&s->view, "%llu of %llu tracks%s; %llu bins.",

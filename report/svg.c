@@ -150,7 +150,7 @@ static void put_image(struct bi_buf *out, const struct bi_heat *h, double x, dou
 
 /* ---- 3 figures ----------------------------------------------------------------------- */
 
-static void open_svg(struct bi_buf *out, const struct bi_view *v, const struct bi_figure *f,
+static void open_svg(struct bi_buf *out, const struct bi_shown *v, const struct bi_figure *f,
                      double width, double height)
 {
     bi_buf_printf(out,
@@ -204,7 +204,7 @@ static double step_of(double span, double most)
     return step;
 }
 
-static void svg_heat(struct bi_buf *out, const struct bi_view *v, const struct bi_figure *f)
+static void svg_heat(struct bi_buf *out, const struct bi_shown *v, const struct bi_figure *f)
 {
     const struct bi_heat *h = &f->as.heat;
     const bool square = !h->row_letters && h->n_rows == h->n_columns;
@@ -240,7 +240,7 @@ static void svg_heat(struct bi_buf *out, const struct bi_view *v, const struct b
     put_scale(out, h, left, top + height + 44, 240);
 }
 
-static void svg_histogram(struct bi_buf *out, const struct bi_view *v, const struct bi_figure *f)
+static void svg_histogram(struct bi_buf *out, const struct bi_shown *v, const struct bi_figure *f)
 {
     const struct bi_histogram *h = &f->as.histogram;
     const double left = 60, top = 66, width = 600, height = 300, bar = width / h->n_bins;
@@ -289,7 +289,7 @@ static void range_of(const float *values, size_t n, double *low, double *high)
         *high = *low + 1;
 }
 
-static void svg_scatter(struct bi_buf *out, const struct bi_view *v, const struct bi_figure *f)
+static void svg_scatter(struct bi_buf *out, const struct bi_shown *v, const struct bi_figure *f)
 {
     const struct bi_scatter *c = &f->as.scatter;
     const double left = 60, top = 66, side = 560;
@@ -325,12 +325,12 @@ static void svg_scatter(struct bi_buf *out, const struct bi_view *v, const struc
     put_scale(out, &bar, left, top + side + 44, 240);
 }
 
-static void svg_genes(struct bi_buf *out, const struct bi_tracks *t, double left, double top,
+static void svg_genes(struct bi_buf *out, const struct bi_shown_tracks *t, double left, double top,
                       double width)
 {
     const double span = t->step * t->n_bins;
     for (size_t k = 0; k < t->n_genes; k++) {
-        const struct bi_gene *g = &t->genes[k];
+        const struct bi_shown_gene *g = &t->genes[k];
         const double y = top + 22.0 * (double)(k % 4);
         const double x0 = left + fmax(0, (g->start - t->start) / span) * width;
         const double x1 = left + fmin(1, (g->end - t->start) / span) * width;
@@ -348,9 +348,9 @@ static void svg_genes(struct bi_buf *out, const struct bi_tracks *t, double left
     }
 }
 
-static void svg_tracks(struct bi_buf *out, const struct bi_view *v, const struct bi_figure *f)
+static void svg_tracks(struct bi_buf *out, const struct bi_shown *v, const struct bi_figure *f)
 {
-    const struct bi_tracks *t = &f->as.tracks;
+    const struct bi_shown_tracks *t = &f->as.tracks;
     const double left = 130, top = 66, width = 800, height = 60, gap = 12;
     const double genes = t->n_genes ? 100 : 0, bottom = top + t->n_tracks * (height + gap);
     const double span = t->step * t->n_bins, step = step_of(span, 6);
@@ -384,7 +384,7 @@ static void svg_tracks(struct bi_buf *out, const struct bi_view *v, const struct
 }
 
 /* Shares of letters as a heat map. */
-static void svg_logo(struct bi_buf *out, const struct bi_view *v, const struct bi_figure *f)
+static void svg_logo(struct bi_buf *out, const struct bi_shown *v, const struct bi_figure *f)
 {
     const struct bi_logo *l = &f->as.logo;
     struct bi_figure map = *f;
@@ -402,7 +402,7 @@ static void svg_logo(struct bi_buf *out, const struct bi_view *v, const struct b
     svg_heat(out, v, &map);
 }
 
-static void svg_alignment(struct bi_buf *out, const struct bi_view *v, const struct bi_figure *f)
+static void svg_alignment(struct bi_buf *out, const struct bi_shown *v, const struct bi_figure *f)
 {
     enum { WIDTH = 80 };
     const struct bi_alignment *a = &f->as.alignment;
@@ -421,9 +421,9 @@ static void svg_alignment(struct bi_buf *out, const struct bi_view *v, const str
     bi_buf_puts(out, "</g>\n");
 }
 
-int bi_svg_write(const struct bi_view *v, struct bi_buf *out, struct bioinfer_error *err)
+int bi_svg_write(const struct bi_shown *v, struct bi_buf *out, struct bioinfer_error *err)
 {
-    static void (*const draw[])(struct bi_buf *out, const struct bi_view *v,
+    static void (*const draw[])(struct bi_buf *out, const struct bi_shown *v,
                                 const struct bi_figure *f) = {
         [BI_FIGURE_HISTOGRAM] = svg_histogram, [BI_FIGURE_HEAT] = svg_heat,
         [BI_FIGURE_SCATTER] = svg_scatter,     [BI_FIGURE_TRACKS] = svg_tracks,

@@ -73,7 +73,7 @@ static int take_row(void *user, char *line, size_t n, uint64_t number, struct bi
     if (!keeps(r))
         return 0;
     for (size_t k = 0; k < r->n_shown; k++) {
-        struct bi_column *c = &r->t->columns[k];
+        struct bi_shown_column *c = &r->t->columns[k];
         double x = (double)NAN;
         const size_t length = strlen(r->fields[k]);
         c->is_number = c->is_number && (!length || bi_parse_f64(r->fields[k], length, &x));
@@ -88,14 +88,14 @@ static int take_row(void *user, char *line, size_t n, uint64_t number, struct bi
 /* Makes room for a table; all columns are numbers until a text is met. */
 static bool make_table(struct reading *r, struct bi_table *t)
 {
-    struct bi_view *v = &r->s->view;
+    struct bi_shown *v = &r->s->view;
     r->t = t;
     r->shown = r->s->view.record ? BI_VIEW_ROWS : r->n < BI_VIEW_ROWS ? r->n : BI_VIEW_ROWS;
     r->n_shown = r->n_columns < MOST_COLUMNS ? r->n_columns : MOST_COLUMNS;
     if (!bi_view_columns(v, t, 0, r->n_shown))
         return false;
     for (size_t k = 0; k < r->n_shown; k++) {
-        struct bi_column *c = &t->columns[k];
+        struct bi_shown_column *c = &t->columns[k];
         c->name = r->head[k];
         c->is_number = true;
         c->numbers = bi_arena_calloc(&v->arena, (size_t)r->shown + 1, sizeof *c->numbers);
@@ -122,7 +122,8 @@ static int add_histograms(struct bi_show *s, const struct bi_table *t, struct bi
     while (energy < t->n_columns && strcmp(t->columns[energy].name, "energy"))
         energy++;
     for (size_t k = t->n_columns + 1; k-- > 0 && made < BI_VIEW_HISTOGRAMS;) {
-        const struct bi_column *c = &t->columns[k < t->n_columns ? k : energy]; /* it comes first */
+        const struct bi_shown_column *c =
+            &t->columns[k < t->n_columns ? k : energy]; /* it comes first */
         if (k == energy || (k == t->n_columns && energy == k) || !c->is_number || is_count(c->name))
             continue;
         made++;
@@ -294,7 +295,7 @@ static void put_change(struct bi_figure *f, double position, char from, char to,
 /* A table of single changes (A12G) with a score in its last column of numbers. */
 static int show_mutants(struct bi_show *s, const struct bi_table *t, struct bioinfer_error *err)
 {
-    const struct bi_column *changes = NULL, *scores = NULL;
+    const struct bi_shown_column *changes = NULL, *scores = NULL;
     double first = INFINITY, last = -INFINITY, position;
     struct bi_figure *f;
     char from, to;

@@ -19,7 +19,7 @@ struct reading {
     struct bi_show *s;
     const char *path;
     struct region *region;
-    struct bi_tracks *t;
+    struct bi_shown_tracks *t;
     float *to; /* [n_bins] of the track; NULL: the region is looked for */
     bool met;  /* an interval of the region */
 };
@@ -124,7 +124,7 @@ static int compare_names(const void *a, const void *b)
 static int read_tracks(struct bi_show *s, struct bi_figure *f, char *const *names,
                        const char *folder, size_t n, struct region *g, struct bioinfer_error *err)
 {
-    struct bi_tracks *t = &f->as.tracks;
+    struct bi_shown_tracks *t = &f->as.tracks;
     const size_t shown = n < BI_VIEW_TRACKS ? n : BI_VIEW_TRACKS;
     struct reading r = {.s = s, .region = g, .t = t};
     int st = 0;
@@ -210,10 +210,10 @@ int bi_show_bedgraph(struct bi_show *s, struct bioinfer_error *err)
 
 struct genes {
     struct bi_show *s;
-    struct bi_tracks *t;
+    struct bi_shown_tracks *t;
     size_t cap;
     struct bi_map by_name; /* name -> index, where lines of GTF are exons */
-    struct bi_gene *all;
+    struct bi_shown_gene *all;
     size_t n;
     double last; /* base behind the region */
 };
@@ -241,7 +241,7 @@ static int add_exon(struct genes *g, const char *name, size_t n, double start, d
                     char strand, bool join, struct bioinfer_error *err)
 {
     struct bi_arena *arena = &g->s->view.arena;
-    struct bi_gene *gene;
+    struct bi_shown_gene *gene;
     uint64_t at = g->n;
     double *exons;
     char *key;
@@ -255,7 +255,8 @@ static int add_exon(struct genes *g, const char *name, size_t n, double start, d
             (join && bi_map_add(&g->by_name, key, n, g->n, NULL) < 0))
             return bi_show_no_memory(g->s, err);
         at = g->n++;
-        g->all[at] = (struct bi_gene){.name = key, .start = start, .end = end, .strand = strand};
+        g->all[at] = (struct bi_shown_gene){
+            .name = key, .start = start, .end = end, .strand = strand};
     }
     gene = &g->all[at];
     if (gene->n_exons >= 512)
@@ -308,7 +309,7 @@ static int take_gene(void *user, char *line, size_t n, uint64_t number, struct b
                     false, err);
 }
 
-int bi_show_genes(struct bi_show *s, struct bi_tracks *t, struct bioinfer_error *err)
+int bi_show_genes(struct bi_show *s, struct bi_shown_tracks *t, struct bioinfer_error *err)
 {
     struct genes g = {
         .s = s, .t = t, .by_name = {.env = s->env}, .last = t->start + t->step * t->n_bins};

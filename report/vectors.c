@@ -85,8 +85,8 @@ static int add_table(struct bi_show *s, const struct plane *p, struct bioinfer_e
     }
     if (n < p->n)
         f->note = bi_view_printf(&s->view, "%zu of %zu records, evenly chosen.", n, p->n);
-    f->as.table.columns[0] = (struct bi_column){.name = "id", .texts = ids};
-    f->as.table.columns[1] = (struct bi_column){
+    f->as.table.columns[0] = (struct bi_shown_column){.name = "id", .texts = ids};
+    f->as.table.columns[1] = (struct bi_shown_column){
         .name = "norm", .is_number = true, .numbers = norms};
     return 0;
 }

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static char *vprintf_text(struct bi_view *v, const char *fmt, va_list args)
+static char *vprintf_text(struct bi_shown *v, const char *fmt, va_list args)
 {
     va_list again;
     char *text;
@@ -20,7 +20,7 @@ static char *vprintf_text(struct bi_view *v, const char *fmt, va_list args)
     return text;
 }
 
-char *bi_view_printf(struct bi_view *v, const char *fmt, ...)
+char *bi_view_printf(struct bi_shown *v, const char *fmt, ...)
 {
     va_list args;
     char *text;
@@ -30,12 +30,12 @@ char *bi_view_printf(struct bi_view *v, const char *fmt, ...)
     return text;
 }
 
-char *bi_view_text(struct bi_view *v, const char *text, size_t n)
+char *bi_view_text(struct bi_shown *v, const char *text, size_t n)
 {
     return bi_arena_strndup(&v->arena, text, n < BI_VIEW_TEXT ? n : BI_VIEW_TEXT);
 }
 
-struct bi_figure *bi_view_add(struct bi_view *v, enum bi_figure_kind kind, const char *group,
+struct bi_figure *bi_view_add(struct bi_shown *v, enum bi_figure_kind kind, const char *group,
                               const char *title)
 {
     struct bi_figure *f = bi_arena_calloc(&v->arena, 1, sizeof *f);
@@ -51,7 +51,7 @@ struct bi_figure *bi_view_add(struct bi_view *v, enum bi_figure_kind kind, const
     return f;
 }
 
-bool bi_view_fact(struct bi_view *v, const char *name, const char *fmt, ...)
+bool bi_view_fact(struct bi_shown *v, const char *name, const char *fmt, ...)
 {
     struct bi_fact *fact = bi_arena_calloc(&v->arena, 1, sizeof *fact);
     va_list args;
@@ -68,7 +68,7 @@ bool bi_view_fact(struct bi_view *v, const char *name, const char *fmt, ...)
     return fact->value;
 }
 
-bool bi_view_wants(struct bi_view *v, const char *id, size_t n)
+bool bi_view_wants(struct bi_shown *v, const char *id, size_t n)
 {
     if (v->record && (strlen(v->record) != n || memcmp(v->record, id, n)))
         return false;
@@ -76,7 +76,7 @@ bool bi_view_wants(struct bi_view *v, const char *id, size_t n)
     return true;
 }
 
-bool bi_view_columns(struct bi_view *v, struct bi_table *t, size_t n_rows, size_t n_columns)
+bool bi_view_columns(struct bi_shown *v, struct bi_table *t, size_t n_rows, size_t n_columns)
 {
     t->n_rows = n_rows;
     t->n_columns = n_columns;
@@ -97,7 +97,7 @@ static double nice_step(double x)
     return power * (share <= 1 ? 1 : share <= 2 ? 2 : share <= 5 ? 5 : 10);
 }
 
-bool bi_view_histogram(struct bi_view *v, const char *group, const char *title,
+bool bi_view_histogram(struct bi_shown *v, const char *group, const char *title,
                        const double *values, size_t n, const char *unit)
 {
     enum { MOST = 40 };

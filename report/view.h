@@ -34,7 +34,7 @@ enum bi_figure_kind {
     BI_FIGURE_ALIGNMENT
 };
 
-struct bi_column {
+struct bi_shown_column {
     const char *name;
     bool is_number;
     double *numbers;    /* [n_rows]; NaN = no value */
@@ -43,7 +43,7 @@ struct bi_column {
 
 struct bi_table {
     size_t n_rows, n_columns;
-    struct bi_column *columns;
+    struct bi_shown_column *columns;
 };
 
 struct bi_histogram {
@@ -80,7 +80,7 @@ struct bi_scatter {
     const char *x_name, *y_name, *colour_name;
 };
 
-struct bi_gene {
+struct bi_shown_gene {
     const char *name;
     double start, end; /* bases */
     char strand;       /* '+', '-' or '.' */
@@ -88,13 +88,13 @@ struct bi_gene {
     double *exons; /* [2 n_exons] starts and ends */
 };
 
-struct bi_tracks {
+struct bi_shown_tracks {
     uint32_t n_tracks, n_bins;
     float *values; /* [n_tracks, n_bins]; NaN = no value */
     const char **names;
     const char *contig; /* NULL = bins are numbered */
     double start, step; /* base of bin 0; bases (or bins of the output) of a bin */
-    struct bi_gene *genes;
+    struct bi_shown_gene *genes;
     size_t n_genes;
 };
 
@@ -125,7 +125,7 @@ struct bi_figure {
         struct bi_histogram histogram;
         struct bi_heat heat;
         struct bi_scatter scatter;
-        struct bi_tracks tracks;
+        struct bi_shown_tracks tracks;
         struct bi_logo logo;
         struct bi_alignment alignment;
     } as;
@@ -138,7 +138,7 @@ struct bi_fact {
 };
 
 /* Zero-initialise but for arena.env. */
-struct bi_view {
+struct bi_shown {
     struct bi_arena arena;
     const char *title;  /* the file's name without folders */
     const char *kind;   /* says what the output is, in a few words */
@@ -150,23 +150,23 @@ struct bi_view {
 
 /* All return NULL, or false, when there is no memory; what they give lives as long as the view.
  * Names, groups, titles and units are not copied. The first gives a formatted text. */
-char *bi_view_printf(struct bi_view *v, const char *fmt, ...) BI_PRINTF(2, 3);
+char *bi_view_printf(struct bi_shown *v, const char *fmt, ...) BI_PRINTF(2, 3);
 /* A copy of at most BI_VIEW_TEXT bytes, and a NUL. */
-char *bi_view_text(struct bi_view *v, const char *text, size_t n);
+char *bi_view_text(struct bi_shown *v, const char *text, size_t n);
 /* Adds a figure, zeroed but for kind, group and title, behind the others. NULL, and none is added,
  * also where title is NULL, as a title without memory is. */
-struct bi_figure *bi_view_add(struct bi_view *v, enum bi_figure_kind kind, const char *group,
+struct bi_figure *bi_view_add(struct bi_shown *v, enum bi_figure_kind kind, const char *group,
                               const char *title);
 /* Adds a line of facts; the value is formatted. */
-bool bi_view_fact(struct bi_view *v, const char *name, const char *fmt, ...) BI_PRINTF(3, 4);
+bool bi_view_fact(struct bi_shown *v, const char *name, const char *fmt, ...) BI_PRINTF(3, 4);
 /* Whether the record is one that is shown: each where none was asked for; notes that it was met. */
-bool bi_view_wants(struct bi_view *v, const char *id, size_t n);
+bool bi_view_wants(struct bi_shown *v, const char *id, size_t n);
 
 /* Makes the columns of a table figure, all zeros: their values are the caller's to set. */
-bool bi_view_columns(struct bi_view *v, struct bi_table *t, size_t n_rows, size_t n_columns);
+bool bi_view_columns(struct bi_shown *v, struct bi_table *t, size_t n_rows, size_t n_columns);
 /* Adds a histogram of the finite values; nothing, and true, when there are fewer than two, or their
  * sum or range is not finite. */
-bool bi_view_histogram(struct bi_view *v, const char *group, const char *title,
+bool bi_view_histogram(struct bi_shown *v, const char *group, const char *title,
                        const double *values, size_t n, const char *unit);
 /* Sets low and high of the scale from the finite values, as if there were one of 0 where there is
  * none: 0 and 1 of a UNIT scale, which values beyond these make a RANGE; the least and the largest
@@ -182,9 +182,9 @@ static inline uint64_t bi_view_pick(uint64_t i, uint64_t shown, uint64_t n)
 /* ---- the two ways to show a view ---- */
 
 /* Appends the page. NOMEM is the only failure, after which *out holds a part. */
-int bi_page_write(const struct bi_view *v, struct bi_buf *out, struct bioinfer_error *err);
+int bi_page_write(const struct bi_shown *v, struct bi_buf *out, struct bioinfer_error *err);
 /* Appends one figure as an SVG: the first that is neither a table nor a histogram, else the first
  * histogram. NOT_FOUND when there is none. */
-int bi_svg_write(const struct bi_view *v, struct bi_buf *out, struct bioinfer_error *err);
+int bi_svg_write(const struct bi_shown *v, struct bi_buf *out, struct bioinfer_error *err);
 
 #endif

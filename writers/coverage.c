@@ -168,7 +168,7 @@ static int coverage_check(const struct bioinfer_writer *w, const struct bioinfer
 {
     const int n_tracks = count_tracks(w);
     int64_t sum = 0;
-    struct bi_place p;
+    struct bi_window_place p;
     bool last = false, placed = true;
     for (int i = 0; i < r->n_arrays; i++) {
         const struct bioinfer_array *a = &r->arrays[i];
@@ -190,7 +190,7 @@ static int coverage_check(const struct bioinfer_writer *w, const struct bioinfer
     return 0;
 }
 
-static int find_contig(struct bioinfer_writer *w, const struct bi_place *p, uint32_t *number,
+static int find_contig(struct bioinfer_writer *w, const struct bi_window_place *p, uint32_t *number,
                        struct bioinfer_error *err)
 {
     struct coverage *c = w->state;
@@ -241,7 +241,7 @@ static int make_layers(struct bioinfer_writer *w, const struct bioinfer_result *
                        struct bioinfer_error *err)
 {
     struct coverage *c = w->state;
-    struct bi_place p = {0};
+    struct bi_window_place p = {0};
     bool last;
     int first = 0;
     if (!bi_grow(w->env, &c->layers, &c->cap_layers, (size_t)r->n_arrays, sizeof *c->layers))
@@ -257,7 +257,7 @@ static int make_layers(struct bioinfer_writer *w, const struct bioinfer_result *
 }
 
 /* Adds a window to a layer. */
-static int put_window(struct bioinfer_writer *w, struct layer *l, const struct bi_place *p,
+static int put_window(struct bioinfer_writer *w, struct layer *l, const struct bi_window_place *p,
                       const struct bioinfer_array *a, struct bioinfer_error *err)
 {
     struct coverage *c = w->state;
@@ -293,7 +293,7 @@ static int coverage_put(struct bioinfer_writer *w, const struct bioinfer_result 
                      r->id, r->n_arrays, c->n_layers);
     for (int i = 0; i < r->n_arrays && !st; i++) {
         struct layer *l = &c->layers[i];
-        struct bi_place p;
+        struct bi_window_place p;
         bool last;
         bi_read_place(r, i, &p, &last); /* checked before */
         if (p.bin_size != l->bin_size)

@@ -234,7 +234,7 @@ static bool put_original_id(struct hdf5 *s, const char *name, const char *id)
 }
 
 /* Says where the dataset s->key lies on a genome, by attributes that are texts. */
-static bool put_place(struct hdf5 *s, const struct bi_place *p)
+static bool put_place(struct hdf5 *s, const struct bi_window_place *p)
 {
     hid_t set = s->h5.H5Oopen_(s->file, s->key.data, H5P_DEFAULT);
     char contig[256], start[24], bin_size[24];
@@ -255,7 +255,7 @@ static int h5_put(struct bioinfer_writer *w, const struct bioinfer_result *r, co
     struct hdf5 *s = w->state;
     int st = 0;
     for (int i = 0; i < r->n_arrays && !st; i++) {
-        struct bi_place place;
+        struct bi_window_place place;
         const void *bytes;
         size_t size;
         bool last;

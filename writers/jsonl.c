@@ -59,7 +59,7 @@ static void put_nested(struct bi_buf *line, const struct bioinfer_array *a)
 /* Puts where array `index` lies on a genome, if the result says so. */
 static void put_place(struct bi_buf *line, const struct bioinfer_result *r, int index)
 {
-    struct bi_place p;
+    struct bi_window_place p;
     bool last;
     char contig[256];
     if (!bi_read_place(r, index, &p, &last))

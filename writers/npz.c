@@ -66,7 +66,7 @@ static int npz_open(struct bioinfer_writer *w, struct bioinfer_error *err)
 
 /* Adds a line to windows.tsv that says where an array lies. */
 static void put_place(struct npz *s, const char *name, const struct bioinfer_array *a,
-                      const struct bi_place *p)
+                      const struct bi_window_place *p)
 {
     if (!s->windows.size)
         bi_buf_puts(&s->windows, "id\tarray\tcontig\tstart\tbin_size\n");
@@ -81,7 +81,7 @@ static int npz_put(struct bioinfer_writer *w, const struct bioinfer_result *r, c
     s->zip.n_threads = w->n_threads;
     for (int i = 0; i < r->n_arrays; i++) {
         const struct bioinfer_array *a = &r->arrays[i];
-        struct bi_place place;
+        struct bi_window_place place;
         const void *bytes;
         size_t size;
         bool last;

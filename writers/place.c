@@ -24,7 +24,8 @@ static bool read_number(const char **at, const char *end, long long *value)
     return !*stop;
 }
 
-bool bi_read_place(const struct bioinfer_result *r, int number, struct bi_place *p, bool *last)
+bool bi_read_place(const struct bioinfer_result *r, int number, struct bi_window_place *p,
+                   bool *last)
 {
     const int64_t far = INT64_MAX / 4;
     const struct bioinfer_text *text = r->texts;
@@ -41,7 +42,7 @@ bool bi_read_place(const struct bioinfer_result *r, int number, struct bi_place 
     end = end ? end : all;
     if (!(at = memchr(from, '\t', (size_t)(end - from))))
         return false;
-    *p = (struct bi_place){.contig = from, .n_contig = (size_t)(at - from)};
+    *p = (struct bi_window_place){.contig = from, .n_contig = (size_t)(at - from)};
     at++;
     return !memchr(p->contig, '\0', p->n_contig) && read_number(&at, end, &p->length) &&
            read_number(&at, end, &p->start) && read_number(&at, end, &p->bin_size) && at == end &&

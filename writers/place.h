@@ -8,7 +8,7 @@
 
 #include "writer.h"
 
-struct bi_place {
+struct bi_window_place {
     const char *contig; /* [n_contig], inside the text */
     size_t n_contig;
     long long length, start, bin_size;
@@ -19,6 +19,7 @@ bool bi_has_places(const struct bioinfer_result *r);
 /* Reads line `number` of the text; *last: no line follows, not even an empty one. False: there is
  * no such line, or it says nothing of the kind, or the result has no such text; *p and *last are
  * not to be read then. Line 0 is the first. Numbers are below 2^61, bin_size is 1 to 2^30 - 1. */
-bool bi_read_place(const struct bioinfer_result *r, int number, struct bi_place *p, bool *last);
+bool bi_read_place(const struct bioinfer_result *r, int number, struct bi_window_place *p,
+                   bool *last);
 
 #endif

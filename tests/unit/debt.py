@@ -49,9 +49,16 @@ PRODUCT = ('base', 'cli', 'engine', 'graph', 'include', 'jobs', 'kernels', 'lib'
 KNOWS_OPS = ('ops/', 'models/', 'graph/rules', 'kernels/gpu/')
 NOT_OPS = ('cli/', 'include/', 'loaders/', 'python/', 'report/', 'writers/')
 COMMON_OPS = ('COPY', 'ADD', 'FILL', 'COUNT')
+HERE = os.path.dirname(os.path.abspath(__file__))
+with open(os.path.join(HERE, '..', '..', 'models', 'models.inc'), encoding='utf-8') as models_inc:
+    STEMS = re.findall(r'^MODEL\((\w+)\)', models_inc.read(), re.M)
+# Every family of the list, its parts with a blank, a hyphen or nothing between them; other names of
+# families, and of models that they compute.
 FAMILIES = re.compile(
-    r'esm[-_ ]?2|esm[ _]?c(?![a-z])|esm\+\+|prot_?bert|prot_?t5|prost_?t5|antiberty|enformer'
-    r'|borzoi|(?:protein_?|ligand_?)?mpnn|(?<![a-z])(?:bert|t5|esm|ankh)(?![a-z0-9])', re.I)
+    '|'.join(stem.replace('_', '[-_ ]?') for stem in STEMS if len(stem) > 4 or stem[-1].isdigit()) +
+    r'|esm[-_ ]?2|esm[-_ ]?1[bv]|esm[ _]?c(?![a-z])|esm\+\+|prot_?bert|prot_?t5|prost_?t5|antiberty'
+    r'|dual[-_ ]?bind|tensor[-_ ]?net|(?:protein_?|ligand_?)?mpnn'
+    r'|(?<![a-z])(?:bert|t5|esm|ankh)(?![a-z0-9])', re.I)
 # Folders (or everywhere), and the words of file formats that are allowed there.
 FORMAT_WORDS = [
     ('', re.compile(r'esm[-_]pt', re.I)),                        # --format esm-pt
@@ -59,6 +66,8 @@ FORMAT_WORDS = [
     ('loaders/', re.compile(r'fair-esm', re.I)),                 # whose checkpoints are .pt files
     ('loaders/', re.compile(r'dauparas/\w+MPNN:')),              # sources whose reading is followed
     ('cli/suggest.c', re.compile(r'ligand-mpnn')),               # options of other programs
+    # scores as another program has them
+    ('cli/', re.compile(r"google-deepmind/alphagenome\w*|AlphaGenome's tool")),
     ('writers/', re.compile(r'fair-esm', re.I)),
     ('include/', re.compile(r'fair-esm', re.I)),
 ]

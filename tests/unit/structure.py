@@ -296,6 +296,19 @@ def family_names():
     return problems
 
 
+def tags():
+    """A tag of a struct, union or enum that crosses files is defined in one header."""
+    places = {}
+    for path, text in sources(*ARROWS):
+        if path.endswith('.h'):
+            code = without_comments(text)
+            for tag in re.findall(r'\b(?:struct|union|enum)\s+(bi_\w+)\s*\{', code):
+                places.setdefault(tag, []).append(path)
+    assert len(places) > 100, len(places)
+    return ['%s is defined in %s' % (tag, ' and '.join(paths))
+            for tag, paths in sorted(places.items()) if len(paths) > 1]
+
+
 def forbidden_calls():
     """No call that writes without bounds, cannot report, or ends the process."""
     everywhere = ('gets strtok alloca setjmp longjmp abort exit _exit quick_exit system popen '
