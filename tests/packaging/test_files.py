@@ -60,6 +60,9 @@ def check_images():
     known = {"FROM", "RUN", "COPY", "ENV", "USER", "WORKDIR", "ENTRYPOINT", "CMD"}
     words = [line.split()[0] for line in docker.splitlines() if line and line[0] not in "#"]
     assert words[0] == "FROM" and set(words) <= known, words
+    assert 'docker run --rm -u "$(id -u):$(id -g)"' in docker  # nobody cannot write to /data
+    for page in (("README.md",), ("docs", "python.md")):  # PEP 668: pip refuses Debian's own Python
+        assert "python3 -m venv env" in read(*page), page
     apptainer = read("packaging", "apptainer", "bioinfer.def")
     sections = re.findall(r"^%(\w+)$", apptainer, re.M)
     assert sections == ["files", "post", "environment", "runscript", "test"], sections
