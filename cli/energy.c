@@ -74,11 +74,12 @@ static void list_arrays(const struct cli_options *o, char *list, size_t size)
     const char *unit = !o->units || !strcmp(o->units, "eV") ? "eV"
                        : !strncmp(o->units, "kJ", 2)        ? "kJ/mol"
                                                             : "kcal/mol";
-    const int n = snprintf(
-        list, size,
-        "frames\t<i8\trecord\t-\t\nenergy\t<f8\trecord\t-\t%s\nlargest_force\t<f8\trecord\t-\t%s/angstrom\n"
-        "%snumbers\t<i4\titem\t-\t\n",
-        unit, unit, o->stress ? "stress\t<f8\trecord\t3,3\teV/angstrom^3\n" : "");
+    const int n = snprintf(list, size,
+                           "frames\t<i8\trecord\t-\t\nenergy\t<f8\trecord\t-\t%s\n"
+                           "largest_force\t<f8\trecord\t-\t%s/angstrom\n"
+                           "%snumbers\t<i4\titem\t-\t\n",
+                           unit, unit,
+                           o->stress ? "stress\t<f8\trecord\t3,3\teV/angstrom^3\n" : "");
 
     if (o->forces)
         snprintf(list + n, size - (size_t)n, "forces\t<f4\titem\t3\t%s/angstrom\n", unit);

@@ -26,6 +26,17 @@ static int say_relaxed(void *user, const struct bioinfer_relaxed *frame)
     return 0;
 }
 
+/* Is told of steps of a relaxation; anything but 0 would end the run. */
+static int say_largest(void *user, const struct bioinfer_relax_state *state)
+{
+    const uint64_t every = *(const uint64_t *)user;
+
+    if (state->step && state->step % every == 0)
+        printf("%s\tstep %llu\tlargest force %.3f eV/A\n", state->id,
+               (unsigned long long)state->step, state->largest);
+    return 0;
+}
+
 /* Is told of each step; anything but 0 would end the run. */
 static int say_step(void *user, const struct bioinfer_md_state *state)
 {
@@ -43,7 +54,8 @@ int main(int argc, char **argv)
     uint64_t every = steps > 10 ? steps / 10 : 1;
     int n_failed = 0, st;
     struct bioinfer_relax_params relax = BIOINFER_PARAMS(
-        struct bioinfer_relax_params, .fmax = 0.05, .done = say_relaxed, .done_user = &n_failed);
+        struct bioinfer_relax_params, .fmax = 0.05, .done = say_relaxed, .done_user = &n_failed,
+        .progress = say_largest, .progress_user = &every);
     struct bioinfer_md_params md = BIOINFER_PARAMS(
         struct bioinfer_md_params, .steps = steps, .every = 10, .seed = 1, .dt = 0.5,
         .temperature = 300, .resume = 1, .progress = say_step, .progress_user = &every);

@@ -186,8 +186,8 @@ struct bioinfer_model_params {
     const char *const *ensemble; /* [n_ensemble] weights of further members, whose results are
                                   * averaged with those of the first; families of AFFINITY */
     int n_ensemble;
-    const char *factor_order; /* checkpoints of torchmd-net's TensorNet: "old" (written by releases
-                               * before 3.0) or "new"; NULL = as the file shows, and new, with a
+    const char *factor_order; /* checkpoints of torchmd-net: "old" (written by releases before 3.0)
+                               * or "new"; NULL = as the file shows, and new, with a
                                * word in the log, where it does not: 2.6.2 and 3.0 look alike */
 };
 

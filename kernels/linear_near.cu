@@ -1,9 +1,9 @@
 /* linear_near.cu - y = act(x w^T + bias) + residual, all in f32, on matrix units.
  *
- * Tiles have 64 x 64 or 32 x 32 elements (linear_tile.h), made from slices of 16 columns; launches of
- * few rows have tiles of 16 x 16, below. Every element of y is one chain over k = 0, 16, 32, ...,
- * whatever the tile: the same bits for any size and any number of rows. Errors are those of float32 sums, and on NVIDIA 2^-21 of the products
- * beside (gpu.h). */
+ * Tiles have 64 x 64 or 32 x 32 elements (linear_tile.h), made from slices of 16 columns;
+ * launches of few rows have tiles of 16 x 16, below. Every element of y is one chain over
+ * k = 0, 16, 32, ..., whatever the tile: the same bits for any size and any number of rows. Errors
+ * are those of float32 sums, and on NVIDIA 2^-21 of the products beside (gpu.h). */
 #include "gpu_mix.h"
 #include "gpu_rows.h"
 #include "linear_tile.h"
@@ -56,10 +56,10 @@ KERNEL(linear_near_32_f32, struct bi_linear_params, 128, 4)
 
 /* ---- few rows: waves share the k of a tile of 16 x 16 ---- */
 
-/* A launch of few rows takes as long as its longest chain. On NVIDIA the products of 16 columns of k
- * are a sum of their own (gpu.h), so each wave makes every eighth of them, straight from memory, and
- * a thread then adds up the sums of one element in the order of k: the bits of the other tiles. On
- * CDNA a product begins with the sum before it, so one wave makes all of them. */
+/* A launch of few rows takes as long as its longest chain. On NVIDIA the products of 16 columns of
+ * k are a sum of their own (gpu.h), so each wave makes every eighth of them, straight from memory,
+ * and a thread then adds up the sums of one element in the order of k: the bits of the other tiles.
+ * On CDNA a product begins with the sum before it, so one wave makes all of them. */
 enum {
     FEW_SIZE = 16,
     FEW_THREADS = 256,
@@ -78,7 +78,7 @@ struct few_sums {
     float of[FEW_SLICES][ACC * WAVE];
 };
 
-/* What a lane has of FEW_EACH fragments before they are split into terms. */
+/* A lane's elements of FEW_EACH fragments before they are split into terms. */
 struct few_values {
     f32x4 of[FEW_EACH][NEAR / 4];
 };

@@ -459,7 +459,8 @@ class Command(unittest.TestCase):
             lines = [o for o in map(json.loads, file) if o["status"] == "ok"]
         got, n, atoms = read_npz("all.npz"), len(frames), sum(len(a) for _, a in frames)
         self.assertEqual({k: v[:2] for k, v in got.items() if not k.endswith(".tsv")}, {
-            "frames": ("<i8", (n,)), "energy": ("<f8", (n,)), "largest_force": ("<f8", (n,)), "stress": ("<f8", (n, 3, 3)),
+            "frames": ("<i8", (n,)), "energy": ("<f8", (n,)), "largest_force": ("<f8", (n,)),
+            "stress": ("<f8", (n, 3, 3)),
             "numbers": ("<i4", (atoms,)), "forces": ("<f4", (atoms, 3)),
             "offsets": ("<i8", (n + 1,)), "ids": ("|S9", (n,))})
         values = {k: v[2] for k, v in got.items() if not k.endswith(".tsv")}
@@ -555,8 +556,8 @@ class Command(unittest.TestCase):
         run(*args, "-o", path("few.npz"), code=1)
         run(*args, "-o", path("kcal.npz"), "--units", "kcal", "--forces", code=1)
         few, kcal = read_npz("few.npz"), read_npz("kcal.npz")
-        self.assertEqual(set(few), {"frames", "energy", "largest_force", "numbers", "offsets", "ids",
-                                    "units.tsv"})
+        self.assertEqual(set(few), {"frames", "energy", "largest_force", "numbers", "offsets",
+                                    "ids", "units.tsv"})
         self.assertIn("energy\tkcal/mol\n", kcal["units.tsv"])
         self.assertIn("forces\tkcal/mol/angstrom\n", kcal["units.tsv"])
         for x, y in zip(few["energy"][2], kcal["energy"][2]):

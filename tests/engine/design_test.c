@@ -221,6 +221,14 @@ static void limits_are_words(bioinfer_model *model)
     CHECK_EQ(bioinfer_design_open(&design, model, &p, &err), BIOINFER_INVALID);
     CHECK_HAS(err.text, "at most 2147483647 in all");
     p.n_temperatures = 1;
+    for (int order = BIOINFER_ORDER_REFERENCE; order <= BIOINFER_ORDER_NUMBER + 1; order++) {
+        p.residue_order = order;
+        CHECK_EQ(bioinfer_design_open(&design, model, &p, &err),
+                 order > BIOINFER_ORDER_NUMBER ? BIOINFER_INVALID : 0);
+        bioinfer_task_close(&design);
+    }
+    CHECK_HAS(err.text, "residue order 3");
+    p.residue_order = BIOINFER_ORDER_FILE;
     CHECK_EQ(bioinfer_design_open(&design, model, &p, &err), 0);
     bioinfer_task_close(&design);
     p.rng = BIOINFER_RNG_TORCH;

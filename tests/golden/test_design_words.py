@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""test_design_words.py BIOINFER WEIGHTS DATA MPNN_WEIGHTS - what side files and structures of designs
-can say that changes the meaning: obeyed, refused or named (docs/formats.md has the tables).
+"""test_design_words.py BIOINFER WEIGHTS DATA MPNN_WEIGHTS - what side files and structures of
+designs can say that changes the meaning: obeyed, refused or named (docs/formats.md has the tables).
 
 Right values: the names in the files themselves, and what the same question gives in other words.
 """
@@ -65,7 +65,8 @@ def side_files(tmp):
     refused(['11 rows, expected 12'], pdb, '--bias-residue', side({'A': rows[1:]}))
     refused(['pssm_coef'], pdb, '--pssm', side({'A': {'pssm_bias': rows}}))
     refused(['3 lists, expected 2'], pdb, '--chains-file', side([['A'], [], []]))
-    refused(['in the list to design and in that to keep'], pdb, '--chains-file', side([['A'], ['A']]))
+    refused(['in the list to design and in that to keep'], pdb, '--chains-file',
+            side([['A'], ['A']]))
     name = side({'A': [1]})
     refused(['no entry of this name'], path('made/imgt.pdb'), '--fixed', name)
     # a chain that is there and left out of the run is no error

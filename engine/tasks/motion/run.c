@@ -166,7 +166,7 @@ struct steps {
     const struct bi_dynamics *dynamics;
     struct bi_motion_atom *atoms;   /* [n] */
     struct bioinfer_md_state state; /* behind the step that was made last */
-    int stopped;                    /* what stop() gave within a step; 0 = go on */
+    int stopped;                    /* given by stop() within a step; 0 = go on */
 };
 
 /* Steps of a leap at most: some tenths of a second of a large system, and a caller that wants to
@@ -258,10 +258,10 @@ static int run_md(struct source *s, const struct bioinfer_md_params *p, const ch
     m.n_threads = s->task->model->ctx->n_threads;
     if (!st)
         note_dynamics(s->task->env, frame, &m);
-    bi_exec_ask(s->task->exec, p->stop ? ask_md : NULL, &steps);
+    bi_set_exec_ask(s->task->exec, p->stop ? ask_md : NULL, &steps);
     if (!st)
         st = bi_trajectory_run(&t, path, p->resume != 0, &run, &m, err);
-    bi_exec_ask(s->task->exec, NULL, NULL);
+    bi_set_exec_ask(s->task->exec, NULL, NULL);
     if (st && steps.stopped)
         st = bi_fail(err, steps.stopped, "md: stopped within step %llu",
                      (unsigned long long)steps.state.step + 1);
@@ -323,7 +323,7 @@ int bi_relax_on(bioinfer_task *energy, const char *id, const struct bi_relaxatio
 struct shown {
     const struct bioinfer_relax_params *p;
     struct bioinfer_relax_state state;
-    int stopped; /* what a callback gave; 0 = go on */
+    int stopped; /* given by a callback; 0 = go on */
 };
 
 static int ask_relax(void *user)
@@ -364,10 +364,10 @@ static int relax_one(bioinfer_task *energy, const struct bioinfer_relax_params *
     int st = check_motion(frame, false, why);
     if (!st)
         st = bi_motion_open(&m, energy->env, frame, why);
-    bi_exec_ask(energy->exec, p->stop ? ask_relax : NULL, &shown);
+    bi_set_exec_ask(energy->exec, p->stop ? ask_relax : NULL, &shown);
     if (!st)
         st = bi_relax_on(energy, frame->name, &r, &m, &result->steps, &relaxed, why);
-    bi_exec_ask(energy->exec, NULL, NULL);
+    bi_set_exec_ask(energy->exec, NULL, NULL);
     *stopped = shown.stopped;
     if (!st) {
         result->relaxed = relaxed;

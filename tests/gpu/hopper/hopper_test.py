@@ -61,8 +61,9 @@ class Hopper(unittest.TestCase):
                    ['.*sm90.*'])
 
     def test_designs(self):
-        """A position of a few designs is 38 launches: three layers and a head. Their products take the
-        entry of few rows: with larger tiles designs take a quarter longer (docs/performance.md)."""
+        """A position of a few designs is 38 launches: three layers and a head. Their products take
+        the entry of few rows: with larger tiles designs take a quarter longer
+        (docs/performance.md)."""
         names = self.launched('proteinmpnn', os.path.join(GOLDEN, 'proteinmpnn', '5L33.pdb'),
                               '--num-seq', '8', output='out.fa')
         step = names[names.index('draw_f32') + 1:]
