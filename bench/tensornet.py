@@ -77,13 +77,18 @@ def ours(o, weights, folder, symbols, places, n):
 
 
 class Statement:
-    """MatGL's network of version 1 with smooth Bessel functions."""
+    """MatGL's networks of version 1, of its PyG and its DGL code, with smooth Bessel functions."""
 
     def __init__(self, folder, device):
         import torch
         self.t, self.device = torch, device
         with open(os.path.join(folder, 'model.json')) as file:
-            args = json.load(file)['kwargs']['model']['init_args']
+            network = json.load(file)['kwargs']['model']
+        if network['@model_version'] != 1:
+            sys.exit('%s: version %s, expected 1' % (folder, network['@model_version']))
+        # whose matrices an edge brings: the atom's own, or the neighbour's
+        self.own = not network['@module'].endswith('_pyg')
+        args = network['init_args']
         state = torch.load(os.path.join(folder, 'state.pt'), map_location=device, weights_only=True)
         self.w = {k.removeprefix('model.'): v.float() for k, v in state.items()}
         self.elements, self.cutoff = args['element_types'], args['cutoff']
@@ -155,7 +160,8 @@ class Statement:
             h = (h * c[:, None]).view(-1, 1, 1, f, 3)
             x = x / ((x * x).sum((1, 2), keepdim=True) + 1)
             y = self.mixed(name, 0, self.parts(x))
-            m = t.zeros_like(x).index_add(0, i, sum(h[..., k] * p[j] for k, p in enumerate(y)))
+            of = i if self.own else j
+            m = t.zeros_like(x).index_add(0, i, sum(h[..., k] * p[of] for k, p in enumerate(y)))
             y = sum(y)
             both = t.einsum('nabf,nbcf->nacf', y, m) + t.einsum('nabf,nbcf->nacf', m, y)
             both = both / ((both * both).sum((1, 2), keepdim=True) + 1)
