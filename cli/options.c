@@ -402,7 +402,8 @@ static const struct {
      "--memory-limit)"},
     {"memory-limit", CLI_ALIGN,
      "of one traceback (default 1024); beyond it fewer rows are kept, which is slower;\n"
-     "a pair that needs more even so (100 kb: 12 MiB on the CPU) has no result"},
+     "a pair that needs more even so (100 kb: 12 MiB on the CPU, 70 with --local) has no\n"
+     "result, but a score by --score-only"},
     {"memory-limit", CLI_TRACKS,
      "of what is computed at a time, beside the weights (default: nine tenths of what\n"
      "is free); results do not change"},

@@ -8,7 +8,7 @@
 #include "texts.h"
 
 static const char letters[] = "ACGTRNDQ";
-static long n_random = 9000;
+static long n_random = 9000, n_sparse;
 
 /* Scores of two letters that are the same and of two that are not, and a matrix by chance. */
 struct costs {
@@ -47,10 +47,31 @@ static int errors_of(const struct bi_cpu_kernels *k, struct bi_align_work *work,
 
     bi_align_plan_make(&plan, s, k->align);
     plan.memory_limit = 1 << 30;
-    for (int trace = 0; trace < 2; trace++) {
+    for (int trace = 0; trace < 3; trace++) {
         struct bi_align_end e;
         struct bi_align_walk b;
-        if (bi_align_local(&plan, work, in, &e, &b, trace ? &path : NULL, NULL)) {
+        bool sparse;
+        int st = BIOINFER_LIMIT;
+        if (trace == 2) { /* few rows are kept; lanes have 2 bytes or 4 */
+            const int64_t strips = (in->n + BI_ALIGN_LOCAL_ROWS - 1) / BI_ALIGN_LOCAL_ROWS;
+            const int64_t flags = (in->m + BI_ALIGN_LOCAL_ROWS) * BI_ALIGN_LOCAL_ROWS;
+            int64_t group = 1;
+            while (group * group < strips)
+                group++;
+            const int64_t rows = (strips + group - 1) / group + group;
+            for (int64_t lane = 2; st == BIOINFER_LIMIT && lane <= 4; lane += 2) {
+                path.n = 0;
+                plan.memory_limit = (uint64_t)(flags + rows * 2 * in->m * lane);
+                st = bi_align_local(&plan, work, in, &e, &b, &path, &sparse, NULL);
+            }
+            if (st == BIOINFER_LIMIT) /* costs beyond 8 bits */
+                continue;
+            n_sparse += sparse;
+        } else {
+            st = bi_align_local(&plan, work, in, &e, &b, trace ? &path : NULL, &sparse, NULL);
+            errors += sparse;
+        }
+        if (st) {
             errors++;
             continue;
         }
@@ -109,6 +130,7 @@ static void random_pairs(void)
     }
     CHECK_EQ(wrong, 0);
     CHECK(nothing > 0 && nothing < n_random / 4);
+    CHECK(n_sparse > n_random / 100);
     bi_align_work_free(&work);
 }
 

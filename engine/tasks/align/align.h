@@ -63,11 +63,12 @@ int bi_align_pair(const struct bi_align_plan *plan, struct bi_align_work *work,
                   struct bioinfer_error *err);
 
 /* One pair locally; all of *end and *begin are 0 where nothing scores above 0, and the path is
- * empty. path NULL: the score alone is sure. LIMIT: the traceback is above the memory limit, whose
- * measure is all cells where costs take more than 8 bits, else a row for each strip. */
+ * empty. path NULL: the score alone is sure. *sparse as above. LIMIT: the traceback is above the
+ * memory limit, whose measure is all cells where costs take more than 8 bits, else some rows, twice
+ * the root of the number of strips of 64 rows. */
 int bi_align_local(const struct bi_align_plan *plan, struct bi_align_work *work,
                    const struct bi_align_input *in, struct bi_align_end *end,
-                   struct bi_align_walk *begin, struct bi_align_path *path,
+                   struct bi_align_walk *begin, struct bi_align_path *path, bool *sparse,
                    struct bioinfer_error *err);
 
 /* ---- align_owns.c ---- */

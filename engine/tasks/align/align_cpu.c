@@ -197,7 +197,7 @@ static void align_pair(struct bi_aligner *a, struct bi_align_worker *w, size_t i
     w->path.failed = false;
     struct bi_align_path *path = a->traceback ? &w->path : NULL;
     st = a->plan.scoring.local
-             ? bi_align_local(&a->plan, &w->work, &a->inputs[i], &end, &begin, path, &err)
+             ? bi_align_local(&a->plan, &w->work, &a->inputs[i], &end, &begin, path, &sparse, &err)
              : bi_align_pair(&a->plan, &w->work, &a->inputs[i], n_threads, &end, &begin, path,
                              &sparse, &err);
     if (st == BIOINFER_LIMIT && !a->plan.scoring.local && bi_aligner_try_near(a, w, i, results))
