@@ -72,7 +72,7 @@ enum {
 #endif
     FEW_SLICES = FEW_MAKERS * FEW_EACH
 };
-static_assert(FEW_WAVES == ACC, "a wave finishes one element of each lane's acc");
+static_assert((int)FEW_WAVES == (int)ACC, "a wave finishes one element of each lane's acc");
 
 struct few_sums {
     float of[FEW_SLICES][ACC * WAVE];

@@ -363,7 +363,7 @@ template <typename S, typename Y> DEV void multiquery(const struct bi_multiquery
         }
     }
     barrier();
-    if (AHEAD)
+    if (AHEAD > 0)
         mq_bring_tile(p, start, 0, s);
 #if COPY_ASYNC
     copy_commit();
