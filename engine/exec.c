@@ -328,7 +328,7 @@ void *bi_exec_input(const struct bi_exec_slot *s, const char *name)
     return bi_exec_input_trip(s, name, 0);
 }
 
-void bi_set_exec_ask(struct bi_exec *x, int (*ask)(void *user), void *user)
+void bi_exec_ask(struct bi_exec *x, int (*ask)(void *user), void *user)
 {
     if (x->model->ops->ask)
         x->model->ops->ask(x->queue, ask, user);

@@ -195,7 +195,7 @@ void bi_exec_free(struct bi_exec **exec); /* NULL-safe; waits for what is on its
 /* Has batches to come ask, on the thread that submits them, whether to stop: some times a second on
  * the CPU, never on other devices. Where the answer is not 0, bi_exec_submit() gives CANCELLED. ask
  * NULL: they ask no more. */
-void bi_set_exec_ask(struct bi_exec *exec, int (*ask)(void *user), void *user);
+void bi_exec_ask(struct bi_exec *exec, int (*ask)(void *user), void *user);
 
 /* A batch that is to be computed. */
 struct bi_exec_batch {

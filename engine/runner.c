@@ -94,6 +94,11 @@ int bi_task_open(struct bioinfer_task *t, const struct bioinfer_model *model, in
     return st;
 }
 
+void bi_task_ask(struct bioinfer_task *t, int (*ask)(void *user), void *user)
+{
+    bi_exec_ask(t->exec, ask, user);
+}
+
 void bi_task_close(struct bioinfer_task *t)
 {
     bi_exec_free(&t->exec);

@@ -182,6 +182,9 @@ int bi_task_new(struct bioinfer_task **out, const struct bioinfer_model *model,
  * and of bi_plan_graph(). After a failure bi_task_close() is still to be called. */
 int bi_task_open(struct bioinfer_task *t, const struct bioinfer_model *model, int64_t batch_tokens,
                  int64_t memory_limit, struct bioinfer_error *err);
+/* Has batches to come ask whether to stop, as bi_exec_ask() has it; the run gives CANCELLED then.
+ * ask NULL: they ask no more. The task was opened. */
+void bi_task_ask(struct bioinfer_task *t, int (*ask)(void *user), void *user);
 /* Frees the executor, not the task; also of one that was not opened, or was closed. */
 void bi_task_close(struct bioinfer_task *t);
 /* One thread at a time: FORKED in a child of the context's process, else MISUSE when another one is

@@ -258,10 +258,10 @@ static int run_md(struct source *s, const struct bioinfer_md_params *p, const ch
     m.n_threads = s->task->model->ctx->n_threads;
     if (!st)
         note_dynamics(s->task->env, frame, &m);
-    bi_set_exec_ask(s->task->exec, p->stop ? ask_md : NULL, &steps);
+    bi_task_ask(s->task, p->stop ? ask_md : NULL, &steps);
     if (!st)
         st = bi_trajectory_run(&t, path, p->resume != 0, &run, &m, err);
-    bi_set_exec_ask(s->task->exec, NULL, NULL);
+    bi_task_ask(s->task, NULL, NULL);
     if (st && steps.stopped)
         st = bi_fail(err, steps.stopped, "md: stopped within step %llu",
                      (unsigned long long)steps.state.step + 1);
@@ -364,10 +364,10 @@ static int relax_one(bioinfer_task *energy, const struct bioinfer_relax_params *
     int st = check_motion(frame, false, why);
     if (!st)
         st = bi_motion_open(&m, energy->env, frame, why);
-    bi_set_exec_ask(energy->exec, p->stop ? ask_relax : NULL, &shown);
+    bi_task_ask(energy, p->stop ? ask_relax : NULL, &shown);
     if (!st)
         st = bi_relax_on(energy, frame->name, &r, &m, &result->steps, &relaxed, why);
-    bi_set_exec_ask(energy->exec, NULL, NULL);
+    bi_task_ask(energy, NULL, NULL);
     *stopped = shown.stopped;
     if (!st) {
         result->relaxed = relaxed;
