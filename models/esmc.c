@@ -222,7 +222,7 @@ static int config_number(const struct bi_model *model, const char *hf, const cha
 static int read_config(struct bi_model *model, struct esmc *e, struct bioinfer_error *err)
 {
     int which = layout_of(model->cp), st;
-    const char *name;
+    const char *name, *act;
     const struct bi_tensor *embed, *down;
     int64_t value, heads;
     bool flag;
@@ -278,6 +278,12 @@ static int read_config(struct bi_model *model, struct esmc *e, struct bioinfer_e
                        "%s: config.json: intermediate_size is %lld, %s has "
                        "%lld columns",
                        model->cp->path, (long long)value, name, (long long)e->ffn);
+    act = bi_json_string(bi_json_get(model->cp->config, "hidden_act"));
+    if (act && strcmp(act, "silu") != 0)
+        return bi_fail(err, BIOINFER_UNSUPPORTED,
+                       "%s: config.json: hidden_act is '%.40s', "
+                       "expected 'silu'",
+                       model->cp->path, act);
     if (bi_json_bool(bi_json_get(model->cp->config, "scale_residue"), &flag) && !flag)
         return bi_fail(err, BIOINFER_UNSUPPORTED, "%s: config.json: scale_residue is false",
                        model->cp->path);

@@ -90,7 +90,9 @@ int bi_model_open(struct bi_model *model, const struct bi_env *env, const char *
         (st = options->adapter ? bi_adapter_open(&model->adapter, env, options->adapter,
                                                  &options->checkpoint, err)
                                : 0) ||
-        (st = model->def->open(model, err)) || (st = bi_classifier_open(model, err)) ||
+        (st = model->def->open(model, err)) ||
+        (st = model->def->build ? bi_settings_check(model, err) : 0) ||
+        (st = bi_classifier_open(model, err)) ||
         (st = model->adapter ? bi_adapter_check_used(model->adapter, model->can_include, err) : 0))
         goto out;
     if (options->rope_frequencies && !model->rope_used)

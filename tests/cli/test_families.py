@@ -74,6 +74,65 @@ class Family(unittest.TestCase):
         self.assertIn(text, words)
 
 
+class Settings(Family):
+    """config.json: settings that change the meaning are obeyed, refused, or are the weights' own
+    (docs/formats.md)."""
+
+    def words(self, name, **change):
+        """Standard error of a run with these settings; "" = it is the run without them."""
+        folder = self.copy("saved/v5/" + name)
+        self.write("in.fasta", ">a\nMKTAYIAKQR\n")
+        family = {"esm2": "esm2", "prot": "protbert", "esmc": "esmc"}.get(name[:4])
+        family = "prott5" if name.startswith("prott5") else family
+        command = [EXE, family, "in.fasta", "--weights", folder, "--format", "jsonl", "--include",
+                   "mean,logits" if name.endswith("-lm") else "mean", "--json-floats", "-q"]
+        plain = subprocess.run(command, capture_output=True, text=True, check=True, cwd=self.dir)
+        edit_json(os.path.join(folder, "config.json"), **change)
+        done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=self.dir)
+        if not done.returncode:
+            self.assertEqual(done.stdout == plain.stdout, not done.stderr, (name, change))
+            return done.stderr or "same"
+        self.assertEqual(done.returncode, 78, (name, change, done.stderr))
+        return done.stderr
+
+    def test_what_is_refused(self):
+        for name in "esm2-lm", "protbert-lm", "prott5-encoder", "esmc-lm":
+            for change in ({"is_decoder": True}, {"add_cross_attention": True},
+                           {"attention_bias": True}, {"mlp_bias": True},
+                           {"pruned_heads": {"0": [1]}}, {"quantization_config": {"bits": 4}},
+                           {"sliding_window": 16}, {"rope_scaling": {"factor": 2.0}},
+                           {"rope_theta": 20000.0}, {"rope_theta": "10000"},
+                           {"rope_parameters": {"rope_theta": 5e5, "rope_type": "default"}},
+                           {"rope_parameters": {"rope_theta": 1e4, "rope_type": "yarn"}}):
+                self.assertIn("which is not computed", self.words(name, **change), (name, change))
+        for name in "esm2-lm", "protbert-lm", "esmc-lm":
+            self.assertIn("num_key_value_heads is 7",
+                          self.words(name, num_attention_heads=1, num_key_value_heads=7)
+                          if name == "esmc-lm" else self.words(name, num_key_value_heads=7))
+            self.assertIn("mask_token_id is 7, the vocabulary's is",
+                          self.words(name, mask_token_id=7))
+        for name, change in (("esm2-lm", {"hidden_act": "relu"}),
+                             ("protbert-lm", {"hidden_act": "relu"}),
+                             ("esmc-lm", {"hidden_act": "gelu"}),
+                             ("prott5-encoder", {"feed_forward_proj": "gated-silu"}),
+                             ("esm2-lm", {"position_embedding_type": "relative_key"}),
+                             ("protbert-lm", {"position_embedding_type": "relative_key"}),
+                             ("esm2-lm", {"emb_layer_norm_before": True}),
+                             ("esm2-lm", {"num_hidden_layers": 3}),
+                             ("protbert-lm", {"num_hidden_layers": 3}),
+                             ("prott5-encoder", {"relative_attention_num_buckets": 16}),
+                             ("esm2-lm", {"vocab_size": 30}), ("esm2-lm", {"hidden_size": 48})):
+            self.assertNotEqual(self.words(name, **change), "same", (name, change))
+
+    def test_what_changes_nothing(self):
+        for name in "esm2-lm", "protbert-lm", "prott5-encoder", "esmc-lm":
+            for change in ({"is_decoder": False, "rope_scaling": None, "pruned_heads": {}},
+                           {"hidden_dropout_prob": 0.5, "dropout_rate": 0.5, "use_cache": False},
+                           {"initializer_range": 9.0, "dtype": "bfloat16", "torch_dtype": "half"},
+                           {"rope_theta": 10000}):
+                self.assertEqual(self.words(name, **change), "same", (name, change))
+
+
 class LearnedPositions(Family):
     """ESM-1b and ESM-1v."""
 

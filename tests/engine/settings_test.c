@@ -30,9 +30,12 @@ static struct {
      false},
     {"state.pt", "model_type", "other families ask: model.json has none", false, false},
     {"state.pt", "num_rbf", "use_smooth is true: there are max_n functions", false, false},
+    {"esmc", "rope_parameters", "its members are asked for by name", false, false},
     {"lora", "init_lora_weights", "how training began: words that matter are refused", false,
      false},
     {"lora", "alpha_pattern", "it has no module", false, false},
+    {"lora", "base_model_name_or_path", "named where the weights are called otherwise", false,
+     false},
     {"lora", "task_type", "tells a head where its tensors do not", false, false},
     {"lora", "id2label", "that of the model before it was tuned", false, false},
 };
