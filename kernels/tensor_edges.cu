@@ -449,7 +449,7 @@ KERNEL(tensor_message_f32, struct bi_tensor_message_params, ROW_THREADS, 2)
         V sum[NUMBERS];
         zero(sum);
         some_edges(l, i, [&](int e, int n) ALWAYS_INLINE {
-            show_edges(l, s.edges, e, n, p.own ? (int)i : -1);
+            show_edges(l, s.edges, e, n, l.reverse ? -1 : (int)i);
 #pragma GCC unroll 1
             for (int t = my_group(); t < n; t += GROUPS) {
                 const struct bi_edge_place d = place_of(l, s.edges, t);
@@ -481,6 +481,8 @@ KERNEL(tensor_message_grad_f32, struct bi_tensor_message_params, ROW_THREADS, 2)
                        ((u64)p.more[0] | (u64)p.more[1] | (u64)p.more[2]) % 16 == 0;
     const float *const more[3] = {anew(p.more[0]), anew(p.more[1]), anew(p.more[2])};
     const float *const more_vector = anew(p.more_vector);
+    float *const dvector = anew(p.dvector);
+    const int32_t *const reverse = anew(l.reverse); /* without it atoms get their own */
     float *const y[3] = {anew(p.y[0]), anew(p.y[1]), anew(p.y[2])};
 #pragma GCC unroll 1
     for (int c0 = 0; c0 < w; c0 += CHANNELS) {
@@ -490,7 +492,7 @@ KERNEL(tensor_message_grad_f32, struct bi_tensor_message_params, ROW_THREADS, 2)
         /* CDNA has too few scalar registers for the places of all rows */
         load_atom(p.x, anew((int)i), c, w, whole, own);
         some_edges(l, i, [&](int e, int n) ALWAYS_INLINE {
-            const edge mine = show_edges(l, s.edges, e, n, p.own ? (int)i : -1);
+            const edge mine = show_edges(l, s.edges, e, n, reverse ? -1 : (int)i);
             each_fourth(n, [&](int at, bool in) ALWAYS_INLINE {
                 const struct bi_edge_place d = place_of(l, s.edges, at);
                 V by = {};
@@ -512,10 +514,9 @@ KERNEL(tensor_message_grad_f32, struct bi_tensor_message_params, ROW_THREADS, 2)
             });
             barrier();
             if (t < n) {
-                float sign;
-                const int back = (int)bi_message_back(&l, p.own, e + t, &sign);
-                const float r = sign * (s.by.of[0][0][t] + s.by.of[1][0][t]);
-                float *to = p.dvector + 3 * (int64_t)back;
+                const int back = reverse ? reverse[e + t] : e + t;
+                const float all = s.by.of[0][0][t] + s.by.of[1][0][t], r = reverse ? -all : all;
+                float *to = dvector + 3 * (int64_t)back;
 #pragma GCC unroll 3
                 for (int k = 0; k < 3; k++)
                     to[k] = (c0 ? to[k] : 0.0f) + r * mine.u[k];

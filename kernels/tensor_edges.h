@@ -42,8 +42,8 @@ struct bi_tensor_embed_params {
  * The gradient has g as the derivative by y: dx_k[i] = sum of f_k g_k[j], and the derivative by the
  * vector of an edge's reverse is -u times the sum over channels of f_k' x_k[i] . g_k[j]. `more`,
  * which may be NULL, are derivatives that others gave: they are added last, each to its result.
- * own: x_k[i] and g_k[i] stand for those of j, and the derivative by the vector of the edge itself
- * is u times that sum. */
+ * Without edges.reverse atoms get their own: x_k[i] and g_k[i] stand for those of j, and the
+ * derivative by the vector of the edge itself is u times that sum. */
 struct bi_tensor_message_params {
     struct bi_edge_list edges;
     const float *x[3], *self; /* self: [3 width] or NULL */
@@ -51,22 +51,19 @@ struct bi_tensor_message_params {
     float *y[3]; /* a gradient has dx here */
     float *dvector;
     const float *more[3], *more_vector; /* as y and dvector; the three are NULL together */
-    int32_t own;
 };
 
 /* The atom whose numbers edge e brings to atom i. */
-static inline int32_t bi_message_from(const struct bi_edge_list *l, int32_t own, int64_t i,
-                                      int64_t e)
+static inline int32_t bi_message_from(const struct bi_edge_list *l, int64_t i, int64_t e)
 {
-    return own ? (int32_t)i : l->col[e];
+    return l->reverse ? l->col[e] : (int32_t)i;
 }
 
 /* The edge that gets its derivative at edge e, and what stands before u there. */
-static inline int64_t bi_message_back(const struct bi_edge_list *l, int32_t own, int64_t e,
-                                      float *sign)
+static inline int64_t bi_message_back(const struct bi_edge_list *l, int64_t e, float *sign)
 {
-    *sign = own ? 1.0f : -1.0f;
-    return own ? e : l->reverse[e];
+    *sign = l->reverse ? -1.0f : 1.0f;
+    return l->reverse ? l->reverse[e] : e;
 }
 
 /* Launches of derivatives have the parameters of what they are derivatives of. */

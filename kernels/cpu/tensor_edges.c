@@ -256,7 +256,7 @@ BI_INLINE void message_some(const struct bi_tensor_message_params *p, const floa
                 sum[k * k + c] = vf_mul(vf_load_n(p->self + k * w + f, n),
                                         vf_load_n(x[k] + at(k, i, c, w, f), n));
         for (int m = 0; m < s->n; m++) {
-            const int64_t j = bi_message_from(l, p->own, i, s->first + m);
+            const int64_t j = bi_message_from(l, i, s->first + m);
             const struct bi_edge_place *e = &s->place[m];
             vf from[9];
             load_atom(x, j, w, f, n, from);
@@ -321,7 +321,7 @@ void BI_ISA_NAME(tensor_message_grad_run)(const void *params, int64_t task, int6
             message_some(p, p->g, i, &s, by);
             for (int m = 0; m < s.n; m++) {
                 float sign;
-                const int64_t back = bi_message_back(l, p->own, e + m, &sign);
+                const int64_t back = bi_message_back(l, e + m, &sign);
                 const float d = sign * vf_hsum(by[m]);
                 for (int k = 0; k < 3; k++)
                     p->dvector[3 * back + k] = d * s.u[m][k];

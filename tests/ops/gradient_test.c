@@ -162,11 +162,14 @@ static double embedded(struct edges *t)
 
 static double sent(struct edges *t)
 {
-    const struct bi_tensor_message_params p = {.edges = t->list,
-                                               .x = {t->in[0], t->in[1], t->in[2]},
-                                               .self = t->self,
-                                               .y = {t->out[0], t->out[1], t->out[2]},
-                                               .own = t->from_itself};
+    struct bi_tensor_message_params p = {
+        .edges = t->list,
+        .x = {t->in[0], t->in[1], t->in[2]},
+        .self = t->self,
+        .y = {t->out[0], t->out[1], t->out[2]},
+    };
+    if (t->from_itself)
+        p.edges.reverse = NULL;
     bi_op_tensor_message.reference(&p);
     return total(t);
 }
@@ -215,13 +218,14 @@ static void messages_have_derivatives(void)
     make_edges(&t);
     for (int own = 0; own < 2; own++) {
         t.from_itself = own == 1;
-        const struct bi_tensor_message_params message = {.edges = t.list,
-                                                         .x = {t.in[0], t.in[1], t.in[2]},
-                                                         .self = t.self,
-                                                         .g = {t.by[0], t.by[1], t.by[2]},
-                                                         .y = {t.din[0], t.din[1], t.din[2]},
-                                                         .dvector = t.dvector[0],
-                                                         .own = own};
+        struct bi_tensor_message_params message = {.edges = t.list,
+                                                   .x = {t.in[0], t.in[1], t.in[2]},
+                                                   .self = t.self,
+                                                   .g = {t.by[0], t.by[1], t.by[2]},
+                                                   .y = {t.din[0], t.din[1], t.din[2]},
+                                                   .dvector = t.dvector[0]};
+        if (t.from_itself)
+            message.edges.reverse = NULL;
         bi_op_tensor_message_grad.reference(&message);
         vectors_have_derivatives(&t, sent);
         for (int k = 0; k < 3; k++)

@@ -236,11 +236,12 @@ void ck_atoms_message(struct ck *ck, const struct bi_op *op, bool gradient)
     for (int i = 0; i < (ck_bench(ck) ? 1 : CASES); i++) {
         struct ck_atoms a = random_atoms(ck, i);
         const int64_t w = a.edges.width;
-        T p = {
-            .edges = a.edges, .self = i % 2 ? numbers(&a.memory, 3 * w) : NULL, .own = i % 4 > 1};
+        T p = {.edges = a.edges, .self = i % 2 ? numbers(&a.memory, 3 * w) : NULL};
         struct ck_fixed c = check_of(op, gradient ? "tensor_message_grad" : "tensor_message", &p,
                                      sizeof p);
         p.edges.counts = &a.counts;
+        if (i % 4 > 1) /* atoms get their own */
+            p.edges.reverse = NULL;
         for (int k = 0; k < 3; k++) {
             p.x[k] = ck_atoms_numbers(&a, 2 * k + 1, false);
             if (gradient)

@@ -35,7 +35,9 @@ static void message_launch(const struct bi_graph *g, const struct bi_node *node,
               .edges = bi_edge_list_of(g, node, b, 0, 7, bi_in(g, node, 4)->shape[1],
                                        BI_ATTR(node, tensor_message)->cutoff),
               .x = {b->in[4], b->in[5], b->in[6]}, .self = b->in[8],
-              .y = {b->out[0], b->out[1], b->out[2]}, .own = BI_ATTR(node, tensor_message)->own);
+              .y = {b->out[0], b->out[1], b->out[2]});
+    if (BI_ATTR(node, tensor_message)->own)
+        ((struct bi_tensor_message_params *)launch->params)->edges.reverse = NULL;
 }
 
 static void message_reference(const void *params)
@@ -51,7 +53,7 @@ static void message_reference(const void *params)
                 double u[3], slope, sum = 0;
                 for (int64_t e = l->start[i]; e < l->start[i + 1]; e++)
                     sum += bi_ref_edge_factor(l, bi_ref_edge_length(l, e, u), k, f, &slope) *
-                           (double)p->x[k][(bi_message_from(l, p->own, i, e) * m + c) * w + f];
+                           (double)p->x[k][(bi_message_from(l, i, e) * m + c) * w + f];
                 if (p->self)
                     sum += (double)p->self[k * w + f] * (double)p->x[k][(i * m + c) * w + f];
                 p->y[k][(i * m + c) * w + f] = (float)sum;

@@ -38,7 +38,9 @@ static void message_grad_launch(const struct bi_graph *g, const struct bi_node *
               .x = {b->in[4], b->in[5], b->in[6]}, .self = b->in[8],
               .g = {b->in[9], b->in[10], b->in[11]}, .y = {b->out[0], b->out[1], b->out[2]},
               .dvector = b->out[3], .more = {b->in[12], b->in[13], b->in[14]},
-              .more_vector = b->in[15], .own = BI_ATTR(node, tensor_message_grad)->own);
+              .more_vector = b->in[15]);
+    if (BI_ATTR(node, tensor_message_grad)->own)
+        ((struct bi_tensor_message_params *)launch->params)->edges.reverse = NULL;
 }
 
 /* The sum over channels of f_k' x_k[i] . g_k[j], j the neighbour of edge e, or own: i. */
@@ -52,7 +54,7 @@ static double by_length(const struct bi_tensor_message_params *p, int64_t i, int
                 const int64_t m = 2 * k + 1, w = l->width;
                 bi_ref_edge_factor(l, r, k, f, &slope);
                 sum += slope * (double)p->x[k][(i * m + c) * w + f] *
-                       (double)p->g[k][(bi_message_from(l, p->own, i, e) * m + c) * w + f];
+                       (double)p->g[k][(bi_message_from(l, i, e) * m + c) * w + f];
             }
     return sum;
 }
@@ -72,7 +74,7 @@ static void message_grad_reference(const void *params)
             double u[3], slope, sum = 0;
             for (int64_t e = l->start[i]; e < l->start[i + 1]; e++)
                 sum += bi_ref_edge_factor(l, bi_ref_edge_length(l, e, u), k, f, &slope) *
-                       (double)p->g[k][(bi_message_from(l, p->own, i, e) * m + c) * w + f];
+                       (double)p->g[k][(bi_message_from(l, i, e) * m + c) * w + f];
             if (p->self)
                 sum += (double)p->self[k * w + f] * (double)p->g[k][(i * m + c) * w + f];
             p->y[k][at] = (float)sum;
@@ -84,7 +86,7 @@ static void message_grad_reference(const void *params)
         for (int64_t e = l->start[i]; e < l->start[i + 1]; e++) {
             double u[3];
             float sign;
-            const int64_t back = bi_message_back(l, p->own, e, &sign);
+            const int64_t back = bi_message_back(l, e, &sign);
             const double by = (double)sign * by_length(p, i, e, bi_ref_edge_length(l, e, u));
             for (int c = 0; c < 3; c++) {
                 const int64_t at = 3 * back + c;
