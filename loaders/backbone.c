@@ -289,6 +289,47 @@ static bool is_backbone(const struct bi_atom *a)
            !strcmp(a->name, "O");
 }
 
+/* Fails where a residue is there twice: two residues that share a number would become one. */
+static int check_twice(const struct bi_structure *s, const struct entry *e, size_t n,
+                       struct bioinfer_error *err)
+{
+    const struct entry *ca = NULL;
+    for (size_t i = 0; i < n; i++) {
+        if (!is_named(&e[i], "CA"))
+            continue;
+        if (ca && same_residue(ca, &e[i]) && ca->atom->altloc == e[i].atom->altloc)
+            return bi_fail(err, BIOINFER_FORMAT,
+                           "%s: chain '%s': residue %d%.1s has two CA atoms: expected one, or "
+                           "alternate locations",
+                           s->name, ca->atom->chain, ca->atom->number,
+                           ca->atom->icode == ' ' ? "" : &ca->atom->icode);
+        ca = &e[i];
+    }
+    return 0;
+}
+
+/* How many protein residues of the first model have a CA, and none that is read. */
+static size_t count_unread(const struct bi_backbone *b, const struct bi_structure *s)
+{
+    const struct bi_atom *last = NULL;
+    size_t n = 0, chain = 0;
+    for (size_t i = 0; i < s->n_atoms; i++) {
+        const struct bi_atom *a = &s->atoms[i];
+        if (strcmp(a->name, "CA") || !bi_is_protein(a) || a->model != s->atoms[0].model ||
+            bi_is_read(a, s) || a->faults)
+            continue;
+        if (chain >= b->n_chains || strcmp(b->chains[chain].id, a->chain))
+            for (chain = 0; chain < b->n_chains && strcmp(b->chains[chain].id, a->chain);)
+                chain++;
+        if (chain < b->n_chains && bi_chain_find(&b->chains[chain], a->number, a->icode))
+            continue;
+        n += !last || last->number != a->number || last->icode != a->icode ||
+             strcmp(last->chain, a->chain);
+        last = a;
+    }
+    return n;
+}
+
 static int add_chain(struct bi_backbone *b, const char *id, const struct bi_structure *s,
                      enum bi_backbone_rules rules, struct entry *e, struct bioinfer_error *err)
 {
@@ -305,8 +346,12 @@ static int add_chain(struct bi_backbone *b, const char *id, const struct bi_stru
         e[n++] = (struct entry){.atom = a, .at = i};
     }
     qsort(e, n, sizeof *e, by_number);
-    if (rules == BI_RULES_LIGAND)
+    if (rules == BI_RULES_LIGAND) {
+        const int st = check_twice(s, e, n, err);
+        if (st)
+            return st;
         n = drop_without_ca(e, n);
+    }
     if (!n)
         return 0;
     put_in_order(b, id, e, n);
@@ -363,6 +408,8 @@ int bi_backbone_build(struct bi_backbone *out, const struct bi_structure *s,
         for (size_t k = 0; !st && k < n_ids; k++)
             if (rank_of(ids[k], any, none) == rank)
                 st = add_chain(&b, ids[k], s, rules, e, err);
+    if (!st && rules == BI_RULES_LIGAND)
+        b.n_unread = count_unread(&b, s);
     for (size_t k = 0; k < b.n_chains; k++)
         n_residues += b.chains[k].n;
     if (!st && !b.n_chains)
@@ -410,6 +457,10 @@ void bi_backbone_describe(const struct bi_backbone *b, struct bi_buf *out)
     SAY(b->n_mse, "%zu MSE read as MET", b->n_mse)
     SAY(b->n_altlocs, "%zu repeated backbone atoms (alternates, later models): the first counts",
         b->n_altlocs)
+    SAY(b->n_unread,
+        "%zu residues left out whose alternate location is neither none nor A, or whose occupancy "
+        "is 0",
+        b->n_unread)
     SAY(b->n_models > 1, "%d models", (int)b->n_models)
     SAY(b->n_unnamed, "%zu residues in chains without a usable name left out", b->n_unnamed)
 #undef SAY

@@ -278,8 +278,12 @@ int bi_mmcif_read(struct bi_structure *s, const char *text, size_t size, struct 
     st = next_token(&x, err);
     while (!st && x.kind != END) {
         int column;
-        if (x.kind == DATA && blocks++)
-            break; /* the first block only */
+        if (x.kind == DATA && blocks++) {
+            bi_log(s->env, BIOINFER_LOG_WARNING,
+                   "%s: line %ld: a further data block is not read: the first one counts", s->name,
+                   x.line);
+            break;
+        }
         if (x.kind == LOOP) {
             st = read_loop(s, &x, err);
             continue;

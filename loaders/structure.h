@@ -114,7 +114,8 @@ struct bi_backbone {
     size_t n_chains, cap_chains;
     /* counts of what was read past or filled in, for messages */
     size_t n_gaps, n_missing, n_unknown, n_altlocs, n_icodes, n_unnamed, n_mse;
-    size_t n_other; /* residues that are left out and are neither protein nor water */
+    size_t n_unread; /* LIGAND: left out, as no CA has alternate location none or A and occupancy */
+    size_t n_other;  /* residues that are left out and are neither protein nor water */
     /* residues that stand elsewhere by number than in the file, and of the chains that have them
      * pairs of residues bonded (C-N) to the one before, in either order */
     size_t n_moved, n_bonds_file, n_bonds_number;
@@ -139,8 +140,9 @@ enum bi_residue_order { BI_ORDER_OF_RULES, BI_ORDER_FILE, BI_ORDER_NUMBER };
 /* The structure need not stay. EMPTY when no residue is left. LIMIT: more than 4,096 chains, or
  * more than BI_MAX_RESIDUES residues in one chain or in all, gaps counted. FORMAT, or LIMIT of a
  * chain's name: a field that is needed could not be read, the number of any atom of a residue or
- * the position of one of the backbone. A residue that lacks backbone atoms is no failure: these are
- * NaN. After a failure *out is zeros, which are safe to free. */
+ * the position of one of the backbone. By the rules LIGAND also where a residue has two CA of
+ * one alternate location: a number is used twice. A residue that lacks backbone atoms is no
+ * failure: these are NaN. After a failure *out is zeros, which are safe to free. */
 int bi_backbone_build(struct bi_backbone *out, const struct bi_structure *structure,
                       enum bi_backbone_rules rules, enum bi_residue_order order,
                       struct bioinfer_error *err);

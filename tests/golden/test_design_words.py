@@ -67,6 +67,11 @@ def side_files(tmp):
     refused(['3 lists, expected 2'], pdb, '--chains-file', side([['A'], [], []]))
     refused(['in the list to design and in that to keep'], pdb, '--chains-file',
             side([['A'], ['A']]))
+    refused(['is in two groups'], pdb, '--tied', side([{'A': [1, 2]}, {'A': [2, 3]}]))
+    with open(os.path.join(tmp, 'text.jsonl'), 'w') as f:
+        f.write('[1]\n')
+    refused(['expected an object on each line'], pdb, '--fixed', os.path.join(tmp, 'text.jsonl'),
+            code=65)
     name = side({'A': [1]})
     refused(['no entry of this name'], path('made/imgt.pdb'), '--fixed', name)
     # a chain that is there and left out of the run is no error
@@ -113,6 +118,27 @@ def orders():
           '%s, expected %s' % (got, plain))
 
 
+def blocks(tmp):
+    """Of an mmCIF file with several data blocks the first counts, and that is said; models too."""
+    head = ('data_a\nloop_\n' + ''.join('_atom_site.%s\n' % n for n in (
+        'group_PDB', 'label_atom_id', 'label_comp_id', 'label_asym_id', 'label_seq_id', 'Cartn_x',
+        'Cartn_y', 'Cartn_z', 'pdbx_PDB_model_num')))
+    atoms = []
+    with open(path('made/plain.pdb')) as f:
+        for line in f:
+            atoms.append(['ATOM', line[12:16].strip(), line[17:20], 'A', line[22:26].strip(),
+                          *line[30:54].split()])
+    name = os.path.join(tmp, 'blocks.cif')
+    with open(name, 'w') as f:
+        f.write(head + ''.join(' '.join([*a, m]) + '\n' for m in '12' for a in atoms) +
+                'data_b\n_entry.id b\n')
+    p = run(name, '--score-only')
+    check('a further data block is not read' in p.stderr, 'blocks: ' + p.stderr)
+    check('2 models' in p.stderr, 'models: ' + p.stderr)
+    plain = run(path('made/plain.pdb'), '--score-only', '-q').stdout.split('\n')
+    check(p.stdout.split('\n')[1] == plain[1], 'mmCIF: ' + p.stdout)
+
+
 def chains():
     """--all-chains: the context too, behind what is designed."""
     three = path('3HTN.pdb')
@@ -129,6 +155,7 @@ def main():
         side_files(tmp)
         letters(tmp)
         orders()
+        blocks(tmp)
         chains()
     print('%d checks, %d failed' % (t.checks, t.failures))
     return 1 if t.failures else 0

@@ -270,8 +270,47 @@ static void names_the_order_that_is_not_bonded(void)
     close_all(&f);
 }
 
+/* Residues that the rules LIGAND do not read are counted; a number used twice is an error. */
+static void alternates_and_numbers_twice(void)
+{
+#define ALT(alt, occupancy, x)                                                                     \
+    "ATOM      2  CA " alt "ALA A   2    " x "   0.000   0.000  " occupancy "  0.00\n"
+    static const char text[] = RESIDUE("A", "   1 ", "1") ALT("B", "0.50", "   5.000")
+        ALT("C", "0.50", "   5.100");
+    static const char absent[] = RESIDUE("A", "   1 ", "1") ALT(" ", "0.00", "   5.000");
+    static const char both[] = RESIDUE("A", "   1 ", "1") ALT("A", "0.50", "   5.000")
+        ALT("B", "0.50", "   5.100");
+    static const char twice[] = RESIDUE("A", "   1 ", "1") ALT(" ", "1.00", "   5.000")
+        ALT(" ", "1.00", "  25.000");
+    struct fixture f;
+    struct bi_buf said = {0};
+    CHECK(!read_text(&f, text, sizeof text - 1));
+    said.env = &f.env;
+    CHECK(!build(&f, BI_RULES_LIGAND, BI_ORDER_OF_RULES));
+    CHECK(f.b.chains[0].n == 1 && f.b.n_unread == 1);
+    bi_backbone_describe(&f.b, &said);
+    CHECK(said.size && strstr(bi_buf_text(&said), "1 residues left out whose alternate"));
+    bi_buf_free(&said);
+    CHECK(!build(&f, BI_RULES_GAPS, BI_ORDER_OF_RULES));
+    CHECK(f.b.chains[0].n == 2 && f.b.n_altlocs == 1 && f.b.chains[0].residues[1].x[BI_CA][0] == 5);
+    close_all(&f);
+    CHECK(!read_text(&f, absent, sizeof absent - 1));
+    CHECK(!build(&f, BI_RULES_LIGAND, BI_ORDER_OF_RULES));
+    CHECK(f.b.chains[0].n == 1 && f.b.n_unread == 1);
+    close_all(&f);
+    CHECK(!read_text(&f, both, sizeof both - 1));
+    CHECK(!build(&f, BI_RULES_LIGAND, BI_ORDER_OF_RULES));
+    CHECK(f.b.chains[0].n == 2 && f.b.n_unread == 0);
+    close_all(&f);
+    CHECK(!read_text(&f, twice, sizeof twice - 1));
+    CHECK_EQ(build(&f, BI_RULES_LIGAND, BI_ORDER_OF_RULES), BIOINFER_FORMAT);
+    CHECK(says(&f, "chain 'A': residue 2 has two CA atoms"));
+    close_all(&f);
+}
+
 int main(void)
 {
+    TEST(alternates_and_numbers_twice);
     TEST(decodes_hybrid_36);
     TEST(faults_stay_in_their_atom);
     TEST(positions_fail_where_they_count);
