@@ -119,7 +119,7 @@ def orders():
 
 
 def blocks(tmp):
-    """Of an mmCIF file with several data blocks the first counts, and that is said; models too."""
+    """The first data block of an mmCIF file counts, and that is said; models too."""
     head = ('data_a\nloop_\n' + ''.join('_atom_site.%s\n' % n for n in (
         'group_PDB', 'label_atom_id', 'label_comp_id', 'label_asym_id', 'label_seq_id', 'Cartn_x',
         'Cartn_y', 'Cartn_z', 'pdbx_PDB_model_num')))
