@@ -96,14 +96,16 @@ meson install -C "$work/build" --no-rebuild --quiet --destdir "$work/installed"
 # the tree that everybody gets: all but the Python package and the static library
 tree=$work/tree
 rm -rf "$tree" "$work/python"
-mkdir "$tree"
+mkdir "$tree" "$work/python"
 cp -a "$work/installed/usr/bin" "$work/installed/usr/include" "$work/installed/usr/share" "$tree"
 mkdir "$tree/lib"
 cp -a "$work/installed/usr/lib/"libbioinfer.so* "$work/installed/usr/lib/pkgconfig" "$tree/lib"
-cp -a "$(dirname "$(find "$work/installed" -name _core.abi3.so)")" "$work/python"
-strip "$tree/bin/bioinfer" "$tree/lib/libbioinfer.so.$version" "$work/python/_core.abi3.so"
+package=$(dirname "$(find "$work/installed" -name _core.abi3.so)")
+cp -a "$package" "$package/../_bioinfer_command.py" "$work/python"
+strip "$tree/bin/bioinfer" "$tree/lib/libbioinfer.so.$version" \
+    "$work/python/bioinfer/_core.abi3.so"
 tools/symbols.py --glibc=2.28 "$tree/bin/bioinfer" "$tree/lib/libbioinfer.so.$version" \
-    "$work/python/_core.abi3.so"
+    "$work/python/bioinfer/_core.abi3.so"
 
 echo "== tarball"
 name=bioinfer-$version-linux-x86_64
@@ -118,9 +120,9 @@ tar -C "$work" --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --n
     -cf - "$name" | gzip -9n >"$out/$name.tar.gz"
 
 echo "== wheel"
-tools/wheel.py --package="$work/python" --library="$tree/lib/libbioinfer.so.$version" \
-    --share="$tree/share/bioinfer" --version="$version" --platform=manylinux_2_28_x86_64 \
-    --out="$out"
+tools/wheel.py --package="$work/python/bioinfer" --library="$tree/lib/libbioinfer.so.$version" \
+    --command="$tree/bin/bioinfer" --share="$tree/share/bioinfer" --version="$version" \
+    --platform=manylinux_2_28_x86_64 --out="$out"
 
 echo "== Debian package"
 deb=$work/deb

@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 """Makes a Python wheel of what was built; tools/release.sh and tests call it.
 
-    wheel.py --package=DIR --library=FILE --share=DIR --version=X --platform=TAG --out=DIR
+    wheel.py --package=DIR --library=FILE --command=FILE --share=DIR --version=X --platform=TAG
+             --out=DIR
 
---package is the folder with _core.abi3.so and the modules, --library libbioinfer.so, --share the
-folder with bioinfer-tiny and proteinmpnn. The wheel is for every CPython from 3.9 on (abi3), needs
-NumPy, and has the same bytes for the same files (SOURCE_DATE_EPOCH is the time in it).
+--package is the folder with _core.abi3.so and the modules, beside _bioinfer_command.py, --library
+libbioinfer.so, --command the program bioinfer, --share the folder with bioinfer-tiny and
+proteinmpnn. The wheel has the program, and `bioinfer` and `python -m bioinfer` start it. It is for
+every CPython from 3.9 on (abi3), needs NumPy, and has the same bytes for the same files
+(SOURCE_DATE_EPOCH is the time in it).
 """
 import base64
 import hashlib
@@ -66,13 +69,18 @@ def main(arguments):
     info = f"bioinfer-{version}.dist-info"
     with open(os.path.join(ROOT, "docs", "python.md"), encoding="utf-8") as file:
         description = file.read()
-    entries = list(files_of(options["package"], "bioinfer", ("lib", "share")))
+    entries = list(files_of(options["package"], "bioinfer", ("bin", "lib", "share")))
+    entries.append((os.path.join(options["package"], "..", "_bioinfer_command.py"),
+                    "_bioinfer_command.py"))
+    entries.append((options["command"], "bioinfer/bin/bioinfer"))
     entries.append((options["library"], "bioinfer/lib/" + soname(options["library"])))
     entries += files_of(options["share"], "bioinfer/share/bioinfer")
     entries.append((os.path.join(ROOT, "LICENSE"), f"{info}/LICENSE"))
     texts = [(f"{info}/METADATA", METADATA % (version, description)),
              (f"{info}/WHEEL", "Wheel-Version: 1.0\nGenerator: bioinfer\n"
-                               f"Root-Is-Purelib: false\nTag: {tag}\n")]
+                               f"Root-Is-Purelib: false\nTag: {tag}\n"),
+             (f"{info}/entry_points.txt",
+              "[console_scripts]\nbioinfer = _bioinfer_command:main\n")]
     out = os.path.join(options["out"], f"bioinfer-{version}-{tag}.whl")
     record = []
     with zipfile.ZipFile(out + ".new", "w", zipfile.ZIP_DEFLATED, compresslevel=9) as wheel:
@@ -87,7 +95,8 @@ def main(arguments):
 
         for path, name in entries:
             with open(path, "rb") as file:
-                add(name, file.read(), 0o755 if ".so" in os.path.basename(path) else 0o644)
+                runs = "/bin/" in name or ".so" in os.path.basename(name)
+                add(name, file.read(), 0o755 if runs else 0o644)
         for name, text in texts:
             add(name, text.encode(), 0o644)
         record.append(f"{info}/RECORD,,\n")
