@@ -12,8 +12,8 @@ from typing import Any, Dict, List, NamedTuple
 from . import _core
 from ._align import Alignment, align, align_matrix
 from ._atoms import Energy
-from ._errors import (BadFormat, DeviceError, Error, Forked, InvalidArgument, Misuse, NotFound,
-                      OutOfMemory, RecordError, Status, Unsupported)
+from ._errors import (BadFormat, DeviceError, Error, Forked, InvalidArgument, Misuse, NoArray,
+                      NotFound, OutOfMemory, RecordError, Status, Unsupported)
 from ._model import Model, new_context
 from ._model import open_model as open
 from ._results import Affinity, Design, Embedding, Result, Results, Score, Tracks
@@ -63,7 +63,7 @@ def _all(get: Any) -> List[Any]:
 
 
 __all__ = ["Affinity", "Alignment", "BadFormat", "Design", "Device", "DeviceError", "Embedding",
-           "Energy", "Error", "Forked", "InvalidArgument", "Misuse", "Model", "NotFound",
-           "OutOfMemory", "RecordError", "Result", "Results", "Score", "Status",
+           "Energy", "Error", "Forked", "InvalidArgument", "Misuse", "Model", "NoArray",
+           "NotFound", "OutOfMemory", "RecordError", "Result", "Results", "Score", "Status",
            "Tracks", "Unsupported", "align", "align_matrix", "devices", "families", "info",
            "matrices", "open", "read_fasta"]

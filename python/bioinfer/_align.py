@@ -3,7 +3,8 @@ import collections
 import heapq
 import itertools
 import os
-from typing import Any, Deque, Dict, Iterator, List, NamedTuple, Optional, Tuple, Union
+from typing import (Any, Deque, Dict, Iterable, Iterator, List, NamedTuple, Optional, Tuple, Union,
+                    overload)
 
 import numpy as np
 
@@ -11,10 +12,13 @@ from . import _core
 from ._errors import InvalidArgument, Status, error_of
 from ._model import choice, chosen, new_context
 from ._results import Results
-from ._sources import record_of
+from ._sources import Record, record_of
 
 MODES = {"global": 0, "ends-free": 15}
 TIES = {"parasail": 0, "emboss": 1, "wfa": 2}
+
+One = Union[str, bytes, Tuple[str, str], Tuple[str, bytes], Record]
+Many = Iterable[One]
 
 _contexts: Dict[Tuple[int, int], "_core.Context"] = {}
 
@@ -42,6 +46,23 @@ class Alignment(NamedTuple):
     def identity(self) -> float:
         """Part of the columns whose letters are equal."""
         return self.identities / self.columns if self.columns else 0.0
+
+
+# the first of these that fits is meant: a text is also an iterable of texts
+@overload
+def align(queries: One, targets: One, *, matrix: Optional[str] = ...,
+          gap_open: Optional[int] = ..., gap_extend: Optional[int] = ...,
+          match: Optional[int] = ..., mismatch: Optional[int] = ..., mode: str = ...,
+          ties: str = ..., traceback: bool = ..., device: Optional[str] = ..., threads: int = ...,
+          top: None = ..., **params: Any) -> Alignment: ...
+
+
+@overload
+def align(queries: Union[One, Many], targets: Union[One, Many], *, matrix: Optional[str] = ...,
+          gap_open: Optional[int] = ..., gap_extend: Optional[int] = ...,
+          match: Optional[int] = ..., mismatch: Optional[int] = ..., mode: str = ...,
+          ties: str = ..., traceback: bool = ..., device: Optional[str] = ..., threads: int = ...,
+          top: Optional[int] = ..., **params: Any) -> Iterator[Alignment]: ...
 
 
 def align(queries: Any, targets: Any, *, matrix: Optional[str] = "BLOSUM62",
@@ -111,7 +132,7 @@ def _context(threads: int) -> "_core.Context":
 def _is_one(sequences: Any) -> bool:
     return isinstance(sequences, (str, bytes)) or hasattr(sequences, "seq") or (
         isinstance(sequences, tuple) and len(sequences) == 2 and
-        all(isinstance(part, str) for part in sequences))
+        isinstance(sequences[0], str) and isinstance(sequences[1], (str, bytes)))
 
 
 class _Pairs:
@@ -141,7 +162,7 @@ class _Pairs:
 _END = object()
 
 
-def _run(aligner: _Aligner, pairs: _Pairs) -> Iterator[Alignment]:
+def _run(aligner: _Aligner, pairs: Union[_Pairs, "_Listed"]) -> Iterator[Alignment]:
     def make(raw: Tuple[Any, ...]) -> Any:
         values = raw[15] or (0,) * 9 + (None, False)
         return Alignment(raw[1], pairs.targets.popleft(), raw[3], raw[4], *values)

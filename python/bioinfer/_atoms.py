@@ -121,8 +121,9 @@ class Energy(Result):
     energy: float
     network: float
     largest: float
-    forces: Optional["np.ndarray"]
-    stress: Optional["np.ndarray"]
+    # None where not asked for, which type checkers need not be told at each use
+    forces: Union["np.ndarray", Any]
+    stress: Union["np.ndarray", Any]
     numbers: "np.ndarray"
     positions: "np.ndarray"
     cell: Optional["np.ndarray"]

@@ -1,5 +1,6 @@
 """Exceptions: Error and, for the statuses a program may want to tell apart, classes below it."""
 import enum
+from typing import Any, Tuple
 
 from . import _core
 
@@ -44,7 +45,7 @@ class Error(Exception):
         self.text = text
         self.status = Status(status)
 
-    def __reduce__(self):
+    def __reduce__(self) -> Tuple[Any, ...]:
         return type(self), (self.text, int(self.status))
 
 
@@ -87,6 +88,11 @@ class Misuse(Error, RuntimeError):
 
 class RecordError(Error, ValueError):
     """A record has no result: it is empty, too long, or has characters that are no residues."""
+
+
+class NoArray(RecordError, InvalidArgument, AttributeError):
+    """A result has no array that this attribute could be: its record failed, it has several, or
+    the task gives no such array. `hasattr()` is False."""
 
 
 _core.set_errors({

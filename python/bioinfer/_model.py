@@ -14,7 +14,8 @@ from ._atoms import Energy, frames
 from ._errors import InvalidArgument, Misuse, Status, Unsupported
 from ._results import (Affinity, Design, Embedding, Progress, Result, Results, Score, Tracks,
                        task_key)
-from ._sources import (Sequences, ligands, named_text, read_fasta, record_of, structures)
+from ._sources import (LETTERS_PAIRS, LETTERS_RESIDUES, Sequences, ligands, named_text, read_fasta,
+                       record_of, structures)
 
 log = logging.getLogger("bioinfer")
 LEVELS = (logging.ERROR, logging.WARNING, logging.INFO)
@@ -23,7 +24,6 @@ METHODS = {"masked-marginals": 0, "wt-marginals": 1}
 MODES = {"sample": 0, "score": 1, "conditional": 2, "conditional-backbone": 3, "unconditional": 4}
 ORDERS = {"reference": 0, "file": 1, "number": 2}
 RNGS = {"native": 0, "torch": 1, "torch-mkl": 2, "torch-cuda": 3}
-LETTERS_RESIDUES, LETTERS_BASES, LETTERS_PAIRS = 0, 1, 2  # enum bioinfer_family_letters
 Outputs = Union[Sequence[str], Mapping[str, Optional[Sequence[int]]]]
 SUMS = {None: 0, "sums": 1, "sums-and-logs": 2}
 
@@ -89,6 +89,7 @@ class Model:
         self._idle: Dict[Any, List["_core.Task"]] = {}
         self._lock = threading.Lock()
         self._letters: Optional["np.ndarray"] = None
+        self._opened_by: Dict[str, Any] = {}  # arguments of open_model(), where it made this
         self.info: Dict[str, Any] = self._opened.info()
         self.letters = _letters_of(self.info["family"])
 
@@ -115,6 +116,13 @@ class Model:
 
     def __reduce__(self) -> Any:
         raise TypeError("a model cannot be pickled: open it in the process that uses it")
+
+    # Weights are never written to, so that a copy is the model itself.
+    def __copy__(self) -> "Model":
+        return self
+
+    def __deepcopy__(self, memo: Any) -> "Model":
+        return self
 
     def __repr__(self) -> str:
         state = "" if self._opened else ", closed"
@@ -152,23 +160,23 @@ class Model:
 
     @property
     def family(self) -> str:
-        return self.info["family"]
+        return str(self.info["family"])
 
     @property
     def name(self) -> str:
-        return self.info["name"]
+        return str(self.info["name"])
 
     @property
     def width(self) -> int:
-        return self.info["width"]
+        return int(self.info["width"])
 
     @property
     def n_layers(self) -> int:
-        return self.info["n_layers"]
+        return int(self.info["n_layers"])
 
     @property
     def device(self) -> str:
-        return self.info["device"]
+        return str(self.info["device"])
 
     @property
     def threads(self) -> int:
@@ -435,5 +443,9 @@ def open_model(weights: Union[str, "os.PathLike[str]", None] = None, *,
     bioinfer_model_params.
     """
     options = chosen(family=family, device=device, precision=precision, **params)
-    return Model(None if weights is None else os.fspath(weights), new_context(threads, cpu_mask),
-                 options)
+    path = None if weights is None else os.fspath(weights)
+    model = Model(path, new_context(threads, cpu_mask), options)
+    if path is not None and os.path.exists(path):
+        path = os.path.abspath(path)
+    model._opened_by = {"weights": path, "threads": threads, "cpu_mask": cpu_mask, **options}
+    return model

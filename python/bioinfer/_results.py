@@ -1,12 +1,12 @@
 """Results: what a task gives for each record, and ways to keep many of them."""
-import collections.abc
-from typing import Any, Callable, Dict, Generic, Iterator, List, Optional, Tuple, TypeVar, Union
+from typing import (Any, Callable, Dict, Generic, Iterator, List, Mapping, Optional, Tuple, TypeVar,
+                    Union)
 
 import numpy as np
 
 from . import _core
-from ._errors import InvalidArgument, Status, error_of
-from ._sources import Pace, Sequences, blocks
+from ._errors import InvalidArgument, NoArray, Status, error_of
+from ._sources import LETTERS_PAIRS, Pace, Sequences, blocks
 
 F32 = np.dtype(np.float32)
 F64 = np.dtype(np.float64)
@@ -21,12 +21,13 @@ def array_of(values: Any, shape: Tuple[int, ...], dtype: "np.dtype" = F32) -> "n
     return np.frombuffer(values, dtype).reshape(shape)
 
 
-class Result(collections.abc.Mapping):
+class Result(Mapping[Key, "np.ndarray"]):
     """The result of a task for one record: a mapping of names to arrays.
 
     The names are kinds ("mean"), or pairs (kind, layer) where several layers were asked for. A
     record that has no result has a `status` other than OK and a `message`; asking it for an array
-    raises RecordError.
+    raises RecordError. Attributes that are arrays raise NoArray, which is also an AttributeError,
+    where they are none.
     """
 
     __slots__ = ("ordinal", "id", "length", "status", "message", "description", "labels", "arrays",
@@ -35,7 +36,7 @@ class Result(collections.abc.Mapping):
     ordinal: int
     id: str
     length: int
-    status: int
+    status: Status
     message: str
     description: Optional[str]
     labels: Optional[str]
@@ -43,15 +44,14 @@ class Result(collections.abc.Mapping):
     sequence: Optional[str]
 
     def __init__(self, raw: Tuple[Any, ...]):
-        (self.ordinal, self.id, self.length, self.status, self.message, self.description,
+        (self.ordinal, self.id, self.length, status, self.message, self.description,
          self.labels, _, _, arrays, self.texts, self.sequence, _, _, n_layers, _, _, _) = raw
         self._raw = raw
         self.arrays: Dict[Key, "np.ndarray"] = {}
         for kind, layer, values, shape in arrays:
             key = kind if n_layers <= 1 or layer is None else (kind, layer)
             self.arrays[key] = np.frombuffer(values, F32).reshape(shape)
-        if self.status:
-            self.status = Status(self.status)
+        self.status = Status(status) if status else Status.OK
 
     @property
     def ok(self) -> bool:
@@ -75,13 +75,24 @@ class Result(collections.abc.Mapping):
 
     @property
     def array(self) -> "np.ndarray":
-        """The one array of the result."""
-        self.check()
+        """The one array of the result; raises NoArray where there is none, or several."""
+        self._computed()
         if len(self.arrays) != 1:
-            raise InvalidArgument(f"record '{self.id}' has {len(self.arrays)} arrays: "
-                                  f"{', '.join(map(str, self.arrays))}",
-                                  Status.INVALID_ARGUMENT)
+            raise NoArray(f"record '{self.id}' has {len(self.arrays)} arrays: "
+                          f"{', '.join(map(str, self.arrays))}", Status.INVALID_ARGUMENT)
         return next(iter(self.arrays.values()))
+
+    def _computed(self) -> None:
+        if self.status:
+            raise NoArray(f"record '{self.id}': {self.message}", self.status)
+
+    def _named(self, key: Key) -> "np.ndarray":
+        """The array that an attribute is."""
+        self._computed()
+        if key not in self.arrays:
+            raise NoArray(f"record '{self.id}' has no array {key!r}, but {list(self.arrays)}",
+                          Status.NOT_FOUND)
+        return self.arrays[key]
 
     # a result is itself alone, whatever its arrays
     __eq__ = object.__eq__
@@ -128,7 +139,7 @@ class Score(Result):
 
     @property
     def log_probs(self) -> "np.ndarray":
-        return self["log-probs"]
+        return self._named("log-probs")
 
     @property
     def own(self) -> "np.ndarray":
@@ -149,8 +160,9 @@ class Score(Result):
     def mutation(self, mutation: str, offset: int = 1) -> float:
         """log p(mutant) - log p(wild type), summed over terms: "A12G", "A12G:K15R"."""
         self.check()
-        return self._model._handle.mutation_score(self.id, self.sequence, self._raw[9][0][2],
-                                                mutation, offset)
+        score: float = self._model._handle.mutation_score(
+            self.id, self.sequence, self._raw[9][0][2], mutation, offset)
+        return score
 
     def row(self) -> Dict[str, Any]:
         row = super().row()
@@ -167,13 +179,13 @@ class Tracks(Result):
 
     @property
     def tracks(self) -> "np.ndarray":
-        return self["tracks"]
+        return self._named("tracks")
 
     @property
     def changed(self) -> List[Any]:
         """Tracks of the windows that its changes make, in their order, of several outputs a dict
         of them; None: not finite."""
-        self.check()
+        self._computed()
         if self._raw[12] is None:
             return []
         _, statuses, values = self._raw[12]
@@ -196,6 +208,7 @@ class Design(Result):
     __slots__ = ("header", "sequence_id", "is_native", "sample", "temperature", "score",
                  "global_score", "recovery", "chain_order", "mask", "design_mask", "codes")
 
+    sequence: Union[str, Any]  # None in a failed record, which type checkers need not be told
     header: Optional[str]
     sequence_id: Optional[str]
     is_native: bool
@@ -331,8 +344,13 @@ class Results(Generic[R]):
         return found
 
     def matrix(self, key: Optional[Key] = None) -> "np.ndarray":
-        """Vectors of all records as one array [N, D]; raises where a record has none."""
+        """Vectors of all records as one array [N, D]; raises where a record has none. Without
+        records a pass over one residue tells D."""
         rows = self.arrays(key)
+        if not rows and self._task == "embed":
+            letters = "Ad" if self._model.letters == LETTERS_PAIRS else "A"
+            one = Results(self._model, self._task, self._params, [letters], self._make, self._raw)
+            return one.matrix(key)[:0]
         if any(row.ndim != 1 for row in rows):
             raise InvalidArgument("a matrix needs vectors, one for each record (include='mean')",
                                   Status.INVALID_ARGUMENT)

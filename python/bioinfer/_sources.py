@@ -3,14 +3,26 @@ import collections.abc
 import json
 import os
 import time
-from typing import Any, Iterable, Iterator, List, Mapping, Tuple, Union
+from typing import Any, Iterable, Iterator, List, Mapping, Protocol, Tuple, Union
 
 from . import _core
 from ._errors import Error, Status, error_of
 
 Sequences = Union[str, "os.PathLike[str]", Mapping[str, str], Iterable[Any]]
 
+
+class Record(Protocol):
+    """Biopython's SeqRecord, and its like."""
+
+    @property
+    def id(self) -> Any: ...
+
+    @property
+    def seq(self) -> Any: ...
+
+
 RESIDUES_DEFAULT, RESIDUES_RAW = 0, 1
+LETTERS_RESIDUES, LETTERS_BASES, LETTERS_PAIRS = 0, 1, 2  # enum bioinfer_family_letters
 
 
 def record_of(item: Any, ordinal: int) -> Tuple[Any, Any]:

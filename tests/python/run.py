@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""run.py FOLDER BIOINFER SOURCE_ROOT pytest|doctest - tests the package in FOLDER by a Python that
-has NumPy (and pytest); exit 77 where there is none."""
+"""run.py FOLDER BIOINFER SOURCE_ROOT pytest|doctest|mypy - tests the package in FOLDER by a Python
+that has NumPy (and pytest, or mypy); exit 77 where there is none."""
 import os
 import subprocess
 import sys
@@ -22,6 +22,9 @@ def main(folder, exe, root, what):
     if what == "pytest":
         command = [find("numpy", "pytest"), "-m", "pytest", "-q", "-p", "no:cacheprovider", "-rs",
                    os.path.join(root, "tests", "python")]
+    elif what == "mypy":
+        command = [find("numpy", "mypy"), os.path.join(root, "tests", "python", "check_types.py"),
+                   folder, root]
     else:
         command = [find("numpy"), "-m", "doctest", "-o", "ELLIPSIS", "-o", "NORMALIZE_WHITESPACE",
                    os.path.join(root, "docs", "python.md")]

@@ -1,4 +1,5 @@
 """The Python package has the numbers of the command, and behaves as Python users expect."""
+import copy
 import gc
 import gzip
 import logging
@@ -131,6 +132,39 @@ def test_matrix_and_failures(tiny):
     assert pickle.loads(pickle.dumps(caught.value)).status == caught.value.status
     with pytest.raises(ValueError):
         tiny.embed(["MK", ""]).matrix()
+    for empty in ([], {}, iter(())):
+        none = tiny.embed(empty).matrix()
+        assert none.shape == (0, 320) and none.dtype == np.float32
+    assert tiny.embed([], "mean,bos").matrix("bos").shape == (0, 320)
+    for include in ("per-residue", "mean,bos"):
+        with pytest.raises(bioinfer.InvalidArgument):
+            tiny.embed([], include).matrix()
+
+
+def test_attributes_that_are_none(tiny):
+    """hasattr() answers for arrays that a result has not; what is raised is told by its classes."""
+    names = ("array", "log_probs", "own", "pseudo_log_likelihood", "pseudo_perplexity", "tracks",
+             "changed")
+    good, bad = tiny.embed(["MKT", "MK1"])
+    several = tiny.embed(["MKT"], "mean,bos").one()
+    scored, failed = tiny.score(["MKT", "MK1"])
+    assert [name for name in names if hasattr(good, name)] == ["array"]
+    assert [name for name in names if hasattr(scored, name)] == list(names[:5])
+    for result in (bad, several, failed):
+        assert not [name for name in names if hasattr(result, name)]
+    for result, kind, status in ((bad, bioinfer.RecordError, "BAD_RESIDUE"),
+                                 (several, bioinfer.InvalidArgument, "INVALID_ARGUMENT")):
+        with pytest.raises(kind) as caught:
+            result.array
+        assert isinstance(caught.value, bioinfer.NoArray)
+        assert caught.value.status.name == status
+        again = pickle.loads(pickle.dumps(caught.value))
+        assert type(again) is bioinfer.NoArray and str(again) == str(caught.value)
+    with pytest.raises(bioinfer.InvalidArgument, match="2 arrays"):
+        np.asarray(several)
+    tracks = bioinfer.Tracks(several._raw)
+    assert not hasattr(tracks, "tracks") and hasattr(tracks, "changed")
+    assert good.status is bioinfer.Status.OK and good.status.name == "OK"
 
 
 # ---- other tasks ----
@@ -266,6 +300,9 @@ def test_alignments(command, tmp_path):
     column = table[0].split("\t").index("score")
     assert [str(a.score) for a in pairs] == [row.split("\t")[column] for row in table[1:]]
     assert bioinfer.align("ACGT", "ACGA", matrix=None).score == 11
+    for query in ("MK", b"MK", ("x", "MK"), ("x", b"MK")):
+        alone = bioinfer.align(query, ("y", b"MK"))
+        assert (alone.cigar, alone.target_id) == ("2=", "y")
     with pytest.raises(bioinfer.Error):
         list(bioinfer.align(["MK", "MK"], ["MK"]))
     with pytest.raises(bioinfer.InvalidArgument):
@@ -402,6 +439,7 @@ def test_closing():
         list(model.embed(["MKT"]))
     with pytest.raises(TypeError, match="pickled"):
         pickle.dumps(model)
+    assert copy.deepcopy(model) is model and copy.copy(model) is model
     assert "closed" in repr(model)
 
 
