@@ -2,13 +2,15 @@
 
 The rest of the package does not need ASE; this module does.
 """
+import copy
 import os
-from typing import Any, List, Optional, Union
+from typing import Any, Dict, List, Optional, Union
 
 from ase.calculators import calculator
 from ase.calculators.calculator import all_changes
 
 from ._atoms import voigt
+from ._errors import BadFormat, Status
 from ._model import Model, open_model
 
 
@@ -17,6 +19,10 @@ class Calculator(calculator.Calculator):
 
     `model` is a Model, or what `bioinfer.open()` takes, with its options. The charge is that of
     `atoms.info["charge"]`, and `charge` where that is not set.
+
+    Copies, by `copy.copy()`, `copy.deepcopy()` or ASE, share the model; `close()` of a copy leaves
+    it open. A pickled calculator opens the weights anew where it is unpickled, with the options of
+    this model, and raises BadFormat where they are not the same weights.
     """
 
     implemented_properties = ["energy", "free_energy", "forces", "stress"]
@@ -34,7 +40,7 @@ class Calculator(calculator.Calculator):
         self.charge = charge
 
     def check_state(self, atoms: Any, tol: float = 1e-15) -> List[str]:
-        changes = super().check_state(atoms, tol)
+        changes: List[str] = super().check_state(atoms, tol)
         if self.atoms is not None and atoms.info.get("charge") != self.atoms.info.get("charge"):
             changes.append("info")
         return changes
@@ -50,6 +56,33 @@ class Calculator(calculator.Calculator):
                         "forces": result.forces}
         if result.stress is not None:
             self.results["stress"] = voigt(result.stress)
+
+    def _copied(self, state: Dict[str, Any]) -> "Calculator":
+        made = type(self).__new__(type(self))
+        made.__dict__.update(state, _own=False)
+        return made
+
+    def __copy__(self) -> "Calculator":
+        return self._copied(self.__dict__)
+
+    def __deepcopy__(self, memo: Any) -> "Calculator":
+        return self._copied(copy.deepcopy(self.__dict__, memo))
+
+    def __getstate__(self) -> Dict[str, Any]:
+        state = dict(self.__dict__)
+        state["model"] = self.model._opened_by, self.model.fingerprint()[:32]
+        return state
+
+    def __setstate__(self, state: Dict[str, Any]) -> None:
+        how, weights = state["model"]
+        model = open_model(**how)
+        found = model.fingerprint()[:32]
+        if found != weights:
+            model.close()
+            raise BadFormat(f"{how['weights']}: fingerprint of the weights: expected that of the "
+                            f"pickled calculator, {weights}, got {found}",
+                            Status.MISMATCH)
+        self.__dict__.update(state, model=model, _own=True)
 
     def close(self) -> None:
         """Closes a model that was opened here."""

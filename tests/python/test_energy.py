@@ -1,7 +1,10 @@
 """Energies of atoms: every source gives the numbers of the command, in float64."""
+import copy
 import itertools
 import json
 import os
+import pickle
+import shutil
 import subprocess
 import sys
 import threading
@@ -246,3 +249,60 @@ def test_ase(net, folder):
     own.close()
     calculator.close()
     assert net.energy(WATER).one().energy == want.energy
+
+
+def test_ase_copies(net, folder, tmp_path, monkeypatch):
+    """ASE's scripts copy calculators, and its parallel ones pickle them."""
+    ase = pytest.importorskip("ase")
+    from bioinfer.ase import Calculator
+    water = ase.Atoms("OH2", WATER["positions"])
+    want = net.energy(WATER).one().energy
+    monkeypatch.chdir(folder.parent)
+    for calculator in (Calculator(net, charge=0), Calculator(folder.name, device="cpu", charge=0)):
+        water.calc = calculator
+        assert water.get_potential_energy() == want
+        other = copy.deepcopy(water)
+        other.calc = copy.deepcopy(water.calc)
+        assert other.calc is not calculator and other.calc.model is calculator.model
+        assert other.calc.results is not calculator.results
+        assert not other.calc.calculation_required(water, ["energy"])
+        # Changes of the copy leave the calculator as it is.
+        other.calc.charge = None
+        other.positions[0, 0] += 1
+        other.get_potential_energy()
+        other.calc.close()
+        assert not calculator.calculation_required(water, ["energy"])
+        calculator.reset()
+        assert water.get_potential_energy() == want
+        assert copy.copy(calculator).model is calculator.model
+        monkeypatch.chdir(tmp_path)  # a relative path is of the folder where it was opened
+        again = pickle.loads(pickle.dumps(calculator))
+        assert again.charge == 0 and again.model is not calculator.model
+        assert again.model.device == "cpu"
+        water.calc = again
+        again.reset()
+        assert water.get_potential_energy() == want
+        again.close()
+        with pytest.raises(bioinfer.Misuse):
+            again.model.energy(WATER).one()
+        assert calculator.model.energy(WATER).one().energy == want
+
+
+def test_a_pickled_calculator_wants_its_weights(folder, tmp_path):
+    pytest.importorskip("ase")
+    from bioinfer.ase import Calculator
+    place = tmp_path / "weights"
+    shutil.copytree(folder, place)
+    calculator = Calculator(place, device="cpu", threads=1)
+    kept = pickle.dumps(calculator)
+    calculator.close()
+    shutil.rmtree(place)
+    with pytest.raises(bioinfer.NotFound):
+        pickle.loads(kept)
+    shutil.copytree(folder, place)
+    assert pickle.loads(kept).charge is None
+    told = json.loads((place / "model.json").read_text())
+    told["kwargs"]["model"]["init_args"]["cutoff"] = 4.5
+    (place / "model.json").write_text(json.dumps(told))
+    with pytest.raises(bioinfer.BadFormat, match="expected that of the pickled calculator"):
+        pickle.loads(kept)
