@@ -131,7 +131,8 @@ static bool is_used(const struct bi_model *m, const struct bi_tensor *t)
     /* an embedding of which a row is left out, and the output matrix that shares its bytes */
     if (strstr(t->name, "embed_tokens.weight") || strstr(t->name, "encoder.lm_head.weight"))
         return true;
-    return strstr(t->name, "inv_freq") || strstr(t->name, "contact_head");
+    return strstr(t->name, "inv_freq") || strstr(t->name, "contact_head") ||
+           strstr(t->name, "token_type_embeddings");
 }
 
 /* Changes each tensor of `cp`; `model` says which of them are used, NULL = all. */

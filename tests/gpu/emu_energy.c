@@ -73,12 +73,12 @@ static void compute(const bioinfer_model *model, int64_t atoms, const char *no_r
 }
 
 /* ops NULL: on a device by its name. */
-static bioinfer_model *open_on(const struct bi_backend_ops *ops, const char *device)
+static bioinfer_model *open_on(const struct bi_backend_ops *ops, const char *name)
 {
     struct bioinfer_model_params p = BIOINFER_PARAMS(struct bioinfer_model_params);
     struct bioinfer_error err = {0};
     bioinfer_model *model = NULL;
-    p.device = ops ? NULL : device;
+    p.device = ops ? NULL : name;
     if (!CHECK(!bi_model_open_on(&model, ctx, weights, &p, ops, &err)))
         fprintf(stderr, "    %s\n", err.text);
     return model;
