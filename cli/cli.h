@@ -141,7 +141,7 @@ struct cli_options {
     int64_t part_records;
     int shard, n_shards;
     char no_rules[1024];
-    bool check, profile, raw_residues, json_floats, check_weights, strict_pickle, verify;
+    bool check, profile, raw_residues, fai, json_floats, check_weights, strict_pickle, verify;
     bool trace_rules, quiet, strict, help, version, models, license, list_outputs;
     const char *listen, *token_file; /* serve */
     int64_t max_body, max_answer,    /* MiB */

@@ -198,6 +198,27 @@ int cli_job_open_index(struct cli *cli, struct bioinfer_job_params *params)
     return st && st != BIOINFER_NOT_FOUND ? cli_fail(cli, CLI_AT_INPUT, st, &err) : CLI_EXIT_OK;
 }
 
+/* Writes the index of a genome, and reads it. */
+static int index_genome(struct cli *cli)
+{
+    const char *path = cli->options->input;
+    bioinfer_genome *genome = NULL;
+    struct bioinfer_error err = {0};
+    int64_t n = 0, length = 0, bases = 0;
+    int st = bioinfer_genome_index(cli->ctx, path, &err);
+
+    if (!st)
+        st = bioinfer_genome_open(&genome, cli->ctx, path, &err);
+    for (; !st && bioinfer_genome_contig(genome, n, &length); n++)
+        bases += length;
+    bioinfer_genome_close(&genome);
+    if (st)
+        return cli_fail(cli, CLI_AT_INPUT, st, &err);
+    if (!cli->options->quiet)
+        cli_say(cli, "%lld contigs of %lld bases -> %s.fai", (long long)n, (long long)bases, path);
+    return CLI_EXIT_OK;
+}
+
 int cli_index(struct cli *cli)
 {
     const struct cli_options *o = cli->options;
@@ -211,6 +232,8 @@ int cli_index(struct cli *cli)
         cli_say(cli, "an index is of a file, not of standard input");
         return CLI_EXIT_USAGE;
     }
+    if (o->fai)
+        return index_genome(cli);
     if (!(st = bioinfer_index_make(cli->ctx, o->input, &reader, &err)))
         st = bioinfer_index_open(&cli->index, cli->ctx, o->input, &reader, &err);
     if (st)

@@ -194,6 +194,13 @@ int bioinfer_genome_open(bioinfer_genome **out, bioinfer_context *ctx, const cha
     return bi_genome_open(out, &ctx->env, path, err);
 }
 
+int bioinfer_genome_index(bioinfer_context *ctx, const char *path, struct bioinfer_error *err)
+{
+    if (!ctx || !path)
+        return bi_fail(err, BIOINFER_INVALID, "genome: context and path must be given");
+    return bi_genome_index(&ctx->env, path, err);
+}
+
 const char *bioinfer_genome_contig(const bioinfer_genome *genome, int64_t index, int64_t *length)
 {
     int64_t unused;

@@ -1125,11 +1125,16 @@ struct bioinfer_changed {
     const int64_t *values_at;
 };
 
-/* A FASTA with its index <path>.fai (samtools faidx), plain or by bgzip with <path>.gzi. NOT_FOUND:
+/* A FASTA with its index <path>.fai, plain or by bgzip with <path>.gzi. NOT_FOUND:
  * it or an index is missing; FORMAT: an index is damaged; UNSUPPORTED: compressed otherwise. */
 typedef struct bioinfer_genome bioinfer_genome;
 BIOINFER_API int bioinfer_genome_open(bioinfer_genome **out, bioinfer_context *ctx,
                                       const char *path, struct bioinfer_error *err);
+/* Writes the index of a FASTA, <path>.fai and, by bgzip, <path>.gzi, over those that are there.
+ * FORMAT: it is no FASTA or damaged, has a name twice, or a contig's lines but its last differ in
+ * length; UNSUPPORTED: compressed otherwise; MISMATCH: it changed meanwhile. */
+BIOINFER_API int bioinfer_genome_index(bioinfer_context *ctx, const char *path,
+                                       struct bioinfer_error *err);
 /* Contig number `index`, in the order of the index: name, the genome's, and length (may be NULL);
  * NULL, with *length as before, past the end. */
 BIOINFER_API const char *bioinfer_genome_contig(const bioinfer_genome *genome, int64_t index,

@@ -141,7 +141,8 @@ static int read_fai(struct bioinfer_genome *g, const char *path, struct bioinfer
     if (!name)
         return bi_fail(err, BIOINFER_NOMEM, "%s", path);
     if (!bi_path_exists(name))
-        return bi_fail(err, BIOINFER_NOT_FOUND, "%s: no index %s: make it with: samtools faidx %s",
+        return bi_fail(err, BIOINFER_NOT_FOUND,
+                       "%s: no index %s: make it with: bioinfer index --fai %s (or samtools faidx)",
                        path, name, path);
     st = bi_file_slurp(g->env, name, INDEX_SIZE, &text, &size, err);
     if (!st)
@@ -193,8 +194,8 @@ static int read_gzi(struct bioinfer_genome *g, const char *path, struct bioinfer
         return bi_fail(err, BIOINFER_NOMEM, "%s", path);
     if (!bi_path_exists(name))
         return bi_fail(err, BIOINFER_NOT_FOUND,
-                       "%s: no index of blocks %s: make it with: bgzip -r "
-                       "%s",
+                       "%s: no index of blocks %s: make it with: bioinfer index --fai %s (or "
+                       "bgzip -r)",
                        path, name, path);
     st = bi_file_open(&f, g->env, name, err);
     if (!st)

@@ -11,6 +11,11 @@
 
 struct bioinfer_genome;
 
+/* Writes the index path.fai, and path.gzi of a BGZF file, over those that are there, once the whole
+ * file was read. FORMAT: the file is damaged, cut off or no FASTA, has a name twice, or lines of a
+ * contig, but for its last, differ in length; UNSUPPORTED: gzip that is no BGZF; MISMATCH: the
+ * file changed meanwhile. After a failure the index is as it was, but path.gzi may be written. */
+int bi_genome_index(const struct bi_env *env, const char *path, struct bioinfer_error *err);
 /* Opens path and its index path.fai, and path.gzi of a BGZF file. NOT_FOUND: one of these is
  * missing; UNSUPPORTED: gzip that is no BGZF; FORMAT: an index is damaged or empty, does not fit
  * the file or has a contig twice; the file is looked at first, then path.gzi, then path.fai. Lines
