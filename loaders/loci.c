@@ -11,7 +11,7 @@
 enum {
     LINE_SIZE = 1 << 20, /* most bytes of the columns that are wanted */
     CHUNK = 65536,
-    N_WANTED = 6, /* columns: those of VCF up to ALT, those of BED up to the strand */
+    N_WANTED = 7, /* columns: VCF up to FILTER, BED up to the strand and one more */
     ALLELE_SIZE = 100000
 };
 
@@ -32,6 +32,7 @@ struct bioinfer_loci {
     char *alleles;
     const char *id;
     bool several;
+    bool told_samples, told_filter, told_strand, told_columns; /* each is said once */
     struct bioinfer_locus of;
     char name[300], message[1020];
 };
@@ -103,6 +104,14 @@ static int skip_rest(struct bioinfer_loci *l, struct bioinfer_error *err)
     }
 }
 
+static int count_tabs(const char *text, size_t n)
+{
+    int tabs = 0;
+    for (size_t i = 0; i < n; i++)
+        tabs += text[i] == '\t';
+    return tabs;
+}
+
 /* Takes the line from l->at to `end`, where its end or a cut is. */
 static int take_line(struct bioinfer_loci *l, char *end, bool cut, struct bioinfer_error *err)
 {
@@ -110,7 +119,8 @@ static int take_line(struct bioinfer_loci *l, char *end, bool cut, struct bioinf
     int st = check_text(l, l->buffer + l->at, length, err);
     if (st)
         return st;
-    l->too_long = cut && length + 1 >= LINE_SIZE && l->buffer[from] != '#';
+    l->too_long = cut && length + 1 >= LINE_SIZE && l->buffer[from] != '#' &&
+                  count_tabs(l->buffer + from, length) < N_WANTED - 1;
     l->at += length + (l->at + length < l->used ? 1 : 0);
     if (cut && (st = skip_rest(l, err)))
         return st;
@@ -202,6 +212,15 @@ static int unusable(struct bioinfer_loci *l, int status, const char *what, const
     return 1;
 }
 
+/* Says once what a line has that changes no result. */
+static void name_once(const struct bioinfer_loci *l, bool *told, const char *what)
+{
+    if (!*told)
+        bi_log(l->env, BIOINFER_LOG_WARNING, "%s: line %lld: %s", l->path, (long long)l->number,
+               what);
+    *told = true;
+}
+
 static void begin_locus(struct bioinfer_loci *l)
 {
     l->of = (struct bioinfer_locus){.chrom = "",
@@ -267,6 +286,12 @@ static int next_interval(struct bioinfer_loci *l, struct bioinfer_error *err)
         strcmp(field[5], "-"))
         return unusable(l, BIOINFER_FORMAT, "expected strand + - or . , got", field[5]);
     l->of.strand = n > 5 && *field[5] ? *field[5] : '.';
+    if (l->of.strand == '-')
+        name_once(l, &l->told_strand, "strand -: windows have the bases of the strand +");
+    if (n > 6)
+        name_once(l, &l->told_columns,
+                  "columns after the sixth (blocks, the summit of a peak) are not read: a window "
+                  "lies around the middle of its interval");
     if (n > 3 && *field[3] && strcmp(field[3], "."))
         snprintf(l->name, sizeof l->name, "%.200s", field[3]);
     else
@@ -311,7 +336,7 @@ static int next_variant(struct bioinfer_loci *l, struct bioinfer_error *err)
 {
     char *field[N_WANTED] = {NULL};
     int64_t pos;
-    int st;
+    int n, st;
     if (l->alleles)
         return next_allele(l);
     do {
@@ -321,7 +346,7 @@ static int next_variant(struct bioinfer_loci *l, struct bioinfer_error *err)
     begin_locus(l);
     if (l->too_long)
         return too_long(l);
-    if (cut(l->line, field) < 5)
+    if ((n = cut(l->line, field)) < 5)
         return unusable(l, BIOINFER_FORMAT, "expected CHROM, POS, ID, REF and ALT, got", field[0]);
     l->of.chrom = field[0];
     if (!is_number(field[1], &pos))
@@ -332,6 +357,9 @@ static int next_variant(struct bioinfer_loci *l, struct bioinfer_error *err)
     if (!are_bases(field[3]))
         return unusable(l, BIOINFER_FORMAT, "REF is not bases:", field[3]);
     l->of.end = l->of.start + (int64_t)strlen(field[3]);
+    if (n > 6 && *field[6] && strcmp(field[6], ".") && strcmp(field[6], "PASS"))
+        name_once(l, &l->told_filter,
+                  "FILTER is not PASS: variants are taken whatever their filters");
     l->id = field[2];
     l->several = strchr(field[4], ',') != NULL;
     l->alleles = field[4];
@@ -359,6 +387,9 @@ static int read_head(struct bioinfer_loci *l, struct bioinfer_error *err)
     while ((st = next_line(l, err)) == 1) {
         l->variants |= !strncmp(l->line, "##fileformat=VCF", 16) ||
                        !strncmp(l->line, "#CHROM\tPOS\t", 11);
+        if (!strncmp(l->line, "#CHROM", 6) && strstr(l->line, "\tFORMAT"))
+            name_once(l, &l->told_samples,
+                      "genotypes are not read: each alternative allele is taken alone");
         if (is_nothing(l->line))
             continue;
         l->variants |= !l->too_long && looks_like_variant(l);

@@ -4,7 +4,7 @@
  * A line that cannot be used comes with its status and a message, and the reader goes on:
  * FORMAT (missing fields, no number, start behind end), UNSUPPORTED (an allele that is not
  * bases: *, <DEL>, breakends), TOO_LONG (more than a mebibyte in the columns that are read, which
- * are the first six; what stands behind them may have any length and takes no memory). What makes
+ * are the first six; what follows them may have any length and takes no memory). What makes
  * the whole input unusable is returned instead: a damaged stream, BCF, a NUL byte. */
 #ifndef BI_LOCI_H
 #define BI_LOCI_H

@@ -449,6 +449,49 @@ static void heads(void)
     expect_places(wide, (size_t)n, two, 3, 0, "");
 }
 
+static void on_log(void *user, int level, const char *line)
+{
+    char *to = user;
+    snprintf(to + strlen(to), 1000 - strlen(to), "%d:%s\n", level, line);
+}
+
+/* Words that change no result are said once for a file. */
+static void names_once(void)
+{
+    static const struct {
+        const char *text, *log;
+    } cases[] = {
+        {"##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\tFORMAT\tS1\n"
+         "c\t5\t.\tA\tC\t.\tPASS\t.\tGT\t0/0\nc\t6\t.\tA\tC\t.\t.\t.\tGT\t0|1\n"
+         "c\t7\t.\tA\tC\t9\tq10;s50\t.\tGT\t1/1\nc\t8\t.\tA\tC\t9\tq10\t.\tGT\t1/1\n",
+         "1:x: line 2: genotypes are not read: each alternative allele is taken alone\n"
+         "1:x: line 5: FILTER is not PASS: variants are taken whatever their filters\n"},
+        {"c\t5\t9\ta\t0\t+\nc\t5\t9\tb\t0\t-\nc\t5\t9\tc\t0\t-\nc\t5\t9\td\t0\t.\t5\t9\n"
+         "c\t5\t9\te\t0\t.\t5\t9\n",
+         "1:x: line 2: strand -: windows have the bases of the strand +\n"
+         "1:x: line 4: columns after the sixth (blocks, the summit of a peak) are not read: a "
+         "window lies around the middle of its interval\n"},
+        {"##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n"
+         "c\t5\t.\tA\tC\t.\tPASS\t.\nc\t5\t.\tA\tC\n",
+         ""},
+        {"c\t5\t9\nc\t5\t9\tb\t0\t+\n", ""},
+    };
+    for (size_t i = 0; i < BI_COUNT(cases); i++) {
+        char log[1000] = "";
+        struct bi_env env = bi_env_default();
+        struct bioinfer_error err = {0};
+        struct bioinfer_loci *l = NULL;
+        struct bioinfer_locus x;
+        env.log = on_log;
+        env.log_user = log;
+        CHECK_EQ(bi_loci_open_memory(&l, &env, "x", cases[i].text, strlen(cases[i].text), &err), 0);
+        while (bi_loci_next(l, &x, &err) == 1)
+            CHECK_EQ(x.status, 0);
+        bi_loci_close(&l);
+        CHECK_STR(log, cases[i].log);
+    }
+}
+
 /* Editors of Windows put a byte order mark in front of UTF-8. */
 static void marks(void)
 {
@@ -626,6 +669,7 @@ int main(void)
     TEST(bad_variants);
     TEST(marks);
     TEST(heads);
+    TEST(names_once);
     TEST(bad_coverage);
     pack(&file, &gzi, 16);
     write_file(fasta, file.of, file.n);

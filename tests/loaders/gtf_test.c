@@ -131,6 +131,9 @@ static void bad_files(void)
          "line 1: no gene_type: "},
         {"chr1\tT\tgene\t1\t9\t.\t+\t.\tgene_type \"G\";\n", "line 1: no gene_id: "},
         {"chr1\tT\tgene\t1\t9\t.\t+\t.\tgene_id \"\";\n", "line 1: no gene_id: "},
+        /* GFF3 */
+        {"chr1\tT\tgene\t1\t9\t.\t+\t.\tID=gene:G;biotype=protein_coding\n",
+         "line 1: no gene_id: "},
         {"chr1\tT\texon\t1\t9\t.\t+\t.\tgene_id \"G\";\n", "line 1: no transcript_id: "},
         {"chr1\tT\tgene\t0\t9\t.\t+\t.\tgene_id G;gene_type t\n", "start is no place"},
         {"chr1\tT\tgene\t9\t8\t.\t+\t.\tgene_id G;gene_type t\n", "end is no place from the start"},
