@@ -7,7 +7,7 @@
  * BIOINFER_COUNT_PLACES=FILE: how many places there were, written there when the process exits.
  * BIOINFER_NO_PIPES=1: the process gets no pipe. BIOINFER_NO_NAMES=1: a folder fails behind its
  * third name. BIOINFER_NO_THREADS=1: it gets no thread. BIOINFER_NO_BYTES=1: what is read by
- * fread() fails. A worker process has all it asks for.
+ * fread(), or of a file by read(), fails. A worker process has all it asks for.
  *
  * A file that is closed twice ends the process: in between another thread may have got its number
  * for a file of its own. */
@@ -22,6 +22,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 void *__real_malloc(size_t size);
@@ -31,6 +32,7 @@ char *__real_strdup(const char *text);
 char *__real_strndup(const char *text, size_t n);
 ssize_t __real_getline(char **line, size_t *size, FILE *file);
 size_t __real_fread(void *to, size_t size, size_t n, FILE *file);
+ssize_t __real_read(int fd, void *to, size_t n);
 int __real_pipe2(int *ends, int flags);
 struct dirent *__real_readdir64(DIR *folder);
 int __real_close(int fd);
@@ -43,6 +45,17 @@ char *__wrap_strdup(const char *text);
 char *__wrap_strndup(const char *text, size_t n);
 ssize_t __wrap_getline(char **line, size_t *size, FILE *file);
 size_t __wrap_fread(void *to, size_t size, size_t n, FILE *file);
+ssize_t __wrap_read(int fd, void *to, size_t n);
+ssize_t __wrap_read(int fd, void *to, size_t n)
+{
+    struct stat of;
+
+    if (!getenv("BIOINFER_NO_BYTES") || fstat(fd, &of) || !S_ISREG(of.st_mode))
+        return __real_read(fd, to, n);
+    errno = EBADF;
+    return -1;
+}
+
 int __wrap_pipe2(int *ends, int flags);
 struct dirent *__wrap_readdir64(DIR *folder);
 int __wrap_close(int fd);

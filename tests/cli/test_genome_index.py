@@ -96,4 +96,4 @@ class Index(unittest.TestCase):
 
 if __name__ == '__main__':
     EXE, ROOT = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
-    unittest.main(argv=sys.argv[:1] + sys.argv[3:])
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2)

@@ -78,8 +78,8 @@ class Memory(unittest.TestCase):
                 "human", "--tracks", "1,3-5,*cell 7", "--ontology", "CL:1", "-o", "x.npz")
         self.sweep("x.npz", *args)
         code, _, words = self.run_it(args, BIOINFER_NO_BYTES=1)
-        self.assertEqual(code, 74, words)
-        self.assertIn("t.txt: Bad file descriptor", words)
+        self.assertEqual(code, 66, words)
+        self.assertIn("i.bed: read after 0 bytes: Bad file descriptor", words)
 
     def test_table_of_its_own(self):
         """Whether the table that comes with bioinfer is of these weights is not guessed."""

@@ -696,7 +696,7 @@ static void refusals(const struct golden *g)
 {
     const int tracks[] = {1 << 20}, pairs[] = {-1};
     const struct bioinfer_tracks_output twice[] = {{.name = g->info.head}, {.name = g->info.head}};
-    const bool one = !bioinfer_model_head(g->model, 1, NULL); /* of the human genome */
+    const bool one = !bioinfer_model_head(g->model, 1, NULL); /* output, the human one */
     const struct {
         struct bioinfer_tracks_params p;
         const char *text;
