@@ -48,8 +48,8 @@ class Case(unittest.TestCase):
 
 class Names(Case):
     def test_names_of_the_journal(self):
-        plans = [(name, form) for name in ("manifest", "data", "journal", "job.json", "lock",
-                                           "output") for form in ("jsonl", "esm-pt")]
+        plans = [(name, form) for name in ("manifest", "data", "journal", "lock", "output")
+                 for form in ("jsonl", "esm-pt")]
         plans += [("manifest", form) for form in COMMAND.formats if form not in ("jsonl", "esm-pt")]
         for name, form in plans:
             args = ["--format", form, *COMMAND.formats[form]]
@@ -80,7 +80,7 @@ class Names(Case):
 
     def test_complete_and_unbuilt(self):
         """The same names where the journal is read again after the output was begun."""
-        for name in ("journal", "data", "job.json", "manifest"):
+        for name in ("journal", "data", "manifest"):
             folder = self.path("u-" + name)
             os.mkdir(folder)
             path = os.path.join(folder, name)
