@@ -492,7 +492,7 @@ static const struct cli_subcommand commands[] = {
      "format dup-ids check",
      "bioinfer merge out.h5  # of all out.h5.part-I-of-N\n"},
     {"index", CLI_INDEX, "bioinfer index FILE [--raw-residues | --fai]",
-     "where records lie in a FASTA file, for shards; or the .fai of a genome",
+     "where records of a FASTA lie, for shards; or its .fai",
      "raw-residues fai",
      "bioinfer index uniref50.fasta  # writes uniref50.fasta.bfi\n"
      "bioinfer index --fai hg38.fa   # writes hg38.fa.fai, for --genome hg38.fa\n"},

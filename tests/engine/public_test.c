@@ -86,9 +86,9 @@ static void contigs_and_loci(bioinfer_context *ctx)
     bioinfer_genome *genome = NULL;
     bioinfer_loci *loci = NULL;
     int64_t length = 0;
-    write_file("g.fa", ">chrA\nACGTACGT\n>chrB\nGGG\n");
-    CHECK_EQ(bioinfer_genome_index(ctx, "g.fa", NULL), 0);
-    CHECK_EQ(bioinfer_genome_open(&genome, ctx, "g.fa", NULL), 0);
+    const char *fasta = write_file("g.fa", ">chrA\nACGTACGT\n>chrB\nGGG\n");
+    CHECK_EQ(bioinfer_genome_index(ctx, fasta, NULL), 0);
+    CHECK_EQ(bioinfer_genome_open(&genome, ctx, fasta, NULL), 0);
     CHECK_STR(bioinfer_genome_contig(genome, 0, &length), "chrA");
     CHECK_EQ(length, 8);
     CHECK_STR(bioinfer_genome_contig(genome, 1, NULL), "chrB");
