@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "../../loaders/csv.h"
-#include "../failing.h"
+#include "failing_reads.h"
 #include "../test.h"
 
 /* A table as text: rows with '|' between values and ';' behind them, a faulty one as "!line". */
@@ -136,22 +136,7 @@ static int use(struct failing *f, struct bioinfer_error *err)
 
 static void failures(void)
 {
-    struct stacks stacks = STACKS;
-    struct failing f = {.stacks = &stacks};
-    struct bioinfer_error err = {0};
-    long n = 0;
-    CHECK_EQ(use(&f, &err), 0);
-    CHECK_EQ(f.n_live, 0);
-    CHECK(f.n_calls > 4);
-    stacks_choose(&stacks);
-    while ((n = failure_after(&stacks, n)) <= stacks.n) {
-        struct failing g = {.fail_at = n};
-        err = (struct bioinfer_error){0};
-        CHECK_EQ(use(&g, &err), BIOINFER_NOMEM);
-        CHECK(err.text[0]);
-        CHECK_EQ(g.n_live, 0);
-    }
-    stacks_free(&stacks);
+    each_allocation_fails(use, 4);
 }
 
 int main(void)

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "../../loaders/gtf.h"
-#include "../failing.h"
+#include "failing_reads.h"
 #include "../test.h"
 
 #define GENE "chr1\tT\tgene\t1001\t1800\t.\t+\t.\tgene_id \"G1.4\"; gene_type \"protein_coding\"; "
@@ -183,22 +183,7 @@ static int use(struct failing *f, struct bioinfer_error *err)
 
 static void failures(void)
 {
-    struct stacks stacks = STACKS;
-    struct failing f = {.stacks = &stacks};
-    struct bioinfer_error err = {0};
-    long n = 0;
-    CHECK_EQ(use(&f, &err), 0);
-    CHECK_EQ(f.n_live, 0);
-    CHECK(f.n_calls > 5);
-    stacks_choose(&stacks);
-    while ((n = failure_after(&stacks, n)) <= stacks.n) {
-        struct failing g = {.fail_at = n};
-        err = (struct bioinfer_error){0};
-        CHECK_EQ(use(&g, &err), BIOINFER_NOMEM);
-        CHECK(err.text[0]);
-        CHECK_EQ(g.n_live, 0);
-    }
-    stacks_free(&stacks);
+    each_allocation_fails(use, 5);
 }
 
 int main(void)
