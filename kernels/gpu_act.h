@@ -25,4 +25,15 @@ DEV float linear_result(const struct bi_linear_params &p, int64_t m, int n, floa
     return p.slope ? v * silu_slope(p.slope[m * p.ldz + n]) : v;
 }
 
+/* Writes element [m, n] of y in float32, of the sum d, where it is one of `rows` and columns. */
+DEV void linear_put(const struct bi_linear_params &p, int64_t m, int n, int64_t rows, float d)
+{
+    if (m >= rows || n >= p.n)
+        return;
+    float v = linear_result(p, m, n, d + (p.bias ? p.bias[n] : 0));
+    if (p.residual)
+        v += p.residual[m * p.ldr + n];
+    p.y[m * p.ldy + n] = v;
+}
+
 #endif

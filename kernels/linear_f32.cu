@@ -100,12 +100,7 @@ DEV void linear_tile(const struct bi_linear_params &p, f32_tiles &s, int64_t row
                                                                             value;
                 continue;
             }
-            if (m >= rows || n >= p.n)
-                continue;
-            float v = linear_result(p, m, n, d[i][j] + (p.bias ? p.bias[n] : 0));
-            if (p.residual)
-                v += p.residual[m * p.ldr + n];
-            p.y[m * p.ldy + n] = v;
+            linear_put(p, m, n, rows, d[i][j]);
         }
 }
 
@@ -188,12 +183,7 @@ DEV void linear_small(const struct bi_linear_params &p, small_tiles &s, int64_t 
         for (int k = left / 4 * 4; k < left; k++)
             d = fma_(row[k], column[k], d);
     }
-    if (m >= rows || n >= p.n)
-        return;
-    float v = linear_result(p, m, n, d + (p.bias ? p.bias[n] : 0));
-    if (p.residual)
-        v += p.residual[m * p.ldr + n];
-    p.y[m * p.ldy + n] = v;
+    linear_put(p, m, n, rows, d);
 }
 
 KERNEL(linear_small_f32, struct bi_linear_params, F32_THREADS, 4)

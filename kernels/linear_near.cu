@@ -157,14 +157,7 @@ KERNEL_EARLY(linear_near_few_f32, struct bi_linear_params, FEW_THREADS, 2)
         barrier();
         d = s.of[0][thread_id()];
     }
-    const int64_t m = m0 + acc_m(wave_id());
-    const int n = n0 + acc_n(wave_id());
-    if (m >= rows || n >= p.n)
-        return;
-    float v = linear_result(p, m, n, d + (p.bias ? p.bias[n] : 0));
-    if (p.residual)
-        v += p.residual[m * p.ldr + n];
-    p.y[m * p.ldy + n] = v;
+    linear_put(p, m0 + acc_m(wave_id()), n0 + acc_n(wave_id()), rows, d);
 }
 
 KERNEL(tensor_mix_near_f32, struct bi_tensor_mix_params, 128, 4)
