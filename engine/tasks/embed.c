@@ -286,8 +286,44 @@ static bool copy_output(const struct bi_model *m, const struct bi_batch_place *p
 struct embed_unit {
     struct bi_sequence_unit base;
     struct bi_item item;
-    float *data; /* the arrays, one behind the other; NULL before they are computed */
+    struct bi_embed_spare of; /* the arrays, one after the other; none before they are computed */
 };
+
+/* Elements. From the first on malloc() maps each piece anew; all spares are 64 MiB at most. */
+enum { LARGE = 32768, LARGEST = (16 << 20) / BI_EMBED_SPARES };
+
+/* Room for n elements, which hold anything; a spare one of up to twice as many, if there is one. */
+static struct bi_embed_spare take_room(struct bi_embed *s, int64_t n)
+{
+    struct bi_embed_spare *best = NULL, of = {0};
+    for (int i = 0; i < BI_EMBED_SPARES; i++)
+        if (s->spares[i].room >= n && s->spares[i].room / 2 <= n &&
+            (!best || s->spares[i].room < best->room))
+            best = &s->spares[i];
+    if (best) {
+        of = *best;
+        *best = (struct bi_embed_spare){0};
+        return of;
+    }
+    of.data = bi_alloc(s->base.task.env, (size_t)n * sizeof *of.data);
+    of.room = of.data ? n : 0;
+    return of;
+}
+
+/* Keeps a large piece in the place of the smallest one, frees others. */
+static void give_room(struct bi_embed *s, struct bi_embed_spare of)
+{
+    struct bi_embed_spare *least = &s->spares[0];
+    for (int i = 1; i < BI_EMBED_SPARES; i++)
+        if (s->spares[i].room < least->room)
+            least = &s->spares[i];
+    if (of.room >= LARGE && of.room <= LARGEST && of.room > least->room) {
+        bi_free(s->base.task.env, least->data);
+        *least = of;
+    } else {
+        bi_free(s->base.task.env, of.data);
+    }
+}
 
 /* Elements of all arrays of a record. */
 static int64_t n_elements(const struct bi_embed *s, int64_t n_tokens)
@@ -346,21 +382,26 @@ static int embed_collect(struct bioinfer_task *t, struct bi_item *item,
     const int64_t total = n_elements(s, e->base.n_tokens);
     const char *bad = NULL;
     int64_t at = 0;
-    bi_free(t->env, e->data); /* from a batch that is run again */
-    if (!(e->data = bi_calloc(t->env, (size_t)total + 1, sizeof *e->data)))
+    give_room(s, e->of); /* from a batch that is run again */
+    e->of = take_room(s, total + 1);
+    if (!e->of.data)
         return bi_fail(err, BIOINFER_NOMEM, "record '%.60s': %lld bytes of results", item->unit->id,
                        (long long)total * 4);
     for (int k = 0; k < s->n_slots; k++) {
         const struct bi_embed_slot *slot = &s->slots[k];
         struct bioinfer_array a;
         const int64_t n = slot_shape(m, slot, e->base.n_tokens, &a);
+        bool is_made = false;
         for (size_t j = 0; t->model->caps.runs && j < g->n_outputs; j++) {
             const struct bi_output *o = &g->outputs[j];
             const bool mine = (unsigned)o->kind == slot->kind &&
                               (slot->layer == o->layer || slot->layer < 0);
-            if (mine && !copy_output(m, place, o, e->base.n_tokens, e->data + at))
+            is_made |= mine;
+            if (mine && !copy_output(m, place, o, e->base.n_tokens, e->of.data + at))
                 bad = a.kind;
         }
+        if (!is_made) /* a device that computes nothing */
+            memset(e->of.data + at, 0, (size_t)n * sizeof *e->of.data);
         at += n;
     }
     return bad ? bi_fail(err, BIOINFER_NONFINITE, "%s: a value is not finite", bad) : 0;
@@ -385,9 +426,9 @@ static int embed_result(struct bioinfer_task *t, struct bi_unit *u, struct bioin
     int st;
     for (int k = 0; !u->status && k < s->n_slots; k++) {
         const int64_t n = slot_shape(m, &s->slots[k], e->base.n_tokens, &s->arrays[k]);
-        s->arrays[k].data = e->data + at;
+        s->arrays[k].data = e->of.data + at;
         head = labels ? NULL : head_with_labels(m, s->slots[k].kind);
-        if (head && !(labels = labels_of(t->env, head, e->data + at, n / head->n_classes)))
+        if (head && !(labels = labels_of(t->env, head, e->of.data + at, n / head->n_classes)))
             return bi_fail(err, BIOINFER_NOMEM, "record '%.60s': labels", u->id);
         at += n;
         result.n_arrays++;
@@ -404,7 +445,7 @@ static void embed_drop(struct bioinfer_task *t, struct bi_unit *u)
 {
     struct embed_unit *e = (struct embed_unit *)u;
     bi_free(t->env, e->base.ids);
-    bi_free(t->env, e->data);
+    give_room((struct bi_embed *)t, e->of);
 }
 
 static void embed_end(struct bioinfer_task *t)
@@ -420,6 +461,8 @@ static void embed_free(struct bioinfer_task *t)
     bi_free(t->env, s->layer_order);
     bi_free(t->env, s->slots);
     bi_free(t->env, s->arrays);
+    for (int i = 0; i < BI_EMBED_SPARES; i++)
+        bi_free(t->env, s->spares[i].data);
 }
 
 static const struct bi_task_def embed_def = {
