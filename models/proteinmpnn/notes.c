@@ -53,23 +53,35 @@ static float distance(const struct bi_entry *e, int64_t i, int64_t j)
     return sqrtf(dx * dx + dy * dy + dz * dz + 1e-6f);
 }
 
-/* Is the k-th nearest residue of token i as near as the next one? */
+/* Returns true if the k-th nearest residue of token i is as near as the next one. */
 static bool is_tied(const struct bi_entry *e, int64_t i, int k)
 {
-    float nearest[BI_NEIGHBORS_MAX + 1];
-    int n = 0;
-    for (int64_t j = 0; j < e->n; j++) {
-        const float d = e->mask[j] != 0 ? distance(e, i, j) : INFINITY;
-        int at = n;
-        if (n <= k)
-            n++;
-        else if (!(d < nearest[--at]))
-            continue;
-        for (; at && nearest[at - 1] > d; at--)
-            nearest[at] = nearest[at - 1];
-        nearest[at] = d;
+    float d[TIES_UP_TO], next = INFINITY;
+    int64_t low = 0, high = e->n - 1;
+    for (int64_t j = 0; j < e->n; j++)
+        d[j] = e->mask[j] != 0 ? distance(e, i, j) : INFINITY;
+    while (low < high) { /* until d[k - 1] has its place, the smaller ones before it */
+        const float pivot = d[k - 1];
+        int64_t a = low, b = high;
+        do {
+            while (d[a] < pivot)
+                a++;
+            while (pivot < d[b])
+                b--;
+            if (a <= b) {
+                const float t = d[a];
+                d[a++] = d[b];
+                d[b--] = t;
+            }
+        } while (a <= b);
+        if (b < k - 1)
+            low = a;
+        if (k - 1 < a)
+            high = b;
     }
-    return n > k && isfinite(nearest[k]) && nearest[k - 1] == nearest[k];
+    for (int64_t j = k; j < e->n; j++)
+        next = fminf(next, d[j]);
+    return isfinite(next) && d[k - 1] == next;
 }
 
 void bi_note_ties(struct bi_notes *notes, const struct bi_env *env, const struct bi_entry *e, int k,
