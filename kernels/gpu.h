@@ -821,15 +821,15 @@ DEV void multiply(acc &d, const frag &x, const frag &w)
  * The 16 k are summed from 0 and then added to D, but on CDNA and RDNA, which begin with D. On
  * NVIDIA an infinite element, or one that rounds to infinity in 11 bits, makes NaN. */
 #if defined MAP_NVIDIA
-enum { NEAR = 8 };
+enum { NEAR = 8, NEAR_APART = 1 /* a product is summed from 0 before it is added to D */ };
 struct near_frag {
     float large[NEAR], small[NEAR];
 };
 #else
 #if defined MAP_CDNA
-enum { NEAR = 4 };
+enum { NEAR = 4, NEAR_APART = 0 };
 #else
-enum { NEAR = 16 };
+enum { NEAR = 16, NEAR_APART = 0 };
 #endif
 struct near_frag {
     float of[NEAR];

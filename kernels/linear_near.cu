@@ -56,20 +56,16 @@ KERNEL(linear_near_32_f32, struct bi_linear_params, 128, 4)
 
 /* ---- few rows: waves share the k of a tile of 16 x 16 ---- */
 
-/* A launch of few rows takes as long as its longest chain. On NVIDIA the products of 16 columns of
- * k are a sum of their own (gpu.h), so each wave makes every eighth of them, straight from memory,
- * and a thread then adds up the sums of one element in the order of k: the bits of the other tiles.
- * On CDNA a product begins with the sum before it, so one wave makes all of them. */
+/* A launch of few rows takes as long as its longest chain. Where the products of 16 columns of k
+ * are a sum of their own (NEAR_APART, gpu.h), each wave makes every eighth of them, straight from
+ * memory, and a thread then adds up the sums of one element in the order of k: the bits of the
+ * other tiles. Elsewhere a product begins with the sum before it, so one wave makes them all. */
 enum {
     FEW_SIZE = 16,
     FEW_THREADS = 256,
     FEW_WAVES = FEW_THREADS / WAVE,
     FEW_EACH = 4, /* slices of k a wave has in flight */
-#if defined MAP_NVIDIA
-    FEW_MAKERS = FEW_WAVES,
-#else
-    FEW_MAKERS = 1,
-#endif
+    FEW_MAKERS = NEAR_APART ? FEW_WAVES : 1,
     FEW_SLICES = FEW_MAKERS * FEW_EACH
 };
 static_assert((int)FEW_WAVES == (int)ACC, "a wave finishes one element of each lane's acc");
