@@ -1,6 +1,6 @@
 /* loci.c - BED and VCF, line by line.
  *
- * Sections: lines, fields, BED, VCF, public. */
+ * Sections: lines, fields, BED or VCF, BED, VCF, public. */
 #include "loci.h"
 
 #include <stdio.h>
@@ -232,6 +232,61 @@ static void begin_locus(struct bioinfer_loci *l)
                                     .ordinal = l->ordinal++};
 }
 
+/* Ends a name that was cut with the number of the locus in the file, from 1. */
+static void tell_apart(struct bioinfer_loci *l, bool was_cut)
+{
+    const size_t n = strlen(l->name);
+    if (was_cut)
+        snprintf(l->name + n, sizeof l->name - n, "_%llu", (unsigned long long)l->of.ordinal + 1);
+}
+
+/* ---- BED or VCF ---- */
+
+/* Are n bytes letters of bases, some of which may stand for several bases? */
+static bool are_letters(const char *text, size_t n)
+{
+    return n && strspn(text, "ACGTNRYSWKMBDHVacgtnryswkmbdhv") >= n;
+}
+
+/* Are n bytes alleles as ALT has them: bases, *, <NAME> or breakends, and commas between them? '.'
+ * alone is none: the score of an interval may be one. */
+static bool are_alleles(const char *text, size_t n)
+{
+    for (size_t at = 0;;) {
+        const char *allele = text + at, *const comma = memchr(allele, ',', n - at);
+        const size_t size = comma ? (size_t)(comma - allele) : n - at;
+        if (!are_letters(allele, size) && !(size == 1 && *allele == '*') &&
+            !(size > 2 && *allele == '<' && allele[size - 1] == '>') &&
+            !memchr(allele, '[', size) && !memchr(allele, ']', size))
+            return false;
+        if (!comma)
+            return true;
+        at += size + 1;
+    }
+}
+
+/* Does a line have alleles in columns 4 and 5, as VCF has and BED, whose fifth is a score, never?
+ * The third tells nothing: an ID may be a number. An ALT of '.' counts where it is none. */
+static bool looks_like_variant(const char *line)
+{
+    const bool tabs = strchr(line, '\t') != NULL;
+    const char *field[5];
+    size_t size[5];
+    for (int i = 0; i < 5; i++) {
+        line += tabs ? 0 : strspn(line, " ");
+        field[i] = line;
+        size[i] = strcspn(line, tabs ? "\t" : " ");
+        line += size[i];
+        if (!*line && i < 4)
+            return false;
+        line += *line != '\0';
+    }
+    if (!are_letters(field[3], size[3]))
+        return false;
+    return size[4] == 1 && *field[4] == '.' ? strspn(field[2], "0123456789") < size[2]
+                                            : are_alleles(field[4], size[4]);
+}
+
 /* ---- BED ---- */
 
 /* Is the line one for a browser: its first word says so, and no places follow? A contig may have
@@ -272,6 +327,11 @@ static int next_interval(struct bioinfer_loci *l, struct bioinfer_error *err)
     begin_locus(l);
     if (l->too_long)
         return too_long(l);
+    if (looks_like_variant(l->line))
+        return unusable(l, BIOINFER_FORMAT,
+                        "REF and ALT of a variant among intervals: a file of variants begins with "
+                        "##fileformat=VCFv4.2",
+                        NULL);
     n = cut(l->line, field);
     if (n < 3)
         return unusable(l, BIOINFER_FORMAT, "expected contig, start and end, got", field[0]);
@@ -292,11 +352,14 @@ static int next_interval(struct bioinfer_loci *l, struct bioinfer_error *err)
         name_once(l, &l->told_columns,
                   "columns after the sixth (blocks, the summit of a peak) are not read: a window "
                   "lies around the middle of its interval");
-    if (n > 3 && *field[3] && strcmp(field[3], "."))
+    if (n > 3 && *field[3] && strcmp(field[3], ".")) {
         snprintf(l->name, sizeof l->name, "%.200s", field[3]);
-    else
+        tell_apart(l, strlen(field[3]) > 200);
+    } else {
         snprintf(l->name, sizeof l->name, "%.200s:%lld-%lld", field[0], (long long)l->of.start,
                  (long long)l->of.end);
+        tell_apart(l, strlen(field[0]) > 200);
+    }
     l->of.name = l->name;
     return 1;
 }
@@ -318,12 +381,16 @@ static int next_allele(struct bioinfer_loci *l)
         *comma = '\0';
     l->of.ordinal = l->ordinal++;
     l->of.alternative = allele;
-    if (*l->id && strcmp(l->id, ".")) /* names of one line's alleles differ */
+    if (*l->id && strcmp(l->id, ".")) { /* names of one line's alleles differ */
         snprintf(l->name, sizeof l->name, "%.200s%s%.60s", l->id, l->several ? "_" : "",
                  l->several ? allele : "");
-    else
+        tell_apart(l, strlen(l->id) > 200 || (l->several && strlen(allele) > 60));
+    } else {
         snprintf(l->name, sizeof l->name, "%.100s_%lld_%.60s_%.60s", l->of.chrom,
                  (long long)l->of.start + 1, l->of.reference, allele);
+        tell_apart(l, strlen(l->of.chrom) > 100 || strlen(l->of.reference) > 60 ||
+                          strlen(allele) > 60);
+    }
     l->of.name = l->name;
     l->of.status = 0;
     l->of.message = "";
@@ -367,18 +434,6 @@ static int next_variant(struct bioinfer_loci *l, struct bioinfer_error *err)
     return next_allele(l);
 }
 
-/* Does a line have columns as VCF has, and BED never: an ID in place of the end, and bases? */
-static bool looks_like_variant(const struct bioinfer_loci *l)
-{
-    char copy[400], *field[N_WANTED] = {NULL};
-    int64_t number;
-    snprintf(copy, sizeof copy, "%s", l->line);
-    if (!strchr(copy, '\t') || cut(copy, field) < 5)
-        return false;
-    return is_number(field[1], &number) && !is_number(field[2], &number) && are_bases(field[3]) &&
-           (are_bases(field[4]) || strcspn(field[4], "ACGTNacgtn,<*.[]") == 0);
-}
-
 /* Reads up to the first line that is no comment, which is held back: it, or a comment, tells
  * whether these are variants. */
 static int read_head(struct bioinfer_loci *l, struct bioinfer_error *err)
@@ -392,7 +447,7 @@ static int read_head(struct bioinfer_loci *l, struct bioinfer_error *err)
                       "genotypes are not read: each alternative allele is taken alone");
         if (is_nothing(l->line))
             continue;
-        l->variants |= !l->too_long && looks_like_variant(l);
+        l->variants |= !l->too_long && looks_like_variant(l->line);
         l->held = true;
         return 0;
     }

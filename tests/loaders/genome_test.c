@@ -324,6 +324,11 @@ static void expect_places(const void *from, size_t n, const struct place *want, 
     bi_loci_close(&l);
 }
 
+static void expect_lines(const char *lines, const struct place *want, int count)
+{
+    expect_places(lines, strlen(lines), want, count, 0, "");
+}
+
 static void bad_intervals(void)
 {
     static const char bed[] = "chrA\t-5\t10\nchrA\t5\t-10\nchrA\t9\t8\nchrA\t1e3\t2e3\n"
@@ -414,7 +419,13 @@ static void heads(void)
         {"\n#x\n#CHROM\tPOS\tID\tREF\tALT\nc\t7\t8\tA\tC\n", "8", true},
         {"c\t7\t.\tA\tC\n", "c_7_A_C", true},
         {"# no header\nc\t7\trs1\tA\tAC\t.\tPASS\t.\n", "rs1", true},
-        {"c\t7\t8\tA\tC\n", "A", false},
+        /* an ID may be a number, as in ClinVar, also one that is no end */
+        {"c\t7\t8\tA\tC\n", "8", true},
+        {"c\t9000\t19500\tG\tA\t.\t.\tALLELEID=1\n", "19500", true},
+        {"c 9000 19500 G A\n", "19500", true},
+        {"c\t7\t8\tTAG\t960\t+\n", "TAG", false},
+        {"c\t7\t8\tTAG\t.\t-\n", "TAG", false},
+        {"c\t7\t8\tTAG\n", "TAG", false},
         {"##gff is none of these\nc\t7\t8\n", "c:7-8", false},
         {"track\t7\t8\n", "track:7-8", false},
         {"tracks1\t7\t8\n", "tracks1:7-8", false},
@@ -447,6 +458,54 @@ static void heads(void)
         n += N / 3 - 100;
     }
     expect_places(wide, (size_t)n, two, 3, 0, "");
+}
+
+/* A first variant tells VCF without a header, whatever its alleles are; a variant among intervals
+ * is no interval. */
+static void variants_without_header(void)
+{
+    static const struct place deleted[] = {{BIOINFER_UNSUPPORTED, "unsupported allele '<DEL>'"},
+                                           {0, "9"}};
+    static const struct place ends[] = {{BIOINFER_UNSUPPORTED, "unsupported allele ']c:5]A'"}};
+    static const struct place absent[] = {{BIOINFER_UNSUPPORTED, "unsupported allele '.'"},
+                                          {0, "9"}};
+    static const struct place mixed[] = {
+        {0, "A"}, {BIOINFER_FORMAT, "line 2: REF and ALT of a variant among intervals"}, {0, "x"}};
+    static const struct place deletion[] = {{0, "19500"}, {0, "8"}};
+    char lines[1000] = "chrA\t9000\t19500\t";
+    expect_lines("c\t7\t8\tA\t<DEL>\nc\t7\t9\tA\tG\n", deleted, 2);
+    expect_lines("c\t7\t8\tA\t]c:5]A\n", ends, 1);
+    expect_lines("c\t7\trs\tA\t.\nc\t7\t9\tA\tG\n", absent, 2);
+    expect_lines("c\t7\t8\tA\t.\nc\t7\t9\tA\tG\nc\t7\t9\tx\n", mixed, 3);
+    memset(lines + 16, 'C', 400); /* bases of REF */
+    strcpy(lines + 416, "\tC\nchrA\t9\t8\tA\tC\n");
+    expect_lines(lines, deletion, 2);
+}
+
+/* Names that would be cut end with the number of the allele or interval in the file: no two are
+ * equal. */
+static void names_differ(void)
+{
+    static char a[61], id[251], lines[2000], names[6][300];
+    const struct place want[] = {{0, names[0]}, {0, names[1]}, {0, names[2]},
+                                 {0, names[3]}, {0, names[4]}, {0, names[5]}};
+    memset(a, 'A', 60);
+    memset(id, 'i', 250);
+    snprintf(lines, sizeof lines,
+             "##fileformat=VCFv4.2\nc\t7\tins\tA\t%sC,%sG,%s\nc\t7\t.\tA\t%sC\n"
+             "c\t7\t.\tA\t%sG\nc\t7\t%s\tA\tC\n",
+             a, a, a, a, a, id);
+    snprintf(names[0], sizeof names[0], "ins_%s_1", a);
+    snprintf(names[1], sizeof names[1], "ins_%s_2", a);
+    snprintf(names[2], sizeof names[2], "ins_%s", a);
+    snprintf(names[3], sizeof names[3], "c_7_A_%s_4", a);
+    snprintf(names[4], sizeof names[4], "c_7_A_%s_5", a);
+    snprintf(names[5], sizeof names[5], "%.200s_6", id);
+    expect_lines(lines, want, 6);
+    snprintf(lines, sizeof lines, "c\t5\t6\t%s\nc\t5\t6\t%s\n", id, id);
+    snprintf(names[0], sizeof names[0], "%.200s_1", id);
+    snprintf(names[1], sizeof names[1], "%.200s_2", id);
+    expect_lines(lines, want, 2);
 }
 
 static void on_log(void *user, int level, const char *line)
@@ -669,6 +728,8 @@ int main(void)
     TEST(bad_variants);
     TEST(marks);
     TEST(heads);
+    TEST(variants_without_header);
+    TEST(names_differ);
     TEST(names_once);
     TEST(bad_coverage);
     pack(&file, &gzi, 16);
