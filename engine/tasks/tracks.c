@@ -662,7 +662,7 @@ static int copy_window(struct bi_tracks_task *s, struct bi_window_unit *w,
                        const struct bioinfer_record *from, struct bioinfer_error *err)
 {
     const int64_t window = s->t->window;
-    struct bioinfer_error why = {0};
+    struct bioinfer_error why = {0}, letter = {0};
     size_t size = 0;
     char *bases;
     if (!from->sequence || from->length != (size_t)window)
@@ -681,8 +681,8 @@ static int copy_window(struct bi_tracks_task *s, struct bi_window_unit *w,
             (c->length && !c->bases))
             bi_fail(&why, BIOINFER_INVALID, "change %zu: %lld bases from %lld on, of %lld", i,
                     (long long)c->length, (long long)c->first, (long long)window);
-        else
-            bi_tracks_letters(c->bases, (size_t)c->length, &why);
+        else if (bi_tracks_letters(c->bases, (size_t)c->length, &letter))
+            bi_fail(&why, letter.status, "change %zu: %s", i, letter.text);
     }
     if (!why.status && from->sites && take_sites(s, w, from->sites, &why) == BIOINFER_NOMEM)
         return bi_fail(err, BIOINFER_NOMEM, "sites of a window");

@@ -646,15 +646,15 @@ static void together(const struct golden *g, const char *organism)
 }
 
 struct said {
-    int n, status[4];
-    char text[4][200];
+    int n, status[5];
+    char text[5][200];
 };
 
 static int note(void *user, const struct bioinfer_result *r, struct bioinfer_error *err)
 {
     struct said *said = user;
     (void)err;
-    CHECK(said->n < 4 && !r->more && r->n_arrays == !r->status);
+    CHECK(said->n < 5 && !r->more && r->n_arrays == !r->status);
     said->status[said->n] = r->status;
     snprintf(said->text[said->n++], sizeof *said->text, "%s", r->message);
     return 0;
@@ -664,6 +664,7 @@ static int note(void *user, const struct bioinfer_result *r, struct bioinfer_err
 static void refused_windows(const struct golden *g)
 {
     const struct bioinfer_change beyond = {g->info.window - 1, 2, "AC"};
+    const struct bioinfer_change letters[] = {{5, 1, "A"}, {9, 2, "AE"}};
     const size_t length = (size_t)g->info.window;
     const struct bioinfer_record windows[] = {
         {.id = "short", .sequence = "ACGT", .length = 4},
@@ -673,13 +674,18 @@ static void refused_windows(const struct golden *g)
          .length = length,
          .changes = &beyond,
          .n_changes = 1},
-        {.id = "its own", .status = BIOINFER_MISMATCH, .message = "as the source says"}};
+        {.id = "its own", .status = BIOINFER_MISMATCH, .message = "as the source says"},
+        {.id = "letters",
+         .sequence = g->sequence,
+         .length = length,
+         .changes = letters,
+         .n_changes = 2}};
     struct bioinfer_tracks_params p = {0};
     struct bioinfer_error err = {0};
     struct said said = {0};
     bioinfer_task *t = open_tracks(g, &p);
-    CHECK_EQ(bioinfer_task_compute(t, windows, 4, note, &said, &err), 0);
-    CHECK_EQ(said.n, 4);
+    CHECK_EQ(bioinfer_task_compute(t, windows, 5, note, &said, &err), 0);
+    CHECK_EQ(said.n, 5);
     CHECK_EQ(said.status[0], BIOINFER_INVALID);
     CHECK_HAS(said.text[0], "a window of 4 bases, expected ");
     CHECK_EQ(said.status[1], 0);
@@ -687,6 +693,8 @@ static void refused_windows(const struct golden *g)
     CHECK_HAS(said.text[2], "change 0: 2 bases from ");
     CHECK_EQ(said.status[3], BIOINFER_MISMATCH);
     CHECK_HAS(said.text[3], "as the source says");
+    CHECK_EQ(said.status[4], BIOINFER_BAD_RESIDUE);
+    CHECK_HAS(said.text[4], "change 1: base 2 is 'E'");
     CHECK_EQ(bioinfer_task_run(t, NULL, NULL, note, &said, &err), BIOINFER_INVALID);
     CHECK_HAS(err.text, "task, source and sink must be given");
     bioinfer_task_close(&t);
