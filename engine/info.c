@@ -55,6 +55,25 @@ static int fasta_info(const struct info *i, struct bioinfer_error *err)
     return 0;
 }
 
+/* Are there places in a text that nothing else claims? The reader says so of variants; what it
+ * takes for intervals are some where at least half of the first lines can be used. */
+static bool has_places(const struct info *i)
+{
+    struct bioinfer_loci *loci = NULL;
+    struct bioinfer_error why = {0};
+    struct bioinfer_locus l;
+    struct bi_env quiet = *i->env; /* loci_info() names all that is to be named */
+    int n = 0, good = 0;
+    quiet.log = NULL;
+    if (bi_loci_open(&loci, &quiet, i->path, &why))
+        return false;
+    for (; n < 8 && bi_loci_next(loci, &l, &why) == 1; n++)
+        good += !l.status;
+    n = bi_loci_are_variants(loci) || (good && 2 * good >= n);
+    bi_loci_close(&loci);
+    return n;
+}
+
 static int loci_info(const struct info *i, struct bioinfer_error *err)
 {
     struct bioinfer_loci *loci = NULL;
@@ -103,20 +122,6 @@ static bool begins(const char *text, const char *with)
     return !strncmp(text, with, strlen(with));
 }
 
-/* A name, two numbers, and an end of the field: a line of BED. */
-static bool is_bed(const char *line)
-{
-    size_t name = strcspn(line, "\t\n"), n;
-    if (!name || line[name] != '\t')
-        return false;
-    line += name + 1;
-    if (!(n = strspn(line, "0123456789")) || line[n] != '\t')
-        return false;
-    line += n + 1;
-    n = strspn(line, "0123456789");
-    return n && (!line[n] || strchr("\t\r\n", line[n]));
-}
-
 static bool is_pdb(const char *text)
 {
     static const char *const records[] = {"HEADER", "ATOM  ", "HETATM", "REMARK", "CRYST1",
@@ -131,16 +136,17 @@ static bool is_pdb(const char *text)
 
 enum kind { UNKNOWN, FASTA, LOCI, STRUCTURE, OUTPUT, OTHER };
 
-/* Twelve fields or more, one of which is a strand: a line of PAF. */
+/* Twelve fields or more, the fifth of which is a strand: a line of PAF. */
 static bool is_paf(const char *text)
 {
     const size_t n = strcspn(text, "\n");
-    const char *strand = strstr(text, "\t+\t");
+    bool strand = false;
     size_t tabs = 0;
-    for (size_t k = 0; k < n; k++)
+    for (size_t k = 0; k < n; k++) {
         tabs += text[k] == '\t';
-    strand = strand ? strand : strstr(text, "\t-\t");
-    return tabs >= 11 && strand && strand < text + n;
+        strand = strand || (tabs == 4 && (begins(text + k, "\t+\t") || begins(text + k, "\t-\t")));
+    }
+    return tabs >= 11 && strand;
 }
 
 /* Puts into *what how people call it. */
@@ -195,10 +201,7 @@ static enum kind kind_of_text(const char *text, const char **what)
     if (begins(text, "data_"))
         return STRUCTURE;
     *what = "PAF";
-    if (is_paf(text))
-        return OUTPUT;
-    *what = "BED";
-    return is_bed(text) ? LOCI : UNKNOWN;
+    return is_paf(text) ? OUTPUT : UNKNOWN;
 }
 
 /* ---- 2 arrays ----------------------------------------------------------------- */
@@ -402,6 +405,8 @@ static int describe(const struct info *i, struct bioinfer_error *err)
         return bi_fail(err, BIOINFER_UNSUPPORTED, "%s: this is %s, of which info knows no more",
                        i->path, what);
     default:
+        if (is_text && has_places(i))
+            return loci_info(i, err);
         if (is_text && ((st = output_info(i, &done, err)) || done))
             return st;
         return weights_info(i, err);

@@ -374,6 +374,11 @@ class Commands(Case):
                 ("a.bed", "chr1\t5\t9\nchr1\t9\t5\n", "BED or bedGraph\n"
                                                       "  intervals  2\n  unusable   1"),
                 ("b.bed", "# text\nchr1\t5\t9\tx\t0\t+\n", "BED"),
+                ("c.bed", "chr1\t5\t9\tx\t0\t+\t5\t9\t0\t1\t4,\t0,\n", "BED"),
+                ("d.bed", "chr1 5 9\n", "BED or bedGraph\n  intervals  1\n  unusable   0"),
+                ("b.vcf", "chr1\t9000\t19500\tG\tA\n", "VCF\n  alternatives  1"),
+                ("c.vcf", "chr1\t9000\trs1\tG\tA\n", "VCF\n  alternatives  1"),
+                ("d.vcf", "##source=x\n" + vcf, "VCF\n  alternatives  2"),
                 ("a.cif", "# text\ndata_X\n_entry.id X\n", "mmCIF, a structure"),
                 ("a.fa.gz", gzip.compress(b">a\nMKT\n"), "FASTA"),
                 ("b.fa", b"\xef\xbb\xbf\n>a\nMKT\n", "FASTA"),
