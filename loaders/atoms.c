@@ -203,8 +203,15 @@ void bi_frames_note(struct bi_frames *f, enum bi_frames_note note, const char *f
 static void end_notes(const struct bi_frames *f)
 {
     static const char *const what[BI_FRAMES_NOTES] = {
-        "name a space group", "have alternate locations", "have a spin",
-        "take their elements from the names of atoms", "take their elements from the first line"};
+        "name a space group",
+        "have alternate locations",
+        "have a spin",
+        "take their elements from the names of atoms",
+        "take their elements from the first line",
+        "have a word of a charge that is not read",
+        "have a word of a cell that is not read",
+        "have a column of fixed atoms that is not read",
+        "have numbers in the place of symbols"};
     for (int i = 0; i < BI_FRAMES_NOTES; i++)
         if (f->notes[i] > 1)
             bi_log(f->env, BIOINFER_LOG_WARNING, "%llu more frames %s",
@@ -503,6 +510,7 @@ static int next_of_file(struct bi_frames *f, struct bi_frame *frame, bool *none,
         return 0;
     }
     f->ordinal++;
+    f->numbered = false;
     clear(frame, f->env);
     frame->ordinal = f->ordinal;
     st = f->format == BI_FRAMES_XYZ      ? bi_xyz_read(f, frame, none, &own)

@@ -14,6 +14,10 @@ enum bi_frames_note {
     BI_NOTE_SPIN,
     BI_NOTE_NAMES,      /* elements from names of atoms */
     BI_NOTE_FIRST_LINE, /* elements from the comment of a POSCAR */
+    BI_NOTE_CHARGE,     /* a word of a charge that is not read */
+    BI_NOTE_CELL,       /* a word of a cell that is not read */
+    BI_NOTE_FIXED,      /* a column of fixed atoms that is not read */
+    BI_NOTE_NUMBERS,    /* atomic numbers where symbols are expected */
     BI_FRAMES_NOTES
 };
 
@@ -46,6 +50,7 @@ struct bi_frames {
     double cell[9];
     bool has_cell;
     bool named_elements; /* in this PDB file; said so */
+    bool numbered;       /* numbers stand for symbols in this frame; said so */
     /* the files of a folder that are left */
     char **paths;
     size_t n_paths, next_path, cap_paths;

@@ -1,9 +1,9 @@
 /* xyz.c - XYZ files, plain and extended.
  *
  * A frame is a line with the number of atoms, a line of comment, and a line for each atom. In an
- * extended file the comment has words key=value: Lattice (nine numbers), pbc, Properties (names,
- * types and widths of the columns), charge or total_charge, step, run. Symbols are read in any
- * case, as ASE does.
+ * extended file the comment has words key=value, with blanks around the = or without, and keys in
+ * quotes or without: Lattice (nine numbers), pbc, Properties (names, types and widths of the
+ * columns), charge or total_charge, step, run. Symbols are read in any case, as ASE does.
  * Source: github.com/libAtoms/extxyz */
 #include <string.h>
 
@@ -25,6 +25,7 @@ struct columns {
 
 struct comment {
     bool extended, has_lattice, has_pbc, has_properties, has_step, has_run;
+    const char *other_cell; /* a key that is none of Lattice and means a cell */
     struct columns columns;
 };
 
@@ -168,6 +169,8 @@ static int read_properties(struct bi_frames *f, struct columns *c, const char *t
                  {"positions", 'R', 3, 2}, {"momenta", 'R', 3, 3},  {"vel", 'R', 3, 4},
                  {"velo", 'R', 3, 4},      {"velocity", 'R', 3, 4}, {"velocities", 'R', 3, 4},
                  {"move_mask", 'L', 0, 5}, {"mass", 'R', 1, 6},     {"masses", 'R', 1, 6}};
+    static const char *const fixed[] = {"fixed",       "fix",         "frozen",
+                                        "fixed_atoms", "constraints", "selective_dynamics"};
     int at[7] = {-1, -1, -1, -1, -1, -1, -1}, column = 0, mask_width = 0;
     for (size_t i = 0; i < n;) {
         const char *name;
@@ -178,6 +181,11 @@ static int read_properties(struct bi_frames *f, struct columns *c, const char *t
             return bi_frames_fail(f, err, BIOINFER_FORMAT,
                                   "Properties '%s': expected name:S, R, I or L:columns, repeated",
                                   bi_quote(text, n).text);
+        for (size_t k = 0; k < BI_COUNT(fixed); k++)
+            if (same(name, length, fixed[k]))
+                bi_frames_note(f, BI_NOTE_FIXED,
+                               "the column %s is not read: move_mask:L:1 or 3 says what is fixed",
+                               fixed[k]);
         for (size_t k = 0; k < BI_COUNT(known); k++) {
             if (strlen(known[k].name) != length || memcmp(name, known[k].name, length))
                 continue;
@@ -244,6 +252,9 @@ static int take_value(struct bi_frames *f, struct bi_frame *frame, struct commen
                           &c->has_run};
     static const char *const words[] = {"lattice", "pbc", "properties", "step", "run"};
     static const char *const spins[] = {"spin", "multiplicity", "spin_multiplicity", "total_spin"};
+    static const char *const charges[] = {"net_charge", "molecular_charge", "system_charge",
+                                          "formal_charge"};
+    static const char *const cells[] = {"cell", "unit_cell", "box", "lattice_vectors"};
     size_t k = 0;
     if (same(key, key_n, "charge") || same(key, key_n, "total_charge"))
         return read_charge(f, frame, key, key_n, value, n, err);
@@ -251,9 +262,17 @@ static int take_value(struct bi_frames *f, struct bi_frame *frame, struct commen
         if (same(key, key_n, spins[i]))
             bi_frames_note(f, BI_NOTE_SPIN, "%s=%s: the energies of no model here depend on it",
                            spins[i], bi_quote(value, n).text);
+    for (size_t i = 0; i < BI_COUNT(charges); i++)
+        if (same(key, key_n, charges[i]))
+            bi_frames_note(f, BI_NOTE_CHARGE,
+                           "%s=%s is not read: charge, total_charge or --charge says the charge",
+                           charges[i], bi_quote(value, n).text);
+    for (size_t i = 0; i < BI_COUNT(cells); i++)
+        if (same(key, key_n, cells[i]))
+            c->other_cell = cells[i];
     while (k < BI_COUNT(words) && !same(key, key_n, words[k]))
         k++;
-    if (k == BI_COUNT(words) || !c->extended)
+    if (k == BI_COUNT(words) || (!c->extended && k != 1))
         return 0;
     if (*seen[k])
         return bi_frames_fail(f, err, BIOINFER_FORMAT, "%s is there a second time",
@@ -268,56 +287,113 @@ static int take_value(struct bi_frames *f, struct bi_frame *frame, struct commen
                     : 0;
 }
 
-/* Where a key of the comment ends, `n` where it has no key=value at *at. */
-static size_t key_end(const char *line, size_t n, size_t at)
+/* Where a word of the comment that begins at `at` ends. */
+static size_t word_end(const char *line, size_t n, size_t at)
 {
-    size_t i = at;
-    while (i < n && i - at <= MAX_KEY && !is_space(line[i]) && line[i] != '=' && line[i] != '"')
-        i++;
-    return i < n && line[i] == '=' && i > at ? i : n;
+    while (at < n && !is_space(line[at]))
+        at++;
+    return at;
+}
+
+static size_t skip_space(const char *line, size_t n, size_t at)
+{
+    while (at < n && is_space(line[at]))
+        at++;
+    return at;
+}
+
+/* The key, bare or in quotes, of a key=value that begins at `at`: *key [*key_n] is in the line, and
+ * its value begins at *value, behind the = and blanks. False: there is no key=value. */
+static bool find_key(const char *line, size_t n, size_t at, const char **key, size_t *key_n,
+                     size_t *value)
+{
+    const char quote = at < n && (line[at] == '"' || line[at] == '\'') ? line[at] : '\0';
+    size_t from = at + (quote != 0), end = from;
+    while (
+        end < n && end - from <= MAX_KEY &&
+        (quote ? line[end] != quote : !is_space(line[end]) && line[end] != '=' && line[end] != '"'))
+        end++;
+    const size_t sign = skip_space(line, n, end + (quote != 0));
+    if (end == from || end - from > MAX_KEY || sign >= n || line[sign] != '=')
+        return false;
+    *key = line + from;
+    *key_n = end - from;
+    *value = skip_space(line, n, sign + 1);
+    return true;
 }
 
 /* Is there Lattice= or Properties= at the beginning of a word? */
 static bool is_extended(const char *line, size_t n)
 {
-    static const char *const keys[] = {"lattice", "properties"};
-    for (size_t i = 0; i < n; i++)
-        for (size_t k = 0; k < BI_COUNT(keys) && (!i || is_space(line[i - 1])); k++) {
-            const size_t length = strlen(keys[k]);
-            if (n - i > length && line[i + length] == '=' && same(line + i, length, keys[k]))
-                return true;
-        }
+    for (size_t i = 0; i < n; i++) {
+        const char *key;
+        size_t key_n, value;
+        if ((!i || is_space(line[i - 1])) && find_key(line, n, i, &key, &key_n, &value) &&
+            (same(key, key_n, "lattice") || same(key, key_n, "properties")))
+            return true;
+    }
     return false;
+}
+
+/* Fails where the word at `at`, which is no key=value, is Lattice or Properties and what looks like
+ * a value follows it: a number, a quote, or for Properties name:type:width. */
+static int check_word(struct bi_frames *f, const char *line, size_t n, size_t at,
+                      struct bioinfer_error *err)
+{
+    static const char *const keys[] = {"lattice", "properties"};
+    for (size_t k = 0; k < BI_COUNT(keys); k++) {
+        const size_t from = at + (at < n && strchr("\"'", line[at]) != NULL);
+        size_t i = from + strlen(keys[k]);
+        if (i > n || !same(line + from, i - from, keys[k]))
+            continue;
+        while (i < n && (is_space(line[i]) || strchr("\"':=", line[i])))
+            i++;
+        const size_t sign = i < n && strchr("+-.", line[i]) ? i + 1 : i;
+        if (i < n && (strchr("{[", line[i]) || line[i - 1] == '"' || line[i - 1] == '\'' ||
+                      (sign < n && line[sign] >= '0' && line[sign] <= '9') ||
+                      (k == 1 && memchr(line + i, ':', word_end(line, n, i) - i))))
+            return bi_frames_fail(f, err, BIOINFER_FORMAT, "'%s': expected %s",
+                                  bi_quote(line + at, word_end(line, n, i) - at).text,
+                                  k ? "Properties=name:type:columns" : "Lattice=\"nine numbers\"");
+    }
+    return 0;
+}
+
+/* Takes the key=value or passes the word at *at, which moves behind it. */
+static int take_word(struct bi_frames *f, struct bi_frame *frame, struct comment *c,
+                     const char *line, size_t n, size_t *at, struct bioinfer_error *err)
+{
+    char value[MAX_VALUE + 1];
+    const char *key, *next;
+    size_t key_n, length = 0, from = 0, behind;
+    if (!find_key(line, n, *at, &key, &key_n, &from) || key[key_n - 1] == ':') {
+        int st = check_word(f, line, n, *at, err);
+        if (!st && c->extended && strchr("\"'{[", line[*at]) &&
+            !read_value(line, n, at, value, &length))
+            st = bi_frames_fail(f, err, BIOINFER_FORMAT, "a quote without its end");
+        *at = word_end(line, n, *at);
+        return st;
+    }
+    *at = from;
+    if (is_space(line[from - 1]) && find_key(line, n, from, &next, &length, &behind))
+        return take_value(f, frame, c, key, key_n, "", 0, err); /* as in `a= b=1` */
+    if (read_value(line, n, at, value, &length))
+        return take_value(f, frame, c, key, key_n, value, length, err);
+    *at = word_end(line, n, from);
+    return c->extended ? bi_frames_fail(f, err, BIOINFER_FORMAT,
+                                        "%s: a quote without its end, or more than %d bytes",
+                                        bi_quote(key, key_n).text, MAX_VALUE)
+                       : 0;
 }
 
 static int read_comment(struct bi_frames *f, struct bi_frame *frame, struct comment *c,
                         const char *line, size_t n, struct bioinfer_error *err)
 {
-    char value[MAX_VALUE + 1];
     int st = 0;
     c->columns = (struct columns){0, -1, 1, -1, -1, -1, 0, -1, 4, true};
     c->extended = is_extended(line, n);
-    for (size_t i = 0; !st && i < n;) {
-        size_t end, length;
-        while (i < n && is_space(line[i]))
-            i++;
-        if ((end = key_end(line, n, i)) < n) {
-            const char *key = line + i;
-            const size_t key_n = end - i;
-            i = end + 1;
-            if (read_value(line, n, &i, value, &length))
-                st = take_value(f, frame, c, key, key_n, value, length, err);
-            else if (c->extended)
-                st = bi_frames_fail(f, err, BIOINFER_FORMAT,
-                                    "%s: a quote without its end, or more than %d bytes",
-                                    bi_quote(key, key_n).text, MAX_VALUE);
-        } else if (c->extended && i < n && strchr("\"'{[", line[i])) {
-            if (!read_value(line, n, &i, value, &length))
-                st = bi_frames_fail(f, err, BIOINFER_FORMAT, "a quote without its end");
-        }
-        while (i < n && !is_space(line[i]))
-            i++;
-    }
+    for (size_t i = skip_space(line, n, 0); !st && i < n; i = skip_space(line, n, i))
+        st = take_word(f, frame, c, line, n, &i, err);
     if (!st && c->has_lattice && !c->has_pbc)
         frame->periodic[0] = frame->periodic[1] = frame->periodic[2] = true;
     if (!st && c->has_pbc && !c->has_lattice)
@@ -325,6 +401,11 @@ static int read_comment(struct bi_frames *f, struct bi_frame *frame, struct comm
             if (frame->periodic[k])
                 st = bi_frames_fail(f, err, BIOINFER_FORMAT,
                                     "pbc says that the frame is periodic, but there is no Lattice");
+    if (!st && c->other_cell && !c->has_lattice)
+        bi_frames_note(
+            f, BI_NOTE_CELL,
+            "%s= is not read, and without Lattice=\"nine numbers\" the frame has no cell",
+            c->other_cell);
     if (c->columns.masses >= 0)
         frame->unused |= BI_UNUSED_MASSES;
     frame->format = c->extended ? "extended XYZ" : "XYZ";
@@ -357,6 +438,13 @@ static int read_element(struct bi_frames *f, const struct columns *c, const char
                               bi_quote(words[c->symbol], lengths[c->symbol]).text,
                               (unsigned long long)number);
     *out = is_number ? (int32_t)number : found;
+    if (is_number && c->number < 0 && !f->numbered)
+        bi_frames_note(
+            f, BI_NOTE_NUMBERS,
+            "numbers in the place of symbols are atomic numbers, as %s of %llu: types of "
+            "LAMMPS want symbols in their place",
+            bi_element((uint32_t)number)->symbol, (unsigned long long)number);
+    f->numbered |= is_number && c->number < 0;
     if (!*out)
         return bi_frames_fail(f, err, BIOINFER_FORMAT,
                               "'%s' is no element: expected a symbol as in Cl, or its number",

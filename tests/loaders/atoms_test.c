@@ -297,6 +297,74 @@ static void reads_what_others_read(void)
     }
 }
 
+/* Blanks around =, quotes around keys: values of ASE 3.29.0. It takes `charge=-1` for the value of
+ * a in `a= charge=-1`, and refuses a word that begins at the end of a quote. */
+static void reads_keys_as_they_come(void)
+{
+#define BOX "5 0 0 0 6 0 0 0 7"
+    static const struct {
+        const char *comment;
+        double cell, charge;
+        bool has_charge;
+    } cases[] = {
+        {"Lattice = \"" BOX "\" Properties=species:S:1:pos:R:3", 7, 0, false},
+        {"Lattice =\"" BOX "\" charge\t=  1", 7, 1, true},
+        {"Lattice= '" BOX "' charge = -2", 7, -2, true},
+        {"\"Lattice\" = \"" BOX "\" 'charge'=1", 7, 1, true},
+        {"\"charge\"=1", 0, 1, true},
+        {"charge = 1", 0, 1, true},
+        {"water, total_charge = -1 and more", 0, -1, true},
+        {"a= charge=-1", 0, -1, true},
+        {"flag Lattice=\"" BOX "\"charge=3", 7, 3, true},
+        {"a=\"Lattice=\" \"my key\"=5 Lattice = \"" BOX "\" pbc = \"T T T\"", 7, 0, false},
+        {"lattice-matched films, Properties of water; energy == 5", 0, 0, false},
+    };
+    for (size_t i = 0; i < BI_COUNT(cases); i++) {
+        char text[300];
+        struct reader r;
+        snprintf(text, sizeof text, "1\n%s\nH 0 0 0\n", cases[i].comment);
+        begin(&r, "a.xyz", text, strlen(text));
+        if (!CHECK(next(&r) && !r.frame.status))
+            fprintf(stderr, "    case %zu: %s\n", i, r.frame.message);
+        CHECK(r.frame.cell[8] == cases[i].cell && r.frame.periodic[0] == (cases[i].cell > 0));
+        CHECK(r.frame.charge == cases[i].charge && r.frame.has_charge == cases[i].has_charge);
+        CHECK_STR(r.frame.format, cases[i].cell > 0 ? "extended XYZ" : "XYZ");
+        end(&r);
+    }
+}
+
+/* Words that are not read, and whose meaning is another than what is computed. */
+static void names_words_that_are_not_read(void)
+{
+    static const struct {
+        const char *text, *log;
+    } cases[] = {
+        {"1\nProperties=species:S:1:pos:R:3:fixed:L:1\nH 0 0 0 T\n",
+         "the column fixed is not read: move_mask:L:1 or 3 says what is fixed"},
+        {"1\nnet_charge=1\nH 0 0 0\n", "net_charge=1 is not read"},
+        {"1\ncell = \"" BOX "\"\nH 0 0 0\n", "cell= is not read, and without Lattice"},
+        {"1\nLattice=\"" BOX "\" cell=\"" BOX "\"\nH 0 0 0\n", NULL},
+        {"2\nAtoms. Timestep: 0\n1 0 0 0\n2 0 0 1\n",
+         "numbers in the place of symbols are atomic numbers, as H of 1"},
+        {"1\nProperties=Z:I:1:pos:R:3\n1 0 0 0\n", NULL},
+    };
+    for (size_t i = 0; i < BI_COUNT(cases); i++) {
+        char text[500];
+        struct reader r;
+        snprintf(text, sizeof text, "%s%s", cases[i].text, cases[i].text);
+        begin(&r, "a.xyz", text, strlen(text));
+        CHECK(next(&r) && !r.frame.status);
+        CHECK(next(&r) && !r.frame.status);
+        end(&r);
+        if (!CHECK(!cases[i].log == !r.log[0]) || !cases[i].log)
+            continue;
+        CHECK_HAS(r.log, cases[i].log);
+        CHECK_HAS(r.log, "frame 1: ");
+        CHECK_HAS(r.log, "\n1 more frames ");
+        CHECK(!strstr(r.log, "frame 2: "));
+    }
+}
+
 #define ATOM(x, element)                                                                           \
     "ATOM      1  CA  ALA A   1    " x "   2.000   3.000  1.00  0.00          " element "\n"
 
@@ -534,6 +602,17 @@ static const struct {
     {CELL("5 0 0 0 5 0 0 0 0"), "axis 3", BIOINFER_FORMAT},
     {EXT("Lattice=\"5 0 0 0 5 0 0 0 0\" pbc=\"T T F\"", "H 0 0 0"), NULL, 0},
     {EXT("Lattice=\"5 0 0 0 5 0 0 0 5", "H 0 0 0"), "Lattice: a quote", BIOINFER_FORMAT},
+    {EXT("Lattice \"5 0 0 0 5 0 0 0 5\"", "H 0 0 0"), "expected Lattice=", BIOINFER_FORMAT},
+    {EXT("Lattice: 5 0 0 0 5 0 0 0 5", "H 0 0 0"), "expected Lattice=", BIOINFER_FORMAT},
+    {"1\nLattice\"5 0 0 0 5 0 0 0 5\"\nH 0 0 0\n", "expected Lattice=", BIOINFER_FORMAT},
+    {"1\nlattice 5 0 0 0 5 0 0 0 5\nH 0 0 0\n", "expected Lattice=", BIOINFER_FORMAT},
+    {"1\nProperties species:S:1:pos:R:3\nH 0 0 0\n", "expected Properties=", BIOINFER_FORMAT},
+    {"1\nProperties:species:S:1:pos:R:3\nH 0 0 0\n", "expected Properties=", BIOINFER_FORMAT},
+    {"1\nLattice:=\"5 0 0 0 5 0 0 0 5\"\nH 0 0 0\n", "expected Lattice=", BIOINFER_FORMAT},
+    {"1\nLattice=\nH 0 0 0\n", "has 0 numbers, expected nine", BIOINFER_FORMAT},
+    {"1\ncharge =\nH 0 0 0\n", "charge '': expected a charge", BIOINFER_FORMAT},
+    {"1\npbc=\"T T T\"\nH 0 0 0\n", "no Lattice", BIOINFER_FORMAT},
+    {EXT("Lattice=\"5 0 0 0 5 0 0 0 5\"x", "H 0 0 0"), NULL, 0},
     {EXT("Lattice=\"5 0 0 0 5 0 0 0 5\" Lattice=\"1\"", "H 0 0 0"), "second", BIOINFER_FORMAT},
     {EXT("Properties=species:S:1:pos:R:3", "H 0 0 0"), "second", BIOINFER_FORMAT},
     {"1\nProperties=species:S:1:pos:R:2\nH 0 0\n", "pos:R:2, expected pos:R:3", BIOINFER_FORMAT},
@@ -701,6 +780,8 @@ int main(void)
     TEST(reads_velocities);
     TEST(reads_xdatcar);
     TEST(reads_what_others_read);
+    TEST(reads_keys_as_they_come);
+    TEST(names_words_that_are_not_read);
     TEST(reads_elements_of_names);
     TEST(chooses_alternates);
     TEST(names_space_groups);
