@@ -313,7 +313,7 @@ static uint64_t place(const struct contig *c, int64_t base)
 static int find_size(struct bioinfer_genome *g, struct bioinfer_error *err)
 {
     enum { LAST_SIZE = 28 };
-    const struct block *last = &g->blocks[g->packed ? g->n_blocks - 1 : 0];
+    const struct block *last;
     uint64_t behind;
     int st;
     if (!g->packed)
@@ -322,6 +322,7 @@ static int find_size(struct bioinfer_genome *g, struct bioinfer_error *err)
         return 0;
     if ((st = load_block(g, g->n_blocks - 1, err)))
         return st;
+    last = &g->blocks[g->n_blocks - 1];
     behind = g->file.size - last->packed - g->packed_size;
     if (behind && behind != LAST_SIZE)
         return bi_fail(err, BIOINFER_FORMAT,
