@@ -674,7 +674,7 @@ struct bioinfer_score_params {
      * (with 1022). A window has window + the special tokens of a record, and those at the record's
      * ends alone in the first and the last one. BIOINFER_MASKED_MARGINALS: each position in the
      * window around it, at least 2. BIOINFER_WT_MARGINALS: in windows that overlap by half, whose
-     * log p are averaged with weights that fall towards their ends, at least 62. */
+     * log p are averaged with weights that fall towards their ends, at least 8. */
     int64_t window;
 };
 

@@ -5,9 +5,11 @@
 
 PROTEINGYM is a checkout of OATML-Markslab/ProteinGym, whose
 proteingym/baselines/esm/compute_fitness.py is run as it is, on the CPU, but for the number of
-tokens that a model takes at once, 1024 there, which is made smaller for models with fewer places.
+tokens that a model takes at once, 1024 there, which is made smaller, and with it the numbers that
+hang on it: steps of 511, weights of 256, 128 and 16.
 OUT.json is a list of {weights, family, method, window, sequence, scores: {mutant: score}}. The file
-of the tests was made at commit bb685245 of ProteinGym with fair-esm 2.0.0 and PyTorch 2.15.0:
+of the tests was made at commit bb685245 of ProteinGym with fair-esm 2.0.0 and PyTorch 2.15.0, its
+windows of less than 1024 tokens that overlap with PyTorch 2.2.1:
 
   python3 tools/golden_windows.py ProteinGym . tests/golden/windows.json
 """
@@ -16,6 +18,7 @@ import json
 import math
 import os
 import random
+import re
 import sys
 import tempfile
 import types
@@ -38,7 +41,24 @@ CASES = [
     ("esm2/fair-d16/esm2_t2_tiny.pt", "esm2", "wt-marginals", 2500, 1024),
     ("esm1v/fair/esm1v_t2_tiny.pt", "esm1v", "masked-marginals", 151, 67),
     ("esm1v/fair/esm1v_t2_tiny.pt", "esm1v", "masked-marginals", 64, 66),
+    ("esm2/fair-d16/esm2_t2_tiny.pt", "esm2", "wt-marginals", 61, 11),
+    ("esm2/fair-d16/esm2_t2_tiny.pt", "esm2", "wt-marginals", 97, 40),
+    ("esm2/fair-d16/esm2_t2_tiny.pt", "esm2", "wt-marginals", 118, 64),
+    ("esm2/fair-d16/esm2_t2_tiny.pt", "esm2", "wt-marginals", 250, 127),
 ]
+
+
+def scaled(text, tokens):
+    """The program with so many tokens at once: the numbers of its windows, which all follow from
+    1024, and stand nowhere else in the loop that averages windows."""
+    half, quarter = tokens // 2, tokens // 4
+    numbers = {"1024": tokens, "1023": tokens - 1, "1022": tokens - 2, "512": half,
+               "511": half - 1, "257": quarter + 1, "256": quarter, "128": tokens / 8,
+               "16": tokens / 64}
+    begin = text.index('if args.scoring_strategy == "wt-marginals"')
+    end = text.index('elif args.scoring_strategy == "masked-marginals"')
+    loop = re.sub(r"\b(%s)\b" % "|".join(numbers), lambda m: str(numbers[m[0]]), text[begin:end])
+    return (text[:begin] + loop + text[end:]).replace("1024", str(tokens))
 
 
 def program(root, tokens):
@@ -56,7 +76,7 @@ def program(root, tokens):
     module = types.ModuleType("compute_fitness")
     module.__file__ = os.path.join(root, "proteingym", "baselines", "esm", "compute_fitness.py")
     text = read("baselines", "esm", "compute_fitness.py")
-    exec(text.replace("1024", str(tokens)), module.__dict__)
+    exec(scaled(text, tokens), module.__dict__)
     return module
 
 
@@ -64,7 +84,8 @@ def main():
     root, source, out = sys.argv[1:]
     torch.set_num_threads(1)
     torch.Tensor.cuda = lambda self: self
-    torch.serialization.add_safe_globals([argparse.Namespace])
+    if hasattr(torch.serialization, "add_safe_globals"):  # from PyTorch 2.4 on
+        torch.serialization.add_safe_globals([argparse.Namespace])
     results = []
     for seed, (weights, family, method, length, tokens) in enumerate(CASES):
         rng = random.Random(seed)

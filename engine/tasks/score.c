@@ -9,8 +9,8 @@
  * nearer to an end than T / 2. Unmasked, windows go inwards from both ends by T / 2 - 1, until they
  * overlap, with one more in the middle where that is by less than T / 2 - 1; their log p are
  * averaged with weights 1, and within T / 4 of an end 1 / (1 + exp(-(k - T / 8) / (T / 64))), k
- * tokens from it. Source:
- * OATML-Markslab/ProteinGym compute_fitness.py, utils/scoring_utils.py.
+ * tokens from it, where T / 2 and T / 4 are whole numbers, T / 8 and T / 64 are not. Source:
+ * OATML-Markslab/ProteinGym compute_fitness.py, utils/scoring_utils.py, with T = 1024.
  *
  * Sections: rows, windows, the task. */
 #include <math.h>
@@ -42,6 +42,7 @@ struct score {
 struct span {
     int32_t first, end;   /* tokens */
     int32_t row, end_row; /* numbers in e->rows of rows there */
+    int32_t n_first;      /* rows there that no span before it has */
     size_t place;         /* number in e->places of the first row */
     float *log_p;         /* [end_row - row, vocab_size] of windows that overlap, else NULL */
 };
@@ -79,6 +80,8 @@ static int list_rows(struct score_unit *e, const struct bioinfer_record *r, int3
 
 /* ---- windows ---- */
 
+enum { LEAST_OVERLAPPING = 8 }; /* residues of a window in which the two ends are apart */
+
 /* The span of masked token i of n, t at once. */
 static struct span around(int32_t i, int32_t n, int32_t t)
 {
@@ -95,7 +98,7 @@ static struct span around(int32_t i, int32_t n, int32_t t)
 /* The weight of token k of an overlapping window of t. */
 static double weight_of(int32_t k, int32_t t)
 {
-    const double middle = t / 8, slope = t / 64;
+    const double middle = t / 8.0, slope = t / 64.0;
     if (k >= 1 && k <= t / 4)
         return 1 / (1 + exp(-(k - middle) / slope));
     if (k >= t - 2 - t / 4 && k <= t - 2)
@@ -131,7 +134,7 @@ static size_t overlapping(int32_t n, int32_t t, struct span *spans)
     return count + 1;
 }
 
-/* The first of n ascending rows whose token is not in front of `token`. */
+/* The first of n ascending rows whose token is `token` or a later one. */
 static int32_t first_row(const int32_t *rows, size_t n, int32_t token)
 {
     size_t low = 0, high = n;
@@ -145,19 +148,41 @@ static int32_t first_row(const int32_t *rows, size_t n, int32_t token)
     return (int32_t)low;
 }
 
-/* Finds the wanted rows of a span, and its place for their log p. */
-static int fill_span(const struct score *s, struct score_unit *e, struct span *w, size_t n_rows,
+/* Makes the place of a span of wanted rows for their log p. */
+static int fill_span(const struct score *s, struct score_unit *e, struct span *w,
                      struct bioinfer_error *err)
 {
-    const uint64_t vocab = (uint64_t)s->base.task.model->base.vocab_size;
-    w->row = first_row(e->rows, n_rows, w->first);
-    w->end_row = first_row(e->rows, n_rows, w->end);
-    for (int32_t r = w->row; r < w->end_row; r++)
+    const uint64_t size = (uint64_t)s->base.task.model->base.vocab_size * sizeof *w->log_p;
+    w->n_first = 0;
+    for (int32_t r = w->row; r < w->end_row; r++) {
+        w->n_first += e->weights[r] == 0;
         e->weights[r] += weight_of(e->rows[r] - w->first, w->end - w->first);
-    if (!(w->log_p = bi_calloc(s->base.task.env, (size_t)(w->end_row - w->row) + 1,
-                               vocab * sizeof *w->log_p)))
+    }
+    if (!(w->log_p = bi_calloc(s->base.task.env, (size_t)(w->end_row - w->row), size)))
         return bi_fail(err, BIOINFER_NOMEM, "record '%.60s': a window", e->base.unit.id);
+    e->base.unit.result_size += (uint64_t)(w->end_row - w->row) * size;
     return 0;
+}
+
+/* Keeps the overlapping windows that have wanted rows. */
+static int fill_spans(const struct score *s, struct score_unit *e, size_t n_windows, size_t n_rows,
+                      struct bioinfer_error *err)
+{
+    struct bi_unit *u = &e->base.unit;
+    int st = 0;
+    u->n_items = 0;
+    if (!(e->weights = bi_calloc(s->base.task.env, n_rows, sizeof *e->weights)))
+        return bi_fail(err, BIOINFER_NOMEM, "record '%.60s': windows", u->id);
+    for (size_t i = 0; i < n_windows && !st; i++) {
+        struct span w = e->spans[i];
+        w.row = first_row(e->rows, n_rows, w.first);
+        w.end_row = first_row(e->rows, n_rows, w.end);
+        if (w.row == w.end_row)
+            continue;
+        st = fill_span(s, e, &w, err);
+        e->spans[u->n_items++] = w;
+    }
+    return st;
 }
 
 /* Makes the spans of a record's items. */
@@ -174,29 +199,30 @@ static int make_spans(struct score *s, struct score_unit *e, size_t n_rows,
     u->n_items = s->masked ? n_rows : n_rows ? overlapping(n, t, NULL) : 0;
     if (!(e->spans = bi_calloc(env, u->n_items + 1, sizeof *e->spans)))
         return bi_fail(err, BIOINFER_NOMEM, "record '%.60s': windows", u->id);
-    if (!s->masked && u->n_items)
-        overlapping(n, t, e->spans);
-    if (!s->masked && !(e->weights = bi_calloc(env, n_rows + 1, sizeof *e->weights)))
-        return bi_fail(err, BIOINFER_NOMEM, "record '%.60s': windows", u->id);
-    for (size_t i = 0; i < u->n_items && !st; i++) {
-        if (s->masked) {
-            e->spans[i] = around(e->rows[i], n, t);
-            e->spans[i].row = (int32_t)i;
-            e->spans[i].end_row = (int32_t)i + 1;
-        } else if (u->n_items > 1) {
-            st = fill_span(s, e, &e->spans[i], n_rows, err);
-        } else {
-            e->spans[i].end_row = (int32_t)n_rows;
-        }
+    for (size_t i = 0; s->masked && i < u->n_items; i++) {
+        e->spans[i] = around(e->rows[i], n, t);
+        e->spans[i].row = (int32_t)i;
+        e->spans[i].end_row = (int32_t)i + 1;
+        e->spans[i].n_first = 1;
+    }
+    if (!s->masked && u->n_items) {
+        const size_t n_windows = overlapping(n, t, e->spans);
+        e->spans[0].end_row = e->spans[0].n_first = (int32_t)n_rows;
+        if (n_windows > 1 && (st = fill_spans(s, e, n_windows, n_rows, err)))
+            return st;
+    }
+    for (size_t i = 0; i < u->n_items; i++) {
         e->spans[i].place = n_places;
         n_places += (size_t)(e->spans[i].end_row - e->spans[i].row);
     }
-    if (!st && !(e->places = bi_calloc(env, n_places + 1, sizeof *e->places)))
-        st = bi_fail(err, BIOINFER_NOMEM, "record '%.60s': rows of windows", u->id);
-    for (size_t i = 0; i < u->n_items && !st; i++)
+    if (!(e->places = bi_calloc(env, n_places + 1, sizeof *e->places)))
+        return bi_fail(err, BIOINFER_NOMEM, "record '%.60s': rows of windows", u->id);
+    for (size_t i = 0; i < u->n_items; i++)
         for (int32_t r = e->spans[i].row; r < e->spans[i].end_row; r++)
             e->places[at++] = e->rows[r] - e->spans[i].first;
-    return st;
+    u->result_size += (e->length * sizeof *e->rows) + n_places * sizeof *e->places +
+                      u->n_items * (sizeof *e->spans + sizeof *u->items);
+    return 0;
 }
 
 /* Averages the log p of overlapping windows into the table. */
@@ -254,7 +280,7 @@ static int make_items(struct score *s, struct score_unit *e, const struct bioinf
             .weight = n,
             .size = {.n_tokens = n, .n_seqs = 1, .longest = n, .n_rows = w->end_row - w->row}};
     }
-    u->result_size = n_values * sizeof *e->table;
+    u->result_size += n_values * sizeof *e->table;
     return 0;
 }
 
@@ -338,8 +364,8 @@ static int score_collect(struct bioinfer_task *t, struct bi_item *item,
             return bi_fail(err, BIOINFER_NONFINITE, "logits are not finite");
     }
     if (item->state == BI_ITEM_WAITS) {
-        t->part_residues += (uint64_t)item->size.n_rows;
-        e->n_counted += (uint64_t)item->size.n_rows;
+        t->part_residues += (uint64_t)w->n_first;
+        e->n_counted += (uint64_t)w->n_first;
     }
     return 0;
 }
@@ -361,7 +387,7 @@ static int score_result(struct bioinfer_task *t, struct bi_unit *u, struct bioin
                                            .n_layers_kept = 1,
                                            .n_kinds = 1,
                                            .sequence = e->sequence};
-    if (!u->status && !((struct score *)t)->masked && u->n_items > 1)
+    if (!u->status && e->weights)
         join_windows((struct score *)t, e);
     t->part_residues -= e->n_counted;
     t->exec->profile.records++;
@@ -436,19 +462,20 @@ int bioinfer_score_open(bioinfer_task **out, const bioinfer_model *model,
     s = (struct score *)*out;
     if (!(st = bi_params_copy(&p, sizeof p, params, "score params", err))) {
         s->masked = p.method == BIOINFER_MASKED_MARGINALS;
-        s->base.most_tokens = !p.window ? 0
-                                        : p.window + model->base.n_prefix + model->base.n_suffix;
-        if (p.window && (p.window < (s->masked ? 2 : 62) || p.window > BIOINFER_MAX_RESIDUES))
+        const int least = s->masked ? 2 : LEAST_OVERLAPPING;
+        if (p.window && (p.window < least || p.window > BIOINFER_MAX_RESIDUES))
             st = bi_fail(err, BIOINFER_INVALID,
-                         "score: windows of %lld residues, expected %d or "
-                         "more",
-                         (long long)p.window, s->masked ? 2 : 62);
+                         "score: windows of %lld residues, expected %d to %d", (long long)p.window,
+                         least, BIOINFER_MAX_RESIDUES);
         else if (p.method != BIOINFER_MASKED_MARGINALS && p.method != BIOINFER_WT_MARGINALS)
             st = bi_fail(err, BIOINFER_INVALID, "score: unknown method %d", p.method);
         else if (!(model->base.can_include & BIOINFER_LOGITS))
             st = bi_fail(err, BIOINFER_UNSUPPORTED, "%s: these weights have no language model head",
                          model->path);
-        else
+        s->base.most_tokens = st || !p.window
+                                  ? 0
+                                  : p.window + model->base.n_prefix + model->base.n_suffix;
+        if (!st)
             st = bi_sequences_open(&s->base,
                                    &(struct bi_sequence_params){.tokens_at_once = p.tokens_at_once,
                                                                 .max_length = p.max_length,

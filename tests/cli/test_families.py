@@ -7,6 +7,7 @@ Their numbers are tested against the references in tests/golden. Standard librar
 import csv
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -190,7 +191,7 @@ class LearnedPositions(Family):
         """Scores of long proteins are those of ProteinGym's program (tools/golden_windows.py)."""
         with open(self.golden("windows.json"), encoding="ascii") as f:
             cases = json.load(f)
-        self.assertEqual(len(cases), 6)
+        self.assertEqual(len(cases), 10)
         for case in cases:
             self.write("wt.fasta", f">wt\n{case['sequence']}\n")
             self.write("m.csv", "mutant\n" + "".join(m + "\n" for m in case["scores"]))
@@ -212,8 +213,34 @@ class LearnedPositions(Family):
                 _, words = self.run_command(*command)
                 self.assertIn("1 of more than 1022 residues", words)
                 self.assertIn("in one pass", words)
-        _, words = self.run_command(*command, "--window", "1", code=64)
-        self.assertIn("windows of 1 residues, expected 2 or more", words)
+        for window, method, least in (
+            ("1", "masked-marginals", 2),
+            ("7", "wt-marginals", 8),
+            ("1048577", "wt-marginals", 8),
+        ):
+            _, words = self.run_command(
+                *command[:-1], method, "--window", window, code=64
+            )
+            self.assertIn(f"windows of {window} residues, expected {least} to 1048576", words)
+
+    def test_rows_of_windows(self):
+        """Windows without a position that is asked for are not computed, and change nothing."""
+        with open(self.golden("windows.json"), encoding="ascii") as f:
+            case = [c for c in json.load(f) if c["window"] == 38][0]
+        self.write("wt.fasta", f">wt\n{case['sequence']}\n")
+        for mutant, score in case["scores"].items():
+            self.write("m.csv", f"mutant\n{mutant}\n")
+            text, words = self.run_command(
+                "score", "esm2", "wt.fasta", "--weights", self.golden(case["weights"]),
+                "--mutations", "m.csv", "--method", "wt-marginals", "--window", "38", "--profile")
+            self.assertAlmostEqual(float(text.split(",")[-1]), score, delta=2e-5, msg=mutant)
+            n = mutant.count(":") + 1
+            tokens = int(re.search(f"1 records, {n} residues, (\\d+) tokens", words)[1])
+            self.assertIn(tokens, [40 * i for i in range(1, 3 * n + 1)], msg=mutant)
+        _, words = self.run_command(
+            "score", "esm2", "wt.fasta", "--weights", self.golden(case["weights"]), "--method",
+            "wt-marginals", "--window", "38", "--profile")
+        self.assertIn(f"1 records, {len(case['sequence'])} residues, ", words)
 
     def test_members_are_averaged(self):
         """docs/models.md: a column for each member, and their mean."""

@@ -237,6 +237,8 @@ static void nulls_of_scores(const struct open *o)
     int64_t at[2];
     struct bioinfer_score_params wrong_method = BIOINFER_PARAMS(struct bioinfer_score_params,
                                                                 .method = 2);
+    struct bioinfer_score_params endless = BIOINFER_PARAMS(struct bioinfer_score_params,
+                                                           .window = INT64_MAX);
     const struct bioinfer_array array = {.kind = "log-probs"};
     const struct bioinfer_result scores = {
         .id = "a", .message = "", .n_arrays = 1, .arrays = &array, .sequence = "M"};
@@ -244,6 +246,7 @@ static void nulls_of_scores(const struct open *o)
     REFUSED(bioinfer_score_open(NULL, o->model, NULL, NULL));
     REFUSED(bioinfer_score_open(&task, NULL, NULL, NULL));
     REFUSED(bioinfer_score_open(&task, o->model, &wrong_method, NULL));
+    REFUSED(bioinfer_score_open(&task, o->model, &endless, NULL));
     REFUSED(bioinfer_score_mutation(NULL, &scores, "M1A", 1, &score, NULL));
     REFUSED(bioinfer_score_mutation(o->model, NULL, "M1A", 1, &score, NULL));
     REFUSED(bioinfer_score_mutation(o->model, &result, "M1A", 1, &score, NULL)); /* no scores */
