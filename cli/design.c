@@ -300,6 +300,31 @@ static int compute(struct run *run, struct bioinfer_error *err)
     return st;
 }
 
+/* Names the options that change how letters are drawn, where none are. */
+static void say_unused(struct cli *cli)
+{
+    const struct cli_options *o = cli->options;
+    const struct {
+        const char *name;
+        bool given;
+    } all[] = {{"temperature", o->temperature},
+               {"tied", o->tied},
+               {"omit-aa", o->omit_aa},
+               {"omit", o->omit},
+               {"bias", o->bias},
+               {"bias-residue", o->bias_residue},
+               {"pssm", o->pssm}};
+    struct cli_output text = {0};
+
+    for (size_t i = 0; i < CLI_COUNT(all); i++)
+        if (all[i].given)
+            cli_output_printf(&text, "%s--%s", text.n_text ? ", " : "", all[i].name);
+    cli_output_write(&text, "", 1);
+    if (!text.status && text.n_text > 1 && !o->quiet)
+        cli_say(cli, "no letters are drawn: %s changes nothing", text.text);
+    cli_output_close(&text);
+}
+
 /* Opens all that a run needs; an exit code. */
 static int open_run(struct run *run)
 {
@@ -311,6 +336,8 @@ static int open_run(struct run *run)
     if ((code = cli_design_task.begin(cli)) || (code = cli_structures_find(cli, &run->structures)))
         return code;
     d = cli->task;
+    if (d->params.mode != BIOINFER_DESIGN_SAMPLE)
+        say_unused(cli);
     d->all = &run->structures;
     run->format = d->format;
     if (cli_task_pooled(cli, &cli_design_task) && (code = check_files(run)))

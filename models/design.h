@@ -125,6 +125,7 @@ enum bi_note {
     BI_NOTE_UNSEEN,
     BI_NOTE_NO_LIGAND,
     BI_NOTE_TIES,
+    BI_NOTE_GROUPS,
     BI_NOTES
 };
 struct bi_notes {
@@ -142,6 +143,9 @@ void bi_notes_end(struct bi_notes *notes, const struct bi_env *env);
  * k. */
 void bi_note_ties(struct bi_notes *notes, const struct bi_env *env, const struct bi_entry *e, int k,
                   bool noise);
+/* Notes BI_NOTE_GROUPS, up to three times, where the positions of a tied group differ in having
+ * their atoms, in being designed, or in bias and PSSM: one letter is drawn for all of them. */
+void bi_note_groups(struct bi_notes *notes, const struct bi_env *env, const struct bi_entry *e);
 
 /* Makes an entry of a record, whose sequence is the text of a structure. A failure of the structure
  * is the entry's status and message, and 0 is returned; NOMEM alone stops the run. A record with a

@@ -146,7 +146,7 @@ static int open_design(struct bi_design_task *d, const struct bioinfer_design_pa
         d->run.side.omit_all[BI_SYMBOLS - 1] = 1; /* it draws from 20 */
     for (int c = 0; c < BI_SYMBOLS - 1; c++)
         left += d->run.side.omit_all[c] == 0;
-    if (!left)
+    if (!left && d->run.params.mode == BIOINFER_DESIGN_SAMPLE)
         return bi_fail(err, BIOINFER_INVALID, "omit: all amino acids: none is left to choose");
     bi_random_start(&d->run.random, (enum bi_rng)d->run.params.rng, d->run.params.seed,
                     d->run.params.no_rng_skip    ? 0

@@ -823,6 +823,21 @@ static int apply_ties(struct bi_entry *e, const struct bi_backbone *b, const str
     return 0;
 }
 
+/* Omits at all tied positions what is omitted at one of them, as all get one letter. The
+ * reference looks at the last of a group alone, and puts letters where they are omitted. */
+static void join_omitted(struct bi_entry *e)
+{
+    for (size_t g = 0; e->omit && g < e->n_ties; g++)
+        for (int c = 0; c < BI_SYMBOLS; c++) {
+            const struct bi_tie *tie = &e->ties[g];
+            float omitted = 0;
+            for (int32_t i = 0; i < tie->n; i++)
+                omitted = fmaxf(omitted, e->omit[tie->tokens[i] * BI_SYMBOLS + c]);
+            for (int32_t i = 0; i < tie->n; i++)
+                e->omit[tie->tokens[i] * BI_SYMBOLS + c] = omitted;
+        }
+}
+
 /* ---- entries ---- */
 
 static int build_entry(struct bi_entry *e, const struct bi_structure *structure,
@@ -862,7 +877,7 @@ static int build_entry(struct bi_entry *e, const struct bi_structure *structure,
         (st = apply_fixed(e, b, json, err)) ||
         (ligand && (st = fill_atoms(e, structure, b, model, p, notes, err))) ||
         (st = side_of(&json, side->omit, e->name, "omitted residues", BI_JSON_OBJECT, err)) ||
-        (st = apply_omit(e, b, json, err)) || (st = check_omit(e, side, err)) ||
+        (st = apply_omit(e, b, json, err)) ||
         (st = side_of(&json, side->bias, e->name, "bias", BI_JSON_OBJECT, err)) ||
         (st = apply_bias(e, b, json, err)) ||
         (st = side_of(&json, side->pssm, e->name, "PSSM", BI_JSON_OBJECT, err)) ||
@@ -871,12 +886,17 @@ static int build_entry(struct bi_entry *e, const struct bi_structure *structure,
         (st = apply_ties(e, b, json, err)) ||
         (p->homooligomer && (st = tie_equal_chains(e, model->design->run_py, err))))
         return st;
+    join_omitted(e);
+    if (p->mode == BIOINFER_DESIGN_SAMPLE && (st = check_omit(e, side, err)))
+        return st;
     for (int64_t i = 0; i < e->n; i++)
         n_usable += e->mask[i] != 0;
     if (!n_usable)
         return bi_fail(err, BIOINFER_EMPTY, "%s: no residue has %s", e->name,
                        model->design->ca_only ? "a CA atom" : "all of N, CA, C and O");
     bi_note_ties(notes, model->env, e, model->design->k, p->backbone_noise > 0);
+    if (p->mode == BIOINFER_DESIGN_SAMPLE)
+        bi_note_groups(notes, model->env, e);
     return 0;
 }
 

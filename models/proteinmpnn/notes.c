@@ -1,11 +1,13 @@
 /* notes.c - what a run says of the structures it reads: the first ones by name, the others as
- * a count at the end; and whether neighbours are chosen among equally near ones. */
+ * a count at the end; whether neighbours are chosen among equally near ones; and whether tied
+ * positions are to be different. */
 #include "../design.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 /* ---- notes ---- */
 
@@ -18,6 +20,7 @@ static const struct {
     [BI_NOTE_UNSEEN] = {1, "hold residues that are neither protein nor water and are not seen"},
     [BI_NOTE_NO_LIGAND] = {1, "hold no ligand atoms"},
     [BI_NOTE_TIES] = {10, "have neighbours that are chosen among equally near ones"},
+    [BI_NOTE_GROUPS] = {10, "have tied positions that differ in what is asked of them"},
 };
 
 void bi_note(struct bi_notes *notes, const struct bi_env *env, enum bi_note kind, const char *fmt,
@@ -107,4 +110,65 @@ void bi_note_ties(struct bi_notes *notes, const struct bi_env *env, const struct
                 "as near as the next: the earlier one in the file is taken, where PyTorch may take "
                 "the other, so scores and designs can differ from the reference's",
                 e->name, k, n_tied);
+}
+
+/* ---- tied positions ---- */
+
+static bool atoms_differ(const struct bi_entry *e, int32_t a, int32_t b)
+{
+    return e->mask[a] != e->mask[b];
+}
+
+static bool freedom_differs(const struct bi_entry *e, int32_t a, int32_t b)
+{
+    return e->designed[a] * e->open[a] != e->designed[b] * e->open[b];
+}
+
+static bool rows_differ(const float *rows, int32_t a, int32_t b)
+{
+    return rows && memcmp(rows + (int64_t)a * BI_SYMBOLS, rows + (int64_t)b * BI_SYMBOLS,
+                          BI_SYMBOLS * sizeof *rows);
+}
+
+static bool chances_differ(const struct bi_entry *e, int32_t a, int32_t b)
+{
+    return rows_differ(e->bias, a, b) || rows_differ(e->pssm_bias, a, b) ||
+           rows_differ(e->pssm_odds, a, b) ||
+           (e->pssm_scale && e->pssm_scale[a] != e->pssm_scale[b]);
+}
+
+/* Tells of tied positions that are to be different, which make_plan() treats as the reference. */
+static const struct {
+    bool (*differ)(const struct bi_entry *e, int32_t a, int32_t b);
+    const char *what;
+} differences[] = {
+    {atoms_differ,
+     "residues with and without their atoms: all get the letter that the file has for "
+     "the one without (X for a gap)"},
+    {freedom_differs, "positions that are fixed, or not of a designed chain, beside others: all "
+                      "follow the last one"},
+    {chances_differ, "positions of different bias or PSSM: the last one's counts"},
+};
+
+void bi_note_groups(struct bi_notes *notes, const struct bi_env *env, const struct bi_entry *e)
+{
+    for (size_t k = 0; k < BI_COUNT(differences); k++) {
+        int64_t n = 0, first = 0;
+        for (size_t g = 0; g < e->n_ties; g++) {
+            const struct bi_tie *tie = &e->ties[g];
+            bool differ = false;
+            for (int32_t i = 1; i < tie->n; i++)
+                differ |= differences[k].differ(e, tie->tokens[0], tie->tokens[i]);
+            if (differ && !n++)
+                first = tie->tokens[0];
+        }
+        for (size_t s = 0; n && s < e->n_segments; s++)
+            if (first >= e->segments[s].begin && first < e->segments[s].begin + e->segments[s].n)
+                bi_note(notes, env, BI_NOTE_GROUPS,
+                        "%s: %" PRId64
+                        " of %zu groups of tied positions (the first: chain %s, position "
+                        "%" PRId64 ") have %s, as in the reference",
+                        e->name, n, e->n_ties, e->segments[s].id, first - e->segments[s].begin + 1,
+                        differences[k].what);
+    }
 }

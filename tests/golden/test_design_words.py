@@ -104,6 +104,58 @@ def letters(tmp):
     run(pdb, '--omit', name, '--fixed', os.path.join(tmp, 'fixed.jsonl'), '-q')
 
 
+    # nothing is drawn, so there is nothing to omit; that is said
+    want = run(pdb, '--score-only', '-q').stdout
+    p = run(pdb, '--score-only', '--omit', name, '--omit-aa', LETTERS, '--temperature', '1')
+    check(p.stdout == want, 'scores and omitted letters: %s, expected %s' % (p.stdout, want))
+    check('no letters are drawn: --temperature, --omit-aa, --omit changes nothing' in p.stderr,
+          'not said: ' + p.stderr)
+    for mode in '--conditional', '--unconditional':
+        out = os.path.join(tmp, 'out.npz')
+        run(pdb, mode, '--omit-aa', LETTERS, '--omit', name, '-q', '-o', out)
+        got = t.arrays(out)
+        run(pdb, mode, '-q', '-o', out)
+        check(got == t.arrays(out), mode + ' and omitted letters')
+
+
+def groups(tmp):
+    """Tied positions get one letter: omitted is what is omitted at any of them, and what else is
+    asked of them alone is named."""
+    def side(value):
+        with open(name, 'w') as f:
+            f.write(json.dumps({'4GYT': value}) + '\n')
+        return name
+
+    name, ties = os.path.join(tmp, 'side.jsonl'), os.path.join(tmp, 'ties.jsonl')
+    pdb, some, none = path('4GYT.pdb'), list(range(1, 41)), [[0.0] * 21] * 177
+    with open(ties, 'w') as f:
+        f.write(json.dumps({'4GYT': [{c: [i] for c in pair} for pair, i in
+                                     [('AB', i) for i in some] + [('BA', 50)]]}) + '\n')
+    for chain, tied in ('A', 'homooligomer'), ('B', 'homooligomer'), ('A', ties), ('B', ties):
+        p = run(pdb, '--tied', tied, '--omit', side({chain: [[some + [50], 'ACDEFGHIKLMN'],
+                                                             [[2], 'PQRSTV']]}))
+        a, b = p.stdout.split('\n')[3].split('/')
+        bad = [i for i in some + [50] if a[i - 1] != b[i - 1] or a[i - 1] not in 'PQRSTVWY']
+        check(not bad and a[1] in 'WY', 'omitted in %s, %s: %s, %s' % (chain, tied, bad, a))
+        check('tied' not in p.stderr, 'nothing to say: ' + p.stderr)
+    refused(['position 7: no amino acid is left'], pdb, '--tied', 'homooligomer', '--omit',
+            side({'A': [[[7], 'ACDEFGHIKL']], 'B': [[[7], 'MNPQRSTVWY']]}))
+    said = '4GYT: 1 of 177 groups of tied positions (the first: chain A, position 3) have '
+    p = run(pdb, '--tied', 'homooligomer', '--fixed', side({'A': [3]}))
+    check(said + 'positions that are fixed, or not of a designed chain, beside others' in p.stderr,
+          'fixed: ' + p.stderr)
+    p = run(pdb, '--tied', 'homooligomer', '--fixed', side({'A': [3], 'B': [3]}))
+    check('tied' not in p.stderr, 'fixed in both: ' + p.stderr)
+    p = run(pdb, '--tied', 'homooligomer', '--bias-residue',
+            side({'A': none[:2] + [[1.0] * 21] + none[3:], 'B': none}))
+    check(said + 'positions of different bias or PSSM' in p.stderr, 'bias: ' + p.stderr)
+    with open(pdb) as f, open(os.path.join(tmp, '4GYT.pdb'), 'w') as g:
+        lines = [line for line in f if line[12:16] != ' CA ' or line[21:26] != 'B   9']
+        g.writelines(lines)
+    p = run(os.path.join(tmp, '4GYT.pdb'), '--tied', 'homooligomer')
+    check('residues with and without their atoms' in p.stderr, 'atoms: ' + p.stderr)
+
+
 def orders():
     """ProteinMPNN's order is kept, and said; --residue-order file is that of the molecule."""
     plain = run(path('made/plain.pdb'), '--score-only', '-q').stdout.split('\n')
@@ -154,6 +206,7 @@ def main():
     with tempfile.TemporaryDirectory() as tmp:
         side_files(tmp)
         letters(tmp)
+        groups(tmp)
         orders()
         blocks(tmp)
         chains()
