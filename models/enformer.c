@@ -19,7 +19,7 @@
  * table. The table holds float32 results of TensorFlow that no formula here reproduces to the
  * last digit (2e-3 off), so for windows of 1,536 tokens it is asked for. Which of the two weights
  * want is use_tf_gamma of config.json, where the package takes absence for false, but for the
- * published weights, which it knows by their name.
+ * published weights, which it knows by their name in the hub, and this file by their tracks.
  *
  * Layout: the PyTorch package's state dict; its aliases under _trunk are read where the
  * canonical names are missing, a leading "enformer." is taken off.
@@ -130,36 +130,41 @@ static bool find_table(const struct bi_model *m, char *path, size_t size)
     return false;
 }
 
-/* Are these the published weights, which no use_tf_gamma tells and TensorFlow trained? By name, as
- * the package does, or by the numbers of their tracks. */
+/* Are these the published weights, which no use_tf_gamma tells and TensorFlow trained? The numbers
+ * of their tracks show it: names of files and folders are the user's. */
 static bool are_published(const struct bi_model *m)
 {
     const struct bi_tracks *t = m->tracks;
-    return strstr(m->cp->path, "enformer-official-rough") ||
-           (t->n_heads == 2 && t->heads[0].n_tracks == 5313 && t->heads[1].n_tracks == 1643);
+    return t->n_heads == 2 && t->heads[0].n_tracks == 5313 && t->heads[1].n_tracks == 1643;
 }
 
 /* Decides where gamma densities come from where nobody said it: *how is a formula's name, or a
- * table's, which is in `path`. */
+ * table's, which is in `path`. What no configuration says is logged. */
 static int usual_positions(const struct bi_model *m, int64_t n, const char **how, char *path,
                            size_t size, struct bioinfer_error *err)
 {
     const struct bi_json *said = bi_json_get(m->cp->config, "use_tf_gamma");
-    const bool found = find_table(m, path, size);
-    bool by_tensorflow = false;
+    const bool found = find_table(m, path, size), published = are_published(m);
+    bool by_tensorflow = found || published;
     if (said && !bi_json_bool(said, &by_tensorflow))
         return bi_fail(err, BIOINFER_MISMATCH,
                        "%s: config.json: use_tf_gamma: expected true or false", m->cp->path);
-    if (!said)
-        by_tensorflow = found || are_published(m);
     *how = !by_tensorflow ? "formula-pt" : n != USUAL_TOKENS ? "formula-tf" : path;
-    if (*how != path || found)
-        return 0;
-    return bi_fail(err, BIOINFER_NOT_FOUND,
-                   "%s: windows of %d tokens need the gamma table: put "
-                   "tf_gammas.pt of the package enformer-pytorch beside the weights or name it as "
-                   "positions; positions formula-tf or formula-pt do without",
-                   m->cp->path, USUAL_TOKENS);
+    if (*how == path && !found)
+        return bi_fail(err, BIOINFER_NOT_FOUND,
+                       "%s: windows of %d tokens need the gamma table: put "
+                       "tf_gammas.pt of the package enformer-pytorch beside the weights or name it "
+                       "as positions; positions formula-tf or formula-pt do without",
+                       m->cp->path, USUAL_TOKENS);
+    if (!said)
+        bi_log(m->env, BIOINFER_LOG_WARNING,
+               "%s: config.json does not say use_tf_gamma: features of positions are %s, as %s; "
+               "positions says otherwise",
+               m->cp->path, *how,
+               published ? "the tracks are those of the published weights"
+               : found   ? "TensorFlow's table lies beside the weights"
+                         : "the package enformer-pytorch has it");
+    return 0;
 }
 
 /* Columns of the table [2 n - 1, k], which is symmetric: its lower half by distance. */

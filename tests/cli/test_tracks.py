@@ -208,7 +208,7 @@ class Tracks(unittest.TestCase):
             shutil.copy(os.path.join(self.model, name), self.path('half'))
 
         def run(folder, change, *more, code=0):
-            text = json.dumps({**(half if folder == 'half' else config), **change})
+            text = json.dumps({**(config if folder == '.' else half), **change})
             self.write(os.path.join(folder, 'config.json'), text)
             r = subprocess.run([EXE, 'enformer', 'window.fa', '--weights', '.', '--quiet', '-o',
                                 'out.npz', *more], cwd=self.path(folder), capture_output=True,
@@ -230,16 +230,25 @@ class Tracks(unittest.TestCase):
         # another window than the table's
         self.assertEqual(run('half', {'use_tf_gamma': True}), want['formula-tf'])
         self.assertIn('need the gamma table', run('.', {'use_tf_gamma': True}, code=78))
-        os.makedirs(self.path('enformer-official-rough'))
-        for name in ('model.safetensors', 'window.fa'):
-            shutil.copy(self.path(name), self.path('enformer-official-rough'))
-        self.write('config.json', json.dumps(config))
-        shutil.copy(self.path('config.json'), self.path('enformer-official-rough'))
-        r = subprocess.run([EXE, 'enformer', 'window.fa', '--weights', 'enformer-official-rough',
-                            '-o', 'x.npz'], cwd=self.folder, capture_output=True, text=True,
-                           check=False)
-        self.assertEqual(r.returncode, 78, r.stderr)
-        self.assertIn('need the gamma table', r.stderr)
+        # names of folders say nothing; what is taken without a word of the file is told
+        named = os.path.join('enformer-official-rough', 'mine')
+        shutil.copytree(self.path('half'), self.path(named))
+        self.assertEqual(run(named, {}), want['formula-pt'])
+        for change, more, told in (({}, (), 'features of positions are formula-pt, as the package'),
+                                   ({'use_tf_gamma': False}, (), ''),
+                                   ({}, ('--positions', 'formula-pt'), '')):
+            self.write(os.path.join(named, 'config.json'), json.dumps({**half, **change}))
+            r = subprocess.run([EXE, 'enformer', 'window.fa', '--weights', '.', '-o', 'x.npz',
+                                *more], cwd=self.path(named), capture_output=True, text=True,
+                               check=True)
+            self.assertIn(told, r.stderr)
+            self.assertEqual('use_tf_gamma' in r.stderr, bool(told), r.stderr)
+        self.write(os.path.join(named, 'tf_gammas.pt'), '')
+        self.write(os.path.join(named, 'config.json'), json.dumps(half))
+        r = subprocess.run([EXE, 'enformer', 'window.fa', '--weights', '.', '-o', 'x.npz'],
+                           cwd=self.path(named), capture_output=True, text=True, check=True)
+        self.assertIn("formula-tf, as TensorFlow's table lies beside", r.stderr)
+        self.assertEqual(npz(self.path(os.path.join(named, 'x.npz'))), want['formula-tf'])
 
     def run_it(self, *args, code=0, **more):
         args = [EXE, 'enformer', '--weights', self.model, '--positions', 'formula-pt',
