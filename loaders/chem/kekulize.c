@@ -19,7 +19,7 @@ static bool needs_double(const struct bi_molecule *mol, uint32_t i)
     }
     if (!n_aromatic || !bi_mol_valence_ok(atom, sum, &n_free) || !n_free)
         return false;
-    return atom->element == 6 ? !atom->charge : atom->charge >= 0;
+    return atom->element == 6 ? !atom->charge || atom->no_more_h : atom->charge >= 0;
 }
 
 /* The unmatched atom that needs a partner and has the fewest to choose from; NONE: all have one. */

@@ -115,21 +115,45 @@ static int read_valence(const struct bi_mol_text *t, int valence, bool none,
     return 0;
 }
 
-static void settle_valences(struct bi_molecule *mol)
+/* How much of the valence that a file states an atom's bonds take: `twice` is double the sum of
+ * their orders, an aromatic one being 1.5. Of a sum that aromatic bonds lift over a valence of the
+ * element by up to 1.5, as of the sulphur of thiophene or a carbon between two rings, that valence;
+ * else halves are rounded up, all as RDKit does. */
+static int taken_valence(const struct bi_mol_atom *atom, int twice, bool aromatic)
 {
+    int allowed = twice / 2, n_h;
+    while (allowed && !(bi_mol_valence_ok(atom, allowed, &n_h) && !n_h))
+        allowed--;
+    return aromatic && allowed && twice - 2 * allowed <= 3 ? allowed : (twice + 1) / 2;
+}
+
+/* Takes the bonds from the valences that the file states, so that hydrogens are left. */
+static int settle_valences(struct bi_molecule *mol, const struct bi_mol_text *t,
+                           struct bioinfer_error *err)
+{
+    struct sum {
+        int twice;
+        bool aromatic;
+    } *sums = bi_calloc(mol->env, mol->n_atoms + 1, sizeof *sums);
+    if (!sums)
+        return bi_mol_fail(t, err, BIOINFER_NOMEM, "%u atoms", mol->n_atoms);
     for (uint32_t k = 0; k < mol->n_bonds; k++) {
         const struct bi_mol_bond *b = &mol->bonds[k];
-        const uint32_t ends[] = {b->a, b->b};
         const bool dative = b->order == BI_MOL_ORDER_DATIVE;
-        for (int e = 0; e < 2; e++) {
-            const uint8_t order = dative                              ? e == 1
-                                  : b->order == BI_MOL_ORDER_AROMATIC ? 1
-                                                                      : b->order;
-            struct bi_mol_atom *atom = &mol->atoms[ends[e]];
-            if (atom->no_more_h)
-                atom->n_h = atom->n_h > order ? (uint8_t)(atom->n_h - order) : 0;
-        }
+        const bool aromatic = b->order == BI_MOL_ORDER_AROMATIC;
+        sums[b->a].twice += dative ? 0 : aromatic ? 3 : 2 * b->order;
+        sums[b->b].twice += dative ? 2 : aromatic ? 3 : 2 * b->order;
+        sums[b->a].aromatic |= aromatic;
+        sums[b->b].aromatic |= aromatic;
     }
+    for (uint32_t i = 0; i < mol->n_atoms; i++) {
+        struct bi_mol_atom *atom = &mol->atoms[i];
+        const int taken = taken_valence(atom, sums[i].twice, sums[i].aromatic);
+        if (atom->no_more_h)
+            atom->n_h = atom->n_h > taken ? (uint8_t)(atom->n_h - taken) : 0;
+    }
+    bi_free(mol->env, sums);
+    return 0;
 }
 
 /* A single bond that may lie on either side says so of the double bonds at its ends. */
@@ -232,14 +256,8 @@ static int read_zero_order(struct bi_molecule *mol, struct bi_mol_text *t, bool 
         } else if (kind == 'C') {
             if (!(st = check_charge(t, value, err)))
                 atom->charge = (int8_t)value;
-        } else { /* settle_valences() takes the bonds away again */
-            int sum = value;
-            for (uint32_t b = 0; b < mol->n_bonds; b++)
-                if (mol->bonds[b].b == (uint32_t)place - 1 ||
-                    (mol->bonds[b].a == (uint32_t)place - 1 &&
-                     mol->bonds[b].order != BI_MOL_ORDER_DATIVE))
-                    sum += mol->bonds[b].order < BI_MOL_ORDER_AROMATIC ? mol->bonds[b].order : 1;
-            atom->n_h = (uint8_t)(sum < UINT8_MAX ? sum : UINT8_MAX);
+        } else {
+            atom->n_h = (uint8_t)value;
             atom->no_more_h = true;
         }
     }
@@ -319,6 +337,8 @@ static int read_v2000(struct bi_molecule *mol, struct bi_mol_text *t, int n_atom
                              "'M  END': are the counts right?",
                              (int)(t->length < 40 ? t->length : 40), t->line);
     }
+    if (!st)
+        st = settle_valences(mol, t, err);
     while (!st && bi_mol_next_line(&again) && !line_is(&again, "M  END"))
         if (is_zero_order(&again))
             st = read_zero_order(mol, &again, true, err);
@@ -560,7 +580,7 @@ static int read_v3000(struct bi_molecule *mol, struct bi_mol_text *t, struct bio
     while (!st && !(st = need_line(t, "'M  END'", err)) && !line_is(t, "M  END"))
         ;
     bi_free(mol->env, v.numbers);
-    return st;
+    return st ? st : settle_valences(mol, t, err);
 }
 
 /* ---- a record ---- */
@@ -618,9 +638,7 @@ int bi_sdf_read(struct bi_molecule *mol, struct bi_mol_text *t, struct bioinfer_
     st = v3000 ? read_v3000(mol, t, err) : read_v2000(mol, t, n_atoms, n_bonds, err);
     if (!st && !mol->n_atoms)
         st = bi_mol_fail(t, err, BIOINFER_EMPTY, "no atoms");
-    if (!st) {
-        settle_valences(mol);
+    if (!st)
         settle_sides(mol);
-    }
     return st ? st : skip_data(t, err);
 }

@@ -348,6 +348,48 @@ static void kekulizes(void)
             BIOINFER_FORMAT, "cannot be written as single and double ones");
 }
 
+/* Aromatic bonds take 1.5 of a valence that the file states, as RDKit 2026.09.1 has it. */
+static void settles_stated_valences(void)
+{
+    static const struct {
+        const char *name, *of_first; /* element, charge code and valence of the first atom */
+        int size;                    /* of the ring */
+        int n_h;                     /* the first atom's; -1: the bonds cannot alternate */
+    } cases[] = {{"benzene", "C   0  0  0  0  0  4", 6, 1},
+                 {"phenyl", "C   0  0  0  0  0  3", 6, 0},
+                 {"pyridine", "N   0  0  0  0  0  3", 6, 0},
+                 {"pyridinium", "N   0  3  0  0  0  4", 6, 1},
+                 {"pyrylium", "O   0  3  0  0  0  3", 6, 0},
+                 {"furan", "O   0  0  0  0  0  2", 5, 0},
+                 {"thiophene", "S   0  0  0  0  0  2", 5, 0},
+                 {"pyrrole", "N   0  0  0  0  0  4", 5, 1},
+                 {"no pyrrole", "N   0  0  0  0  0  3", 5, -1},
+                 {"tropylium", "C   0  3  0  0  0  4", 7, 1},
+                 {"no tropylium", "C   0  3  0  0  0  3", 7, -1},
+                 {"phenyl cation", "C   0  3  0  0  0  3", 6, 0},
+                 {"cyclopentadienide", "C   0  5  0  0  0  4", 5, 1},
+                 {"none", "C   0  5  0  0  0  3", 5, -1}};
+    for (size_t c = 0; c < BI_COUNT(cases); c++) {
+        struct bi_molecule mol = {0};
+        char text[1000];
+        size_t at = (size_t)sprintf(text, HEAD "%3d%3d  0  0  0  0  0  0  0  0999 V2000\n",
+                                    cases[c].size, cases[c].size);
+        for (int i = 0; i < cases[c].size; i++)
+            at += (size_t)sprintf(text + at, "%10d    0.0000    0.0000 %s\n", i,
+                                  i ? "C   0  0  0  0  0  4" : cases[c].of_first);
+        for (int i = 0; i < cases[c].size; i++)
+            at += (size_t)sprintf(text + at, "%3d%3d  4\n", i + 1, (i + 1) % cases[c].size + 1);
+        sprintf(text + at, END "$$$$\n");
+        first(&mol, text);
+        if (!CHECK_EQ(mol.status, cases[c].n_h < 0 ? BIOINFER_FORMAT : 0))
+            fprintf(stderr, "    %s: %s\n", cases[c].name, mol.message);
+        for (uint32_t i = 0; i < mol.n_atoms; i++)
+            if (!CHECK_EQ(mol.atoms[i].n_h, i ? 1 : cases[c].n_h))
+                fprintf(stderr, "    %s: atom %u\n", cases[c].name, i + 1);
+        bi_molecule_free(&mol);
+    }
+}
+
 static void normalises(void)
 {
     struct bi_molecule mol = {0};
@@ -712,6 +754,7 @@ int main(void)
     TEST(keeps_no_memory);
     TEST(finds_rings);
     TEST(kekulizes);
+    TEST(settles_stated_valences);
     TEST(normalises);
     TEST(bounds_the_search_for_rings);
     TEST(finds_centres);
