@@ -307,7 +307,7 @@ static void close_file(struct bi_frames *f)
     bi_free(f->env, f->stem);
     f->structure = NULL;
     f->name = f->stem = NULL;
-    f->at = f->used = 0;
+    f->at = f->used = f->next_atom = f->n_cells = 0;
     f->line = f->ordinal = f->passed = 0;
     f->open = f->at_end = f->done = f->has_cell = f->many = false;
     f->named_elements = false;

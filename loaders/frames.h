@@ -47,7 +47,8 @@ struct bi_frames {
     enum bi_frames_format format;
     struct bi_poscar head;          /* that of an XDATCAR */
     struct bi_structure *structure; /* a PDB file holds this */
-    double cell[9];
+    size_t next_atom, n_cells;      /* a PDB: the first atom, and CRYST1, not yet read */
+    double cell[9];                 /* from the CRYST1 read last */
     bool has_cell;
     bool named_elements; /* in this PDB file; said so */
     bool numbered;       /* numbers stand for symbols in this frame; said so */

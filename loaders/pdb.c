@@ -190,6 +190,7 @@ void bi_structure_close(struct bi_structure *s)
     bi_free(s->env, s->name);
     bi_free(s->env, s->atoms);
     bi_free(s->env, s->faults);
+    bi_free(s->env, s->cells);
     *s = (struct bi_structure){0};
 }
 
@@ -319,9 +320,47 @@ static int read_atom(struct bi_structure *s, const struct line *l, bool het, int
     return st ? st : bi_structure_add(s, &a, err);
 }
 
+/* Keeps a CRYST1 record for the model at hand or else the next one. */
+static int read_cryst1(struct bi_structure *s, const struct line *l, int32_t model,
+                       struct bioinfer_error *err)
+{
+    struct bi_cryst1 cell = {.model = model, .line = l->number};
+    if (s->n_cells && s->cells[s->n_cells - 1].model == model)
+        s->n_cells--;
+    if (!bi_grow(s->env, &s->cells, &s->cap_cells, s->n_cells + 1, sizeof *s->cells))
+        return bi_fail(err, BIOINFER_NOMEM, "%s: %zu cells", s->name, s->n_cells + 1);
+    copy(cell.text, sizeof cell.text, l->text, l->n);
+    s->cells[s->n_cells++] = cell;
+    return 0;
+}
+
+static bool is_record(const struct line *l, const char *name)
+{
+    const size_t n = strlen(name);
+    return l->n >= n && !memcmp(l->text, name, n);
+}
+
+/* A line of a PDB. *open: a model has begun and not ended. */
+static int read_line(struct bi_structure *s, const struct line *l, bool *open,
+                     struct bioinfer_error *err)
+{
+    const bool het = is_record(l, "HETATM"), atom = het || is_record(l, "ATOM");
+    if (is_record(l, "MODEL ") || (atom && !*open)) {
+        if (s->n_models == BI_MAX_ATOMS)
+            return bi_fail(err, BIOINFER_LIMIT, "%s: more than %d models", s->name, BI_MAX_ATOMS);
+        s->n_models++;
+        *open = true;
+    } else if (is_record(l, "ENDMDL") || is_record(l, "END ") || (l->n == 3 && is_record(l, "END")))
+        *open = false;
+    if (is_record(l, "CRYST1"))
+        return read_cryst1(s, l, s->n_models + !*open, err);
+    return atom ? read_atom(s, l, het, s->n_models, err) : 0;
+}
+
 int bi_pdb_read(struct bi_structure *s, const char *text, size_t size, struct bioinfer_error *err)
 {
     struct line l = {.number = 0};
+    bool open = false;
     int st = 0;
     s->format = "PDB";
     for (size_t at = 0; !st && at < size;) {
@@ -333,12 +372,10 @@ int bi_pdb_read(struct bi_structure *s, const char *text, size_t size, struct bi
         while (l.n && (l.text[l.n - 1] == '\n' || l.text[l.n - 1] == '\r' ||
                        l.text[l.n - 1] == ' ' || l.text[l.n - 1] == '\t'))
             l.n--;
-        if (l.n >= 6 && !memcmp(l.text, "MODEL ", 6))
-            s->n_models++;
-        else if (l.n >= 4 && !memcmp(l.text, "ATOM", 4))
-            st = read_atom(s, &l, false, s->n_models ? s->n_models : 1, err);
-        else if (l.n >= 6 && !memcmp(l.text, "HETATM", 6))
-            st = read_atom(s, &l, true, s->n_models ? s->n_models : 1, err);
+        st = memchr(l.text, '\0', l.n)
+                 ? bi_fail(err, BIOINFER_FORMAT, "%s: line %ld: a NUL byte: this is no text",
+                           s->name, l.number)
+                 : read_line(s, &l, &open, err);
         at = next;
     }
     return st;

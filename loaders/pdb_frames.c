@@ -24,13 +24,18 @@ static double digits_of(float x)
 
 /* The cell of a CRYST1 record: three lengths and three angles; a unit cube is what writers put
  * where there is none. */
-static int read_cryst1(struct bi_frames *f, const char *line, size_t n, struct bioinfer_error *err)
+static int read_cryst1(struct bi_frames *f, const struct bi_cryst1 *record,
+                       struct bioinfer_error *err)
 {
+    const char *line = record->text;
+    const size_t n = strlen(line);
     static const struct {
         size_t from, width;
     } columns[6] = {{6, 9}, {15, 9}, {24, 9}, {33, 7}, {40, 7}, {47, 7}};
     const double radian = 3.14159265358979323846 / 180;
     double v[6], cosine[3], sine, cy, cz;
+    f->line = (uint64_t)record->line;
+    f->has_cell = false;
     for (int i = 0; i < 6; i++) {
         size_t at = 0, length = 0;
         const size_t width = n <= columns[i].from                     ? 0
@@ -192,12 +197,11 @@ static int take_element(struct bi_frames *f, const struct bi_atom *a, int32_t *o
 
 /* ---- frames ---- */
 
-/* Reads the whole file: its atoms, and its cell. */
+/* Reads the whole file: its atoms, and its cells. */
 static int read_structure(struct bi_frames *f, struct bioinfer_error *err)
 {
     int st = bi_frames_fill(f, (size_t)BI_MAX_STRUCTURE_SIZE + 1, err);
-    const char *line;
-    size_t n, size, n_several = 0;
+    size_t size, n_several = 0;
     if (st)
         return st;
     size = f->used;
@@ -220,13 +224,29 @@ static int read_structure(struct bi_frames *f, struct bioinfer_error *err)
                        "%zu residues have alternate locations: of each, the one with the highest "
                        "occupancy is taken, of equal ones the first",
                        n_several);
-    while (!f->has_cell && (st = bi_frames_line(f, &line, &n, err)) > 0)
-        if (n >= 6 && !memcmp(line, "CRYST1", 6)) {
-            if (!(st = read_cryst1(f, line, n, err)) && f->has_cell)
-                note_symmetry(f, line, n);
-            break;
-        }
-    return st < 0 ? st : 0;
+    if (f->structure->n_cells &&
+        f->structure->cells[f->structure->n_cells - 1].model > f->structure->n_models)
+        return bi_fail(err, BIOINFER_FORMAT,
+                       "%s: line %ld: CRYST1 after the last atom, expected before the atoms of its "
+                       "model",
+                       f->name, f->structure->cells[f->structure->n_cells - 1].line);
+    return 0;
+}
+
+/* The last CRYST1 that stands before the end of the model. */
+static int find_cell(struct bi_frames *f, struct bioinfer_error *err)
+{
+    const struct bi_structure *s = f->structure;
+    size_t n = f->n_cells;
+    int st = 0;
+    while (n < s->n_cells && (uint64_t)s->cells[n].model <= f->ordinal)
+        n++;
+    if (n == f->n_cells || (st = read_cryst1(f, &s->cells[n - 1], err)))
+        return st;
+    if (f->has_cell)
+        note_symmetry(f, s->cells[n - 1].text, strlen(s->cells[n - 1].text));
+    f->n_cells = n;
+    return 0;
 }
 
 int bi_pdb_frame_read(struct bi_frames *f, struct bi_frame *frame, bool *none,
@@ -245,8 +265,10 @@ int bi_pdb_frame_read(struct bi_frames *f, struct bi_frame *frame, bool *none,
     *none = f->ordinal > (uint64_t)(s->n_models > 1 ? s->n_models : 1);
     if (*none)
         return 0;
-    for (size_t i = 0; i < s->n_atoms; i++) {
-        const struct bi_atom *a = &s->atoms[i];
+    if ((st = find_cell(f, err)))
+        return st;
+    while (f->next_atom < s->n_atoms && (uint64_t)s->atoms[f->next_atom].model <= f->ordinal) {
+        const struct bi_atom *a = &s->atoms[f->next_atom++];
         if ((uint64_t)a->model != f->ordinal)
             continue;
         if ((st = bi_atom_check(s, a, BI_FAULT_POSITION, err)) ||

@@ -38,6 +38,13 @@ struct bi_unread {
     char text[14];  /* the beginning of the field */
 };
 
+/* A CRYST1 record of a PDB file: of this model, and of those after it until there is another. */
+struct bi_cryst1 {
+    int32_t model; /* beyond n_models: no atom follows it */
+    long line;
+    char text[67]; /* the first 66 columns */
+};
+
 /* All atoms of a file. */
 struct bi_structure {
     const struct bi_env *env;
@@ -47,7 +54,9 @@ struct bi_structure {
     size_t n_atoms, cap_atoms;
     struct bi_unread *faults; /* by atom */
     size_t n_faults, cap_faults;
-    int32_t n_models;
+    struct bi_cryst1 *cells; /* a PDB has them, by model: the last one of each */
+    size_t n_cells, cap_cells;
+    int32_t n_models; /* in a PDB, MODEL or the first atom, also after END, begins one */
 };
 
 /* Gives the name of a file without folder, .gz and then .pdb, .ent, .cif or .mmcif, allocated by
@@ -71,8 +80,8 @@ int bi_atom_check(const struct bi_structure *structure, const struct bi_atom *at
                   struct bioinfer_error *err);
 
 /* The readers of the two formats, which set s->format and add all atoms: text is NUL-terminated
- * behind size bytes. FORMAT: text that cannot be read; LIMIT: too many atoms. 0 also where
- * there is no atom. Atoms added before a failure stay, for bi_structure_close(). */
+ * behind size bytes. FORMAT: text that cannot be read; LIMIT: too many atoms or models. 0 also
+ * where there is no atom. Atoms added before a failure stay, for bi_structure_close(). */
 int bi_pdb_read(struct bi_structure *s, const char *text, size_t size, struct bioinfer_error *err);
 int bi_mmcif_read(struct bi_structure *s, const char *text, size_t size,
                   struct bioinfer_error *err);

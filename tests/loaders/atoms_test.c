@@ -389,6 +389,61 @@ static void reads_pdb(void)
     end(&r);
 }
 
+#define CRYST1(a) "CRYST1   " a "   20.000   30.000  90.00  90.00  90.00 P 1\n"
+
+/* A CRYST1 holds from its model on, and END ends a model as ENDMDL does. */
+static void reads_cells_of_models(void)
+{
+    static const struct {
+        const char *text;
+        double a[4]; /* the first length of each frame, 1 = no cell, -1 = a bad one, 0 = no more */
+    } cases[] = {
+        {CRYST1("10.000") ATOM("   1.000", " H") "END\n" ATOM("   2.000", " H") "END\n" CRYST1(
+             "12.000") ATOM("   3.000", " H") "END   \n",
+         {10, 10, 12}},
+        {CRYST1("10.000") "MODEL        1\n" ATOM("   1.000", " H") "ENDMDL\n" CRYST1(
+             "11.000") "MODEL        2\n" ATOM("   2.000", " H") "ENDMDL\nEND\n",
+         {10, 11}},
+        {"MODEL        1\n" CRYST1("10.000")
+             ATOM("   1.000", " H") "ENDMDL\n"
+                                    "MODEL        2\n" CRYST1("11.000")
+                                        ATOM("   2.000", " H") "ENDMDL\n",
+         {10, 11}},
+        {"REMARK\n" ATOM("   1.000", " H") CRYST1("10.000") "END\n", {10}},
+        {"REMARK\n" ATOM("   1.000", " H") "END\n" CRYST1("10.000") ATOM("   2.000", " H"),
+         {1, 10}},
+        {CRYST1("10.000")
+             ATOM("   1.000", " H") "END\n"
+                                    "CRYST1    1.000    1.000    1.000  90.00  90.00  90.00\n" ATOM(
+                                        "   2.000", " H"),
+         {10, 1}},
+        {CRYST1("10.000") ATOM("   1.000", " H") "END\n" CRYST1("x     ")
+             ATOM("   2.000", " H") "END\n" ATOM("   3.000", " H") "END\n" CRYST1("12.000")
+                 ATOM("   4.000", " H"),
+         {10, -1, -1, 12}},
+        {CRYST1("10.000") ATOM("   1.000", " H") "ENDMDL\n" CRYST1("11.000"), {-1}},
+        {"CRYST1   10.000   20.000   30.000  90.00  90.00  90.00 P 1\rMODEL        1\r"
+         "ATOM      1  CA  ALA A   1       1.000   2.000   3.000  1.00  0.00           H\rEND\r"
+         "CRYST1   11.000   20.000   30.000  90.00  90.00  90.00 P 1\rMODEL        2\r"
+         "ATOM      1  CA  ALA A   1       2.000   2.000   3.000  1.00  0.00           H\rEND\r",
+         {10, 11}},
+        {"REMARK\n" ATOM("   1.0\0", " H"), {-1}}};
+    for (size_t i = 0; i < BI_COUNT(cases); i++) {
+        struct reader r;
+        begin(&r, "a.pdb", cases[i].text,
+              i + 1 < BI_COUNT(cases) ? strlen(cases[i].text) : 7 + sizeof ATOM("   1.0\0", " H"));
+        for (int k = 0; k < 4 && cases[i].a[k] != 0; k++) {
+            const double a = cases[i].a[k];
+            if (!CHECK(next(&r)) || !CHECK_EQ(r.frame.status, a < 0 ? BIOINFER_FORMAT : 0) ||
+                (a > 0 && (!CHECK_EQ(r.frame.n, 1) || !CHECK(r.frame.position[0] == k + 1) ||
+                           !CHECK(r.frame.periodic[0] == (a > 1)) ||
+                           !CHECK(a == 1 || r.frame.cell[0] == a))))
+                fprintf(stderr, "    case %zu, frame %d: %s\n", i, k + 1, r.frame.message);
+        }
+        end(&r);
+    }
+}
+
 #define ROW(name, alt, residue, x, occupancy)                                                      \
     "HETATM    1 " name alt residue " A   1    " x "   2.000   3.000  " occupancy "  0.00\n"
 
@@ -775,6 +830,7 @@ int main(void)
     TEST(reads_plain_xyz);
     TEST(reads_poscar);
     TEST(reads_pdb);
+    TEST(reads_cells_of_models);
     TEST(reads_selective_dynamics);
     TEST(reads_move_masks);
     TEST(reads_velocities);

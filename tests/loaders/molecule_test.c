@@ -353,7 +353,7 @@ static void settles_stated_valences(void)
 {
     static const struct {
         const char *name, *of_first; /* element, charge code and valence of the first atom */
-        int size;                    /* of the ring */
+        int size;                    /* atoms of the ring */
         int n_h;                     /* the first atom's; -1: the bonds cannot alternate */
     } cases[] = {{"benzene", "C   0  0  0  0  0  4", 6, 1},
                  {"phenyl", "C   0  0  0  0  0  3", 6, 0},
