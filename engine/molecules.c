@@ -147,6 +147,7 @@ int bioinfer_molecule_info(bioinfer_context *ctx, const char *path, int atoms,
     struct bi_molecule mol = {0};
     struct bi_buf line;
     uint64_t n = 0, failed = 0;
+    uint8_t told = 0;
     int st;
     if (!ctx || !path || !write)
         return bi_fail(err, BIOINFER_INVALID, "molecules: context, path and write must be given");
@@ -157,6 +158,7 @@ int bioinfer_molecule_info(bioinfer_context *ctx, const char *path, int atoms,
     while (!st && (st = bi_molecules_next(molecules, &mol, err)) > 0) {
         n++;
         failed += mol.status != 0;
+        bi_molecule_tell(&ctx->env, path, mol.notes, &told);
         st = put_molecule(&line, &mol, atoms != 0, err);
         if (!st && line.failed)
             st = bi_fail(err, BIOINFER_NOMEM, "%s: a line of %zu bytes", path, line.size);

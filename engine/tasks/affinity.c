@@ -47,6 +47,7 @@ struct ahead {
     size_t cap_text;
     struct receptor *receptor;
     struct bi_complex complex;
+    uint8_t notes;             /* the molecule has these */
     struct bioinfer_error why; /* why.status not 0: there is no complex */
 };
 
@@ -66,6 +67,7 @@ struct affinity {
     char *no_rules;
     int32_t part_row;    /* where the part of the item that is packed begins */
     uint64_t n_squashed; /* ligands with a bond that is too short */
+    uint8_t told;        /* notes of molecules that were told */
 };
 
 /* No bond is so short, in angstrom; those of heavy atoms in nanometres are. */
@@ -305,6 +307,7 @@ static int join(const struct affinity *a, struct ahead *r, struct bi_molecule *m
     const struct bioinfer_record *of = &r->record;
     struct bioinfer_error own = {0};
     int st = parse(a->task.env, of, mol, &r->why);
+    r->notes = st ? 0 : mol->notes;
     if (st)
         return st;
     r->complex.env = a->task.env;
@@ -460,6 +463,7 @@ static int affinity_read(struct bioinfer_task *t, struct bi_unit *unit, struct b
         bi_unit_fail(t->env, unit, r->why.status, r->why.text);
     } else {
         check_ligand(a, &u->complex, unit->id);
+        bi_molecule_tell(t->env, unit->id, r->notes, &a->told);
         make_item(u);
     }
     return 1;
@@ -690,6 +694,7 @@ static void affinity_end(struct bioinfer_task *t)
         bi_log(t->env, BIOINFER_LOG_WARNING, "%llu ligands have bonds shorter than %g angstrom",
                (unsigned long long)a->n_squashed, shortest_bond);
     a->n_squashed = 0;
+    a->told = 0;
     drop_ahead(a);
     release(t->env, &a->latest);
 }

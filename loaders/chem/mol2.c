@@ -1,20 +1,24 @@
 /* mol2.c - one molecule of a Tripos MOL2 file: sections of free fields.
  *
- * The format has no formal charges. They follow from types (O.co2, C.cat) and, where hydrogens are
- * spelled out, from bonds: nitrogen with four is N+, oxygen with one is O-, and aromatic bonds that
- * cannot alternate have N+ in their rings. Atoms without bonds are the ions of their elements. */
+ * Formal charges stand in the section UNITY_ATOM_ATTR, if anywhere. All others follow from types
+ * (O.co2, C.cat) and, where hydrogens are spelled out, from bonds: nitrogen with four is N+, oxygen
+ * with one is O-, and aromatic bonds that cannot alternate have N+ in their rings. Atoms without
+ * bonds are the ions of their elements. */
 #include <string.h>
 
 #include "molecule.h"
 
-enum section { MOLECULE, ATOM, BOND, OTHER };
+enum section { MOLECULE, ATOM, BOND, ATTRIBUTES, OTHER };
 
 struct mol2 {
     struct bi_mol_text *t;
     int n_atoms, n_bonds; /* by the counts line */
     int *ids;             /* the file's numbers of the atoms */
     uint8_t *types;       /* enum type of each atom */
-    size_t cap_ids, cap_types;
+    bool *charged;        /* the file says the charge of an atom */
+    size_t cap_ids, cap_types, cap_charged;
+    uint32_t atom; /* whose attributes are read: n_attributes more lines */
+    int n_attributes;
 };
 
 enum type { TYPE_PLAIN, TYPE_CO2, TYPE_CAT };
@@ -43,7 +47,7 @@ static bool is_section(const struct bi_mol_text *t)
 
 static enum section section_of(const struct bi_mol_text *t)
 {
-    static const char *const names[] = {"MOLECULE", "ATOM", "BOND"};
+    static const char *const names[] = {"MOLECULE", "ATOM", "BOND", "UNITY_ATOM_ATTR"};
     size_t at = 9, n;
     const char *word = bi_mol_word(t, &at, &n);
     for (enum section s = MOLECULE; s < OTHER; s++)
@@ -130,10 +134,12 @@ static int read_atom(struct bi_molecule *mol, struct mol2 *m, struct bioinfer_er
         (st = bi_mol_add_atom(mol, &atom, m->t, err)))
         return st;
     if (!bi_grow(mol->env, &m->ids, &m->cap_ids, mol->n_atoms, sizeof *m->ids) ||
-        !bi_grow(mol->env, &m->types, &m->cap_types, mol->n_atoms, 1))
+        !bi_grow(mol->env, &m->types, &m->cap_types, mol->n_atoms, 1) ||
+        !bi_grow(mol->env, &m->charged, &m->cap_charged, mol->n_atoms, sizeof *m->charged))
         return bi_mol_fail(m->t, err, BIOINFER_NOMEM, "%u atoms", mol->n_atoms);
     m->ids[mol->n_atoms - 1] = id;
     m->types[mol->n_atoms - 1] = type;
+    m->charged[mol->n_atoms - 1] = false;
     return 0;
 }
 
@@ -147,7 +153,7 @@ static int find_atom(const struct bi_molecule *mol, const struct mol2 *m, int id
     for (*out = 0; *out < mol->n_atoms; ++*out)
         if (m->ids[*out] == id)
             return 0;
-    return bi_mol_fail(m->t, err, BIOINFER_FORMAT, "a bond of atom %d, which is not there", id);
+    return bi_mol_fail(m->t, err, BIOINFER_FORMAT, "a line of atom %d, which is not there", id);
 }
 
 static int read_bond(struct bi_molecule *mol, struct mol2 *m, struct bioinfer_error *err)
@@ -180,13 +186,52 @@ static int read_bond(struct bi_molecule *mol, struct mol2 *m, struct bioinfer_er
     return bi_mol_add_bond(mol, &bond, m->t, err);
 }
 
+/* A line of UNITY_ATOM_ATTR: an atom and how many attributes follow, or one of them. */
+static int read_attribute(struct bi_molecule *mol, struct mol2 *m, struct bioinfer_error *err)
+{
+    size_t at = 0, n;
+    const char *word;
+    int value, st;
+    if (!m->n_attributes) {
+        if ((st = word_int(m, &at, "number of an atom", &value, err)) ||
+            (st = find_atom(mol, m, value, &m->atom, err)) ||
+            (st = word_int(m, &at, "number of attributes", &m->n_attributes, err)))
+            return st;
+        return m->n_attributes >= 0
+                   ? 0
+                   : bi_mol_fail(m->t, err, BIOINFER_FORMAT, "%d attributes", m->n_attributes);
+    }
+    m->n_attributes--;
+    word = bi_mol_word(m->t, &at, &n);
+    if (!is_word(word, n, "charge")) {
+        mol->notes |= BI_MOL_NOTE_ATTRIBUTES;
+        return 0;
+    }
+    if ((st = word_int(m, &at, "charge", &value, err)))
+        return st;
+    if (value < -15 || value > 15)
+        return bi_mol_fail(m->t, err, BIOINFER_FORMAT, "charge %d, expected -15 to 15", value);
+    mol->atoms[m->atom].charge = (int8_t)value;
+    m->charged[m->atom] = true;
+    return 0;
+}
+
 /* ---- charges ---- */
 
-/* Writes the bonds that a guanidinium shares as one double bond and single ones: the first nitrogen
- * gets it. */
-static void settle_cation(struct bi_molecule *mol, uint32_t centre)
+/* Writes the bonds that a guanidinium shares as one double bond and single ones: the nitrogen that
+ * the file gives a charge, or else the first one, gets it. */
+static void settle_cation(struct bi_molecule *mol, const struct mol2 *m, uint32_t centre)
 {
     bool given = false;
+    for (uint32_t k = mol->start[centre]; k < mol->start[centre + 1]; k++) {
+        struct bi_mol_bond *b = &mol->bonds[mol->near[k].bond];
+        const uint32_t other = mol->near[k].atom;
+        if (!given && b->order == BI_MOL_ORDER_AROMATIC && m->charged[other] &&
+            mol->atoms[other].charge > 0) {
+            b->order = 2;
+            given = true;
+        }
+    }
     for (uint32_t k = mol->start[centre]; k < mol->start[centre + 1]; k++)
         given = given || mol->bonds[mol->near[k].bond].order == 2;
     for (uint32_t k = mol->start[centre]; k < mol->start[centre + 1]; k++) {
@@ -216,7 +261,8 @@ static int doubles_of(uint8_t element, int rest, int n)
 
 /* Writes the bonds that O.co2 share, of a carboxylate, phosphate or sulphonate, as double ones and
  * single ones, the first oxygens' double: where a file has all of them aromatic, or all single as
- * Amber's tleap, or all double. Bonds that differ are the file's own choice. */
+ * Amber's tleap, or all double. Those that the file gives a charge are single. Bonds that differ
+ * are the file's own choice. */
 static void settle_oxygens(struct bi_molecule *mol, const struct mol2 *m, uint32_t centre)
 {
     int n = 0, rest = mol->atoms[centre].n_h, order = 0;
@@ -237,8 +283,11 @@ static void settle_oxygens(struct bi_molecule *mol, const struct mol2 *m, uint32
     const bool sulphur = mol->atoms[centre].element == 16 || mol->atoms[centre].element == 34;
     int left = has_double && !sulphur ? 0 : doubles_of(mol->atoms[centre].element, rest, n);
     for (uint32_t k = mol->start[centre]; k < mol->start[centre + 1]; k++)
-        if (is_shared_oxygen(mol, m, mol->near[k].atom))
-            mol->bonds[mol->near[k].bond].order = left-- > 0 ? 2 : 1;
+        if (is_shared_oxygen(mol, m, mol->near[k].atom)) {
+            const uint32_t other = mol->near[k].atom;
+            const bool single = m->charged[other] && mol->atoms[other].charge;
+            mol->bonds[mol->near[k].bond].order = !single && left-- > 0 ? 2 : 1;
+        }
 }
 
 /* The charge of an atom without bonds: of metals that have one ion, and of halogens; 0: of
@@ -272,6 +321,8 @@ static void settle_charge(struct bi_molecule *mol, const struct mol2 *m, uint32_
     struct bi_mol_atom *atom = &mol->atoms[i];
     const int sum = bi_mol_bond_sum(mol, i);
     int n_h;
+    if (m->charged[i])
+        return;
     if (!bi_mol_degree(mol, i) && (atom->charge = ion_charge(atom->element)))
         return;
     if (m->types[i] == TYPE_CO2) {
@@ -296,42 +347,41 @@ static void settle_charge(struct bi_molecule *mol, const struct mol2 *m, uint32_
 }
 
 /* Nitrogen with aromatic bonds has a charge when its other bonds leave it no choice. */
-static void settle_aromatic(struct bi_molecule *mol, uint32_t i)
+static void settle_aromatic(struct bi_molecule *mol, const struct mol2 *m, uint32_t i)
 {
     uint32_t n_aromatic = 0;
     for (uint32_t k = mol->start[i]; k < mol->start[i + 1]; k++)
         n_aromatic += mol->bonds[mol->near[k].bond].order == BI_MOL_ORDER_AROMATIC;
-    if (mol->atoms[i].element == 8 && n_aromatic && bi_mol_degree(mol, i) > 2)
+    if (!m->charged[i] && mol->atoms[i].element == 8 && n_aromatic && bi_mol_degree(mol, i) > 2)
         mol->atoms[i].charge = 1;
 }
 
 /* A nitrogen whose two aromatic bonds and one other leave it no valence for a double bond. */
-static bool may_be_cation(const struct bi_molecule *mol, uint32_t i)
+static bool may_be_cation(const struct bi_molecule *mol, const struct mol2 *m, uint32_t i)
 {
     uint32_t n_aromatic = 0;
     for (uint32_t k = mol->start[i]; k < mol->start[i + 1]; k++)
         n_aromatic += mol->bonds[mol->near[k].bond].order == BI_MOL_ORDER_AROMATIC;
-    return mol->atoms[i].element == 7 && !mol->atoms[i].charge && n_aromatic == 2 &&
-           bi_mol_degree(mol, i) == 3;
+    return mol->atoms[i].element == 7 && !m->charged[i] && !mol->atoms[i].charge &&
+           n_aromatic == 2 && bi_mol_degree(mol, i) == 3;
 }
 
 /* Where all hydrogens are there and aromatic bonds still do not alternate, as few nitrogens as do,
  * up to MOST, have a charge: pyridinium, imidazolium. The first ones that do; bonds that cannot
  * alternate even so are left as they are, for bi_mol_kekulize() to refuse. */
-static int settle_cations(struct bi_molecule *mol, const struct bi_mol_text *t,
-                          struct bioinfer_error *err)
+static int settle_cations(struct bi_molecule *mol, const struct mol2 *m, struct bioinfer_error *err)
 {
     enum { MOST = 3, CANDIDATES = 8, ATOMS = 1000 };
     struct bioinfer_error own = {0};
     uint32_t place[CANDIDATES], n = 0;
-    int st = bi_mol_kekulize(mol, t, &own);
+    int st = bi_mol_kekulize(mol, m->t, &own);
     if (st != BIOINFER_FORMAT || mol->n_atoms > ATOMS) {
         if (st && err)
             *err = own;
         return st;
     }
     for (uint32_t i = 0; i < mol->n_atoms && n < CANDIDATES; i++)
-        if (may_be_cation(mol, i))
+        if (may_be_cation(mol, m, i))
             place[n++] = i;
     for (int most = 1; most <= MOST && st == BIOINFER_FORMAT; most++)
         for (uint32_t set = 1; set < (uint32_t)1 << n; set++) {
@@ -342,7 +392,7 @@ static int settle_cations(struct bi_molecule *mol, const struct bi_mol_text *t,
                 continue;
             for (uint32_t k = 0; k < n; k++)
                 mol->atoms[place[k]].charge = set >> k & 1;
-            st = bi_mol_kekulize(mol, t, &own);
+            st = bi_mol_kekulize(mol, m->t, &own);
             if (!st)
                 return 0;
             if (st != BIOINFER_FORMAT)
@@ -362,14 +412,14 @@ static int settle(struct bi_molecule *mol, const struct mol2 *m, struct bioinfer
         explicit_h = explicit_h || mol->atoms[i].element == 1;
     for (uint32_t i = 0; i < mol->n_atoms; i++)
         if (m->types[i] == TYPE_CAT)
-            settle_cation(mol, i);
+            settle_cation(mol, m, i);
         else if (is_shared_oxygen(mol, m, i))
             settle_oxygens(mol, m, mol->near[mol->start[i]].atom);
     for (uint32_t i = 0; i < mol->n_atoms; i++) {
         settle_charge(mol, m, i, explicit_h);
-        settle_aromatic(mol, i);
+        settle_aromatic(mol, m, i);
     }
-    return explicit_h ? settle_cations(mol, m->t, err) : 0;
+    return explicit_h ? settle_cations(mol, m, err) : 0;
 }
 
 /* ---- a record ---- */
@@ -381,6 +431,8 @@ static int read_sections(struct bi_molecule *mol, struct mol2 *m, struct bioinfe
     int st = 0;
     while (!st && next_line(m->t)) {
         if (is_section(m->t)) {
+            if (m->n_attributes)
+                break;
             section = section_of(m->t);
             if (section != OTHER && seen >> section & 1)
                 return bi_mol_fail(m->t, err, BIOINFER_FORMAT, "this section stands here twice");
@@ -389,9 +441,14 @@ static int read_sections(struct bi_molecule *mol, struct mol2 *m, struct bioinfe
                 st = read_molecule(mol, m, err);
         } else if (section == ATOM)
             st = read_atom(mol, m, err);
+        else if (section == ATTRIBUTES)
+            st = read_attribute(mol, m, err);
         else if (section == BOND)
             st = read_bond(mol, m, err);
     }
+    if (!st && m->n_attributes)
+        return bi_mol_fail(m->t, err, BIOINFER_FORMAT, "%d attributes of an atom are missing",
+                           m->n_attributes);
     if (!st && !(seen >> MOLECULE & 1))
         st = bi_mol_fail(m->t, err, BIOINFER_FORMAT, "no section @<TRIPOS>MOLECULE");
     return st;
@@ -414,5 +471,6 @@ int bi_mol2_read(struct bi_molecule *mol, struct bi_mol_text *t, struct bioinfer
         st = settle(mol, &m, err);
     bi_free(mol->env, m.ids);
     bi_free(mol->env, m.types);
+    bi_free(mol->env, m.charged);
     return st;
 }

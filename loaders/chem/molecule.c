@@ -106,6 +106,7 @@ void bi_mol_name(struct bi_molecule *mol, const struct bi_mol_text *t)
 void bi_mol_clear(struct bi_molecule *mol)
 {
     mol->n_atoms = mol->n_bonds = mol->n_removed = mol->n_rings = mol->n_sssr = 0;
+    mol->notes = 0;
     mol->has_3d = false;
 }
 

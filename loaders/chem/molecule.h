@@ -66,6 +66,13 @@ struct bi_mol_near {
     uint32_t atom, bond;
 };
 
+/* Words of a record that the molecule does not follow. */
+enum {
+    BI_MOL_NOTE_ALTERNATES = 1, /* PDB: other alternate locations than none, A and 1 */
+    BI_MOL_NOTE_MODELS = 2,     /* PDB: models after the first */
+    BI_MOL_NOTE_ATTRIBUTES = 4  /* MOL2: attributes of atoms other than their charge */
+};
+
 /* Zero-initialise but for env. The arrays are kept from one molecule to the next. */
 struct bi_molecule {
     const struct bi_env *env;
@@ -75,7 +82,8 @@ struct bi_molecule {
     uint64_t line;      /* where its record begins, from 1 */
     int status;         /* not 0: it has no atoms, and message says why */
     char message[sizeof(((struct bioinfer_error *)0)->text)];
-    bool has_3d; /* some z is not 0 */
+    uint8_t notes; /* bits BI_MOL_NOTE_* */
+    bool has_3d;   /* some z is not 0 */
     uint32_t n_atoms, n_bonds;
     uint32_t n_removed; /* hydrogens that became counts */
     struct bi_mol_atom *atoms;
@@ -138,6 +146,8 @@ void bi_molecules_begin_at(struct bi_molecules *m, uint64_t ordinal, uint64_t li
  * last call, whatever that gave. */
 int bi_molecules_next(struct bi_molecules *m, struct bi_molecule *mol, struct bioinfer_error *err);
 void bi_molecules_close(struct bi_molecules **m); /* NULL-safe */
+/* Logs each of `notes` that is not in *told, and adds it there. */
+void bi_molecule_tell(const struct bi_env *env, const char *name, uint8_t notes, uint8_t *told);
 
 /* ---- parts of the module ---- */
 
@@ -182,8 +192,8 @@ int bi_mol_add_atom(struct bi_molecule *mol, const struct bi_mol_atom *atom,
  * are BI_MOL_MAX_BONDS already. */
 int bi_mol_add_bond(struct bi_molecule *mol, const struct bi_mol_bond *bond,
                     const struct bi_mol_text *text, struct bioinfer_error *err);
-/* Removes all atoms, bonds and rings, n_removed and has_3d, and keeps the memory; name, format,
- * status and message stay. */
+/* Removes all atoms, bonds and rings, notes, n_removed and has_3d, and keeps the memory; name,
+ * format, status and message stay. */
 void bi_mol_clear(struct bi_molecule *mol);
 /* Fills start and near, which all that follows needs. FORMAT: two bonds between the same atoms.
  * LIMIT: an atom with more than BI_MOL_MAX_NEIGHBOURS bonds. The first atom of which either holds

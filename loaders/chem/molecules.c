@@ -233,6 +233,18 @@ int bi_molecules_next(struct bi_molecules *m, struct bi_molecule *mol, struct bi
     return 1;
 }
 
+void bi_molecule_tell(const struct bi_env *env, const char *name, uint8_t notes, uint8_t *told)
+{
+    static const char *const texts[] = {
+        "atoms at other alternate locations than none, A and 1 are left out",
+        "models after the first are not read",
+        "UNITY_ATOM_ATTR: attributes other than charge are not read"};
+    for (size_t k = 0; k < BI_COUNT(texts); k++)
+        if ((notes & ~*told) >> k & 1)
+            bi_log(env, BIOINFER_LOG_WARNING, "%s: %s", name, texts[k]);
+    *told |= notes;
+}
+
 /* ---- opening ---- */
 
 static int open_stream(struct bi_molecules **out, const struct bi_env *env,

@@ -687,8 +687,47 @@ static void settles_mol2(void)
               1, 5); /* imidazolium */
 }
 
+#define UNITY "@<TRIPOS>UNITY_ATOM_ATTR\n"
+
+/* Charges that the file gives are obeyed, whichever of several oxygens has one. */
+static void reads_charges_of_mol2(void)
+{
+    struct bi_molecule mol = {0};
+    first(&mol, MOL2("4 3") "@<TRIPOS>ATOM\n1 C 0 0 0 C.3\n2 C 1 0 0 C.2\n3 O 2 0 0 O.co2\n"
+                            "4 O 3 0 0 O.co2\n@<TRIPOS>BOND\n1 1 2 1\n2 2 3 ar\n3 2 4 ar\n" UNITY
+                            "3 1\ncharge -1\n4 2\ncharge 0\nchiral S\n");
+    CHECK_STR(mol.message, "");
+    if (CHECK_EQ(mol.n_atoms, 4)) {
+        CHECK(mol.atoms[2].charge == -1 && mol.bonds[1].order == 1);
+        CHECK(mol.atoms[3].charge == 0 && mol.bonds[2].order == 2);
+        CHECK_EQ(mol.notes, BI_MOL_NOTE_ATTRIBUTES);
+    }
+    bi_molecule_free(&mol);
+    /* without hydrogens nothing else says that the nitrogen is charged, or which one */
+    mol2_sums(
+        MOL2("2 1") "@<TRIPOS>ATOM\n1 C 0 0 0 C.3\n2 N 1 0 0 N.4\n@<TRIPOS>BOND\n1 1 2 1\n" UNITY
+                    "2 1\ncharge 1\n",
+        1, 6);
+    mol2_sums(MOL2("1 0") "@<TRIPOS>ATOM\n1 FE 0 0 0 Fe\n" UNITY "1 1\ncharge 3\n", 3, 0);
+    mol2_sums(MOL2("1 0") "@<TRIPOS>ATOM\n1 ZN 0 0 0 Zn\n" UNITY "1 1\ncharge 0\n", 0, 0);
+    first(&mol, MOL2("4 3") "@<TRIPOS>ATOM\n1 C 0 0 0 C.cat\n2 N 1 0 0 N.pl3\n3 N 2 0 0 N.pl3\n"
+                            "4 N 3 0 0 N.pl3\n@<TRIPOS>BOND\n1 1 2 ar\n2 1 3 ar\n3 1 4 ar\n" UNITY
+                            "3 1\ncharge 1\n");
+    CHECK_STR(mol.message, "");
+    CHECK(mol.n_bonds == 3 && mol.bonds[1].order == 2 && mol.atoms[2].charge == 1);
+    bi_molecule_free(&mol);
+}
+
 static void refuses_mol2(void)
 {
+    refused(MOL2("1 0") "@<TRIPOS>ATOM\n1 C 0 0 0 C.3\n" UNITY "1 1\ncharge x\n", BIOINFER_FORMAT,
+            "charge: got 'x'");
+    refused(MOL2("1 0") "@<TRIPOS>ATOM\n1 C 0 0 0 C.3\n" UNITY "1 1\ncharge 99\n", BIOINFER_FORMAT,
+            "charge 99, expected");
+    refused(MOL2("1 0") "@<TRIPOS>ATOM\n1 C 0 0 0 C.3\n" UNITY "2 1\ncharge 1\n", BIOINFER_FORMAT,
+            "a line of atom 2");
+    refused(MOL2("1 0") "@<TRIPOS>ATOM\n1 C 0 0 0 C.3\n" UNITY "1 1\n@<TRIPOS>SET\n",
+            BIOINFER_FORMAT, "1 attributes of an atom are missing");
     refused(MOL2("5 3") MOL2_ATOMS MOL2_BONDS, BIOINFER_FORMAT, "expected 5 and 3");
     refused(MOL2("x") MOL2_ATOMS, BIOINFER_FORMAT, "number of atoms: got 'x'");
     refused(MOL2("1 0") "@<TRIPOS>ATOM\n1 C 0 0 0 ca\n", BIOINFER_FORMAT, "atom type 'ca'");
@@ -696,7 +735,7 @@ static void refuses_mol2(void)
     refused(MOL2("1 0") "@<TRIPOS>ATOM\n1 C 0 x 0 C.3\n", BIOINFER_FORMAT, "coordinate 2");
     refused(MOL2("4 3") MOL2_ATOMS "@<TRIPOS>BOND\n1 1 2 1\n2 2 3 nc\n", BIOINFER_UNSUPPORTED,
             "bond of atoms 2 and 3 has type 'nc'");
-    refused(MOL2("4 3") MOL2_ATOMS "@<TRIPOS>BOND\n1 1 4 1\n", BIOINFER_FORMAT, "a bond of atom 4");
+    refused(MOL2("4 3") MOL2_ATOMS "@<TRIPOS>BOND\n1 1 4 1\n", BIOINFER_FORMAT, "a line of atom 4");
     refused(MOL2("4 3") MOL2_ATOMS MOL2_ATOMS, BIOINFER_FORMAT, "stands here twice");
     refused(MOL2("0 0"), BIOINFER_EMPTY, "no atoms");
 }
@@ -709,7 +748,7 @@ static void refuses_mol2(void)
     PDB_ATOM("HETATM", "    3", " C2 ", "LIG", "   1.500   0.000   0.000", "  ")                   \
     PDB_ATOM("HETATM", "    4", " O1 ", "LIG", "   2.100   1.100   0.000", " O")                   \
     PDB_ATOM("HETATM", "    5", " O2 ", "LIG", "   2.100  -1.100   0.000", " O1-")                 \
-    PDB_ATOM("HETATM", "    6", " O2B", "LIG", "   2.100  -1.200   0.000", " O")                   \
+    PDB_ATOM("HETATM", "    6", " O2 ", "LIG", "   2.100  -1.200   0.000", " O")                   \
     PDB_ATOM("HETATM", "    7", " O  ", "HOH", "   5.000   5.000   5.000", " O")
 
 static void reads_pdb(void)
@@ -717,7 +756,7 @@ static void reads_pdb(void)
     struct bi_molecule mol = {0};
     char text[] = PDB_LIGAND "CONECT    2    3\nCONECT    3    2    4    5    4\nCONECT    4    3\n"
                              "CONECT    1    2\nEND\n";
-    text[5 * (sizeof PDB_ATOM("HETATM", "    6", " O2B", "LIG", "   2.100  -1.200   0.000", " O") -
+    text[5 * (sizeof PDB_ATOM("HETATM", "    6", " O2 ", "LIG", "   2.100  -1.200   0.000", " O") -
               1) +
          18] = 'B'; /* another place of an atom; one line is longer by a charge */
     first(&mol, text);
@@ -738,6 +777,68 @@ static void reads_pdb(void)
             BIOINFER_FORMAT, "coordinate 'x.000'");
     refused(PDB_ATOM("HETATM", "    1", " ?? ", "LIG", "   1.000   9.000   9.000", "  "),
             BIOINFER_FORMAT, "without an element");
+}
+
+#define PDB_ROW(name, alt, res, x, charge)                                                         \
+    "HETATM    2 " name alt res " A   1    " x "   0.000   0.000  1.00  0.00           C" charge   \
+    "\n"
+
+/* Alternates but none, A and 1 are left out and told, unless an atom has no other place. */
+static void reads_alternates_of_pdb(void)
+{
+    static const struct {
+        const char *text;
+        int n_atoms; /* 0: refused */
+        int notes;
+    } cases[] = {
+        {PDB_ROW(" C1 ", "A", "LIG", "   1.000", "") PDB_ROW(" C1 ", "B", "LIG", "   2.000", ""), 1,
+         BI_MOL_NOTE_ALTERNATES},
+        {PDB_ROW(" C1 ", "B", "LIG", "   1.000", "") PDB_ROW(" C1 ", "C", "LIG", "   2.000", ""), 0,
+         0},
+        {PDB_ROW(" C1 ", " ", "LIG", "   1.000", "") PDB_ROW(" C2 ", "B", "LIG", "   2.000", ""), 0,
+         0},
+        {PDB_ROW(" C1 ", "A", "LIG", "   1.000", "") PDB_ROW(" C2 ", "B", "LIH", "   2.000", ""), 1,
+         BI_MOL_NOTE_ALTERNATES},
+        {"MODEL        1\n" PDB_ROW(
+             " C1 ", " ", "LIG", "   1.000",
+             "") "ENDMDL\nMODEL        2\n" PDB_ROW(" C1 ", " ", "LIG", "   2.000", "") "ENDMDL\n",
+         1, BI_MOL_NOTE_MODELS}};
+    struct bi_molecule mol = {0};
+    struct bioinfer_error err = {0};
+    struct bi_molecules *m = open_text(PDB_ROW(" C1 ", " ", "LIG", "   1.000", "") "END\n" PDB_ROW(
+        " O1 ", " ", "LIG", "   2.000", "") "END\n");
+    for (int x = 1; x <= 2; x++)
+        CHECK(bi_molecules_next(m, &mol, &err) == 1 && mol.n_atoms == 1 && mol.atoms[0].x[0] == x);
+    bi_molecules_close(&m);
+    for (size_t i = 0; i < BI_COUNT(cases); i++) {
+        if (!cases[i].n_atoms)
+            refused(cases[i].text, BIOINFER_FORMAT, "has no alternate location that is read");
+        first(&mol, cases[i].text);
+        if (!CHECK_EQ(mol.n_atoms, cases[i].n_atoms) || !CHECK_EQ(mol.notes, cases[i].notes))
+            fprintf(stderr, "    case %zu: %s\n", i, mol.message);
+    }
+    bi_molecule_free(&mol);
+}
+
+/* Charges in columns 79-80, with the sign after the digit or before it. */
+static void reads_charges_of_pdb(void)
+{
+    static const struct {
+        const char *text;
+        int charge;
+    } cases[] = {{PDB_ROW(" C1 ", " ", "LIG", "   1.000", "1-"), -1},
+                 {PDB_ROW(" C1 ", " ", "LIG", "   1.000", "-1"), -1},
+                 {PDB_ROW(" C1 ", " ", "LIG", "   1.000", "+1"), 1},
+                 {PDB_ROW(" C1 ", " ", "LIG", "   1.000", " 0"), 0}};
+    struct bi_molecule mol = {0};
+    for (size_t i = 0; i < BI_COUNT(cases); i++) {
+        first(&mol, cases[i].text);
+        if (!CHECK_EQ(mol.n_atoms, 1) || !CHECK_EQ(mol.atoms[0].charge, cases[i].charge))
+            fprintf(stderr, "    case %zu: %s\n", i, mol.message);
+    }
+    bi_molecule_free(&mol);
+    refused(PDB_ROW(" C1 ", " ", "LIG", "   1.000", " 1"), BIOINFER_FORMAT, "charge '1'");
+    refused(PDB_ROW(" C1 ", " ", "LIG", "   1.000", "1x"), BIOINFER_FORMAT, "charge '1x'");
 }
 
 int main(void)
@@ -764,7 +865,10 @@ int main(void)
     TEST(reads_wavy_bonds);
     TEST(reads_mol2);
     TEST(settles_mol2);
+    TEST(reads_charges_of_mol2);
     TEST(refuses_mol2);
+    TEST(reads_alternates_of_pdb);
+    TEST(reads_charges_of_pdb);
     TEST(reads_pdb);
     return test_report();
 }
