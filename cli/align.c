@@ -130,7 +130,7 @@ static bool guess_nucleotides(const struct run *run, const struct cli_side *a,
 
 /* All that changes results and is no file. Scores and tracebacks are the same on every device, but
  * what is too large for one is not. */
-static void describe_options(const struct run *run, char *text, size_t size)
+static void describe_options(const struct run *run, struct cli_output *text)
 {
     static const char *const pairings[] = {"in-order", "all", "each-once", "groups"};
     static const char *const ties[] = {"parasail", "emboss", "wfa"};
@@ -139,8 +139,8 @@ static void describe_options(const struct run *run, char *text, size_t size)
     const struct cli_align_out *w = &run->task->writer;
     const bool gpu = o->device && strcmp(o->device, "auto") && strcmp(o->device, "cpu");
 
-    int n = snprintf(
-        text, size,
+    cli_output_printf(
+        text,
         "format=%s score-only=%d cigar=%s pairs=%s block-pairs=%llu mode=%s ties=%s matrix=%s "
         "match=%d mismatch=%d gap-open=%.10g gap-extend=%.10g scale=%.10g max-length=%llu "
         "device=%s memory-limit=%lld free-ends=%u min-score=%s min-identity=%s%s",
@@ -156,30 +156,31 @@ static void describe_options(const struct run *run, char *text, size_t size)
         w->extend, w->scale, (unsigned long long)cli_align_longest(o), gpu ? "gpu" : "cpu",
         gpu ? (long long)cli_align_memory(o) : 0LL, p->free_ends, o->min_score ? o->min_score : "",
         o->min_identity ? o->min_identity : "", p->any_letters ? " letters=any" : "");
-    if (w->open2 && n >= 0 && (size_t)n < size)
-        n += snprintf(text + n, size - (size_t)n, " gap-open2=%.10g gap-extend2=%.10g", w->open2,
-                      w->extend2);
-    if (o->values && n >= 0 && (size_t)n < size)
-        n += snprintf(text + n, size - (size_t)n, " values=%s of=%s", o->values,
-                      w->shorter ? "shorter" : "columns");
-    if (o->top && n >= 0 && (size_t)n < size)
-        n += snprintf(text + n, size - (size_t)n, " top=%lld", (long long)o->top);
-    if (w->both_strands && n >= 0 && (size_t)n < size)
-        n += snprintf(text + n, size - (size_t)n, " strand=both");
-    if (w->stats.lambda > 0 && n >= 0 && (size_t)n < size)
-        snprintf(text + n, size - (size_t)n,
-                 " lambda=%.10g karlin-k=%.10g db-size=%.0f db-records=%.0f max-evalue=%.10g",
-                 w->stats.lambda, w->stats.k, w->stats.residues, w->stats.records, w->stats.most);
+    if (w->open2)
+        cli_output_printf(text, " gap-open2=%.10g gap-extend2=%.10g", w->open2, w->extend2);
+    if (o->values)
+        cli_output_printf(text, " values=%s of=%s", o->values, w->shorter ? "shorter" : "columns");
+    if (o->top)
+        cli_output_printf(text, " top=%lld", (long long)o->top);
+    if (w->both_strands)
+        cli_output_printf(text, " strand=both");
+    if (w->stats.lambda > 0)
+        cli_output_printf(
+            text, " lambda=%.10g karlin-k=%.10g db-size=%.0f db-records=%.0f max-evalue=%.10g",
+            w->stats.lambda, w->stats.k, w->stats.residues, w->stats.records, w->stats.most);
+    cli_output_write(text, "", 1);
 }
 
 static int open_job(struct run *run)
 {
     struct bioinfer_error err = {0};
-    char options[1024];
+    struct cli_output options = {0};
     int st;
 
-    describe_options(run, options, sizeof options);
-    st = cli_align_job_open(&run->job, &run->task->writer, options, &err);
+    describe_options(run, &options);
+    if (!(st = options.status))
+        st = cli_align_job_open(&run->job, &run->task->writer, options.text, &err);
+    cli_output_close(&options);
     return st ? cli_fail(run->cli, CLI_AT_CREATE, st, &err) : CLI_EXIT_OK;
 }
 

@@ -89,16 +89,18 @@ static int create(struct cli_rows *rows)
 {
     const struct cli_options *o = rows->cli->options;
     struct bioinfer_job_params params = cli_job_params(rows->cli, "energy");
-    char options[2048];
+    struct cli_output options = {0};
+    int code;
 
-    snprintf(options, sizeof options,
-             "form=%d forces=%d stress=%d units=%s pbc=%s charge=%s "
-             "no-rule=%s",
-             cli_energy_form(o), o->forces, o->stress, o->units ? o->units : "eV",
-             o->pbc ? o->pbc : "file", o->charge ? o->charge : "-", o->no_rules);
-    params.options = options;
+    cli_output_printf(&options, "form=%d forces=%d stress=%d units=%s pbc=%s charge=%s no-rule=%s",
+                      cli_energy_form(o), o->forces, o->stress, o->units ? o->units : "eV",
+                      o->pbc ? o->pbc : "file", o->charge ? o->charge : "-", o->no_rules);
+    cli_output_write(&options, "", 1);
+    params.options = options.text;
     params.input_role = "frames";
-    return cli_rows_create(rows, &params);
+    code = options.status ? cli_no_memory(rows->cli, "options") : cli_rows_create(rows, &params);
+    cli_output_close(&options);
+    return code;
 }
 
 int cli_energy(struct cli *cli)

@@ -651,20 +651,20 @@ static void say_summary(struct score *s)
 }
 
 /* All that changes results and is no part of the model's fingerprint. */
-static void describe_options(const struct cli_options *o, char *text, size_t size)
+static void describe_options(const struct cli_options *o, struct cli_output *text)
 {
     static const char *const names[] = {"", "masked-marginals", "wt-marginals", "pppl"};
 
-    snprintf(text, size,
-             "method=%s offset=%lld mutation-col=%s max-length=%lld raw-residues=%d "
-             "no-rule=%s",
-             names[method_of(o->method)], (long long)(o->has_offset ? o->offset : 1),
-             !o->mutations     ? ""
-             : o->mutation_col ? o->mutation_col
-                               : "mutant",
-             (long long)o->max_length, o->raw_residues, o->no_rules);
+    cli_output_printf(text, "method=%s offset=%lld mutation-col=", names[method_of(o->method)],
+                      (long long)(o->has_offset ? o->offset : 1));
+    cli_output_printf(text, "%s max-length=%lld raw-residues=%d no-rule=%s",
+                      !o->mutations     ? ""
+                      : o->mutation_col ? o->mutation_col
+                                        : "mutant",
+                      (long long)o->max_length, o->raw_residues, o->no_rules);
     if (o->window)
-        snprintf(text + strlen(text), size - strlen(text), " window=%lld", (long long)o->window);
+        cli_output_printf(text, " window=%lld", (long long)o->window);
+    cli_output_write(text, "", 1);
 }
 
 static int open_output(struct score *s)
@@ -675,7 +675,7 @@ static int open_output(struct score *s)
     struct bioinfer_job_params params = cli_job_params(cli, "score");
     struct bioinfer_error err = {0};
     struct bioinfer_writer_params writer;
-    char options[2048];
+    struct cli_output options = {0};
     int st, code;
 
     if (!cli_job_wanted(o)) {
@@ -685,16 +685,18 @@ static int open_output(struct score *s)
     if ((code = cli_fingerprint(cli)))
         return code;
     writer = cli_writer_params(cli);
-    describe_options(o, options, sizeof options);
     params.writer = &writer;
-    params.options = options;
     params.inputs = &table;
     params.n_inputs = o->mutations != NULL;
     params.text_head = o->mutations ? "" : head_of(o);
     if (!o->mutations && (code = cli_job_open_index(cli, &params)))
         return code;
     params.seek = seek_block;
-    st = bioinfer_job_open(&s->job, cli->ctx, o->output, &params, &err);
+    describe_options(o, &options);
+    params.options = options.text;
+    if (!(st = options.status))
+        st = bioinfer_job_open(&s->job, cli->ctx, o->output, &params, &err);
+    cli_output_close(&options);
     return st ? cli_fail(cli, CLI_AT_CREATE, st, &err) : CLI_EXIT_OK;
 }
 

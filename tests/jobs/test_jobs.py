@@ -427,6 +427,17 @@ class Shards(Case):
         COMMAND.run(fasta, "-o", self.path("b.jsonl"))
         self.assertEqual(contents(path), contents(self.path("b.jsonl")))
 
+    def test_options_of_any_length(self):
+        """Options behind a long one tell jobs apart as well."""
+        with open(self.path("few.fasta"), "w", encoding="ascii") as f:
+            f.write(">a\nMKTAYIAK\n>b\nMKTAYIAL\n>c\nMKTWYIAK\n")
+        for part in "1", "2":
+            subprocess.run([COMMAND.exe, "align", "few.fasta", "few.fasta", "--all-vs-all", "-q",
+                            "--min-score", 5000 * "0" + "1", "--top", part, "--shard", part + "/2",
+                            "-o", "a.tsv"], cwd=self.path(""), check=True)
+        p = COMMAND.run(self.path("a.tsv"), merge=True, code=65)
+        self.assertIn("an option was 'top=2', now 'top=1'", p.words)
+
     def test_one_shard(self):
         path = self.path("a.npz")
         COMMAND.run(self.fasta, "-o", path, "--shard", "1/1", code=1)
