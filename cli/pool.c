@@ -157,7 +157,8 @@ int cli_pool_open(struct cli_pool **out, struct cli *cli, const struct cli_task 
                                              .device = p->n_workers > 1 ? "workers"
                                                                         : p->workers[0].device,
                                              .kernels = p->hello.kernels,
-                                             .precision = p->hello.precision};
+                                             .precision = p->hello.precision,
+                                             .longest = p->hello.longest};
     cli->fingerprint = p->fingerprint;
     return task->hear ? task->hear(cli, p->hello.facts) : CLI_EXIT_OK;
 }

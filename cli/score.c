@@ -13,8 +13,6 @@
 
 #include "../loaders/csv.h"
 
-enum { TRAINED_LENGTH = 1022 }; /* residues of a window of ProteinGym's */
-
 static const char standard[] = "ACDEFGHIKLMNPQRSTVWY";
 
 /* The task: a record becomes the text of its rows. */
@@ -47,7 +45,7 @@ struct score {
     struct bioinfer_job_stats stats;
     uint64_t n_records, n_failed, n_values;
     uint64_t n_long,
-        n_too_long; /* records beyond the window, or 1,022 residues; without a result */
+        n_too_long; /* records beyond the window, or the model's longest; without a result */
 };
 
 static int method_of(const char *name)
@@ -286,6 +284,16 @@ static int next_wild_type(void *user, struct bioinfer_record *record, struct bio
     return 1;
 }
 
+/* Returns true if a record has no result for its length, and windows would give it one. */
+static bool wants_windows(const struct cli *cli, const struct bioinfer_result *r)
+{
+    const struct cli_options *o = cli->options;
+
+    return r->status == BIOINFER_TOO_LONG && !o->window && cli->info.longest > 0 &&
+           r->length > cli->info.longest && r->length <= BIOINFER_MAX_RESIDUES &&
+           (!o->max_length || r->length <= o->max_length);
+}
+
 /* A bioinfer_sink: makes the rows of the table. */
 static int take_wild_type(void *user, const struct bioinfer_result *scores,
                           struct bioinfer_error *err)
@@ -296,10 +304,10 @@ static int take_wild_type(void *user, const struct bioinfer_result *scores,
 
     if (scores->status) { /* nothing of the table can be scored */
         err->status = scores->status;
-        snprintf(err->text, sizeof err->text, "%s%s", scores->message,
-                 scores->status == BIOINFER_TOO_LONG && !s->cli->options->window
-                     ? ": --window 1022 scores it in windows"
-                     : "");
+        snprintf(err->text, sizeof err->text, "%s", scores->message);
+        if (wants_windows(s->cli, scores))
+            snprintf(err->text + strlen(err->text), sizeof err->text - strlen(err->text),
+                     ": --window %lld scores it in windows", (long long)s->cli->info.longest);
         return scores->status;
     }
     s->n_values = s->n_failed = s->n_rows = 0;
@@ -522,9 +530,10 @@ static int take_result(void *user, const struct bioinfer_result *result, struct 
         return r.status;
     }
     if (!r.more) {
-        s->n_too_long += r.status == BIOINFER_TOO_LONG;
-        s->n_long += !r.status && r.length > (s->cli->options->window ? s->cli->options->window
-                                                                      : TRAINED_LENGTH);
+        const int64_t most = s->cli->options->window ? s->cli->options->window
+                                                     : s->cli->info.longest;
+        s->n_too_long += wants_windows(s->cli, &r);
+        s->n_long += !r.status && most > 0 && r.length > most;
         cli_take_counts(&r, counts, 3);
         s->n_values += counts[0];
         s->n_failed += s->wild_type ? counts[1] : r.status != 0;
@@ -612,21 +621,21 @@ static int score_mutations(struct score *s)
 
 /* ---- the command ---- */
 
-/* How records of more residues than the models were trained with were scored. */
+/* Says how records of more residues than the model was trained with were scored. */
 static void say_long(struct score *s)
 {
-    const long long window = s->cli->options->window;
+    const long long window = s->cli->options->window, longest = s->cli->info.longest;
 
     if (window && s->n_long)
         cli_say(s->cli, "%llu of more than %lld residues: in windows of %lld, by ProteinGym's rule",
                 (unsigned long long)s->n_long, window, window);
     else if (s->n_long)
         cli_say(s->cli,
-                "%llu of more than %d residues: in one pass (--window %d: in windows, as "
+                "%llu of more than %lld residues: in one pass (--window %lld: in windows, as "
                 "ProteinGym has them)",
-                (unsigned long long)s->n_long, TRAINED_LENGTH, TRAINED_LENGTH);
-    else if (s->n_too_long && !window)
-        cli_say(s->cli, "--window %d scores longer records in windows", TRAINED_LENGTH);
+                (unsigned long long)s->n_long, longest, longest);
+    else if (s->n_too_long)
+        cli_say(s->cli, "--window %lld scores longer records in windows", longest);
 }
 
 static void say_summary(struct score *s)

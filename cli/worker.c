@@ -357,6 +357,7 @@ static void send_hello(const struct cli *cli)
     copy_text(h.device, sizeof h.device, info->device);
     copy_text(h.kernels, sizeof h.kernels, info->kernels);
     copy_text(h.precision, sizeof h.precision, info->precision);
+    h.longest = info->longest;
     copy_text(h.fingerprint, sizeof h.fingerprint, cli->fingerprint);
     if (worker.task->tell)
         worker.task->tell(cli, h.facts);

@@ -62,6 +62,7 @@ struct cli_frame {
 struct cli_hello {
     char family[32], name[256], architecture[128], path[1024], device[64], kernels[64];
     char precision[16], fingerprint[64];
+    int64_t longest;       /* as in bioinfer_model_info */
     char facts[CLI_FACTS]; /* that the task tells the command */
 };
 

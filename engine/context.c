@@ -621,6 +621,8 @@ int bioinfer_model_get_info(const bioinfer_model *m, struct bioinfer_model_info 
     i.vocab_size = m->base.vocab_size;
     i.n_parameters = m->base.n_parameters;
     i.has_contacts = (m->base.can_include & BIOINFER_CONTACTS) != 0;
+    i.longest = m->base.max_tokens ? m->base.max_tokens - m->base.n_prefix - m->base.n_suffix
+                                   : m->base.def->trained_residues;
     size = info->struct_size < sizeof i ? info->struct_size : sizeof i;
     i.struct_size = info->struct_size;
     memcpy(info, &i, size);

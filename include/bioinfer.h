@@ -217,6 +217,9 @@ struct bioinfer_model_info {
     int n_layers, width, n_heads, vocab_size;
     int64_t n_parameters;
     int has_contacts;
+    /* Residues of the longest records that the weights have places for or, where they have no table
+     * of places, that the family was trained with; 0 = not known. */
+    int64_t longest;
 };
 /* Fills *info as far as its struct_size goes; the texts are the model's. INVALID: a pointer is
  * NULL, or struct_size is not set. */

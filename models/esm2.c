@@ -52,6 +52,7 @@ const struct bi_model_def bi_model_esm2 = {
     .default_name = "facebook/esm2_t33_650M_UR50D",
     .releases = releases,
     .gpu = true,
+    .trained_residues = 1022,
     .recognise = esm2_recognise,
     .open = esm2_open,
     .kind = &bi_kind_sequences,

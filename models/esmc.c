@@ -523,6 +523,7 @@ const struct bi_model_def bi_model_esmc = {
     .default_name = "biohub/ESMC-300M",
     .releases = releases,
     .gpu = true,
+    .trained_residues = 2046,
     .recognise = esmc_recognise,
     .open = esmc_open,
     .kind = &bi_kind_sequences,

@@ -148,6 +148,8 @@ struct bi_model_def {
     bool gpu; /* every op of its graphs has GPU kernels: `--device auto` may take one */
     enum bi_half_use half;
     bool orders_factors; /* open() reads factor_order */
+    /* Residues of the longest records in training, as its authors say; 0 = not known. */
+    int trained_residues;
     /* Does this family own the checkpoint? Looks at names and config only. */
     bool (*recognise)(const struct bi_checkpoint *cp);
     /* Reads the configuration, binds and checks every weight. model->cp is set. Statuses are those

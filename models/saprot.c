@@ -126,6 +126,7 @@ const struct bi_model_def bi_model_saprot = {
     .releases = releases,
     .letters = BIOINFER_LETTERS_PAIRS,
     .gpu = true,
+    .trained_residues = 1022,
     .recognise = saprot_recognise,
     .open = saprot_open,
     .kind = &bi_kind_sequences,

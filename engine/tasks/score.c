@@ -462,11 +462,16 @@ int bioinfer_score_open(bioinfer_task **out, const bioinfer_model *model,
     s = (struct score *)*out;
     if (!(st = bi_params_copy(&p, sizeof p, params, "score params", err))) {
         s->masked = p.method == BIOINFER_MASKED_MARGINALS;
+        const int64_t most = bi_sequences_residues(&model->base, model->base.max_tokens);
         const int least = s->masked ? 2 : LEAST_OVERLAPPING;
         if (p.window && (p.window < least || p.window > BIOINFER_MAX_RESIDUES))
             st = bi_fail(err, BIOINFER_INVALID,
                          "score: windows of %lld residues, expected %d to %d", (long long)p.window,
                          least, BIOINFER_MAX_RESIDUES);
+        else if (most > 0 && p.window > most)
+            st = bi_fail(err, BIOINFER_INVALID,
+                         "score: windows of %lld residues, the model has places for %lld",
+                         (long long)p.window, (long long)most);
         else if (p.method != BIOINFER_MASKED_MARGINALS && p.method != BIOINFER_WT_MARGINALS)
             st = bi_fail(err, BIOINFER_INVALID, "score: unknown method %d", p.method);
         else if (!(model->base.can_include & BIOINFER_LOGITS))

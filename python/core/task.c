@@ -211,12 +211,13 @@ static PyObject *model_info(PyObject *object, PyObject *unused)
     (void)unused;
     if (st)
         return core_raise(st, NULL);
-    return Py_BuildValue(
-        "{sNsNsNsNsNsNsNsisisisisLsN}", "family", core_text(i.family), "name", core_text(i.name),
-        "architecture", core_text(i.architecture), "path", core_text(i.path), "device",
-        core_text(i.device), "kernels", core_text(i.kernels), "precision", core_text(i.precision),
-        "n_layers", i.n_layers, "width", i.width, "n_heads", i.n_heads, "vocab_size", i.vocab_size,
-        "n_parameters", (long long)i.n_parameters, "has_contacts", PyBool_FromLong(i.has_contacts));
+    return Py_BuildValue("{sNsNsNsNsNsNsNsisisisisLsNsL}", "family", core_text(i.family), "name",
+                         core_text(i.name), "architecture", core_text(i.architecture), "path",
+                         core_text(i.path), "device", core_text(i.device), "kernels",
+                         core_text(i.kernels), "precision", core_text(i.precision), "n_layers",
+                         i.n_layers, "width", i.width, "n_heads", i.n_heads, "vocab_size",
+                         i.vocab_size, "n_parameters", (long long)i.n_parameters, "has_contacts",
+                         PyBool_FromLong(i.has_contacts), "longest", (long long)i.longest);
 }
 
 static PyObject *model_fingerprint(PyObject *object, PyObject *unused)

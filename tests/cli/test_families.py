@@ -208,7 +208,7 @@ class LearnedPositions(Family):
             self.assertEqual("by ProteinGym's rule" in words, long)
             if case["family"] == "esm1v" and long:  # the table is refused whole without windows
                 _, words = self.run_command(*command, code=65)
-                self.assertIn("--window 1022 scores it in windows", words)
+                self.assertIn("places for 76: --window 76 scores it in windows", words)
             if len(case["sequence"]) > 1022:
                 _, words = self.run_command(*command)
                 self.assertIn("1 of more than 1022 residues", words)
@@ -222,6 +222,28 @@ class LearnedPositions(Family):
                 *command[:-1], method, "--window", window, code=64
             )
             self.assertIn(f"windows of {window} residues, expected {least} to 1048576", words)
+
+    def test_windows_of_a_family(self):
+        """Advice of windows names the places that the weights have, or the family's training, and
+        is given where it helps."""
+        def score(family, weights, n, *more, code=0):
+            self.write("wt.fasta", f">wt\n{'MKTAYIAKQR' * (n // 10)}\n")
+            return self.run_command("score", family, "wt.fasta", "--weights", self.golden(weights),
+                                    "--method", "wt-marginals", *more, code=code)[1]
+
+        for more in (), ("--workers", "1", "-o", self.path("x.tsv")):
+            words = score("esm1v", "esm1v/hf", 90, *more, code=1)
+            self.assertIn("--window 76 scores longer records in windows", words)
+            words = score("esm1v", "esm1v/hf", 90, "--max-length", "80", *more, code=1)
+            self.assertNotIn("windows", words)
+            words = score("esmc", "esmc/split", 2040, *more)
+            self.assertNotIn("--window", words)
+            words = score("esmc", "esmc/split", 2050, *more)
+            self.assertIn("1 of more than 2046 residues: in one pass (--window 2046:", words)
+            words = score("protbert", "protbert/pretraining", 1030, *more, code=1)
+            self.assertIn("--window 94 scores longer", words)
+        words = score("esm1v", "esm1v/hf", 90, "--window", "77", code=64)
+        self.assertIn("windows of 77 residues, the model has places for 76", words)
 
     def test_rows_of_windows(self):
         """Windows without a position that is asked for are not computed, and change nothing."""

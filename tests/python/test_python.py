@@ -580,6 +580,7 @@ def test_facts(tiny):
     assert {s.name.lower(): int(s) for s in bioinfer.Status} == bioinfer._core.STATUSES
     assert tiny.family == "esm2" and tiny.width == 320 and tiny.n_layers == 6 and tiny.threads == 1
     assert len(tiny.fingerprint()) == 49 and tiny.info["has_contacts"] is True
+    assert tiny.info["longest"] == 1022
     assert len(tiny.vocabulary) == 33 and "esm2" in bioinfer.families()
     cpu = bioinfer.devices()[0]
     assert cpu.name == "cpu" and cpu.usable and cpu.memory_size > 0
