@@ -311,6 +311,7 @@ struct cli {
     const char *told;        /* tells workers what the input holds; NULL = nothing */
     bool kept;               /* a journal of this run is there to go on with */
     _Atomic bool lost_data;  /* an input was cut off: the exit code is not 0 */
+    _Atomic bool hushed;     /* nothing is logged but what is lost: it was, or will be, said */
     bool lost_record;        /* --strict stopped the run at a record without a result */
     uint64_t n_told; /* records without a result, named or not; not with --quiet or --strict */
     bool told_nucleotides;

@@ -20,6 +20,7 @@ struct dry {
     struct sample of[KEPT];
     size_t n_kept, first, behind, next; /* [first, behind) are measured */
     size_t lost;                        /* records that had no result when they were measured */
+    bool tells;                         /* the measurement names those, and what is logged */
 };
 
 static void drop_sample(struct sample *s)
@@ -72,6 +73,12 @@ static int keep(struct dry *d, const struct bioinfer_record *r, uint64_t work)
                : BIOINFER_NOMEM;
 }
 
+static void say_lost(const struct dry *d, const char *id, int status, const char *message)
+{
+    cli_say_lost(d->cli, "%s: no result: %s%s%s", id, bioinfer_status_name(status),
+                 message && *message ? ": " : "", message ? message : "");
+}
+
 static int read_all(struct dry *d, struct bioinfer_error *err)
 {
     const struct cli_dry *how = d->how;
@@ -83,6 +90,8 @@ static int read_all(struct dry *d, struct bioinfer_error *err)
         const uint64_t length = r.length + r.target_length;
         if (!r.status && (st = keep(d, &r, work)))
             return st;
+        if (r.status)
+            say_lost(d, r.id, r.status, r.message);
         d->n++;
         d->unusable += r.status != 0;
         d->residues += r.status ? 0 : length;
@@ -120,6 +129,8 @@ static int drop(void *user, const struct bioinfer_result *result, struct bioinfe
 
     (void)err;
     d->lost += result->status != 0;
+    if (result->status && d->tells)
+        say_lost(d, result->id, result->status, result->message);
     return cli_stop_signal() ? BIOINFER_CANCELLED : 0;
 }
 
@@ -136,7 +147,9 @@ static int measure(struct dry *d, size_t first, size_t n, double *seconds, uint6
     *work = 0;
     for (size_t i = first; i < first + n; i++)
         *work += d->of[i].work;
+    d->cli->hushed = !d->tells; /* the same records follow */
     st = d->how->run(d->cli, next_sample, d, drop, d, err);
+    d->cli->hushed = false;
     *seconds = cli_now() - start;
     return st;
 }
@@ -176,7 +189,7 @@ static void print(const struct dry *d, const struct bioinfer_profile *before, ui
     print_profile(d, before, measured);
     if (d->lost)
         printf("no result\t%zu of %zu measured\n", d->lost, d->behind - d->first);
-    if (rate > 0)
+    if (rate > 0 && d->lost < d->behind - d->first)
         printf("time\tabout %.*f s, by %.3f s for %.1f %% of the work\n",
                (double)d->work / rate < 10 ? 3 : 0, (double)d->work / rate, seconds,
                100 * (double)measured / (double)(d->work ? d->work : 1));
@@ -203,6 +216,7 @@ static int run(struct dry *d, struct bioinfer_error *err)
     for (uint64_t sum = d->of[0].work; n < d->n_kept && (!n || sum <= limit); n++)
         sum += n + 1 < d->n_kept ? d->of[n + 1].work : 0;
     bioinfer_task_get_profile(d->how->task, &before);
+    d->tells = true;
     if ((st = measure(d, 0, n, &seconds, &work, err)))
         return st;
     print(d, &before, work, seconds);

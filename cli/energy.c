@@ -138,6 +138,15 @@ int cli_energy(struct cli *cli)
         code = cli_rows_dump(&rows, ATOMS);
         goto out;
     }
+    if (o->dry_run) {
+        const struct cli_dry how = {.next = bioinfer_frames_source,
+                                    .user = frames,
+                                    .weigh = cli_energy_task.weigh,
+                                    .run = cli_energy_task.run,
+                                    .task = cli->sequences};
+        code = cli_dry_measure(cli, &how);
+        goto out;
+    }
     if ((code = create(&rows)))
         goto out;
     if ((code = cli_rows_run(&rows)))

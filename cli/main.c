@@ -256,7 +256,7 @@ static void on_log(void *user, int level, const char *text)
     if (level == BIOINFER_LOG_ERROR) { /* results are there, but not all that there should be */
         cli->lost_data = true;
         cli_say(cli, "%s", text);
-    } else if (!cli->options->quiet)
+    } else if (!cli->options->quiet && !cli->hushed)
         cli_say(cli, "%s%s", level == BIOINFER_LOG_INFO ? "" : "warning: ", text);
 }
 

@@ -334,7 +334,7 @@ static const struct cli_option table[] = {
      "a request may take so long to arrive, to wait (503), and its answer to be taken\n"
      "(default: 60)"},
     {"dry-run", 0, FLAG, NULL, FIELD(dry_run),
-     BOTH | CLI_DESIGN | CLI_TRACKS | CLI_ALIGN | CLI_AFFINITY, NULL,
+     BOTH | CLI_DESIGN | CLI_TRACKS | CLI_ALIGN | CLI_AFFINITY | CLI_ENERGY, NULL,
      "compute a few records and print what the run would take: records, memory, time"},
     {"log-json", 0, FLAG, NULL, FIELD(log_json), EVERY, NULL,
      "words on standard error as lines of JSON: time, level (info, warning, error), message"},

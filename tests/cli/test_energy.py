@@ -118,6 +118,21 @@ def voigt(s):
 
 
 class Energies(unittest.TestCase):
+    def test_dry_run(self):
+        """Frames are counted and measured, and nothing is written."""
+        frame = "2\n\n%s 0 0 0\nH 0.9 0 0\n"
+        text = frame % "O" + frame % "Xx" + frame % "U" + frame % "H"
+        out, said = run("tensornet", "-", "--weights", path("formula"), "--dry-run", "-o",
+                        path("dry.npz"), stdin=text)
+        told = dict(line.split("\t") for line in out.splitlines())
+        self.assertEqual(list(told), ["records", "unusable", "model", "device", "memory", "batches",
+                                      "no result", "time"])
+        self.assertEqual((told["records"], told["unusable"], told["no result"]),
+                         ("4", "1", "1 of 3 measured"))
+        self.assertRegex(said, "Xx")
+        self.assertEqual(len(re.findall("no result: .*U", said)), 1, said)
+        self.assertFalse(os.path.exists(path("dry.npz")))
+
     def compare(self, model, names, energy, force):
         golden = GOLDEN["golden"][model]
         got = lines("".join(xyz(GOLDEN["frames"][n]) for n in names), model=model)

@@ -108,6 +108,16 @@ class Inputs(test_cli.Case):
         self.assertEqual(told["records"], "2")
         told = self.dry("proteinmpnn", structures[0], "p.fa")
         self.assertEqual((told["records"], told["no result"]), ("2", "1 of 2 measured"))
+        run = self.run_raw("proteinmpnn", os.path.join(golden, "proteinmpnn", "4GYT.pdb"), "p.fa",
+                           "--dry-run")  # measured three times, said once
+        said = run.stderr.decode()
+        self.assertEqual(said.count("are not seen"), 1, said)
+        self.assertEqual(said.count("p.fa: no result: empty: p.fa: no ATOM record"), 1, said)
+        out = self.run_raw("proteinmpnn", "p.fa", "--dry-run").stdout.decode()
+        self.assertIn("no result\t1 of 1 measured\n", out)
+        self.assertNotIn("time", out)
+        run = self.run_raw("esm2", "p.fa", "--dry-run", "--weights", test_cli.TINY)
+        self.assertIn("bad: no result: bad_residue", run.stderr.decode())
         told = self.dry("align", "p.fa", "--all-vs-all", "--matrix", "BLOSUM62")
         self.assertEqual((told["records"], told["unusable"], told["longest"]),
                          (str(91 * 90 // 2), "90", "24"))
