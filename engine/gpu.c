@@ -530,8 +530,9 @@ static int load_modules(struct bi_device *d, const struct bi_launch *launches, i
 const struct bi_gpu_entry *bi_gpu_entry_of(const struct bi_gpu_facts *facts,
                                            const struct bi_launch *l)
 {
-    const struct bi_call call = bi_launch_call(l, facts->n_units);
-    return bi_gpu_choose(l->entry, &call, facts->hopper, facts->near_f32);
+    struct bi_call call = bi_launch_call(l, facts->n_units);
+    call.near_f32 = facts->near_f32;
+    return bi_gpu_choose(l->entry, &call, facts->hopper);
 }
 
 bool bi_gpu_takes(const struct bi_device *d, const struct bi_launch *l)

@@ -3,6 +3,7 @@
 #ifndef BI_KERNELS_CALL_H
 #define BI_KERNELS_CALL_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* A launch, as far as rows of kernels look at it. */
@@ -10,6 +11,7 @@ struct bi_call {
     const void *params;         /* struct bi_<params>_params; pointers are device addresses */
     uint32_t half_in, half_out; /* bit k is set where input k, output k is float16 */
     int32_t units;              /* multiprocessors of the device; 0 = the CPU */
+    bool near_f32;              /* matrix units of the GPU take float32, or terms of it */
 };
 
 #endif

@@ -83,12 +83,10 @@ struct bi_gpu_entry {
 extern const struct bi_gpu_entry bi_gpu_entries[];
 
 /* Finds the entry that a launch becomes; NULL = none takes it, or there is no such name. kernel:
- * the name of the launch, or of an entry, which is given then whatever the call, hopper and
- * near_f32 say. Among Hopper's own of equal cost the first of the list is taken. near_f32: matrix
- * units of the chip take float32, or terms of it, as entries want that have _near_ in their
- * names. */
+ * the name of the launch, or of an entry, which is given then whatever the call and hopper say.
+ * Among Hopper's own of equal cost the first of the list is taken. */
 const struct bi_gpu_entry *bi_gpu_choose(const char *kernel, const struct bi_call *call,
-                                         bool hopper, bool near_f32);
+                                         bool hopper);
 /* The name of launches (bi_launch.entry) that can become the entry; static. */
 const char *bi_gpu_kernel(const struct bi_gpu_entry *e);
 /* The grid of an entry for the sizes of a bucket, on a chip of so many multiprocessors, which only

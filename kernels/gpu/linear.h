@@ -60,11 +60,11 @@ static inline bool bi_gpu_is_few_f32(const struct bi_call *call)
 }
 
 /* Products in float32, gated too, that are worth a tile of the matrix unit, which begins with 64
- * columns of each; whether the chip has one is not asked. */
+ * columns of each. */
 static inline bool bi_gpu_is_near(const struct bi_call *call)
 {
     const struct bi_linear_params *p = (const struct bi_linear_params *)call->params;
-    return p->k >= 64 && p->n >= 64 &&
+    return call->near_f32 && p->k >= 64 && p->n >= 64 &&
            (bi_gpu_is_product(call, false, false) || bi_gpu_is_product(call, false, true));
 }
 

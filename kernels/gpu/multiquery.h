@@ -71,12 +71,13 @@ BI_GPU_TAKES_OF(mq_plain, multiquery,
 BI_GPU_TAKES_OF(mq_wide_half, multiquery,
                 (call->half_in & 1) &&
                     bi_gpu_is_plain_multiquery(p, BI_MULTIQUERY_KEY, BI_GPU_MULTIQUERY_VALUE))
-BI_GPU_TAKES_OF(mq_near_capped, multiquery, !(call->half_in & 1) && bi_gpu_is_capped_multiquery(p))
+BI_GPU_TAKES_OF(mq_near_capped, multiquery,
+                call->near_f32 && !(call->half_in & 1) && bi_gpu_is_capped_multiquery(p))
 BI_GPU_TAKES_OF(mq_near, multiquery,
-                !(call->half_in & 1) &&
+                call->near_f32 && !(call->half_in & 1) &&
                     bi_gpu_is_plain_multiquery(p, BI_MULTIQUERY_KEY_GPU, BI_GPU_MULTIQUERY_VALUE))
 BI_GPU_TAKES_OF(mq_near_wide, multiquery,
-                !(call->half_in & 1) &&
+                call->near_f32 && !(call->half_in & 1) &&
                     bi_gpu_is_plain_multiquery(p, BI_MULTIQUERY_KEY, BI_GPU_MULTIQUERY_VALUE))
 BI_GPU_TAKES_OF(mq_f32, multiquery, !(call->half_in & 1) && p->d <= BI_MULTIQUERY_KEY_GPU)
 BI_GPU_TAKES_OF(mq_wide, multiquery, !(call->half_in & 1) && p->d > BI_MULTIQUERY_KEY_GPU)

@@ -55,16 +55,13 @@ void bi_gpu_entry_grid(const struct bi_gpu_entry *e, const void *params,
 }
 
 /* Can a chip run the entry, and does it take the call? */
-static bool takes(const struct bi_gpu_entry *e, const struct bi_call *call, bool hopper,
-                  bool near_f32)
+static bool takes(const struct bi_gpu_entry *e, const struct bi_call *call, bool hopper)
 {
-    if (e->sm90)
-        return hopper && e->sm90->takes(e, call);
-    return (near_f32 || !strstr(e->name, "_near_")) && e->takes(call);
+    return e->sm90 ? hopper && e->sm90->takes(e, call) : e->takes(call);
 }
 
 const struct bi_gpu_entry *bi_gpu_choose(const char *kernel, const struct bi_call *call,
-                                         bool hopper, bool near_f32)
+                                         bool hopper)
 {
     const struct bi_gpu_entry *best = NULL;
     int64_t least = INT64_MAX;
@@ -72,7 +69,7 @@ const struct bi_gpu_entry *bi_gpu_choose(const char *kernel, const struct bi_cal
         int64_t cost = 0;
         if (!strcmp(e->name, kernel))
             return e;
-        if (strcmp(bi_gpu_kernel(e), kernel) || !takes(e, call, hopper, near_f32))
+        if (strcmp(bi_gpu_kernel(e), kernel) || !takes(e, call, hopper))
             continue;
         if (e->sm90 && e->sm90->cost)
             cost = e->sm90->cost(e, call);

@@ -28,7 +28,7 @@ BI_GPU_MIX_GRID(tensor_mix_64, 64)
 BI_GPU_MIX_GRID(tensor_mix_32, 32)
 BI_GPU_MIX_GRID(tensor_mix_16, 16)
 
-BI_GPU_TAKES_OF(near_mix, tensor_mix, p->k >= 64 && p->n >= 64)
+BI_GPU_TAKES_OF(near_mix, tensor_mix, call->near_f32 && p->k >= 64 && p->n >= 64)
 BI_GPU_TAKES_OF(near_mix_32, tensor_mix,
                 bi_gpu_takes_near_mix(call) && bi_gpu_mix_tiles(p, 64) < (int64_t)call->units)
 BI_GPU_TAKES_OF(few_mix, tensor_mix, 4 * bi_gpu_mix_tiles(p, 128) < (int64_t)call->units)

@@ -156,13 +156,14 @@ static void find_served(struct ck *ck, const struct ck_case *c)
     memset(ck->served, 0, sizeof ck->served);
     ck->hoppers_alone = false;
     for (int32_t i = 0, units = 0; units <= LARGE; i++) {
-        const struct bi_call call = {.params = params,
-                                     .half_in = (uint32_t)i % TYPES,
-                                     .half_out = (uint32_t)i / TYPES % TYPES,
-                                     .units = units};
-        for (int near = 0; near < 2; near++) {
-            const struct bi_gpu_entry *chosen = bi_gpu_choose(c->entry, &call, false, near);
-            if (chosen && (!near || near_f32))
+        struct bi_call call = {.params = params,
+                               .half_in = (uint32_t)i % TYPES,
+                               .half_out = (uint32_t)i / TYPES % TYPES,
+                               .units = units};
+        for (int near = 0; near <= near_f32; near++) {
+            const struct bi_gpu_entry *chosen;
+            call.near_f32 = near;
+            if ((chosen = bi_gpu_choose(c->entry, &call, false)))
                 ck->served[chosen - bi_gpu_entries] = true;
         }
         for (size_t e = 0; e < BI_GPU_N_ENTRIES && bi_gpu_entries[e].sm90; e++)
