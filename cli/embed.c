@@ -211,25 +211,23 @@ unsigned cli_include(const struct cli_options *o)
 }
 
 /* All options that change results and are not part of the model's fingerprint. */
-static void describe_options(const struct cli_options *o, unsigned include, char *text, size_t size)
+static void describe_options(const struct cli_options *o, unsigned include, struct cli_output *text)
 {
-    size_t used = 0;
-
-    used += (size_t)snprintf(text, size, "include=");
+    const char *comma = "";
+    cli_output_printf(text, "include=");
     for (unsigned bit = 1; bit && bit <= include; bit <<= 1)
-        if (include & bit && used < size)
-            used += (size_t)snprintf(text + used, size - used, "%s%s",
-                                     text[used - 1] == '=' ? "" : ",", bioinfer_include_name(bit));
-    if (used < size)
-        used += (size_t)snprintf(text + used, size - used, " layers=%s", o->n_layers ? "" : "-1");
-    for (int i = 0; i < o->n_layers && used < size; i++)
-        used += (size_t)snprintf(text + used, size - used, "%s%d", i ? "," : "", o->layers[i]);
-    if (used < size)
-        used += (size_t)snprintf(text + used, size - used,
-                                 " max-length=%lld raw-residues=%d no-rule=%s",
-                                 (long long)o->max_length, o->raw_residues, o->no_rules);
-    if (o->dtype && !strcmp(o->dtype, "f16") && used < size) /* which records fail depends on it */
-        snprintf(text + used, size - used, " dtype=f16");
+        if (include & bit) {
+            cli_output_printf(text, "%s%s", comma, bioinfer_include_name(bit));
+            comma = ",";
+        }
+    cli_output_printf(text, " layers=%s", o->n_layers ? "" : "-1");
+    for (int i = 0; i < o->n_layers; i++)
+        cli_output_printf(text, "%s%d", i ? "," : "", o->layers[i]);
+    cli_output_printf(text, " max-length=%lld raw-residues=%d no-rule=%s", (long long)o->max_length,
+                      o->raw_residues, o->no_rules);
+    if (o->dtype && !strcmp(o->dtype, "f16")) /* which records fail depends on it */
+        cli_output_printf(text, " dtype=f16");
+    cli_output_write(text, "", 1);
 }
 
 static int open_output(struct run *run, const char *path, unsigned include)
@@ -239,21 +237,23 @@ static int open_output(struct run *run, const char *path, unsigned include)
     struct bioinfer_writer_params writer = cli_writer_params(cli);
     struct bioinfer_job_params params = cli_job_params(cli, "embed");
     struct bioinfer_error err = {0};
-    char options[4096];
+    struct cli_output options = {0};
     int st, code;
 
     if (!strcmp(path, "-")) {
         st = bioinfer_writer_open(&run->writer, cli->ctx, path, &writer, &err);
     } else {
-        describe_options(o, include, options, sizeof options);
         params.writer = &writer;
-        params.options = options;
         params.no_dedup = o->dedup && !strcmp(o->dedup, "off");
         params.seek = seek_block;
         if ((code = cli_job_open_index(cli, &params)))
             return code;
-        if (!(st = bioinfer_job_open(&run->job, cli->ctx, path, &params, &err)))
+        describe_options(o, include, &options);
+        params.options = options.text;
+        if (!(st = options.status) &&
+            !(st = bioinfer_job_open(&run->job, cli->ctx, path, &params, &err)))
             bioinfer_job_set_source(run->job, next_record, run);
+        cli_output_close(&options);
     }
     return st ? cli_fail(cli, CLI_AT_CREATE, st, &err) : CLI_EXIT_OK;
 }
