@@ -18,7 +18,7 @@ void bi_hash_bytes(struct bi_hash *to, const void *bytes, size_t n);
 void bi_hash_int(struct bi_hash *to, const char *name, int64_t value);
 /* The same of a real number, to the last bit; -0.0 is 0. */
 void bi_hash_real(struct bi_hash *to, const char *name, double value);
-/* Adds those of n numbers that are not 0, each with its place. */
+/* Adds the n numbers, without zeros, each with its place. */
 void bi_hash_reals(struct bi_hash *to, const char *name, const double *values, size_t n);
 /* Adds a text, also an empty one. */
 void bi_hash_text(struct bi_hash *to, const char *name, const char *text);

@@ -113,7 +113,8 @@ def theirs(args, model, head, window, kind):
         took.append(time.perf_counter() - start)
     off = float((last.float() - y.float()).norm() / y.float().norm())
     if not off < 1e-3:
-        sys.exit('%s: a timed result of the port is %.2g (relative L2) from the first' % (head, off))
+        sys.exit('%s: the last result of the port is %.2g (relative L2) from its first' %
+                 (head, off))
     return statistics.median(took)
 
 

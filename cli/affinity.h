@@ -24,7 +24,7 @@ struct cli_complexes {
     struct cli *cli;
     bioinfer_ligands *ligands;          /* a screen's; for pairs the file of the row at hand */
     struct bi_csv pairs;                /* a table of pairs; no rows: a screen */
-    int of_receptors, of_files, of_ids; /* columns of the table; of_ids: -1 = it has none */
+    int of_receptors, of_files, of_ids; /* columns of the table; of_ids: -1 = no such column */
     size_t next;                        /* row of the table */
     char *folder;                       /* paths of the table begin there */
     char *receptor, *file, *where;      /* the record given last */

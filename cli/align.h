@@ -172,7 +172,7 @@ struct cli_align_out {
     const char *values;         /* a matrix of "identity", "distance" or "score"; NULL = none */
     bool shorter; /* identity is a share of the shorter sequence, not of the columns */
     bool free_ends, local;
-    bool nucleotides;      /* the alphabet is that of these, N is any of them */
+    bool nucleotides;      /* the letters are nucleotides; N is any of them */
     bool has_least;        /* pairs that score less are not written, */
     double least;          /* in points, */
     double least_identity; /* nor those with a smaller share of equal columns */

@@ -250,7 +250,7 @@ static void write_rows(struct scorer *s)
     const char sep = csv->separator;
     const char *end = *csv->header.end ? csv->header.end : "\n";
 
-    /* lines in front of the header stay, too */
+    /* lines before the header stay, too */
     cli_output_write(&s->text, csv->text, (size_t)(csv->header.text - csv->text));
     cli_output_write(&s->text, csv->header.text, csv->header.len);
     cli_output_write(&s->text, &sep, 1);

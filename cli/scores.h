@@ -94,7 +94,7 @@ struct score_quantiles {
  * two quantiles, and for two lines of one track.
  * score_quantiles_free() takes what there is after a failure, too. */
 int score_quantiles_read(struct score_quantiles *q, const char *path);
-/* The raw scores of a scorer and a track; NULL: the table has none. */
+/* The raw scores of a scorer and a track; NULL: not in the table. */
 const struct score_quantile *score_quantile_find(const struct score_quantiles *q,
                                                  const char *scorer,
                                                  const struct score_track *track);

@@ -111,13 +111,13 @@ static int keep_left(const struct tracker *t, const struct place *p, int64_t sta
 }
 
 /* Writes the bases of the window up to the end of REF, which begins at base `at`, with the
- * alternative allele for their end: what stands in front of it moves, and the window's start is
+ * alternative allele for their end: what stands before it moves, and the window's start is
  * filled up from the genome. */
 static int keep_right(const struct tracker *t, const struct place *p, int64_t start, int64_t at,
                       char *bases, struct bioinfer_error *err)
 {
     const int64_t old = (int64_t)strlen(p->reference), new = (int64_t)strlen(p->alternative);
-    const int64_t more = new - old, front = at - more; /* bases in front of ALT */
+    const int64_t more = new - old, front = at - more; /* bases before ALT */
 
     if (front <= 0) {
         memcpy(bases, p->alternative - front, (size_t)(new + front));

@@ -42,7 +42,7 @@ struct bi_tensor_embed_params {
  * The gradient has g as the derivative by y: dx_k[i] = sum of f_k g_k[j], and the derivative by the
  * vector of an edge's reverse is -u times the sum over channels of f_k' x_k[i] . g_k[j]. `more`,
  * which may be NULL, are derivatives that others gave: they are added last, each to its result.
- * Without edges.reverse atoms get their own: x_k[i] and g_k[i] stand for those of j, and the
+ * Without edges.reverse atoms get their own: x_k[i], g_k[i] stand for x_k[j], g_k[j], and the
  * derivative by the vector of the edge itself is u times that sum. */
 struct bi_tensor_message_params {
     struct bi_edge_list edges;

@@ -1,7 +1,7 @@
 /* csv.h - tables of text, CSV and TSV: one header line, and rows of as many fields.
  *
  * One rule for all of them. Text is UTF-8, plain or gzip; a byte order mark, empty lines and lines
- * that begin with '#' in front of the header are passed over. A line ends with LF, CR LF or CR. The
+ * that begin with '#' before the header are passed over. A line ends with LF, CR LF or CR. The
  * separator is a tab where the header line has one outside quotes, else a comma. A field that
  * begins with a quote ends with the next one, and may hold separators and line ends; "" in it is
  * one quote (RFC 4180). Blanks around a value do not count. A row without a character but blanks
@@ -46,7 +46,7 @@ int bi_csv_read_memory(struct bi_csv *t, const struct bi_env *env, const char *n
 /* Safe on a zeroed table, and leaves one. */
 void bi_csv_free(struct bi_csv *t);
 
-/* Finds the column of a name; *column is -1 where the header has none. FORMAT: it has two. */
+/* Finds the column of a name; *column is -1 where the header lacks it. FORMAT: it has two. */
 int bi_csv_find(const struct bi_csv *t, const char *name, int *column, struct bioinfer_error *err);
 /* The same, and FORMAT where there is none. */
 int bi_csv_need(const struct bi_csv *t, const char *name, int *column, struct bioinfer_error *err);
@@ -61,7 +61,7 @@ int bi_csv_next(const struct bi_csv *t, size_t *at, const struct bi_csv_row **ro
 const char *bi_csv_cell(const struct bi_csv *t, const struct bi_csv_row *row, int column);
 /* The value behind one that is not the row's last. */
 const char *bi_csv_cell_next(const char *cell);
-/* bi_fail() with FORMAT, and the table's path and the row's line in front of the words. */
+/* bi_fail() with FORMAT, and begins with the table's path and the row's line. */
 int bi_csv_fail(const struct bi_csv *t, const struct bi_csv_row *row, struct bioinfer_error *err,
                 const char *fmt, ...) BI_PRINTF(4, 5);
 

@@ -45,7 +45,7 @@ struct bi_frames {
     bool open, done;  /* done: no frame follows in this file */
     bool many;        /* an XDATCAR: frames have numbers in their names */
     enum bi_frames_format format;
-    struct bi_poscar head;          /* that of an XDATCAR */
+    struct bi_poscar head;          /* an XDATCAR begins with one */
     struct bi_structure *structure; /* a PDB file holds this */
     size_t next_atom, n_cells;      /* a PDB: the first atom, and CRYST1, not yet read */
     double cell[9];                 /* from the CRYST1 read last */

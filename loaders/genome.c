@@ -21,7 +21,7 @@ enum {
 struct contig {
     const char *name;
     int64_t length, offset, line_bases, line_width;
-    bool found; /* a header stands in front of the bases, and their end is the contig's */
+    bool found; /* a header precedes the bases, and their end is the contig's */
 };
 
 struct block {

@@ -2,7 +2,7 @@
  *
  * The index is <path>.fai (samtools faidx); a FASTA compressed by bgzip also needs <path>.gzi.
  * Every number of both is checked against the file, and what is read must be lines of the
- * length the index says, behind a header of the contig's name and in front of another header or the
+ * length the index says, after a header of the contig's name and before another header or the
  * file's end: a file that changed after it was indexed is FORMAT, not other bases. */
 #ifndef BI_GENOME_H
 #define BI_GENOME_H

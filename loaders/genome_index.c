@@ -70,7 +70,7 @@ static int end_header(struct indexer *x, struct bioinfer_error *err)
     return 0;
 }
 
-/* A line of bases ends; n_ends: bytes of its end, 0 = that of the file. */
+/* A line of bases ends; n_ends: bytes of its end, 0 = the file ends. */
 static int end_bases(struct indexer *x, uint64_t n_ends, struct bioinfer_error *err)
 {
     const uint64_t bases = x->size;

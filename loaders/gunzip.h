@@ -3,7 +3,7 @@
  * gzip: any number of members, zero padding between and behind them; zlib checks CRC and length of
  * each. A stream cut in a member and bytes behind the last one are errors, given after the bytes
  * that came before them. So is BGZF without its end marker, but for readers of records, whose
- * records in front of the cut are good: there it is a log entry of level ERROR. Threads of the
+ * records before the cut are good: there it is a log entry of level ERROR. Threads of the
  * environment's team inflate BGZF of a file or memory (bgzf.h). */
 #ifndef BI_GUNZIP_H
 #define BI_GUNZIP_H

@@ -81,7 +81,7 @@ static char *find_cut(const struct bioinfer_loci *l)
     return p ? p - 1 : l->used - l->at >= LINE_SIZE ? end - 1 : NULL;
 }
 
-/* Passes over the rest of a line, whose first bytes are kept in front of l->at. */
+/* Passes over the rest of a line, whose first bytes are kept before l->at. */
 static int skip_rest(struct bioinfer_loci *l, struct bioinfer_error *err)
 {
     for (;;) {

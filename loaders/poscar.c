@@ -383,7 +383,7 @@ static int read_velocities(struct bi_frames *f, struct bi_frame *frame, struct b
 
 /* ---- frames ---- */
 
-/* Reads the lines in front of the coordinates, from the comment on. */
+/* Reads the lines before the coordinates, from the comment on. */
 static int read_head(struct bi_frames *f, const char *first, struct bi_poscar *h,
                      struct bioinfer_error *err)
 {
@@ -396,7 +396,7 @@ static int read_head(struct bi_frames *f, const char *first, struct bi_poscar *h
 }
 
 /* The first line of the next frame of an XDATCAR: either a new head, or "Direct configuration=",
- * whose head is that of the frame before. */
+ * whose head the frame before gave. */
 static int next_of_many(struct bi_frames *f, struct mode *mode, bool *none,
                         struct bioinfer_error *err)
 {

@@ -48,7 +48,7 @@ static int find_def(const struct bi_model_def **out, const char *family,
 
 /* The same, without what training puts into names of tensors: parts that no family has (of
  * torch.compile, FSDP and checkpointing), and where the names are of no family, what
- * DistributedDataParallel and Lightning put in front of them. */
+ * DistributedDataParallel and Lightning put before them. */
 static int find_wrapped(const struct bi_model_def **out, const char *family,
                         struct bi_checkpoint *cp, struct bioinfer_error *err)
 {

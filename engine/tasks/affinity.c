@@ -70,7 +70,7 @@ struct affinity {
     uint8_t told;        /* notes of molecules that were told */
 };
 
-/* No bond is so short, in angstrom; those of heavy atoms in nanometres are. */
+/* No bond is so short, in angstrom; bonds of heavy atoms in nanometres are. */
 static const double shortest_bond = 0.4;
 
 /* ---- places that cannot be angstrom ---- */

@@ -48,7 +48,7 @@ enum bi_hybrid {
 
 struct bi_mol_bond {
     uint32_t a, b; /* atoms, in the file's order */
-    uint8_t order; /* 1, 2, 3; of an aromatic bond that of one Kekule structure; 0: it joins the
+    uint8_t order; /* 1, 2, 3; of an aromatic bond in one Kekule structure; 0: it joins the
                     * atoms and takes no valence */
     bool either;   /* the file says that E and Z are not known; of a single bond, that its first
                     * atom's turn is not */
