@@ -170,14 +170,15 @@ static bool is_other(const struct bi_atom *a, const struct bi_structure *s,
            (rules == BI_RULES_GAPS ? a->het && !is_mse(a) : bi_is_read(a, s) && !bi_is_protein(a));
 }
 
-/* Entries [0, n) without the residues that have no CA; the number that stay. */
-static size_t drop_without_ca(struct entry *e, size_t n)
+/* Entries [0, n) without the residues that have no CA, which are counted; the number that stay. */
+static size_t drop_without_ca(struct bi_backbone *b, struct entry *e, size_t n)
 {
     size_t kept = 0;
     for (size_t i = 0, end; i < n; i = end) {
         bool ca = false;
         for (end = i; end < n && same_residue(&e[end], &e[i]); end++)
             ca |= is_named(&e[end], "CA");
+        b->n_without_ca += !ca;
         for (size_t k = i; ca && k < end; k++)
             e[kept++] = e[k];
     }
@@ -350,7 +351,7 @@ static int add_chain(struct bi_backbone *b, const char *id, const struct bi_stru
         const int st = check_twice(s, e, n, err);
         if (st)
             return st;
-        n = drop_without_ca(e, n);
+        n = drop_without_ca(b, e, n);
     }
     if (!n)
         return 0;
@@ -374,6 +375,7 @@ int bi_backbone_build(struct bi_backbone *out, const struct bi_structure *s,
     size_t n_ids = 0, cap = 0, n_residues = 0;
     struct entry *e = bi_calloc(s->env, s->n_atoms + 1, sizeof *e);
     int st = e ? 0 : bi_fail(err, BIOINFER_NOMEM, "%s: %zu atoms", s->name, s->n_atoms);
+    b.one_model = none;
     b.by_file = order == BI_ORDER_FILE || (order == BI_ORDER_OF_RULES && none);
     for (size_t i = 0; !st && i < s->n_atoms; i++) {
         const struct bi_atom *a = &s->atoms[i];
@@ -461,7 +463,12 @@ void bi_backbone_describe(const struct bi_backbone *b, struct bi_buf *out)
         "%zu residues left out whose alternate location is neither none nor A, or whose occupancy "
         "is 0",
         b->n_unread)
-    SAY(b->n_models > 1, "%d models", (int)b->n_models)
+    SAY(b->n_without_ca,
+        "%zu residues of a protein have no CA that is read: they are no part of a chain",
+        b->n_without_ca)
+    SAY(b->n_models > 1, "%d models: %s", (int)b->n_models,
+        b->one_model ? "the first is read"
+                     : "all are read as one, in which the first of repeated atoms counts")
     SAY(b->n_unnamed, "%zu residues in chains without a usable name left out", b->n_unnamed)
 #undef SAY
 }

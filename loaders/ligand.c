@@ -88,6 +88,8 @@ int bi_ligand_build(struct bi_ligand *out, const struct bi_structure *s, struct 
     for (size_t i = 0; !st && i < s->n_atoms; i++) {
         const struct bi_atom *a = &s->atoms[i];
         const int32_t element = element_of(a->element);
+        l.n_unread += a->model == s->atoms[0].model && !bi_is_read(a, s) && !bi_is_water(a) &&
+                      !bi_is_protein(a);
         if (!bi_is_read(a, s) || bi_is_water(a) ||
             (n_ca && bi_is_protein(a) && bsearch(&a, ca, n_ca, sizeof *ca, compare_residues)))
             continue;

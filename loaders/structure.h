@@ -124,11 +124,13 @@ struct bi_backbone {
     /* counts of what was read past or filled in, for messages */
     size_t n_gaps, n_missing, n_unknown, n_altlocs, n_icodes, n_unnamed, n_mse;
     size_t n_unread; /* LIGAND: left out, as no CA has alternate location none or A and occupancy */
-    size_t n_other;  /* residues that are left out and are neither protein nor water */
+    size_t n_without_ca; /* LIGAND: left out, with atoms that are read and no CA among them */
+    size_t n_other;      /* residues that are left out and are neither protein nor water */
     /* residues that stand elsewhere by number than in the file, and of the chains that have them
      * pairs of residues bonded (C-N) to the one before, in either order */
     size_t n_moved, n_bonds_file, n_bonds_number;
-    bool by_file; /* residues are in the order of the file */
+    bool by_file;   /* residues are in the order of the file */
+    bool one_model; /* LIGAND: the first of n_models alone is read */
     int32_t n_models;
     char first_missing[32], first_moved[32];
 };
@@ -171,6 +173,9 @@ struct bi_ligand {
     struct bi_ligand_atom *atoms;
     size_t n, cap;
     size_t n_hydrogen, n_unknown; /* left out: their element is hydrogen, or none that counts */
+    /* atoms of the first model that are left out, for their alternate location or occupancy, in
+     * residues that are neither protein nor water */
+    size_t n_unread;
 };
 
 /* The atoms that the rules LIGAND read, in the order of the file, without water and without

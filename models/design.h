@@ -123,6 +123,7 @@ enum bi_note {
     BI_NOTE_READ,
     BI_NOTE_ORDER,
     BI_NOTE_UNSEEN,
+    BI_NOTE_UNREAD,
     BI_NOTE_NO_LIGAND,
     BI_NOTE_TIES,
     BI_NOTE_GROUPS,

@@ -505,6 +505,11 @@ static int fill_atoms(struct bi_entry *e, const struct bi_structure *s, const st
                "%s: %zu ligand atoms (%zu hydrogens and %zu of "
                "unknown elements left out)",
                e->name, ligand.n, ligand.n_hydrogen, ligand.n_unknown);
+    if (ligand.n_unread)
+        bi_note(notes, model->env, BI_NOTE_UNREAD,
+                "%s: %zu atoms around the protein are left out, whose alternate location is "
+                "neither none nor A, or whose occupancy is 0",
+                e->name, ligand.n_unread);
     if (p->side_chains && !(sides = bi_calloc(model->env, (size_t)e->n, sizeof *sides))) {
         st = bi_fail(err, BIOINFER_NOMEM, "%s: side chains", e->name);
         goto out;

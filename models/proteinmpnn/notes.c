@@ -18,6 +18,7 @@ static const struct {
     [BI_NOTE_READ] = {10, "were read with remarks like these"},
     [BI_NOTE_ORDER] = {10, "have residues whose order by number and in the file differ"},
     [BI_NOTE_UNSEEN] = {1, "hold residues that are neither protein nor water and are not seen"},
+    [BI_NOTE_UNREAD] = {1, "hold atoms that are left out"},
     [BI_NOTE_NO_LIGAND] = {1, "hold no ligand atoms"},
     [BI_NOTE_TIES] = {10, "have neighbours that are chosen among equally near ones"},
     [BI_NOTE_GROUPS] = {10, "have tied positions that differ in what is asked of them"},

@@ -149,6 +149,19 @@ def main():
                            capture_output=True, text=True)
         check('no ligand atoms' in p.stderr, 'context without ligand: ' + p.stderr)
 
+        # an alternate of the ligand that is left out
+        name = os.path.join(tmp, 'alternate.pdb')
+        with open(path('6MRR.pdb')) as f, open(name, 'w') as out:
+            lines = [line for line in f if line.startswith('ATOM')]
+            out.writelines(lines)
+            for k, alt in enumerate('ABB'):
+                out.write('HETATM 900%d  C%d %sLIG A 301    %8.3f%8.3f%8.3f  0.50%18s\n'
+                          % (k, 1 + k // 2, alt, *(float(lines[0][30 + 8 * i:38 + 8 * i]) + 3
+                                                  for i in range(3)), 'C'))
+        p = subprocess.run([EXE, 'proteinmpnn', name, '--weights', weights['ligand']],
+                           capture_output=True, text=True)
+        check('2 atoms around the protein are left out' in p.stderr, 'alternates: ' + p.stderr)
+
     scores()
     script('conditional', '6MRR.pdb', '--conditional')
     script('backbone', '6MRR.pdb', '--conditional-backbone')

@@ -1,4 +1,6 @@
 /* ligand_test.c - what is protein, what stands around it: LigandMPNN's rules on a small file. */
+#include <string.h>
+
 #include "../../loaders/structure.h"
 #include "../test.h"
 
@@ -34,6 +36,7 @@ static void reads_by_its_rules(void)
     struct bi_structure s = {0};
     struct bi_backbone b = {0};
     struct bi_ligand l = {0};
+    struct bi_buf said = {0};
     struct bioinfer_error err = {0};
     if (!CHECK(!bi_structure_open_memory(&s, &env, "small.pdb", text, sizeof text - 1, &err)) ||
         !CHECK(!bi_backbone_build(&b, &s, BI_RULES_LIGAND, BI_ORDER_OF_RULES, &err)) ||
@@ -46,6 +49,8 @@ static void reads_by_its_rules(void)
         CHECK(b.chains[0].residues[1].x[BI_CA][0] == 16.5f);
     }
     CHECK_EQ(b.n_other, 4);
+    CHECK_EQ(b.n_without_ca, 1);
+    CHECK_EQ(l.n_unread, 2);
     CHECK_EQ(l.n_hydrogen, 1);
     CHECK_EQ(l.n_unknown, 1);
     if (CHECK_EQ(l.n, sizeof want / sizeof want[0]))
@@ -53,6 +58,10 @@ static void reads_by_its_rules(void)
             CHECK_EQ(l.atoms[i].element, want[i].element);
             CHECK(l.atoms[i].x[0] == want[i].x[0]);
         }
+    said.env = &env;
+    bi_backbone_describe(&b, &said);
+    CHECK(said.size && strstr(bi_buf_text(&said), "1 residues of a protein have no CA"));
+    bi_buf_free(&said);
     bi_ligand_free(&l);
     bi_backbone_free(&b);
     bi_structure_close(&s);
