@@ -211,7 +211,8 @@ static void end_notes(const struct bi_frames *f)
         "have a word of a charge that is not read",
         "have a word of a cell that is not read",
         "have a column of fixed atoms that is not read",
-        "have numbers in the place of symbols"};
+        "have numbers in the place of symbols",
+        "have lines after their coordinates"};
     for (int i = 0; i < BI_FRAMES_NOTES; i++)
         if (f->notes[i] > 1)
             bi_log(f->env, BIOINFER_LOG_WARNING, "%llu more frames %s",

@@ -18,6 +18,7 @@ enum bi_frames_note {
     BI_NOTE_CELL,       /* a word of a cell that is not read */
     BI_NOTE_FIXED,      /* a column of fixed atoms that is not read */
     BI_NOTE_NUMBERS,    /* atomic numbers where symbols are expected */
+    BI_NOTE_REST,       /* lines after the coordinates of a POSCAR */
     BI_FRAMES_NOTES
 };
 

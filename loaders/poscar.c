@@ -324,47 +324,97 @@ out:
 
 /* ---- velocities ---- */
 
+/* Lines behind the coordinates, among which the head of a further POSCAR is looked for: three lines
+ * of three numbers, symbols (not of VASP 4), numbers of atoms, and a mode. */
+struct rest {
+    enum { REST_VECTORS, REST_SYMBOLS, REST_COUNTS, REST_FOUND } state;
+    int n_vectors; /* lines of three numbers that were the last ones */
+};
+
+static void look_for_head(struct rest *r, const char *line, size_t n)
+{
+    const char *word;
+    size_t at = 0, length;
+    int numbers = 0, counts = 0, words = 0;
+    bool symbol = false, mode = false;
+    double v;
+    uint64_t count;
+    for (; (word = bi_frames_word(line, n, &at, &length)) && !is_comment(word); words++) {
+        size_t cut = 0;
+        while (cut < length && word[cut] != '_' && word[cut] != '/')
+            cut++;
+        symbol |= !words && bi_frames_element(word, cut);
+        mode |= !words && strchr("SsDdCcKk", word[0]);
+        numbers += bi_frames_number(word, length, BI_FRAME_MAX_POSITION, &v);
+        counts += bi_frames_count(word, length, BI_FRAME_MAX_ATOMS, &count);
+    }
+    const bool are_counts = words && counts == words;
+    if (r->state == REST_COUNTS && mode)
+        r->state = REST_FOUND;
+    else if (are_counts && (r->state == REST_SYMBOLS || (r->n_vectors >= 3 && words != 3)))
+        r->state = REST_COUNTS;
+    else if (r->state != REST_FOUND)
+        r->state = symbol && r->n_vectors >= 3 ? REST_SYMBOLS : REST_VECTORS;
+    r->n_vectors = words == 3 && numbers == 3 ? r->n_vectors + (r->n_vectors < 3) : 0;
+}
+
+/* bi_frames_line() of the rest. */
+static int rest_line(struct bi_frames *f, struct rest *r, const char **line, size_t *n,
+                     struct bioinfer_error *err)
+{
+    const int st = bi_frames_line(f, line, n, err);
+    if (st > 0)
+        look_for_head(r, *line, *n);
+    return st;
+}
+
 /* Passes "Lattice velocities and vectors" and its seven lines, where they are next. 1: *line is
  * the one behind; 0: there is none. */
-static int pass_lattice(struct bi_frames *f, struct bi_frame *frame, const char **line, size_t *n,
-                        struct bioinfer_error *err)
+static int pass_lattice(struct bi_frames *f, struct bi_frame *frame, struct rest *r,
+                        const char **line, size_t *n, struct bioinfer_error *err)
 {
-    int st = bi_frames_line(f, line, n, err);
+    int st = rest_line(f, r, line, n, err);
     if (st > 0 && *n && ((*line)[0] | 32) == 'l') {
         frame->unused |= BI_UNUSED_CELL_VELOCITIES;
         for (int i = 0; i < 8 && st > 0; i++)
-            st = bi_frames_line(f, line, n, err);
+            st = rest_line(f, r, line, n, err);
     }
     return st;
 }
 
 /* Velocities behind the coordinates, in angstrom per femtosecond. Zeros alone, as VASP writes them
- * behind every relaxation, are none. */
-static int read_velocities(struct bi_frames *f, struct bi_frame *frame, struct bioinfer_error *err)
+ * behind every relaxation, are none; and so is a count alone, with which predictor and corrector
+ * coordinates begin. */
+static int read_velocities(struct bi_frames *f, struct bi_frame *frame, struct rest *r,
+                           struct bioinfer_error *err)
 {
     const char *line, *word;
     size_t n, at = 0, length;
+    uint64_t count;
     bool any = false;
-    int st = pass_lattice(f, frame, &line, &n, err);
+    int st = pass_lattice(f, frame, r, &line, &n, err);
     if (st <= 0)
         return st;
     word = bi_frames_word(line, n, &at, &length);
-    if (word && !strchr("CcKkDd", word[0]))
-        return 0; /* another section */
+    if (word && !strchr("CcKkDd", word[0])) {
+        bi_frames_note(f, BI_NOTE_REST, "lines after the coordinates are not read, as '%s'",
+                       bi_quote(line, n).text);
+        return 0;
+    }
     const bool direct = word && strchr("Dd", word[0]);
     for (uint32_t i = 0; i < frame->n; i++) {
         double v[3] = {0};
-        if ((st = bi_frames_line(f, &line, &n, err)) < 0)
+        if ((st = rest_line(f, r, &line, &n, err)) < 0)
             return st;
         at = 0;
         for (int c = 0; c < 3; c++) {
             word = st ? bi_frames_word(line, n, &at, &length) : NULL;
-            if (!i && !c && !word)
-                return 0; /* nothing, or predictor-corrector coordinates */
+            if (!i && !c &&
+                (!word || (bi_frames_count(word, length, UINT64_MAX / 20, &count) && at == n)))
+                return 0;
             if (!word || !bi_frames_number(word, length, BI_FRAME_MAX_POSITION, &v[c])) {
-                if (i)
-                    frame->cannot_begin = "the velocities behind its coordinates are cut short, or "
-                                          "are no numbers";
+                frame->cannot_begin = "the velocities behind its coordinates are cut short, or are "
+                                      "no numbers";
                 frame->has_momenta = frame->has_velocities = false;
                 return 0;
             }
@@ -379,6 +429,23 @@ static int read_velocities(struct bi_frames *f, struct bi_frame *frame, struct b
                               "coordinates";
     frame->has_momenta = frame->has_velocities = any && !direct;
     return 0;
+}
+
+/* All that stands behind the coordinates. A further POSCAR is refused: files of one frame have
+ * their names. */
+static int read_rest(struct bi_frames *f, struct bi_frame *frame, struct bioinfer_error *err)
+{
+    struct rest r = {0};
+    const char *line;
+    size_t n;
+    int st = read_velocities(f, frame, &r, err);
+    while (!st && r.state != REST_FOUND && (st = rest_line(f, &r, &line, &n, err)) > 0)
+        st = 0;
+    if (!st && r.state == REST_FOUND)
+        return bi_frames_fail(f, err, BIOINFER_FORMAT,
+                              "a further POSCAR behind the first: expected one in a file; XDATCAR "
+                              "and extended XYZ hold several frames");
+    return st;
 }
 
 /* ---- frames ---- */
@@ -449,5 +516,5 @@ int bi_poscar_read(struct bi_frames *f, struct bi_frame *frame, bool *none,
         frame->periodic[k] = true;
     f->done = !f->many;
     st = read_atoms(f, frame, &mode, h, err);
-    return st || f->many ? st : read_velocities(f, frame, err);
+    return st || f->many ? st : read_rest(f, frame, err);
 }

@@ -214,6 +214,9 @@ static void reads_velocities(void)
         {"Direct\n.01 0 -.02\n0 1 2\n", false, true, 0},
         {"\n.01 0 -.02\n", false, true, 0},
         {"\n.01 0 -.02\n0 x 2\n", false, true, 0},
+        {"\nx 0 -.02\n0 1 2\n", false, true, 0},
+        {"\nnan 0 -.02\n0 1 2\n", false, true, 0},
+        {"\n0.01 0\n0 1 2\n", false, true, 0},
         {"\n", false, false, 0},
         {"", false, false, 0},
         {"\n1\n5.0\n", false, false, 0}, /* a predictor and corrector */
@@ -227,8 +230,32 @@ static void reads_velocities(void)
         CHECK_EQ(r.frame.has_momenta, cases[i].has);
         CHECK_EQ(r.frame.cannot_begin != NULL, cases[i].cannot);
         CHECK_EQ(r.frame.unused, cases[i].unused);
+        CHECK_EQ(strstr(r.log, "lines after the coordinates are not read, as 'made by hand'") !=
+                     NULL,
+                 i + 1 == BI_COUNT(cases));
         for (int k = 0; k < 3 && r.frame.has_momenta; k++)
             CHECK(fabs(r.frame.momentum[k] - want[k]) < 1e-6);
+        end(&r);
+    }
+}
+
+/* A second POSCAR behind the first is refused, whatever stands between them. */
+static void refuses_further_poscars(void)
+{
+    static const char one[] = "c\n1\n9 0 0\n0 9 0\n0 0 9\nH\n2\nDirect\n0 0 0\n0 0 0.5\n";
+    static const char *const behind[] = {
+        "%s", "Cu bulk\n1.0\n9 0 0\n0 9 0\n0 0 9\nCu_pv\n1\nCartesian\n0 0 0\n",
+        "\n0 0 0\n0 0 0\n%s", "\n0 0 0\n0 0 0\n\n1\n5.0\n0 0 0 0\n0 0 0\n0 0 0\n0 0 0\n%s",
+        "li\n1 1 1\n9 0 0\n0 9 0\n0 0 9\n1 1\nSelective dynamics\nDirect\n0 0 0 T T T\n"};
+    for (size_t i = 0; i < BI_COUNT(behind); i++) {
+        char text[600];
+        struct reader r;
+        size_t n = (size_t)snprintf(text, sizeof text, "%s", one);
+        snprintf(text + n, sizeof text - n, behind[i], one);
+        begin(&r, "POSCAR", text, strlen(text));
+        if (!CHECK(next(&r) && r.frame.status == BIOINFER_FORMAT) ||
+            !CHECK(strstr(r.frame.message, "a further POSCAR behind the first")))
+            fprintf(stderr, "    case %zu: %s\n", i, r.frame.message);
         end(&r);
     }
 }
@@ -834,6 +861,7 @@ int main(void)
     TEST(reads_selective_dynamics);
     TEST(reads_move_masks);
     TEST(reads_velocities);
+    TEST(refuses_further_poscars);
     TEST(reads_xdatcar);
     TEST(reads_what_others_read);
     TEST(reads_keys_as_they_come);
