@@ -2,7 +2,7 @@
  *
  * A line of path.fai is a contig's name, its bases, the byte of its first base, and of a line the
  * bases and the bytes, as samtools faidx writes them. All lines of a contig but the last have one
- * length; lines without a byte may stand at its end alone.
+ * length; lines without a byte may stand at its end alone, as samtools has it.
  *
  * Sections: contigs, blocks, files. */
 #include "genome.h"
@@ -15,7 +15,7 @@
 #include "bgzf.h"
 #include "gunzip.h"
 
-enum { CHUNK = 1 << 18, NAME_SIZE = 65536, LEAST_MEMBER = 26 };
+enum { CHUNK = 1 << 18, NAME_SIZE = 65536, LEAST_MEMBER = 26, END_SIZE = 28 };
 
 struct indexer {
     const struct bi_env *env;
@@ -40,10 +40,10 @@ static int bad_line(const struct indexer *x, const char *what, struct bioinfer_e
     return bi_fail(err, BIOINFER_FORMAT, "%s: line %" PRIu64 ": %s", x->path, x->line, what);
 }
 
-/* Writes the line of the contig at hand. */
+/* Writes the line of the contig at hand; one without bases has none, as samtools has it. */
 static int end_contig(struct indexer *x, struct bioinfer_error *err)
 {
-    if (!x->begun)
+    if (!x->begun || !x->length)
         return 0;
     bi_buf_printf(&x->fai, "%s\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\n",
                   bi_buf_text(&x->name), x->length, x->offset, x->line_bases, x->line_width);
@@ -75,9 +75,7 @@ static int end_bases(struct indexer *x, uint64_t n_ends, struct bioinfer_error *
 {
     const uint64_t bases = x->size;
     if (!bases) {
-        x->short_line |= x->length > 0;
-        if (!x->length)
-            x->offset = x->at;
+        x->short_line = true;
         return 0;
     }
     if (!x->begun)
@@ -139,6 +137,8 @@ static int take_byte(struct indexer *x, char c, struct bioinfer_error *err)
             bi_buf_putc(&x->name, c);
         return 0;
     }
+    if (x->at == 1 && c == '\xEF')
+        return bad_line(x, "a byte order mark, expected >", err);
     if (c <= ' ' || c == '>' || c > '~')
         return bad_line(x, "a byte that is no base", err);
     x->size++;
@@ -165,8 +165,8 @@ static int read_contigs(struct indexer *x, struct bioinfer_error *err)
         st = end_line(x, true, err);
     if (!st)
         st = end_contig(x, err);
-    if (!st && !x->begun)
-        st = bi_fail(err, BIOINFER_FORMAT, "%s: no record of FASTA", x->path);
+    if (!st && !x->fai.size)
+        st = bi_fail(err, BIOINFER_FORMAT, "%s: no record of FASTA with bases", x->path);
     bi_gunzip_close(&g);
     bi_free(x->env, chunk);
     return st;
@@ -198,6 +198,12 @@ static int read_blocks(const struct indexer *x, const struct bi_file *f, struct 
                            at);
         if ((st = bi_file_read(f, at + size - sizeof tail, tail, sizeof tail, err)))
             return st;
+        if (!bi_le32(tail) && (at + size != f->size || size != END_SIZE))
+            return bi_fail(err, BIOINFER_FORMAT,
+                           "%s: an empty bgzip block at byte %" PRIu64
+                           " which is not the one that ends a file: gunzip it and compress it "
+                           "again with bgzip",
+                           x->path, at);
         if (at && bi_le32(tail)) {
             put_u64(gzi, at);
             put_u64(gzi, plain);

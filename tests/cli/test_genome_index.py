@@ -16,6 +16,7 @@ GOOD = (('>a words\nACGT\nAC\n>b\nNN\n', 'a\t6\t9\t4\t5\nb\t2\t20\t2\t3\n'),
         ('>a\r\nACGT\r\nACGT\r\nA\r\n>b\tx\r\nac\r\n', 'a\t9\t4\t4\t6\nb\t2\t25\t2\t4\n'),
         ('>a\nACGTACGT\n\n>b\nA\n', 'a\t8\t3\t8\t9\nb\t1\t16\t1\t2\n'),
         ('>one\nACGTACGTRYKMN-.*', 'one\t16\t5\t16\t17\n'),
+        ('>none\n\n>b\nA\n', 'b\t1\t10\t1\t2\n'),
         ('>a|b/c:1-2,d\nACGT\n', 'a|b/c:1-2,d\t4\t13\t4\t5\n'))
 BAD = (('>a\nACGT\nAC\nACGT\n', 'line 4: all lines of a contig but its last have one length'),
        ('>a\nAC\nACGT\n', 'line 3: all lines of a contig'),
@@ -28,6 +29,9 @@ BAD = (('>a\nACGT\nAC\nACGT\n', 'line 4: all lines of a contig but its last have
        ('>a\nAC GT\n', 'line 2: a byte that is no base'),
        ('>a\nAC\0GT\n', 'line 2: a byte that is no base'),
        ('>a\nAC\rGT\n', 'line 2: CR within a line'),
+       ('>a\n\nACGT\n', 'line 3: all lines of a contig'),
+       (b'\xef\xbb\xbf>a\nACGT\n', 'line 1: a byte order mark'),
+       ('>a\n', 'no record of FASTA with bases'),
        ('', 'no record of FASTA'), ('\n\n', 'no record of FASTA'))
 
 
@@ -66,6 +70,11 @@ class Index(unittest.TestCase):
                 self.assertEqual(read(self.path('g.fa.gz.fai')).decode(), fai)
                 self.assertEqual(read(self.path('g.fa.gz.gzi')), blocks)
         packed = bgzip(GOOD[0][0].encode(), 7)[0]
+        for blocks in (packed + packed[-28:], packed[-28:] + packed,
+                       bgzip(b'>x\nAC\n', 7)[0] + packed):
+            self.write('cut.fa.gz', blocks)
+            self.assertIn('an empty bgzip block at byte ',
+                          self.run_it('index', '--fai', 'cut.fa.gz', code=65))
         for n, words in ((len(packed) - 28, 'truncated'), (len(packed) - 5, 'truncated')):
             self.write('cut.fa.gz', packed[:n])
             self.assertIn(words, self.run_it('index', '--fai', 'cut.fa.gz', code=65))
