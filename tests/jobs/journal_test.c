@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "../../jobs/job.h"
@@ -24,6 +26,21 @@ static int on_fault(void *user, enum bi_fault kind)
     if (kind != f->kind || ++f->count < f->at)
         return 0;
     return f->count == f->at ? f->error : EIO;
+}
+
+/* Stands before the C library's: which files were synced, in order, and how long they were. */
+static struct synced {
+    ino_t file;
+    off_t size;
+} synced[8];
+static int n_synced;
+
+int fdatasync(int fd)
+{
+    struct stat is;
+    if (!fstat(fd, &is))
+        synced[n_synced++ % (int)BI_COUNT(synced)] = (struct synced){is.st_ino, is.st_size};
+    return (int)syscall(SYS_fdatasync, fd);
 }
 
 static int next(void *user, struct bioinfer_record *r, struct bioinfer_error *err)
@@ -69,8 +86,11 @@ static int run(const struct bi_env *env, struct bioinfer_error *first)
                                              .n_layers_kept = 1,
                                              .n_kinds = 1};
             got = bi_job_sink(job, &result, st ? &err : first);
-            if (!got && i % 10 == 9)
+            n_synced = 0;
+            if (!got && i % 10 == 9) {
                 got = bi_job_commit(job, st ? &err : first);
+                CHECK(got || n_synced == 2);
+            }
         }
         if (st) { /* it is told again and again */
             CHECK_EQ(got, st);
@@ -205,6 +225,75 @@ static void near_records_are_read_once(void)
     unlink(inside);
 }
 
+static int count_records(void *user, const struct bi_journal_record *r, struct bioinfer_error *err)
+{
+    uint64_t *next = user;
+    (void)err;
+    CHECK_EQ(r->ordinal, *next);
+    ++*next;
+    return 0;
+}
+
+static off_t size_of(const struct bi_append *file, ino_t *number)
+{
+    struct stat is = {0};
+    CHECK(!fstat(file->fd, &is));
+    *number = is.st_ino;
+    return is.st_size;
+}
+
+/* A record that a commit syncs is on the disk after its payload; one that no sync came to is not
+ * said to be. What a machine that goes down keeps, the files as far as they were synced, has all of
+ * the former. */
+static void synced_records_are_on_disk(void)
+{
+    enum { COMMITS = 3, EACH = 5 };
+    struct bi_env env = bi_env_default();
+    struct bioinfer_error err = {0};
+    struct bi_journal j;
+    struct bi_journal_record r;
+    ino_t data, log;
+    uint64_t found = 0, n_lost;
+    off_t data_size = 0, log_size = 0;
+    CHECK_EQ(bi_journal_open(&j, &env, folder, false, &err), 0);
+    for (int k = 0; k <= COMMITS; k++) { /* the last one is not synced */
+        const bool sync = k < COMMITS;
+        const off_t log_before = size_of(&j.log, &log);
+        n_synced = 0;
+        for (uint64_t i = 0; i < EACH; i++) {
+            r = (struct bi_journal_record){.ordinal = (uint64_t)k * EACH + i};
+            bi_journal_begin(&j, &r);
+            CHECK_EQ(bi_journal_write(&j, "payload", 8, &err), 0);
+            CHECK_EQ(bi_journal_end(&j, &r, &err), 0);
+        }
+        CHECK_EQ(bi_journal_commit(&j, sync, &err), 0);
+        CHECK_EQ(n_synced, sync ? 2 : 0);
+        if (sync) { /* the payload first, and no record of it before that */
+            data_size = size_of(&j.data, &data);
+            log_size = size_of(&j.log, &log);
+            CHECK_EQ(log_size, log_before + EACH * BI_JOURNAL_RECORD);
+            CHECK(synced[0].file == data && synced[0].size == data_size);
+            CHECK(synced[1].file == log && synced[1].size == log_size);
+        }
+        CHECK_EQ(bi_journal_get(&j, j.n - 1, &r, &err), 0);
+        CHECK_EQ((r.flags & BI_JOURNAL_SYNCED) != 0, sync);
+    }
+    bi_journal_close(&j);
+    /* the records came to the disk, their payload did not: a hole is in its place */
+    snprintf(inside, sizeof inside, "%s/data", folder);
+    CHECK(!truncate(inside, data_size) && !truncate(inside, data_size + 8 * EACH));
+    CHECK_EQ(bi_journal_open(&j, &env, folder, false, &err), 0);
+    CHECK_EQ(bi_journal_recover(&j, true, count_records, &found, &n_lost, &err), 0);
+    CHECK_EQ(found, COMMITS * EACH);
+    CHECK_EQ(n_lost, EACH);
+    CHECK_EQ(size_of(&j.data, &data), data_size);
+    CHECK_EQ(size_of(&j.log, &log), log_size);
+    bi_journal_close(&j);
+    unlink(inside);
+    snprintf(inside, sizeof inside, "%s/journal", folder);
+    unlink(inside);
+}
+
 int main(void)
 {
     snprintf(folder, sizeof folder, "/tmp/bioinfer-journal-XXXXXX");
@@ -214,6 +303,7 @@ int main(void)
     TEST(first_failure_is_told);
     TEST(resume_reads_no_results);
     TEST(near_records_are_read_once);
+    TEST(synced_records_are_on_disk);
     rmdir(folder);
     return test_report();
 }
