@@ -148,6 +148,7 @@ static int take_header(struct bi_csv *t, struct cursor *c, struct bioinfer_error
 {
     do {
         while (c->at < c->end && *c->at == '#') {
+            t->has_comments = true;
             for (; !at_line_end(c); c->at++)
                 ;
             c->line++;
@@ -287,8 +288,9 @@ int bi_csv_need(const struct bi_csv *t, const char *name, int *column, struct bi
 
     if (st || *column >= 0)
         return st;
-    return bi_csv_fail(t, &t->header, err, "the header has no column '%.60s': '%.*s'%s", name,
-                       len > 60 ? 60 : (int)len, t->header.text, len > 60 ? "..." : "");
+    return bi_csv_fail(t, &t->header, err, "the header has no column '%.60s': '%.*s'%s%s", name,
+                       len > 60 ? 60 : (int)len, t->header.text, len > 60 ? "..." : "",
+                       t->has_comments ? " (lines before it that begin with # are comments)" : "");
 }
 
 int bi_csv_check(const struct bi_csv *t, const struct bi_csv_row *row, struct bioinfer_error *err)

@@ -30,6 +30,7 @@ struct bi_csv {
     size_t size;  /* bytes of text; a NUL stands behind them */
     char *values; /* cells lie here */
     char separator;
+    bool has_comments; /* before the header */
     struct bi_csv_row header;
     struct bi_csv_row *rows; /* [n_rows] all lines below the header, empty and faulty ones too */
     size_t n_rows, cap;

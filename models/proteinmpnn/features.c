@@ -28,18 +28,23 @@ static int parse_side(const struct bi_json **out, struct bi_side_files *side, co
                       const char *text, size_t size, bool all, struct bioinfer_error *err)
 {
     struct bi_json *list = NULL, **tail = &list;
-    size_t at = 0;
+    size_t at = 0, line = 0;
     int st = 0;
     while (!st && at < size) {
+        struct bioinfer_error why = {0};
         size_t end = at;
         struct bi_json *json;
         bool blank = true;
         for (; end < size && text[end] != '\n' && text[end] != '\r'; end++)
             blank &= text[end] == ' ' || text[end] == '\t';
         if (!blank) {
-            st = bi_json_parse(&json, &side->arena, path, text + at, end - at, err);
-            if (!st && json->type != BI_JSON_OBJECT)
-                st = bi_fail(err, BIOINFER_FORMAT, "%s: expected an object on each line", path);
+            st = bi_json_parse(&json, &side->arena, path, text + at, end - at, &why);
+            if (st)
+                st = bi_fail(err, st, "%s (in line %zu: expected an object on each line)", why.text,
+                             line + 1);
+            else if (json->type != BI_JSON_OBJECT)
+                st = bi_fail(err, BIOINFER_FORMAT, "%s: line %zu: expected an object on each line",
+                             path, line + 1);
             if (!st) {
                 if (!all)
                     tail = &list;
@@ -47,6 +52,7 @@ static int parse_side(const struct bi_json **out, struct bi_side_files *side, co
                 tail = &json->next;
             }
         }
+        line += end < size && (text[end] == '\n' || end + 1 == size || text[end + 1] != '\n');
         at = end + 1;
     }
     if (!st && !list)

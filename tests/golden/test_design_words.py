@@ -72,6 +72,10 @@ def side_files(tmp):
         f.write('[1]\n')
     refused(['expected an object on each line'], pdb, '--fixed', os.path.join(tmp, 'text.jsonl'),
             code=65)
+    with open(os.path.join(tmp, 'text.jsonl'), 'w') as f:
+        f.write('{"plain": {"A": [1]}}\r\n{\r\n"plain": {"A": [1]}}\r\n')
+    refused(['(in line 2: expected an object on each line)'], pdb, '--fixed',
+            os.path.join(tmp, 'text.jsonl'), code=65)
     name = side({'A': [1]})
     refused(['no entry of this name'], path('made/imgt.pdb'), '--fixed', name)
     # a chain that is there and left out of the run is no error

@@ -83,7 +83,9 @@ static const struct bad {
     {"a,b\n1,\"2\n3,4\n", "a", "x.csv: line 2: a quote begins here that is not closed"},
     {"\"a,b\n1,2\n", "a", "x.csv: line 1: a quote begins here that is not closed"},
     {"\n\"a\"b,c\n1,2\n", "c", "x.csv: line 2: text behind a closing quote"},
-    {"#x\nb,c\n1,2\n", "a", "x.csv: line 2: the header has no column 'a': 'b,c'"},
+    {"#x\nb,c\n1,2\n", "a",
+     "x.csv: line 2: the header has no column 'a': 'b,c' (lines before it that begin with # are "
+     "comments)"},
     {"a,b,a\n1,2,3\n", "a", "x.csv: line 1: two columns 'a', number 1 and 3"},
     {"a\nA4G,Y5F\n", "a",
      "x.csv: line 2: 2 fields, the header has 1 (a value with a comma stands in quotes)"},
