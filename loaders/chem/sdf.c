@@ -329,6 +329,8 @@ static int read_v2000(struct bi_molecule *mol, struct bi_mol_text *t, int n_atom
             st = read_zero_order(mol, t, false, err);
         else if (line_is(t, "M  CHG") || line_is(t, "M  RAD") || line_is(t, "M  ISO"))
             st = read_property(mol, t, &cancelled, err);
+        else if (line_is(t, "M  ALS"))
+            st = bi_mol_fail(t, err, BIOINFER_UNSUPPORTED, "a list of atoms, expected an element");
         else if (line_is(t, "A  ") || line_is(t, "G  "))
             st = need_line(t, "the text of an atom", err);
         else if (!line_is(t, "M  ") && !line_is(t, "V  ") && !line_is(t, "S  SKP") && t->length)

@@ -159,6 +159,8 @@ static void counts_hydrogens(void)
 
 static void refuses_v2000(void)
 {
+    refused(HEAD COUNTS ATOMS BONDS "M  ALS   1  2 F C   N   \n" END, BIOINFER_UNSUPPORTED,
+            "a list of atoms");
     refused(HEAD "  x  2  0  0  0  0  0  0  0  0999 V2000\n", BIOINFER_FORMAT,
             "line 4: number of atoms: got 'x' in columns 1 to 3");
     refused(HEAD "oops\n" ATOMS BONDS END, BIOINFER_FORMAT,
