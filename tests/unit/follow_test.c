@@ -241,6 +241,35 @@ static void keeps_phases(void)
     bi_graph_free(&f.g);
 }
 
+/* What a loop reads of the graph before it stays until the last trip is over: no value of a trip, and
+ * none that leaves the loop, takes its place. */
+static void loops_keep_what_they_read(void)
+{
+    enum { IN_LOOP = 3 };
+    struct bi_memory_plan plan;
+    struct fix f;
+    bi_value_id before, x[IN_LOOP];
+    fix_open(&f);
+    before = bi_scale(f.g, weight(&f, 2, 16, 16, 0), 2);
+    bi_loop_begin(f.g, BI_COUNTER_n_steps);
+    for (int i = 0; i < IN_LOOP; i++)
+        x[i] = bi_scale(f.g, i ? x[i - 1] : before, 3);
+    bi_loop_end(f.g);
+    output(&f, bi_scale(f.g, x[IN_LOOP - 1], 5));
+    CHECK_EQ(bi_graph_status(f.g, NULL), 0);
+    bi_graph_count_uses(f.g);
+    if (CHECK_EQ(bi_memory_plan(&plan, f.g, NULL), 0)) {
+        CHECK_EQ(plan.slots[before].place, BI_PLACE_ACTIVATION);
+        for (int i = 0; i < IN_LOOP; i++) {
+            CHECK_EQ(plan.slots[x[i]].place, BI_PLACE_ACTIVATION);
+            CHECK(plan.slots[x[i]].offset >= plan.slots[before].offset + plan.slots[before].size);
+        }
+        CHECK_EQ(plan.slots[x[2]].offset, plan.slots[x[0]].offset); /* whose place is free */
+    }
+    bi_memory_plan_free(&plan);
+    bi_graph_free(&f.g);
+}
+
 /* A convolution of 5 taps over bases in so many columns, carried around another one; seen: its rows
  * leave the graph, too. */
 static void build_stem(struct fix *f, int64_t columns, bool seen)
@@ -310,6 +339,7 @@ int main(void)
     TEST(makes_twins);
     TEST(twins_are_convolutions);
     TEST(keeps_phases);
+    TEST(loops_keep_what_they_read);
     TEST(overlaps_windows);
     return test_report();
 }
