@@ -33,7 +33,7 @@ def main(tracks, root):
                        check=True)
         subprocess.run([sys.executable, os.path.join(tool, 'borzoi_reference.py'), weights, window,
                         os.path.join(folder, 'human.npy')], check=True)
-        return subprocess.run([tracks, folder], check=False).returncode
+        return subprocess.run([tracks, folder, '--relative', '1e-3'], check=False).returncode
 
 
 if __name__ == '__main__':

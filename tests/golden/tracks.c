@@ -4,6 +4,7 @@
  *   tracks FOLDER [--device NAME] [--no-rule NAMES] [--positions NAME]
  *          [--exact | --fidelity | --brief]
  *          [--data-positions FILE]      of the folder $BIOINFER_DATA; skipped without it
+ *          [--relative ERROR]           the gate of relative errors
  *
  * FOLDER: weights, window.fa, HEAD.npy for each head (tools/golden_tracks.py). Gates: cosine of
  * every bin over tracks and of every track over bins; --exact: only the bits; --fidelity: only the
@@ -17,8 +18,9 @@
 #include "../windows.h"
 #include "gates.h"
 
-/* The relative error of a value above a hundredth of the largest. */
-#define GATE_TRACKS_RELATIVE 1e-3
+/* The relative error of a value above a hundredth of the largest: somewhat above the 8.3e-5 of
+ * Borzoi Prime, so that an epsilon 100 times too large shows (1.3e-4 in Enformer's layers). */
+#define GATE_TRACKS_RELATIVE 1e-4
 
 struct golden {
     bioinfer_context *ctx;
@@ -26,6 +28,7 @@ struct golden {
     struct bioinfer_tracks_info info;
     char *sequence;
     const char *folder, *no_rules;
+    double relative;
 };
 
 static float *read_npy(const char *path, int64_t rows, int64_t cols)
@@ -147,7 +150,7 @@ static void fidelity(const struct golden *g)
         printf("%s: %lld bins x %d tracks: worst cosine 1 - %.1e, worst relative error %.1e\n",
                head, (long long)info.n_bins, info.n_tracks, 1 - worst, relative);
         CHECK(worst >= GATE_COSINE);
-        CHECK(relative <= GATE_TRACKS_RELATIVE);
+        CHECK(relative <= g->relative);
         free(got);
         free(want);
         bioinfer_task_close(&t);
@@ -763,7 +766,7 @@ static void read_window(struct golden *g)
 
 int main(int argc, char **argv)
 {
-    struct golden g = {.folder = argc > 1 ? argv[1] : ""};
+    struct golden g = {.folder = argc > 1 ? argv[1] : "", .relative = GATE_TRACKS_RELATIVE};
     struct bioinfer_model_params mp = {.struct_size = sizeof mp};
     struct bioinfer_tracks_params p = {0};
     struct bioinfer_error err = {0};
@@ -784,6 +787,8 @@ int main(int argc, char **argv)
             mp.device = argv[++i];
         else if (!strcmp(argv[i], "--no-rule") && i + 1 < argc)
             g.no_rules = argv[++i];
+        else if (!strcmp(argv[i], "--relative") && i + 1 < argc)
+            g.relative = strtod(argv[++i], NULL);
         else if (!strcmp(argv[i], "--positions") && i + 1 < argc)
             mp.positions = argv[++i];
         else if (!strcmp(argv[i], "--data-positions") && i + 1 < argc) {
