@@ -184,6 +184,26 @@ class Energies(unittest.TestCase):
             alone, _ = rate(receptor("6w70"), "-", stdin=text)
             self.assertEqual([alone[0][k] for k in HEAD[2:]], [row[k] for k in HEAD[2:]])
 
+    def test_hypervalent_ligands_among_others(self):
+        """Atoms of more bonds make another graph: no batch mixes the two."""
+        around = ((0, 0, 0), (1.56, 0, 0), (-1.56, 0, 0), (0, 1.56, 0), (0, -1.56, 0),
+                  (0, 0, 1.56), (0, 0, -1.56))
+        poses = records(golden("poses.sdf"))
+        x, y, z = Molecule(poses[0]).atoms[0][0]
+        fluoride = "sf6\n\n\n  7  6  0  0  0  0  0  0  0  0999 V2000\n" + "".join(
+            "%10.4f%10.4f%10.4f %-3s 0  0\n" % (x + dx, y + dy, z + dz, "F" if k else "S")
+            for k, (dx, dy, dz) in enumerate(around)) + "".join(
+                "%3d%3d  1  0\n" % (1, k) for k in range(2, 8)) + "M  END\n$$$$\n"
+        texts = [text for pose in poses for text in (pose, fluoride)]
+        mixed, words = rate(receptor("6w70"), "-", "--batch-tokens", "100000", "--profile",
+                            stdin="".join(texts))
+        self.assertRegex(words, r"tokens in 2 batches")
+        self.assertNotIn("no atom near", words)
+        alone = {text: rate(receptor("6w70"), "-", stdin=text)[0][0] for text in set(texts)}
+        self.assertEqual({row["status"] for row in alone.values()}, {"ok"})
+        for row, text in zip(mixed, texts, strict=True):
+            self.assertEqual([row[k] for k in HEAD[2:]], [alone[text][k] for k in HEAD[2:]])
+
     def test_one_transfer_for_each_batch(self):
         copies, tokens = (3, "5000") if SANITIZED else (12, "20000")
         many = "".join(records(golden("poses.sdf")) * copies)

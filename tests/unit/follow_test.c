@@ -241,8 +241,8 @@ static void keeps_phases(void)
     bi_graph_free(&f.g);
 }
 
-/* What a loop reads of the graph before it stays until the last trip is over: no value of a trip, and
- * none that leaves the loop, takes its place. */
+/* A value that a loop reads stays until the last trip is over: no value of a trip, and none that
+ * leaves the loop, takes its place. */
 static void loops_keep_what_they_read(void)
 {
     enum { IN_LOOP = 3 };
