@@ -343,6 +343,17 @@ int bi_checkpoint_unwrap(struct bi_checkpoint *cp, const char *word, bool inside
     return st < 0 ? bi_fail(err, BIOINFER_NOMEM, "%s: names of tensors", cp->path) : 0;
 }
 
+int bi_checkpoint_unwrap_parts(struct bi_checkpoint *cp, struct bioinfer_error *err)
+{
+    static const char *const words[] = {"_orig_mod.", "_fsdp_wrapped_module.",
+                                        "_checkpoint_wrapped_module."};
+    size_t n;
+    int st = 0;
+    for (size_t i = 0; !st && i < BI_COUNT(words); i++)
+        st = bi_checkpoint_unwrap(cp, words[i], true, &n, err);
+    return st;
+}
+
 const struct bi_meta *bi_checkpoint_meta(const struct bi_checkpoint *cp, const char *key)
 {
     if (cp->watch)

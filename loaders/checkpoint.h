@@ -110,6 +110,9 @@ const struct bi_tensor *bi_checkpoint_find(const struct bi_checkpoint *cp, const
  * name. Nobody else may use the checkpoint meanwhile; after a failure it is only to be closed. */
 int bi_checkpoint_unwrap(struct bi_checkpoint *cp, const char *word, bool inside, size_t *n,
                          struct bioinfer_error *err);
+/* The same for each word that torch.compile, FSDP and checkpointing put before parts of names; no
+ * model has these words. */
+int bi_checkpoint_unwrap_parts(struct bi_checkpoint *cp, struct bioinfer_error *err);
 /* A value of the configuration by its whole key, which is the last one where a file has several;
  * NULL: there is none, or it came behind BI_MAX_META (reader.h) other keys. It lives as long as the
  * checkpoint. */

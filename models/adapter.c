@@ -22,6 +22,9 @@
 
 enum { MAX_CONFIG_SIZE = 1 << 20, MAX_RANK = 4096, MAX_WIDTH = 1 << 20 };
 
+/* PEFT's names have this before the last part of a tensor that was trained whole. */
+static const char SAVED[] = ".modules_to_save.";
+
 struct entry {
     const char *name;               /* the model's tensor, without the trunk's ... */
     const char *trunk;              /* ... which is this; "" = it has none in the adapter */
@@ -88,6 +91,9 @@ enum rule {
     TOLD,    /* tensors tell it, or it is for training alone */
     READ,    /* obeyed, by those who ask for it */
     NUMBER,  /* the same, a number */
+    RANK,    /* the same, a number above 0 */
+    PATTERN, /* the same, an object of numbers by names of modules */
+    LIST,    /* the same, names of modules, or nothing */
     FLAG,    /* the same, true or false */
     REFUSED, /* the update would be another one, unless it is unset */
 };
@@ -98,13 +104,13 @@ static const struct key {
     enum rule rule;
 } keys[] = {
     {"alora_invocation_tokens", REFUSED},
-    {"alpha_pattern", READ},
+    {"alpha_pattern", PATTERN},
     {"arrow_config", REFUSED},
     {"auto_mapping", TOLD},
     {"base_model_name_or_path", READ},
     {"bias", TOLD},
     {"corda_config", TOLD}, /* init_lora_weights tells of such a start */
-    {"ensure_weight_tying", TOLD},
+    {"ensure_weight_tying", FLAG},
     {"eva_config", TOLD},
     {"exclude_modules", TOLD},
     {"fan_in_fan_out", REFUSED},
@@ -121,13 +127,13 @@ static const struct key {
     {"lora_ga_config", TOLD},
     {"megatron_config", TOLD},
     {"megatron_core", TOLD},
-    {"modules_to_save", TOLD},
+    {"modules_to_save", LIST},
     {"monteclora_config", REFUSED},
     {"peft_type", READ},
     {"peft_version", TOLD},
     {"qalora_group_size", TOLD},
-    {"r", NUMBER},
-    {"rank_pattern", TOLD},
+    {"r", RANK},
+    {"rank_pattern", PATTERN},
     {"revision", TOLD},
     {"runtime_config", TOLD},
     {"target_modules", TOLD},
@@ -153,30 +159,65 @@ static bool is_set(const struct bi_json *value)
     return !text || *text;
 }
 
+/* Are all members of an object, or items of a list, numbers or (`texts`) texts? */
+static bool all_are(const struct bi_json *values, bool texts)
+{
+    double number;
+    for (const struct bi_json *j = values->first; j; j = j->next)
+        if (texts ? !bi_json_string(j) : !bi_json_double(j, &number))
+            return false;
+    return true;
+}
+
+/* Says what a value should be; NULL = it is. PEFT stops at a value that is unset where it computes
+ * with a number. */
+static const char *wanted(enum rule rule, const struct bi_json *value)
+{
+    double number;
+    uint64_t rank;
+    bool on;
+    switch (rule) {
+    case NUMBER:
+        return bi_json_double(value, &number) ? NULL : "a number";
+    case RANK:
+        return bi_json_u64(value, &rank) && rank ? NULL : "a number above 0";
+    case PATTERN:
+        return value->type == BI_JSON_OBJECT && all_are(value, false)
+                   ? NULL
+                   : "an object with a number for each module";
+    case LIST:
+        return !is_set(value) || (value->type == BI_JSON_ARRAY && all_are(value, true))
+                   ? NULL
+                   : "a list of modules";
+    case FLAG:
+        return !is_set(value) || bi_json_bool(value, &on) ? NULL : "true or false";
+    default:
+        return NULL;
+    }
+}
+
 static int check_key(const struct bi_adapter *a, const struct bi_json *value,
                      struct bioinfer_error *err)
 {
     const struct key *key = NULL;
-    double number;
-    bool on;
+    const char *expected;
     for (size_t i = 0; i < BI_COUNT(keys) && !key; i++)
         if (!strcmp(keys[i].name, value->key))
             key = &keys[i];
-    if (!is_set(value))
+    if (!key && !is_set(value))
         return 0;
     if (!key) {
         bi_log(a->env, BIOINFER_LOG_WARNING,
                "%s/adapter_config.json: %.60s is not known, and passed over", a->path, value->key);
         return 0;
     }
-    if (key->rule == REFUSED)
+    if (key->rule == REFUSED && is_set(value))
         return bi_fail(err, BIOINFER_UNSUPPORTED,
                        "%s/adapter_config.json: %s is set, which is not computed", a->path,
                        key->name);
-    if ((key->rule == NUMBER && !bi_json_double(value, &number)) ||
-        (key->rule == FLAG && !bi_json_bool(value, &on)))
+    if ((expected = wanted(key->rule, value)))
         return bi_fail(err, BIOINFER_FORMAT, "%s/adapter_config.json: %s: expected %s", a->path,
-                       key->name, key->rule == FLAG ? "true or false" : "a number");
+                       key->name, expected);
     return 0;
 }
 
@@ -194,6 +235,12 @@ static int check_config(const struct bi_adapter *a, struct bioinfer_error *err)
         st = check_key(a, j, err);
     if (st)
         return st;
+    if (is_set(bi_json_get(a->config, "ensure_weight_tying")) &&
+        is_set(bi_json_get(a->config, "modules_to_save")))
+        return bi_fail(err, BIOINFER_UNSUPPORTED,
+                       "%s/adapter_config.json: ensure_weight_tying is set with modules_to_save, "
+                       "which is not computed",
+                       a->path);
     /* true, false, or a word; other words than these change the model's own weights as well */
     for (size_t i = 0; init && i < BI_COUNT(plain); i++)
         if (!strcmp(init, plain[i]))
@@ -206,34 +253,51 @@ static int check_config(const struct bi_adapter *a, struct bioinfer_error *err)
                 : 0;
 }
 
-/* The scale of the update of `module`: alpha_pattern has those that differ from lora_alpha, and as
- * in PEFT the first name that fits counts. */
+/* Is that, the last part or parts of a name, where a part begins? */
+static bool ends_in(const char *name, const char *parts)
+{
+    const size_t n = strlen(name), m = strlen(parts);
+    return bi_ends_with(name, parts) && (n == m || name[n - m - 1] == '.');
+}
+
+/* The number of `module`: `pattern` has those that differ from *number, and as in PEFT the first
+ * name that fits counts. */
+static int by_pattern(const struct bi_adapter *a, const char *pattern, const char *module,
+                      double *number, struct bioinfer_error *err)
+{
+    const struct bi_json *patterns = bi_json_get(a->config, pattern);
+    bool found = false;
+    for (const struct bi_json *j = patterns ? patterns->first : NULL; j; j = j->next) {
+        if (!*j->key || strpbrk(j->key, "\\*+?[](){}|^$"))
+            return bi_fail(err, BIOINFER_UNSUPPORTED,
+                           "%s/adapter_config.json: %s '%.80s' is a pattern, expected the name of "
+                           "a module",
+                           a->path, pattern, j->key);
+        if (!found && ends_in(module, j->key))
+            found = bi_json_double(j, number);
+    }
+    return 0;
+}
+
+/* The scale of the update of `module`, whose matrices have that rank. */
 static int scale_of(const struct bi_adapter *a, const char *module, int64_t rank, float *scale,
                     struct bioinfer_error *err)
 {
-    const struct bi_json *patterns = bi_json_get(a->config, "alpha_pattern");
-    double alpha = 8, own; /* PEFT's own */
-    bool found = false, root = false;
+    double alpha = 8, r = 8; /* PEFT's own */
+    bool root = false;
+    int st;
     bi_json_double(bi_json_get(a->config, "lora_alpha"), &alpha);
-    for (const struct bi_json *j = patterns ? patterns->first : NULL; j; j = j->next) {
-        const size_t n = strlen(module), m = j->key ? strlen(j->key) : 0;
-        if (!m || strpbrk(j->key, "\\*+?[](){}|^$"))
-            return bi_fail(err, BIOINFER_UNSUPPORTED,
-                           "%s/adapter_config.json: alpha_pattern '%.80s' is a pattern, expected "
-                           "the name of a module",
-                           a->path, j->key ? j->key : "");
-        if (!bi_json_double(j, &own))
-            return bi_fail(err, BIOINFER_FORMAT,
-                           "%s/adapter_config.json: alpha_pattern '%.80s': expected a number",
-                           a->path, j->key);
-        if (found || !bi_ends_with(module, j->key) || (n != m && module[n - m - 1] != '.'))
-            continue;
-        alpha = own;
-        found = true;
-    }
+    bi_json_double(bi_json_get(a->config, "r"), &r);
+    if ((st = by_pattern(a, "alpha_pattern", module, &alpha, err)) ||
+        (st = by_pattern(a, "rank_pattern", module, &r, err)))
+        return st;
     if (!(fabs(alpha) <= 1e9))
         return bi_fail(err, BIOINFER_FORMAT, "%s/adapter_config.json: lora_alpha is %g", a->path,
                        alpha);
+    if (r != (double)rank)
+        return bi_fail(err, BIOINFER_MISMATCH,
+                       "%s/adapter_config.json: r of %s is %g, its matrices have rank %lld",
+                       a->path, module, r, (long long)rank);
     bi_json_bool(bi_json_get(a->config, "use_rslora"), &root);
     *scale = (float)(alpha / (root ? sqrt((double)rank) : (double)rank));
     return 0;
@@ -275,8 +339,7 @@ static struct entry *entry_of(struct bi_adapter *a, const char *trunk, const cha
 static int check_copy(const struct bi_adapter *a, const struct bi_tensor *x,
                       const struct bi_tensor *y, struct bioinfer_error *err)
 {
-    static const char saved[] = ".modules_to_save.";
-    const bool copies = !strstr(x->name, saved) != !strstr(y->name, saved);
+    const bool copies = !strstr(x->name, SAVED) != !strstr(y->name, SAVED);
     float values[2][256];
     bool same = copies && x->n_elements == y->n_elements;
     int st = 0;
@@ -364,9 +427,22 @@ static int read_lora(struct bi_adapter *a, struct entry *e, struct bioinfer_erro
     return scale_of(a, module, e->lora.rank, &e->lora.scale, err);
 }
 
+/* Takes out of names what training put there. */
+static int unwrap(struct bi_adapter *a, struct bioinfer_error *err)
+{
+    static const char *const first_words[] = {"module.", "model.", "module."};
+    int st = bi_checkpoint_unwrap_parts(a->cp, err);
+    size_t n;
+    for (size_t i = 0; !st && i < BI_COUNT(first_words); i++)
+        st = bi_checkpoint_unwrap(a->cp, first_words[i], false, &n, err);
+    return st;
+}
+
 static int read_tensors(struct bi_adapter *a, struct bioinfer_error *err)
 {
-    int st = 0;
+    int st = unwrap(a, err);
+    if (st)
+        return st;
     if (!(a->entries = bi_arena_calloc(&a->arena, a->cp->n_tensors + 1, sizeof *a->entries)))
         return bi_fail(err, BIOINFER_NOMEM, "%s: tensors", a->path);
     for (size_t i = 0; !st && i < a->cp->n_tensors; i++)
@@ -484,6 +560,26 @@ const struct bi_lora *bi_adapter_lora(struct bi_adapter *a, const char *name)
     return &e->lora;
 }
 
+/* Does modules_to_save name the module of a tensor, or one that it is in? As in PEFT, whatever ends
+ * in a name that is given is meant. */
+static bool is_saved(const struct bi_adapter *a, const char *name)
+{
+    const struct bi_json *saved = bi_json_get(a->config, "modules_to_save");
+    for (const struct bi_json *j = saved ? saved->first : NULL; j; j = j->next)
+        for (const char *at = strchr(name, '.'); at; at = strchr(at + 1, '.')) {
+            const size_t n = (size_t)(at - name), m = strlen(j->text);
+            if (n >= m && !strncmp(name + n - m, j->text, m))
+                return true;
+        }
+    return false;
+}
+
+bool bi_adapter_unties(struct bi_adapter *a, const char *name)
+{
+    const struct entry *e = find(a, name);
+    return e && e->tensor && (strstr(e->tensor->name, SAVED) || is_saved(a, name));
+}
+
 /* Is it of a head whose output the model does not give? */
 static bool is_of_no_output(const char *name, unsigned can_include)
 {
@@ -491,6 +587,7 @@ static bool is_of_no_output(const char *name, unsigned can_include)
         const char *stem;
         unsigned output; /* 0: none is of it */
     } heads[] = {{"pooler.", 0},
+                 {"shared.", 0}, /* T5's: PEFT leaves the tables of the stacks alone */
                  {"qa_outputs.", 0},
                  {"contact_head.", BIOINFER_CONTACTS},
                  {"lm_head.", BIOINFER_LOGITS},
@@ -524,7 +621,7 @@ int bi_adapter_check_used(const struct bi_adapter *a, unsigned can_include,
     }
     if (n)
         bi_log(a->env, BIOINFER_LOG_WARNING,
-               "%s: %s is of a head that is not computed, and passed over (%zu tensors)",
+               "%s: %s is of a part that is not computed, and passed over (%zu tensors)",
                a->cp->path, first, n);
     return 0;
 }

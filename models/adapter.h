@@ -35,6 +35,9 @@ const struct bi_checkpoint *bi_adapter_checkpoint(const struct bi_adapter *adapt
  * "transformer.") equals one without, but not one of another trunk. Shapes are the caller's to
  * compare. */
 const struct bi_tensor *bi_adapter_tensor(struct bi_adapter *adapter, const char *name);
+/* Was the model's tensor `name` trained as a copy (modules_to_save)? A tensor which the model ties
+ * to it then keeps the values that it had. */
+bool bi_adapter_unties(struct bi_adapter *adapter, const char *name);
 /* The update of the model's tensor `name`; NULL = it has none. */
 const struct bi_lora *bi_adapter_lora(struct bi_adapter *adapter, const char *name);
 /* MISMATCH, with the first name, when some tensor or update was never found by these two: the model

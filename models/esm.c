@@ -465,8 +465,15 @@ static int bind_head(struct bi_model *model, struct bi_esm *e, struct bioinfer_e
                              "lm_head.decoder.weight",
                              S_VD,
                              ANY};
+    const struct bi_binding words = {.at = M_(lm_w),
+                                     .canonical = own.canonical,
+                                     .prefix = e->prefix,
+                                     .file = name_in(e, &embed_name),
+                                     .rows = e->vocab,
+                                     .columns = e->width};
     bool tied = true;
     char name[96];
+    int64_t before;
     int st = 0;
     snprintf(name, sizeof name, "%slm_head.dense.weight", e->lm_prefix);
     e->dense_w = -1;
@@ -477,12 +484,13 @@ static int bind_head(struct bi_model *model, struct bi_esm *e, struct bioinfer_e
     e->lm_w = e->embed;
     bi_json_bool(bi_json_get(model->cp->config, "tie_word_embeddings"), &tied);
     snprintf(name, sizeof name, "%s%s", e->lm_prefix, name_in(e, &own));
-    if (!st && !(e->layout == FAIR && e->kind->learned) && (!tied || bi_model_find(model, name))) {
-        int64_t before = model->n_parameters;
+    before = model->n_parameters;
+    if (!st && !(e->layout == FAIR && e->kind->learned) && (!tied || bi_model_find(model, name)))
         st = bind(model, e, &own, e->lm_prefix, 0, e, err);
-        if (tied) /* counted once */
-            model->n_parameters = before;
-    }
+    else if (!st)
+        st = bi_model_untie(model, &words, e, err);
+    if (tied) /* counted once */
+        model->n_parameters = before;
     return st;
 }
 

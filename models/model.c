@@ -46,23 +46,16 @@ static int find_def(const struct bi_model_def **out, const char *family,
                    cp->path, cp->n_tensors, cp->n_tensors ? cp->tensors[0].name : "missing");
 }
 
-/* The same, without what training puts into names of tensors: parts that no family has (of
- * torch.compile, FSDP and checkpointing), and where the names are of no family, what
- * DistributedDataParallel and Lightning put before them. */
-static int find_wrapped(const struct bi_model_def **out, const char *family,
-                        struct bi_checkpoint *cp, struct bioinfer_error *err)
+int bi_model_recognise(const struct bi_model_def **out, const char *family,
+                       struct bi_checkpoint *cp, struct bioinfer_error *err)
 {
-    static const char *const inside[] = {"_orig_mod.", "_fsdp_wrapped_module.",
-                                         "_checkpoint_wrapped_module."};
-    static const char *const in_front[] = {"module.", "model.", "module."};
+    static const char *const first_words[] = {"module.", "model.", "module."};
     struct bioinfer_error first = {0}, why = {0};
-    int st = 0, found;
+    int st = bi_checkpoint_unwrap_parts(cp, err), found;
     size_t n;
-    for (size_t i = 0; !st && i < BI_COUNT(inside); i++)
-        st = bi_checkpoint_unwrap(cp, inside[i], true, &n, err);
     found = st ? st : find_def(out, family, cp, &first);
-    for (size_t i = 0; !st && found && i < BI_COUNT(in_front); i++)
-        if (!(st = bi_checkpoint_unwrap(cp, in_front[i], false, &n, err)) && n)
+    for (size_t i = 0; !st && found && i < BI_COUNT(first_words); i++)
+        if (!(st = bi_checkpoint_unwrap(cp, first_words[i], false, &n, err)) && n)
             found = find_def(out, family, cp, &why);
     return st || !found ? st : bi_fail(err, first.status, "%s", first.text);
 }
@@ -82,7 +75,7 @@ int bi_model_open(struct bi_model *model, const struct bi_env *env, const char *
                                .more_options = &options->checkpoint,
                                .read = {{5, 6}}};
     if ((st = bi_checkpoint_open(&model->cp, env, path, &options->checkpoint, err)) ||
-        (st = find_wrapped(&model->def, options->family, model->cp, err)) ||
+        (st = bi_model_recognise(&model->def, options->family, model->cp, err)) ||
         (st = options->n_more && !model->def->affinity
                   ? bi_fail(err, BIOINFER_UNSUPPORTED, "%s: %s has no ensembles of checkpoints",
                             path, model->def->name)
@@ -431,15 +424,13 @@ int bi_model_vocab(struct bi_model *model, int64_t n, const char ***symbols,
 
 /* A norm's weight and bias are called gamma and beta by conversions from TensorFlow, and by
  * transformers 5 when it saves an ESM-2. */
-const struct bi_tensor *bi_model_find(const struct bi_model *model, const char *name)
+static const struct bi_tensor *find_own(const struct bi_model *model, const char *name)
 {
     static const char *const spellings[][2] = {{"LayerNorm.weight", "gamma"},
                                                {"LayerNorm.bias", "beta"}};
-    const struct bi_tensor *t = model->adapter ? bi_adapter_tensor(model->adapter, name) : NULL;
+    const struct bi_tensor *t = bi_checkpoint_find(model->cp, name);
     const size_t n = strlen(name);
     char other[256];
-    if (!t)
-        t = bi_checkpoint_find(model->cp, name);
     for (size_t i = 0; !t && i < BI_COUNT(spellings); i++) {
         const size_t tail = strlen(spellings[i][0]), stem = strlen("LayerNorm.");
         if (n < tail || strcmp(name + n - tail, spellings[i][0]) || n >= sizeof other)
@@ -448,6 +439,12 @@ const struct bi_tensor *bi_model_find(const struct bi_model *model, const char *
         t = bi_checkpoint_find(model->cp, other);
     }
     return t;
+}
+
+const struct bi_tensor *bi_model_find(const struct bi_model *model, const char *name)
+{
+    const struct bi_tensor *t = model->adapter ? bi_adapter_tensor(model->adapter, name) : NULL;
+    return t ? t : find_own(model, name);
 }
 
 int bi_model_bind(struct bi_model *model, const struct bi_binding *b, int layer, void *base,
@@ -464,7 +461,7 @@ int bi_model_bind(struct bi_model *model, const struct bi_binding *b, int layer,
     w.name = bi_model_name(model, "", b->canonical, layer);
     if (!file || !w.name)
         return bi_fail(err, BIOINFER_NOMEM, "%s: names", model->cp->path);
-    w.tensor = bi_model_find(model, file);
+    w.tensor = b->untied ? find_own(model, file) : bi_model_find(model, file);
     if (!w.tensor && !b->optional)
         return bi_fail(err, BIOINFER_MISMATCH, "%s: tensor %s is missing", model->cp->path, file);
     if (w.tensor && (index = bi_model_weight(model, &w, err)) < 0)
@@ -473,6 +470,22 @@ int bi_model_bind(struct bi_model *model, const struct bi_binding *b, int layer,
         model->n_parameters += w.shape[0] * w.shape[1];
     memcpy((char *)base + b->at, &index, sizeof index);
     return 0;
+}
+
+int bi_model_untie(struct bi_model *model, const struct bi_binding *b, void *base,
+                   struct bioinfer_error *err)
+{
+    const int64_t before = model->n_parameters;
+    const char *name = bi_model_name(model, b->prefix ? b->prefix : "", b->file, 0);
+    struct bi_binding own = *b;
+    int st = 0;
+    if (!name)
+        return bi_fail(err, BIOINFER_NOMEM, "%s: names", model->cp->path);
+    own.untied = true;
+    if (model->adapter && bi_adapter_unties(model->adapter, name))
+        st = bi_model_bind(model, &own, 0, base, err);
+    model->n_parameters = before; /* counted with the matrix that it was tied to */
+    return st;
 }
 
 int bi_config_int(const struct bi_model *model, const char *key, int64_t min, int64_t max,

@@ -207,6 +207,13 @@ struct bi_model_options {
 int bi_model_open(struct bi_model *model, const struct bi_env *env, const char *path,
                   const struct bi_model_options *options, struct bioinfer_error *err);
 void bi_model_close(struct bi_model *model);
+/* The family of a checkpoint, `family` or (NULL) any. What training puts into names of tensors is
+ * taken out of them: parts that no family has, and where the names are of no family, what
+ * DistributedDataParallel and Lightning put first. *out is untouched after a failure. INVALID,
+ * MISMATCH and UNSUPPORTED as bi_model_open(), with the words for the names as they were; else the
+ * statuses of bi_checkpoint_unwrap(). */
+int bi_model_recognise(const struct bi_model_def **out, const char *family,
+                       struct bi_checkpoint *cp, struct bioinfer_error *err);
 /* The first tensor of a task's own head that is not computed (question answering, a decoder's), and
  * how many there are; NULL, with *n 0 = none, or the model has a classifier, whatever else is
  * there. The text is the checkpoint's. */
@@ -229,6 +236,7 @@ struct bi_binding {
     int64_t rows, columns;                   /* columns 0: rank 1 */
     uint64_t row_first, row_block, row_step; /* as those of struct bi_weight; 0: the whole tensor */
     bool optional;                           /* the index is -1 when the file has none */
+    bool untied; /* the file's tensor, whatever an adapter has in its place */
     float factor;
 };
 /* The tensor of that name, an adapter's, which counts as used then, before the file's; NULL when
@@ -240,6 +248,11 @@ const struct bi_tensor *bi_model_find(const struct bi_model *model, const char *
  * UNSUPPORTED as bi_model_weight(). The int is untouched after a failure. */
 int bi_model_bind(struct bi_model *model, const struct bi_binding *binding, int layer, void *base,
                   struct bioinfer_error *err);
+/* For an output matrix that is tied to the matrix which the binding names. Where an adapter trained
+ * a copy of it (bi_adapter_unties), adds the file's values as a weight and sets the int at
+ * base + at: PEFT leaves the output matrix alone. Statuses of bi_model_bind(). */
+int bi_model_untie(struct bi_model *model, const struct bi_binding *binding, void *base,
+                   struct bioinfer_error *err);
 /* The n lines of vocab.txt in the model's arena, without LF or CR LF; an empty line is a symbol,
  * and the end of the last line may be missing. MISMATCH where there are more or fewer. 0, and
  * *symbols stays as it is, where there is no vocab.txt. */

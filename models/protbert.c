@@ -334,6 +334,12 @@ static int bind_head(struct bi_model *model, struct bert *e, struct bioinfer_err
                                       "cls.predictions.decoder.weight", S_VD};
     static const struct name own_b = {M_(lm_b), "lm_head.bias", "cls.predictions.decoder.bias",
                                       S_V};
+    const struct bi_binding words = {.at = M_(lm_w),
+                                     .canonical = own_w.canonical,
+                                     .prefix = e->prefix,
+                                     .file = "embeddings.word_embeddings.weight",
+                                     .rows = e->vocab,
+                                     .columns = e->width};
     struct bi_adapter *a = model->adapter;
     bool tied = true;
     int st = 0;
@@ -348,6 +354,8 @@ static int bind_head(struct bi_model *model, struct bert *e, struct bioinfer_err
     e->lm_w = e->words;
     if (!st && (!tied || (a && bi_adapter_tensor(a, own_w.file))))
         st = bind(model, e, &own_w, "", 0, e, err);
+    else if (!st)
+        st = bi_model_untie(model, &words, e, err);
     return st;
 }
 

@@ -304,20 +304,50 @@ static int read_vocab(struct bi_model *model, struct bi_t5 *e, struct bioinfer_e
     return 0;
 }
 
+/* The tensor `name` of an adapter; false: it has none, or there is no adapter. */
+static bool is_tuned(const struct bi_model *model, const struct bi_t5 *e, const char *name)
+{
+    char full[160];
+    snprintf(full, sizeof full, "%s%s", e->prefix, name);
+    return model->adapter && bi_adapter_tensor(model->adapter, full);
+}
+
+/* The table of tokens of the encoder or the decoder. PEFT trains a copy for each, and reads it
+ * in place of the table that they share; no stack reads a copy of the shared table. */
+static int bind_words(struct bi_model *model, struct bi_t5 *e, bool decoder,
+                      struct bioinfer_error *err)
+{
+    const char *stack = decoder ? "decoder.embed_tokens.weight" : "encoder.embed_tokens.weight";
+    const char *shared = embedding(model->cp, e->prefix)->name;
+    const bool tuned = is_tuned(model, e, stack);
+    const struct bi_binding words = {
+        .at = decoder ? M_(before) : M_(embed),
+        .canonical = decoder ? "decoder.embed_tokens.weight" : "embed_tokens.weight",
+        .prefix = tuned ? e->prefix : "",
+        .file = tuned ? stack : shared,
+        .rows = e->vocab,
+        .columns = e->width,
+        .untied = !tuned && model->adapter && bi_adapter_unties(model->adapter, shared)};
+    const int64_t before = model->n_parameters;
+    int st = 0;
+    if (decoder && !tuned && !is_tuned(model, e, "encoder.embed_tokens.weight"))
+        e->before = e->embed;
+    else
+        st = bi_model_bind(model, &words, 0, e, err);
+    if (decoder) /* counted with the encoder's */
+        model->n_parameters = before;
+    return st;
+}
+
 static int bind_weights(struct bi_model *model, struct bi_t5 *e, struct bioinfer_error *err)
 {
-    struct bi_binding embed = {.at = M_(embed),
-                               .canonical = "embed_tokens.weight",
-                               .file = embedding(model->cp, e->prefix)->name,
-                               .rows = e->vocab,
-                               .columns = e->width};
     struct bi_binding norm = {.at = M_(norm),
                               .canonical = "norm.weight",
                               .prefix = e->prefix,
                               .file = "encoder.final_layer_norm.weight",
                               .rows = e->width};
     int st = bind_bias(model, e, err);
-    if (st || (st = bi_model_bind(model, &embed, 0, e, err)) ||
+    if (st || (st = bind_words(model, e, false, err)) ||
         (st = bi_model_bind(model, &norm, 0, e, err)))
         return st;
     for (int l = 0; !st && l < e->n_layers; l++) {
@@ -335,7 +365,8 @@ int bi_t5_open(struct bi_model *model, struct bi_t5 *e, struct bioinfer_error *e
         return st;
     if (!(e->layers = bi_arena_calloc(&model->arena, (size_t)e->n_layers, sizeof *e->layers)))
         return bi_fail(err, BIOINFER_NOMEM, "%s: layers", model->cp->path);
-    if ((st = bind_weights(model, e, err)) || (st = bi_t5_decoder_open(model, e, err)))
+    if ((st = bind_weights(model, e, err)) || (st = bi_t5_decoder_open(model, e, err)) ||
+        (st = e->decoder ? bind_words(model, e, true, err) : 0))
         return st;
     model->config = e;
     model->n_layers = (int)e->n_layers;

@@ -31,6 +31,7 @@ struct bi_t5 {
     enum { BI_T5_RELU, BI_T5_GELU_TANH } act;
     float eps;
     int embed, norm, bias;
+    int before; /* the table of tokens that the decoder reads, where there is one */
     struct bi_t5_layer *layers;
     struct bi_t5_decoder *decoder; /* NULL: the weights do not classify sequences by one */
     int32_t letters[256];          /* token by character, -1 = none; set by the family */

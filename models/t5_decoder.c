@@ -147,7 +147,7 @@ void bi_t5_decoder_build(const struct bi_model *model, struct bi_graph *g,
     const struct bi_t5_decoder *d = e->decoder;
     bi_value_id ids = bi_input(g, BI_INPUT_BEFORE, BI_I32, BI_AXIS_TOKENS, shape->n_tokens);
     bi_value_id last = bi_input(g, BI_INPUT_LAST, BI_I32, BI_AXIS_SEQS, shape->n_seqs + 1);
-    bi_value_id x = bi_embedding(g, bi_model_value(model, g, e->embed), ids), h, maps;
+    bi_value_id x = bi_embedding(g, bi_model_value(model, g, e->before), ids), h, maps;
     for (int i = 0; i < d->n_layers; i++) {
         const struct bi_t5_decoder_layer *l = &d->layers[i];
         const struct bi_t5_layer cross = {

@@ -6,7 +6,8 @@
 SAVED is tests/golden/saved, whose models with a classifier are read: OUTDIR/NAME.safetensors holds
 what they give. OUTDIR/NAME/ are further models with a classifier, and adapters of SAVED/v5 made by
 PEFT, each with a golden.safetensors. Made with transformers 5.23.0 and peft 0.21.2, those of all
-linear layers (lora-linear*), of saved heads (lora-saved-*) and lora-trunk with 5.24.0:
+linear layers (lora-linear*), of saved heads and tables (lora-saved-*, lora-words-*) and lora-trunk
+with 5.24.0:
 
   python3 tools/golden_classes.py tests/golden/saved tests/golden/classes
 
@@ -216,6 +217,45 @@ ADAPTERS = {
         1,
         None,
         {"r": 2, "lora_alpha": 3, "target_modules": "all-linear", "bias": "all"},
+    ),
+    "lora-words-lm": (
+        "esm2-lm",
+        "EsmForMaskedLM",
+        g.encode,
+        1,
+        None,
+        {
+            "r": 2,
+            "lora_alpha": 3,
+            "target_modules": ["query"],
+            "modules_to_save": ["word_embeddings"],
+        },
+    ),
+    "lora-words-bert": (
+        "protbert-lm",
+        "BertForMaskedLM",
+        p.bert_encode,
+        1,
+        None,
+        {
+            "r": 2,
+            "lora_alpha": 3,
+            "target_modules": ["query"],
+            "modules_to_save": ["word_embeddings"],
+        },
+    ),
+    "lora-words-t5": (
+        "../../classes/t5-sequences",
+        "T5ForSequenceClassification",
+        p.t5_encode,
+        0,
+        3,
+        {
+            "r": 2,
+            "lora_alpha": 1,
+            "target_modules": ["q"],
+            "modules_to_save": ["shared", "encoder.embed_tokens"],
+        },
     ),
 }
 

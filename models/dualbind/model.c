@@ -387,8 +387,8 @@ static int add_member(struct bi_model *model, struct dualbind *db, const struct 
     struct file f = {.model = model, .cp = cp, .number = db->n_members};
     const struct bi_tensor *w = bi_checkpoint_find(cp, sources[W_H].name);
     int st = 0;
-    if (!db_recognise(cp) || !w || w->rank != 2 || w->shape[0] % (2 * DB_HEADS) ||
-        w->shape[0] < 2 * DB_HEADS || w->shape[0] > MAX_WIDTH)
+    if (!w || w->rank != 2 || w->shape[0] % (2 * DB_HEADS) || w->shape[0] < 2 * DB_HEADS ||
+        w->shape[0] > MAX_WIDTH)
         return bi_fail(err, BIOINFER_MISMATCH,
                        "%s: %s: expected [D, D] with D from %d to %d, a multiple of %d", cp->path,
                        sources[W_H].name, 2 * DB_HEADS, MAX_WIDTH, 2 * DB_HEADS);
@@ -418,8 +418,10 @@ static int add_others(struct bi_model *model, struct dualbind *db, struct bioinf
         return bi_fail(err, BIOINFER_LIMIT, "%d checkpoints, at most %d", model->n_more + 1,
                        MAX_MEMBERS);
     for (int i = 0; !st && i < model->n_more; i++) {
+        const struct bi_model_def *def;
         struct bi_checkpoint *cp = NULL;
-        if (!(st = bi_checkpoint_open(&cp, model->env, model->more[i], model->more_options, err)))
+        if (!(st = bi_checkpoint_open(&cp, model->env, model->more[i], model->more_options, err)) &&
+            !(st = bi_model_recognise(&def, model->def->name, cp, err)))
             st = add_member(model, db, cp, err);
         bi_checkpoint_close(&cp);
     }

@@ -165,6 +165,17 @@ class Energies(unittest.TestCase):
         self.assertGreater(len(of[0]), 1)
         for a, b, both in zip(*of, strict=True):
             self.assertLess(abs(both - (a + b) / 2), TOLERANCE * max(abs(a), abs(b)))
+        wrapped = os.path.join(FOLDER.name, "wrapped.safetensors")
+        with open(names[1], "rb") as f:
+            header = json.loads(f.read(struct.unpack("<Q", f.read(8))[0]))
+            data = f.read()
+        head = json.dumps({k if k == "__metadata__" else "module._orig_mod." + k: v
+                           for k, v in header.items()}).encode()
+        with open(wrapped, "wb") as f:
+            f.write(struct.pack("<Q", len(head)) + head + data)
+        text, _ = run("dualbind", receptor("6w70"), golden("poses.sdf"), "--weights",
+                      names[0] + "," + wrapped)
+        self.assertEqual(energy(rows_of(text)), of[2])
         _, words = run("dualbind", receptor("6w70"), golden("poses.sdf"), "--weights",
                        names[0] + "," + weights(256), code=78)
         self.assertIn("256 wide, the first checkpoint is 64 wide", words)

@@ -16,13 +16,18 @@ import unittest
 EXE = ROOT = None
 
 
+NULL = object()
+
+
 def edit_json(path, **change):
-    """Sets keys of a JSON file; None takes one out."""
+    """Sets keys of a JSON file, NULL to null; None takes one out."""
     with open(path, encoding="utf-8") as f:
         facts = json.load(f)
     facts.update(change)
     with open(path, "w", encoding="utf-8") as f:
-        json.dump({k: v for k, v in facts.items() if v is not None}, f)
+        json.dump(
+            {k: None if v is NULL else v for k, v in facts.items() if v is not None}, f
+        )
 
 
 def edit_names(path, old, new):
@@ -33,6 +38,19 @@ def edit_names(path, old, new):
     assert data.count(old.encode()) > 0
     with open(path, "wb") as f:
         f.write(data.replace(old.encode(), new.encode()))
+
+
+def read_tensors(path):
+    """The header of a safetensors file, and the bytes after it."""
+    with open(path, "rb") as f:
+        header = json.loads(f.read(struct.unpack("<Q", f.read(8))[0]))
+        return header, f.read()
+
+
+def write_tensors(path, header, data):
+    text = json.dumps(header).encode()
+    with open(path, "wb") as f:
+        f.write(struct.pack("<Q", len(text)) + text + data)
 
 
 class Tuned(unittest.TestCase):
@@ -240,8 +258,31 @@ class Tuned(unittest.TestCase):
             ("adapter_config.json", {"use_dora": True}, "use_dora is set"),
             ("adapter_config.json", {"init_lora_weights": "pissa"}, "init_lora_weights 'pissa'"),
             ("adapter_config.json", {"alpha_pattern": {".*query": 3}}, "is a pattern"),
-            ("adapter_config.json", {"alpha_pattern": {"query": "3"}}, "expected a number"),
+            ("adapter_config.json", {"alpha_pattern": {"query": "3"}}, "with a number for"),
             ("adapter_config.json", {"lora_alpha": "3"}, "lora_alpha: expected a number"),
+            *(
+                ("adapter_config.json", {"lora_alpha": value}, "lora_alpha: expected a number")
+                for value in ("", NULL, [], False, True)
+            ),
+            *(
+                ("adapter_config.json", {"r": value}, "r: expected a number above 0")
+                for value in ("", NULL, 0, -4, False, 4.5)
+            ),
+            ("adapter_config.json", {"r": 8}, "self.query is 8, its matrices have rank 4"),
+            ("adapter_config.json", {"r": None}, "self.query is 8, its matrices have rank 4"),
+            ("adapter_config.json", {"rank_pattern": {"value": 2}}, "self.value is 2, its"),
+            ("adapter_config.json", {"rank_pattern": {"v.*": 2}}, "rank_pattern 'v.*' is a pat"),
+            ("adapter_config.json", {"rank_pattern": NULL}, "rank_pattern: expected an object"),
+            *(
+                ("adapter_config.json", {"alpha_pattern": value}, "alpha_pattern: expected an obj")
+                for value in ("query", NULL, [], {"query": ""}, {"key": False})
+            ),
+            ("adapter_config.json", {"modules_to_save": "classifier"}, "expected a list of mod"),
+            (
+                "adapter_config.json",
+                {"ensure_weight_tying": True},
+                "ensure_weight_tying is set with modules_to_save",
+            ),
             ("adapter_config.json", {"use_rslora": "yes"}, "use_rslora: expected true or false"),
             ("adapter_config.json", {"fan_in_fan_out": True}, "fan_in_fan_out is set"),
             ("adapter_config.json", {"lora_bias": True}, "lora_bias is set"),
@@ -286,7 +327,7 @@ class Tuned(unittest.TestCase):
         base, adapter = self.copy("saved/v5/esm2-lm", "base"), self.copy("classes/lora-trunk")
         plain = self.run_any(base, adapter)
         self.assertEqual(plain.returncode, 0, plain.stderr)
-        self.assertIn("pooler.dense.lora_A.weight is of a head that is not computed", plain.stderr)
+        self.assertIn("pooler.dense.lora_A.weight is of a part that is not computed", plain.stderr)
         self.assertNotIn("made for", plain.stderr)
         config = os.path.join(adapter, "adapter_config.json")
         edit_json(config, use_next_lora=True, lora_dropout=0.5, layers_to_transform=[0, 1],
@@ -298,6 +339,37 @@ class Tuned(unittest.TestCase):
             "the adapter was made for 'facebook/esm2_t6_8M_UR50D', the weights are", named.stderr)
         for word in ("use_other_lora", "lora_dropout", "layers_to_transform"):
             self.assertNotIn(word, named.stderr)
+
+    def test_adapters_of_wrapped_models(self):
+        """Names that torch.compile and DDP have wrapped give the same numbers."""
+        base, adapter = self.copy("saved/v5/esm2-lm", "base"), self.copy("classes/lora-trunk")
+        plain = self.run_any(base, adapter).stdout
+        path = os.path.join(adapter, "adapter_model.safetensors")
+        header, data = read_tensors(path)
+        for rename in (
+            lambda name: "_orig_mod." + name,
+            lambda name: "module._orig_mod." + name,
+            lambda name: name.replace("base_model.model.", "base_model.model._orig_mod."),
+        ):
+            names = {
+                name if name == "__metadata__" else rename(name): value
+                for name, value in header.items()
+            }
+            write_tensors(path, names, data)
+            self.assertEqual(self.run_any(base, adapter).stdout, plain)
+
+    def test_tables_that_peft_does_not_read(self):
+        """A copy of T5's shared table is read by neither stack, and named; plain, it is read."""
+        base = self.copy("classes/t5-sequences", "base")
+        adapter = self.copy("classes/lora-words-t5")
+        plain = self.run_any(base, adapter)
+        self.assertIn("transformer.shared.weight is of a part that is not computed", plain.stderr)
+        edit_names(os.path.join(adapter, "adapter_model.safetensors"),
+                   "encoder.embed_tokens", "decoder.embed_tokens")
+        self.assertNotEqual(self.run_any(base, adapter).stdout, plain.stdout)
+        config = os.path.join(adapter, "adapter_config.json")
+        edit_json(config, modules_to_save=["embed_tokens"])
+        self.assertNotIn("is not computed", self.run_any(base, adapter).stderr)
 
     def test_two_values_of_one_tensor(self):
         """PEFT stores a classifier's bias under two names: the same values, or none is taken."""

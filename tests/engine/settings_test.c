@@ -34,6 +34,7 @@ static struct {
     {"lora", "init_lora_weights", "how training began: words that matter are refused", false,
      false},
     {"lora", "alpha_pattern", "it has no module", false, false},
+    {"lora", "rank_pattern", "it has no module", false, false},
     {"lora", "base_model_name_or_path", "named where the weights are called otherwise", false,
      false},
     {"lora", "task_type", "tells a head where its tensors do not", false, false},
