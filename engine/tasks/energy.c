@@ -106,6 +106,18 @@ static int unknown_element(const struct energy *e, size_t atom, int32_t number,
                    known, list, n >= sizeof list - 8 ? " ..." : "");
 }
 
+/* Which axes are periodic, by the parameters. */
+static void settle_axes(const struct energy *e, const double cell[9], int periodic[3])
+{
+    for (int k = 0; k < 3; k++) {
+        const double *v = cell + 3 * k;
+        if (e->p.ignore_cell)
+            periodic[k] = 0;
+        else if (e->p.repeat_all)
+            periodic[k] = v[0] != 0 || v[1] != 0 || v[2] != 0;
+    }
+}
+
 /* Takes the charge of the frame, or that for frames that state none. One that the model does not
  * know is told once. */
 static int take_charge(struct energy *e, struct energy_unit *u, struct bioinfer_error *err)
@@ -155,13 +167,7 @@ static int take_atoms(struct energy *e, struct energy_unit *u, const struct bioi
     if (a->cell)
         memcpy(u->cell, a->cell, sizeof u->cell);
     u->atoms.cell = a->cell ? u->cell : NULL;
-    for (int k = 0; k < 3; k++) {
-        const double *v = u->cell + 3 * k;
-        if (e->p.ignore_cell)
-            u->atoms.periodic[k] = 0;
-        else if (e->p.repeat_all)
-            u->atoms.periodic[k] = v[0] != 0 || v[1] != 0 || v[2] != 0;
-    }
+    settle_axes(e, u->cell, u->atoms.periodic);
     return take_charge(e, u, err);
 }
 
@@ -619,6 +625,30 @@ static const struct bi_task_def energy_def = {
 void bi_energy_move(bioinfer_task *energy, struct bi_chunk *chunk)
 {
     ((struct energy *)energy)->chunk = chunk;
+}
+
+bool bi_energy_is(const bioinfer_task *task)
+{
+    return task->def == &energy_def;
+}
+
+void bi_energy_settle(const bioinfer_task *energy, struct bi_frame *frame)
+{
+    const struct energy *e = (const struct energy *)energy;
+    int periodic[3] = {frame->periodic[0], frame->periodic[1], frame->periodic[2]};
+    settle_axes(e, frame->cell, periodic);
+    for (int k = 0; k < 3; k++)
+        frame->periodic[k] = periodic[k] != 0;
+    if (!frame->has_charge && e->p.has_charge) {
+        frame->charge = e->p.charge;
+        frame->has_charge = true;
+    }
+}
+
+const char *bi_energy_no_rules(const bioinfer_task *energy)
+{
+    const struct energy *e = (const struct energy *)energy;
+    return e->no_rules ? e->no_rules : "";
 }
 
 static int open_energy(struct energy *e, const struct bioinfer_energy_params *params,

@@ -24,4 +24,14 @@ struct bi_chunk {
  * not checked. */
 void bi_energy_move(bioinfer_task *energy, struct bi_chunk *chunk);
 
+/* Whether it is a task of bioinfer_energy_open(), which the calls below do not check. */
+bool bi_energy_is(const bioinfer_task *task);
+/* Gives a frame the periodic axes and the charge that it is computed with: the parameters of the
+ * task may say others than the file. */
+struct bi_frame;
+void bi_energy_settle(const bioinfer_task *energy, struct bi_frame *frame);
+/* The fusion rules that the parameters leave out, as they say them; "" = all are used. It is the
+ * task's. */
+const char *bi_energy_no_rules(const bioinfer_task *energy);
+
 #endif

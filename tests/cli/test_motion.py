@@ -149,6 +149,41 @@ class Motion(unittest.TestCase):
             "first.extxyz", "--resume")
         shutil.rmtree("other")
 
+    def test_other_runs(self):
+        """Another run is also one of other periodic axes, charges, momenta of the input, or rules;
+        the first word that differs is named."""
+        head = 'Lattice="6 0 0 0 7 0 0 0 8" pbc="%s"%s Properties=species:S:1:pos:R:3%s\n'
+        atoms = ("O 0 0 0.12", "H 0 0.76 -0.48", "H 0 -0.76 -0.48")
+        momenta = ("0 0.1 0", "0 0 0.1", "0.2 0 0")
+
+        def frame(pbc="F F F", charge="", column="", momenta=("",) * 3):
+            rows = ("%s %s\n" % row for row in zip(atoms, momenta, strict=True))
+            write("other.xyz", "3\n" + head % (pbc, charge, column) + "".join(rows))
+        moving = {"column": ":momenta:R:3", "momenta": momenta}
+        pushed = {"column": ":momenta:R:3", "momenta": ("0 0.1 0.001", *momenta[1:])}
+        for first, made, second, resumed, words in (
+                ({}, (), {}, ("--pbc", "xyz"), ("pbc=FFF", "pbc=TTT")),
+                ({"pbc": "T T F"}, (), {}, (), ("pbc=TTF", "pbc=FFF")),
+                ({"pbc": "T T T"}, (), {"pbc": "T T T"}, ("--pbc", "none"), ("pbc=TTT", "pbc=FFF")),
+                ({}, (), {}, ("--charge", 0), ("charge=none", "charge=0")),
+                ({}, ("--charge", 0), {}, (), ("charge=0", "charge=none")),
+                ({"charge": " charge=1"}, (), {"charge": " charge=2"}, (),
+                 ("charge=1", "charge=2")),
+                (moving, (), pushed, (), ("momenta=", "momenta=")),
+                (moving, (), {}, (), ("momenta=", "momenta=drawn")),
+                ({}, (), {}, ("--no-rule", "all"), ("no-rule=none", "no-rule=all"))):
+            frame(**first)
+            self.md("--steps", 5, "-o", "other.extxyz", *made, frame="other.xyz")
+            before = read("other.extxyz")
+            frame(**second)
+            _, err = self.md("--steps", 20, "-o", "other.extxyz", "--resume", *resumed,
+                             frame="other.xyz", code=65)
+            self.assertRegex(err, "of another run: it has '%s.*', this one '%s" % words)
+            self.assertEqual(read("other.extxyz"), before)
+            frame(**first)
+            self.md("--steps", 20, "-o", "other.extxyz", "--resume", *made, frame="other.xyz")
+            os.remove("other.extxyz")
+
     def test_names_of_outputs(self):
         """A name says the format, and nothing but a file is replaced by one."""
         for command in "md", "relax":

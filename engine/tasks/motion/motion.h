@@ -83,7 +83,7 @@ void bi_dynamics_facts(const struct bi_dynamics *d, struct bi_motion_facts *fact
 /* A file of frames that grows at its end, and is all that a run needs to go on. */
 struct bi_trajectory {
     struct bi_append file;
-    struct bi_buf text;
+    struct bi_buf text, words;
     const char *run; /* says what decides all numbers behind the first frame; has no quotes */
     double dt;       /* femtoseconds */
     double synced;   /* when: bi_now() */

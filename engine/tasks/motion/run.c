@@ -1,8 +1,10 @@
 /* run.c - molecular dynamics and relaxation of files, over the task energy. */
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "../../../base/hash.h"
 #include "../../../base/number.h"
 #include "../energy.h"
 #include "motion.h"
@@ -137,26 +139,37 @@ static int complete_md(struct bioinfer_md_params *p, struct bioinfer_error *err)
     return 0;
 }
 
-/* All that decides the numbers of the trajectory, beside its first frame. */
-static int describe(bioinfer_task *task, const struct bioinfer_md_params *p, char *text,
-                    size_t size, struct bioinfer_error *err)
+/* All that decides the numbers of the trajectory, beside the atoms of its first frame,
+ * which the file has. The text belongs to the buffer. */
+static int describe(bioinfer_task *task, const struct bioinfer_md_params *p, bool draw,
+                    const struct bi_motion *m, struct bi_buf *text, const char **out,
+                    struct bioinfer_error *err)
 {
-    char number[3][BI_NUMBER_SIZE];
-    const char *fingerprint;
+    const char *fingerprint, *no_rules = bi_energy_no_rules(task);
+    struct bi_hash momenta = {{1, 2}};
+    char number[4][BI_NUMBER_SIZE];
     int st = bioinfer_model_fingerprint(task->model, &fingerprint, err);
     if (st)
         return st;
     bi_print_f64(number[0], p->dt);
     bi_print_f64(number[1], p->temperature);
     bi_print_f64(number[2], p->friction);
-    if (p->nve)
-        snprintf(text, size, "nve dt=%s temperature=%s", number[0], number[1]);
+    bi_print_f64(number[3], m->charge);
+    bi_hash_reals(&momenta, "momenta", m->momentum, 3 * (size_t)m->n);
+    bi_buf_printf(text, "%s dt=%s temperature=%s", p->nve ? "nve" : "langevin", number[0],
+                  number[1]);
+    if (!p->nve)
+        bi_buf_printf(text, " friction=%s", number[2]);
+    bi_buf_printf(text, " seed=%" PRIu64 " every=%" PRIu64 " pbc=%c%c%c charge=%s", p->seed,
+                  p->every, "FT"[m->periodic[0]], "FT"[m->periodic[1]], "FT"[m->periodic[2]],
+                  m -> has_charge ? number[3] : "none");
+    if (draw)
+        bi_buf_puts(text, " momenta=drawn");
     else
-        snprintf(text, size, "langevin dt=%s temperature=%s friction=%s", number[0], number[1],
-                 number[2]);
-    snprintf(text + strlen(text), size - strlen(text), " seed=%llu every=%llu weights=%s",
-             (unsigned long long)p->seed, (unsigned long long)p->every, fingerprint);
-    return 0;
+        bi_buf_printf(text, " momenta=%016" PRIx64, momenta.h[0]);
+    bi_buf_printf(text, " no-rule=%s weights=%s", *no_rules ? no_rules : "none", fingerprint);
+    *out = bi_buf_text(text);
+    return *out ? 0 : bi_fail(err, BIOINFER_NOMEM, "the description of a run");
 }
 
 /* A run of steps by the graph of the task. */
@@ -247,14 +260,13 @@ static int run_md(struct source *s, const struct bioinfer_md_params *p, const ch
                                .user = &steps};
     struct bi_trajectory t = {.file = BI_APPEND_NONE, .dt = p->dt};
     struct bi_motion m = {0};
-    char words[600];
-    int st = describe(s->task, p, words, sizeof words, err);
-    t.run = words;
+    struct bi_buf words = {.env = s->task->env};
+    int st = bi_motion_open(&m, s->task->env, frame, err);
     bi_random_start(&d.random, BI_RNG_NATIVE, p->seed, 0);
+    if (!st)
+        st = describe(s->task, p, run.draw, &m, &words, &t.run, err);
     if (!st && !(steps.atoms = bi_calloc(s->task->env, frame->n, sizeof *steps.atoms)))
         st = bi_fail(err, BIOINFER_NOMEM, "%u atoms", frame->n);
-    if (!st)
-        st = bi_motion_open(&m, s->task->env, frame, err);
     m.n_threads = s->task->model->ctx->n_threads;
     if (!st)
         note_dynamics(s->task->env, frame, &m);
@@ -267,6 +279,7 @@ static int run_md(struct source *s, const struct bioinfer_md_params *p, const ch
                      (unsigned long long)steps.state.step + 1);
     bi_trajectory_close(&t);
     bi_motion_close(&m);
+    bi_buf_free(&words);
     bi_free(s->task->env, steps.atoms);
     return st;
 }
@@ -278,12 +291,14 @@ int bioinfer_md(bioinfer_task *energy, const char *input, const char *trajectory
     struct bi_frame frame = {0};
     struct source s = {energy, NULL};
     int st;
-    if (!energy || !input || !trajectory || !energy->model)
-        return bi_fail(err, BIOINFER_INVALID, "md: task, input and trajectory must be given");
+    if (!energy || !input || !trajectory || !bi_energy_is(energy))
+        return bi_fail(err, BIOINFER_INVALID,
+                       "md: a task of energies, input and trajectory must be given");
     if ((st = bi_params_copy(&p, sizeof p, params, "md params", err)) ||
         (st = complete_md(&p, err)) || (st = read_one(energy->env, input, &frame, err)) ||
         (st = check_motion(&frame, true, err)))
         goto out;
+    bi_energy_settle(energy, &frame);
     s.id = frame.name;
     st = run_md(&s, &p, trajectory, &frame, err);
 out:

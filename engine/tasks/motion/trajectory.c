@@ -9,6 +9,8 @@
 #include "../../../base/number.h"
 #include "motion.h"
 
+enum { MAX_WORD = 100 }; /* bytes of a word of `run` that a message shows */
+
 static const double sync_every = 2; /* seconds */
 
 /* The frame that the run goes on from, by reading all of them: its place is its copy's. */
@@ -16,6 +18,22 @@ struct last {
     uint64_t step, end;
     bool any;
 };
+
+/* Says which word of `run` the file has, and which one this run has in its place. */
+static int other_run(const char *path, const char *has, const char *wants,
+                     struct bioinfer_error *err)
+{
+    size_t at = 0, n[2];
+    while (has[at] && has[at] == wants[at])
+        at++;
+    while (at && has[at - 1] != ' ')
+        at--;
+    n[0] = strcspn(has + at, " ");
+    n[1] = strcspn(wants + at, " ");
+    return bi_fail(err, BIOINFER_MISMATCH, "%s: of another run: it has '%.*s', this one '%.*s'",
+                   path, (int)(n[0] < MAX_WORD ? n[0] : MAX_WORD), has + at,
+                   (int)(n[1] < MAX_WORD ? n[1] : MAX_WORD), wants + at);
+}
 
 static int check_frame(const struct bi_trajectory *t, const struct bi_frame *frame,
                        const struct bi_motion *m, bool is_first, struct bioinfer_error *err)
@@ -28,9 +46,7 @@ static int check_frame(const struct bi_trajectory *t, const struct bi_frame *fra
                        "dynamics of this command",
                        path, frame->ordinal, frame->has_step ? "momenta" : "step");
     if (strcmp(frame->run ? frame->run : "", t->run))
-        return bi_fail(err, BIOINFER_MISMATCH,
-                       "%s: of another run: it has '%.300s', this one '%.300s'", path,
-                       frame->run ? frame->run : "", t->run);
+        return other_run(path, frame->run ? frame->run : "", t->run, err);
     if (frame->n != n || memcmp(frame->number, m->number, n * sizeof *m->number) ||
         memcmp(frame->cell, m->cell, sizeof m->cell) ||
         memcmp(frame->periodic, m->periodic, sizeof m->periodic) ||
@@ -103,7 +119,7 @@ static int open_file(struct bi_trajectory *t, const char *path, bool resume, uin
     const bool is_there = bi_path_exists(path);
     int st;
     t->file = BI_APPEND_NONE;
-    t->text.env = m->env;
+    t->text.env = t->words.env = m->env;
     t->synced = bi_now();
     t->made = !is_there;
     *step = 0;
@@ -119,17 +135,18 @@ static int open_file(struct bi_trajectory *t, const char *path, bool resume, uin
 static int put_frame(struct bi_trajectory *t, const struct bi_motion *m, uint64_t step,
                      struct bioinfer_error *err)
 {
-    char words[1024], number[3][BI_NUMBER_SIZE];
+    char number[3][BI_NUMBER_SIZE];
+    const char *words;
     int st;
     bi_print_f64(number[0], (double)step * t->dt);
     bi_print_f32(number[1], (float)bi_motion_temperature(m));
     bi_print_f64(number[2], bi_motion_kinetic(m));
-    snprintf(words, sizeof words,
-             "step=%" PRIu64 " time=%s temperature=%s kinetic_energy=%s run=\"%s\"", step,
-             number[0], number[1], number[2], t->run);
-    t->text.size = 0;
-    bi_motion_write(m, NULL, true, words, &t->text);
-    if (t->text.failed)
+    t->words.size = t->text.size = 0;
+    bi_buf_printf(&t->words, "step=%" PRIu64 " time=%s temperature=%s kinetic_energy=%s run=\"%s\"",
+                  step, number[0], number[1], number[2], t->run);
+    if ((words = bi_buf_text(&t->words)))
+        bi_motion_write(m, NULL, true, words, &t->text);
+    if (!words || t->text.failed)
         return bi_fail(err, BIOINFER_NOMEM, "%s: a frame of %u atoms", t->file.path, m->n);
     if ((st = bi_append_write(&t->file, t->text.data, t->text.size, err)) ||
         (st = bi_append_flush(&t->file, err)))
@@ -214,4 +231,5 @@ void bi_trajectory_close(struct bi_trajectory *t)
 {
     bi_append_close(&t->file);
     bi_buf_free(&t->text);
+    bi_buf_free(&t->words);
 }
