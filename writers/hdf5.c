@@ -309,7 +309,9 @@ static int h5_finish(struct bioinfer_writer *w, struct bioinfer_error *err)
     struct hdf5 *s = w->state;
     int st = 0;
     bi_hdf5_enter(&s->h5);
-    if (!put_about(s, "fingerprint", w->params.fingerprint))
+    if (w->kinds.size && !put_about(s, "kinds", w->kinds.data))
+        st = fail(w, "attribute kinds", err);
+    else if (!put_about(s, "fingerprint", w->params.fingerprint))
         st = fail(w, "attribute fingerprint", err);
     else if (!close_file(s))
         st = fail(w, "closing the file", err);

@@ -145,6 +145,10 @@ static void put_metadata(const struct bioinfer_writer *w, struct bi_buf *out)
     bi_put_json(out, w->params.model);
     bi_buf_puts(out, ",\"fingerprint\":");
     bi_put_json(out, w->params.fingerprint);
+    if (w->kinds.size) {
+        bi_buf_puts(out, ",\"kinds\":");
+        bi_put_json(out, w->kinds.data);
+    }
     bi_buf_putc(out, '}');
 }
 

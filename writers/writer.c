@@ -364,7 +364,7 @@ static int make(struct bioinfer_writer **out, const struct bi_env *env, const ch
         return bi_fail(err, BIOINFER_NOMEM, "%s: writer", path);
     w->env = env;
     w->ops = ops;
-    w->arena.env = w->names.env = w->name.env = w->halves.env = env;
+    w->arena.env = w->names.env = w->name.env = w->halves.env = w->kinds.env = env;
     w->half = half;
     w->gzip = gzip;
     if (params)
@@ -468,6 +468,31 @@ static int check_result(const struct bioinfer_writer *w, const struct bioinfer_r
     return st;
 }
 
+/* Adds the kinds of a result that are not in the list yet, of a long list the first KiB. */
+static void note_kinds(struct bioinfer_writer *w, const struct bioinfer_result *r)
+{
+    enum { MOST = 1024 };
+    for (int i = 0; i < r->n_arrays; i++) {
+        const char *kind = r->arrays[i].kind;
+        const size_t n = strlen(kind);
+        size_t at = 0;
+        bool known = w->kinds.size + n + 1 > MOST;
+        while (at < w->kinds.size && !known) {
+            const char *from = w->kinds.data + at;
+            const char *comma = memchr(from, ',', w->kinds.size - at);
+            const size_t length = comma ? (size_t)(comma - from) : w->kinds.size - at;
+            known = length == n && !memcmp(from, kind, n);
+            at += length + 1;
+        }
+        if (known)
+            continue;
+        if (w->kinds.size)
+            bi_buf_putc(&w->kinds, ',');
+        bi_buf_puts(&w->kinds, kind);
+        bi_buf_text(&w->kinds);
+    }
+}
+
 int bi_writer_put(struct bioinfer_writer *w, const struct bioinfer_result *result,
                   struct bioinfer_error *err)
 {
@@ -478,8 +503,11 @@ int bi_writer_put(struct bioinfer_writer *w, const struct bioinfer_result *resul
     if (result->status && w->ops->has_failed_rows)
         st = w->ops->put(w, result, result->id, &why);
     else if (!result->status && !(st = check_result(w, result, &why)) &&
-             !(st = name_record(w, result, &why)))
-        st = w->ops->put(w, result, w->name.data, &why);
+             !(st = name_record(w, result, &why))) {
+        note_kinds(w, result);
+        if (!(st = bi_writer_check(w, &w->kinds, &why)))
+            st = w->ops->put(w, result, w->name.data, &why);
+    }
     return st ? end_with(w, st, &why, err) : 0;
 }
 
@@ -518,6 +546,7 @@ void bi_writer_close(struct bioinfer_writer **writer)
     bi_seen_free(&w->names);
     bi_buf_free(&w->name);
     bi_buf_free(&w->halves);
+    bi_buf_free(&w->kinds);
     bi_arena_reset(&w->arena);
     bi_free(w->env, w->path);
     bi_free(w->env, w);

@@ -42,6 +42,7 @@ struct bioinfer_writer {
     struct bi_buf name;   /* the name of the record at hand */
     bool half;            /* numbers of arrays are written as float16 ... */
     struct bi_buf halves; /* ... which are made here */
+    struct bi_buf kinds;  /* a text of the kinds that were put: "mean,contacts"; or empty */
     bool gzip;            /* arrays are written in compressed chunks */
     uint64_t n_renamed;
     uint64_t n_reserved, reserved_size; /* a format's own account of what is to come */

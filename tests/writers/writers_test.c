@@ -227,8 +227,10 @@ static void writes_npz(void)
     check_found(&a, 3, &scalar);
     CHECK_EQ(n_members, 4);
     CHECK_STR((char *)p + n -
-                  strlen("bioinfer 0.1.0 esm2 \"tiny\" 00112233445566778899aabbccddeeff"),
-              "bioinfer 0.1.0 esm2 \"tiny\" 00112233445566778899aabbccddeeff");
+                  strlen("bioinfer 0.1.0 esm2 \"tiny\" 00112233445566778899aabbccddeeff\n"
+                         "kinds mean,per-residue"),
+              "bioinfer 0.1.0 esm2 \"tiny\" 00112233445566778899aabbccddeeff\n"
+              "kinds mean,per-residue");
     free(p);
     empty_folder();
 }
@@ -402,6 +404,7 @@ static void writes_safetensors(void)
     CHECK_HAS((char *)p + 8,
               "{\"__metadata__\":{\"format\":\"pt\",\"bioinfer\":\"0.1.0\",\"model\":"
               "\"esm2 \\\"tiny\\\"\",\"fingerprint\":\"00112233");
+    CHECK_HAS((char *)p + 8, "eeff\",\"kinds\":\"mean,per-residue\"}");
     CHECK(read_safetensors(&a, p, n, "P\\\"1\\\\"));
     check_found(&a, 0, &mean5);
     CHECK(read_safetensors(&a, p, n, "big"));
