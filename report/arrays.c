@@ -182,11 +182,12 @@ static int unpack(const struct bi_arrays *a, const struct bi_array_entry *e,
     return st;
 }
 
-/* The comment "bioinfer VERSION MODEL FINGERPRINT" at the end of an archive. */
+/* The comment "bioinfer VERSION MODEL FINGERPRINT" at the end of an archive, and maybe a line
+ * "kinds KIND,KIND" after it. */
 static int read_comment(struct bi_arrays *a, struct bioinfer_error *err)
 {
-    enum { END = 22, MOST = 400 };
-    char tail[MOST + 1], *at, *model, *last;
+    enum { END = 22, MOST = 2048 };
+    char tail[MOST + 1], *at, *model, *last, *line;
     const size_t n = a->file.size < MOST ? (size_t)a->file.size : MOST;
     int st = bi_file_read(&a->file, a->file.size - n, tail, n, err);
     tail[n] = '\0';
@@ -196,6 +197,11 @@ static int read_comment(struct bi_arrays *a, struct bioinfer_error *err)
         if (memcmp(tail + i, "PK\5\6", 4))
             continue;
         at = tail + i + END;
+        if ((line = strchr(at, '\n'))) {
+            *line++ = '\0';
+            if (!strncmp(line, "kinds ", 6))
+                a->kinds = bi_arena_strndup(&a->arena, line + 6, strlen(line + 6));
+        }
         if (strncmp(at, "bioinfer ", 9) || !(model = strchr(at + 9, ' ')) ||
             (last = strrchr(at, ' ')) == model)
             return 0;
@@ -266,6 +272,8 @@ static int open_safetensors(struct bi_arrays *a, const char *path, struct bioinf
         a->version = bi_arena_strndup(&a->arena, meta->text, strlen(meta->text));
     if ((meta = bi_checkpoint_meta(cp, "metadata.model")))
         a->model = bi_arena_strndup(&a->arena, meta->text, strlen(meta->text));
+    if ((meta = bi_checkpoint_meta(cp, "metadata.kinds")))
+        a->kinds = bi_arena_strndup(&a->arena, meta->text, strlen(meta->text));
     if ((meta = bi_checkpoint_meta(cp, "metadata.fingerprint")))
         a->signature = bi_arena_strndup(&a->arena, meta->text, strlen(meta->text));
     bi_checkpoint_close(&cp);
@@ -483,7 +491,10 @@ static int open_hdf5(struct bi_arrays *a, const char *path, struct bioinfer_erro
     const struct {
         const char *name;
         const char **to;
-    } texts[] = {{"bioinfer", &a->version}, {"model", &a->model}, {"fingerprint", &a->signature}};
+    } texts[] = {{"bioinfer", &a->version},
+                 {"model", &a->model},
+                 {"kinds", &a->kinds},
+                 {"fingerprint", &a->signature}};
     bool cut;
     int st = bi_hdf5_open(&a->h5, a->arena.env, path, err);
     a->format = "HDF5";

@@ -35,6 +35,7 @@ struct bi_arrays {
     struct bi_file file;
     const char *format;                      /* "npz" */
     const char *version, *model, *signature; /* who wrote it; NULL = not told */
+    const char *kinds;                       /* "mean,contacts"; NULL = not told */
     struct bi_array_entry *entries;          /* in file order */
     size_t n, cap;
     struct bi_array_held *held; /* the values of jsonl, or of a packed array, decoded last */

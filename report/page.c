@@ -84,7 +84,9 @@ static void put_packed(struct bi_buf *out, const char *key, const float *values,
     bi_free(out->env, codes);
 }
 
-static void put_ranged(struct bi_buf *out, const char *key, const float *values, size_t n)
+/* The scale goes from the least to the largest value; an axis is wider where both are one. */
+static void put_ranged(struct bi_buf *out, const char *key, const float *values, size_t n,
+                       bool is_axis)
 {
     double low = INFINITY, high = -INFINITY;
     for (size_t i = 0; i < n; i++)
@@ -92,7 +94,11 @@ static void put_ranged(struct bi_buf *out, const char *key, const float *values,
             low = fmin(low, values[i]);
             high = fmax(high, values[i]);
         }
-    put_packed(out, key, values, n, low > high ? 0 : low, low > high ? 0 : high);
+    if (low > high)
+        low = high = 0;
+    if (is_axis)
+        bi_axis_widen(&low, &high);
+    put_packed(out, key, values, n, low, high);
 }
 
 /* ---- one figure each ------------------------------------------------------------------------ */
@@ -145,6 +151,10 @@ static void put_heat(struct bi_buf *out, const struct bi_heat *h)
     put_number(out, "step", h->step);
     put_text(out, "letters", h->row_letters);
     put_text(out, "wild", h->wild);
+    if (h->row_names)
+        put_texts(out, "rowNames", h->row_names, h->n_rows);
+    if (h->column_names)
+        put_texts(out, "columnNames", h->column_names, h->n_columns);
     put_text(out, "scale", scales[h->scale]);
     put_text(out, "rowName", h->row_name);
     put_text(out, "columnName", h->column_name);
@@ -158,9 +168,9 @@ static void put_scatter(struct bi_buf *out, const struct bi_scatter *c)
     put_text(out, "xName", c->x_name);
     put_text(out, "yName", c->y_name);
     put_text(out, "colourName", c->colour_name);
-    put_ranged(out, "x", c->x, c->n);
-    put_ranged(out, "y", c->y, c->n);
-    put_ranged(out, "colour", c->colour, c->n);
+    put_ranged(out, "x", c->x, c->n, true);
+    put_ranged(out, "y", c->y, c->n, true);
+    put_ranged(out, "colour", c->colour, c->n, true);
     put_texts(out, "labels", c->labels, c->n);
 }
 
@@ -174,7 +184,7 @@ static void put_tracks(struct bi_buf *out, const struct bi_shown_tracks *t)
     for (size_t k = 0; k < t->n_tracks; k++) {
         bi_buf_puts(out, k ? ",{\"name\":" : "{\"name\":");
         bi_put_json(out, t->names[k]);
-        put_ranged(out, "values", t->values + k * t->n_bins, t->n_bins);
+        put_ranged(out, "values", t->values + k * t->n_bins, t->n_bins, false);
         bi_buf_putc(out, '}');
     }
     bi_buf_puts(out, "],\"genes\":[");

@@ -158,17 +158,18 @@ function ticks(low, high, n) {
   return list;
 }
 
-/* low, high: numbers, or functions that give them. */
+/* low, high, name: values, or functions that give them. */
 function legend(scale, low, high, name) {
-  const bar = el("i"), ends = [el("span"), el("span")];
+  const bar = el("i"), ends = [el("span"), el("span")], words = el("span");
   redraws.push(() => {
     ends[0].textContent = show(typeof low === "function" ? low() : low);
     ends[1].textContent = show(typeof high === "function" ? high() : high);
+    words.textContent = typeof name === "function" ? name() : name;
     const stops = [];
     for (let k = 0; k <= 8; k++) stops.push(colour(scale, k / 8));
     bar.style.background = "linear-gradient(to right," + stops.join(",") + ")";
   });
-  return el("div", { class: "legend" }, ends[0], bar, ends[1], el("span", {}, name));
+  return el("div", { class: "legend" }, ends[0], bar, ends[1], words);
 }
 
 /* ---- heat maps ---- */
@@ -197,8 +198,8 @@ function position(f, c) {
 
 /* A square map of residue pairs. size() gives the side in CSS pixels. */
 function squareMap(f, values, size) {
-  const canvas = el("canvas", { role: "img", "aria-label": f.valueName + " of residue pairs of " + f.title +
-    ", " + Math.round(f.columns * f.step) + " residues; arrow keys move over it" });
+  const canvas = el("canvas", { role: "img", "aria-label": f.valueName + " of pairs of " + f.title +
+    ", " + Math.round(f.columns * f.step) + " columns; arrow keys move over it" });
   const left = 40, bottom = 24;
   let side = 100, at = [0, 0];
   const draw = () => {
@@ -221,7 +222,8 @@ function squareMap(f, values, size) {
     const c = Math.floor((x - left) / side * f.columns), r = Math.floor(y / side * f.rows);
     if (c < 0 || r < 0 || c >= f.columns || r >= f.rows) return "";
     at = [c, r];
-    return f.rowName + " " + position(f, r) + ", " + f.columnName + " " + position(f, c) + "\n" + f.valueName + " " + show(values[r * f.columns + c]);
+    const name = (list, word, k) => word + " " + (list ? list[k] : position(f, k));
+    return name(f.rowNames, f.rowName, r) + ", " + name(f.columnNames, f.columnName, c) + "\n" + f.valueName + " " + show(values[r * f.columns + c]);
   }, (dx, dy) => {
     at = [Math.min(f.columns - 1, Math.max(0, at[0] + dx)), Math.min(f.rows - 1, Math.max(0, at[1] + dy))];
     return [left + (at[0] + .5) / f.columns * side, (at[1] + .5) / f.rows * side];
@@ -287,7 +289,8 @@ function letterMap(f, values) {
     at = [c, Math.min(r, f.rows - 1)];
     const wild = (f.wild || "")[c] || "", place = f.first + c;
     if (r >= f.rows) return means && y > top + body + 4 && y < top + body + 24 ? wild.trim() + place + ": mean " + show(mean[c]) : "";
-    const name = letters ? (wild.trim() || f.columnName + " ") + place + (wild.trim() ? "" : " ") + letters[r] : f.columnName + " " + place + ", " + f.rowName + " " + r;
+    const name = letters ? (wild.trim() || f.columnName + " ") + place + (wild.trim() ? "" : " ") + letters[r]
+      : f.columnName + " " + (f.columnNames ? f.columnNames[c] : place) + ", " + f.rowName + " " + (f.rowNames ? f.rowNames[r] : r);
     return name + (letters[r] === wild ? " (as it is)" : "") + "\n" + f.valueName + " " + show(values[r * f.columns + c]);
   }, (dx, dy) => {
     at = [Math.min(f.columns - 1, Math.max(0, at[0] + dx)), Math.min(f.rows - 1, Math.max(0, at[1] + dy))];
@@ -329,7 +332,8 @@ function heat(f, card, head) {
     head.append(el("button", { type: "button", onclick: () => enlarge(f, values) }, "Enlarge"));
   }
   head.append(save(canvas, f.title));
-  card.append(legend(f.scale, () => f.low, () => f.high, f.valueName + (f.wild ? "; dots: the residue as it is" : "")));
+  card.append(legend(f.scale, () => f.low, () => f.high, () => f.valueName + (f.wild ? "; dots: as it is" : "") +
+    (f.stretched ? "; colours stretched over the values that occur" : "")));
 }
 
 function enlarge(f, values) {
@@ -446,7 +450,7 @@ function tracks(f, card, head) {
     w = Math.max(320, card.clientWidth - 36);
     const g = fit(canvas, w, height), wide = w - left - 8;
     f.tracks.forEach((t, k) => {
-      const low = Math.min(0, t.values.low), high = t.values.high > low ? t.values.high : low + 1, y = k * (band + gap) + 12;
+      const low = Math.min(0, t.values.low), high = Math.max(0, t.values.high) > low ? Math.max(0, t.values.high) : 1, y = k * (band + gap) + 12;
       const zero = y + band * (1 - (0 - low) / (high - low));
       g.fillStyle = css("--bar");
       for (let i = 0; i < f.bins; i++) {
@@ -465,7 +469,8 @@ function tracks(f, card, head) {
       g.fillText(t.name, left - 10, y + band / 2 + 4, left - 14);
       g.fillStyle = css("--soft");
       g.textAlign = "left";
-      g.fillText(show(t.values.high), left + 2, y - 3);
+      g.fillText(show(high), left + 2, y - 3);
+      if (low < 0) g.fillText(show(low), left + 2, y + band + 10);
     });
     const base = f.tracks.length * (band + gap) + 12;
     for (const gene of f.genes) {
@@ -525,7 +530,7 @@ function logo(f, card, head) {
       const p = shares[r * f.columns + c];
       if (p > 1e-4) { list.push([f.letters[r], p]); bits += p * Math.log2(p); }
     }
-    return [list.sort((a, b) => a[1] - b[1]), Math.max(0, bits)];
+    return [list.sort((a, b) => a[1] - b[1]), list.length ? Math.max(0, bits) : 0];
   };
   const draw = () => {
     const room = Math.max(300, card.clientWidth - 36 - left);
@@ -550,6 +555,13 @@ function logo(f, card, head) {
         y -= high;
       }
       g.fillStyle = css("--soft");
+      if (c % line === 0) {
+        g.textAlign = "right";
+        g.fillText("bits", left - 4, row + 26);
+        g.fillText("4.32", left - 4, row + 14);
+        g.fillText("0", left - 4, row + band);
+        g.textAlign = "center";
+      }
       if (f.wild) g.fillText(f.wild[c], x + wide / 2, row + band + 13);
       if ((c + 1) % 10 === 0 || c % line === 0) g.fillText(String(c + 1), x + wide / 2, row + band + (f.wild ? 26 : 14));
     }

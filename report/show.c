@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "../base/number.h"
 #include "report.h"
 
 int bi_show_no_memory(const struct bi_show *s, struct bioinfer_error *err)
@@ -11,7 +12,7 @@ int bi_show_no_memory(const struct bi_show *s, struct bioinfer_error *err)
 }
 
 struct head {
-    char line[256];
+    char line[1024];
 };
 
 static int take_head(void *user, char *line, size_t n, uint64_t number, struct bioinfer_error *err)
@@ -35,7 +36,7 @@ static bool begins(const char *text, const char *with)
 /* "chr1 TAB 0 TAB 10 TAB 1.5" */
 static bool is_bedgraph(const char *line)
 {
-    char copy[256], *f[5];
+    char copy[1024], *f[5];
     memcpy(copy, line, strlen(line) + 1);
     return bi_fields(copy, '\t', f, 5) == 4 && *f[1] && *f[2] &&
            strspn(f[1], "0123456789") == strlen(f[1]) && strspn(f[2], "0123456789") == strlen(f[2]);
@@ -49,15 +50,33 @@ static bool is_paf(const char *line)
     return tabs >= 11 && (strstr(line, "\t+\t") || strstr(line, "\t-\t"));
 }
 
+/* The first line of PHYLIP: a number alone. */
+static bool is_phylip(const char *line, uint64_t *n)
+{
+    double x;
+    const char *at = line + strspn(line, " ");
+    const size_t digits = strspn(at, "0123456789");
+    if (!digits || at[digits + strspn(at + digits, " ")] || !bi_parse_f64(at, digits, &x) ||
+        !(x >= 1 && x < 1e9))
+        return false;
+    *n = (uint64_t)x;
+    return true;
+}
+
 static int show_text(struct bi_show *s, struct bioinfer_error *err)
 {
     struct head h = {{0}};
     const char *t = h.line;
+    uint64_t n;
     int st = bi_lines_each(s->env, s->path, take_head, &h, err);
     if (st)
         return st;
     if (!*t)
         return bi_fail(err, BIOINFER_EMPTY, "%s: an empty file: nothing to show", s->path);
+    if (is_phylip(t, &n))
+        return bi_show_square(s, true, n, err);
+    if (*t == '\t' && t[1])
+        return bi_show_square(s, false, 0, err);
     if (begins(t, "id\tposition\twildtype\tmutant\tscore"))
         return bi_show_substitutions(s, err);
     if (begins(t, "query\ttarget\tscore"))
@@ -75,6 +94,8 @@ static int show_text(struct bi_show *s, struct bioinfer_error *err)
                        "%s: this is the manifest; give the output beside it, whose manifest is "
                        "then read as well",
                        s->path);
+    if (bi_is_blast(t))
+        return bi_show_blast(s, err);
     if (is_paf(t))
         return bi_show_alignments(s, 'p', err);
     if (begins(t, "####"))
@@ -108,7 +129,7 @@ static bool has_records(const struct bi_shown *v)
 static bool add_origin(struct bi_shown *v, const struct bi_arrays *a)
 {
     bool ok = bi_view_fact(v, "Format", "%s, %zu arrays", a->format, a->n);
-    if (a->model)
+    if (a->model && *a->model)
         ok = ok && bi_view_fact(v, "Model", "%s", a->model);
     if (a->version)
         ok = ok && bi_view_fact(v, "bioinfer", "%s", a->version);

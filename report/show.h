@@ -87,6 +87,25 @@ typedef int (*bi_needle_take)(void *user, const struct bi_needle *n, struct bioi
 int bi_needle_each(const struct bi_env *env, const char *path, bi_needle_take take, void *user,
                    struct bioinfer_error *err);
 
+/* ---- square.c ---- */
+
+struct bi_square_view {
+    uint64_t rows, columns;
+    uint32_t *counts; /* values in each cell */
+    struct bi_figure *figure;
+};
+/* Adds a heat map of the values of pairs of records; what: "distance", "identity", "score", NULL =
+ * not known. Then values are put, those that are not finite are left out, and the end takes the
+ * names of rows and columns, NULL = none. All values of a cell become their mean. */
+int bi_square_begin(struct bi_show *s, struct bi_square_view *q, const char *what, uint64_t rows,
+                    uint64_t columns, struct bioinfer_error *err);
+void bi_square_put(struct bi_square_view *q, uint64_t row, uint64_t column, float value);
+int bi_square_end(struct bi_show *s, struct bi_square_view *q, const char *const *rows,
+                  const char *const *columns, struct bioinfer_error *err);
+/* Shows a table of tabs whose first line is an empty field and the names of the columns, or PHYLIP,
+ * whose first line is the number of rows, n, with rows that are whole or the lower triangle. */
+int bi_show_square(struct bi_show *s, bool phylip, uint64_t n, struct bioinfer_error *err);
+
 /* ---- one reader each ---- */
 
 /* Adds figures of the arrays, by what their names and shapes say they are; nothing of the others.
@@ -100,7 +119,9 @@ int bi_show_vectors(struct bi_show *s, size_t n, size_t width, const char *const
                     bi_vector_read read, void *user, const char *what, struct bioinfer_error *err);
 /* Each of these sets view.kind but the first; EMPTY: there is no row, design, pair or interval. Of
  * a bedGraph also INVALID: view.record is no region; UNSUPPORTED: a folder without such files. */
-int bi_show_table(struct bi_show *s, struct bioinfer_error *err);         /* any table */
+int bi_show_table(struct bi_show *s, struct bioinfer_error *err); /* any table */
+int bi_show_blast(struct bi_show *s, struct bioinfer_error *err); /* BLAST's -outfmt 6 */
+bool bi_is_blast(const char *line); /* whether the line can be one of those */
 int bi_show_substitutions(struct bi_show *s, struct bioinfer_error *err); /* bioinfer score */
 int bi_show_designs(struct bi_show *s, bool is_fasta, struct bioinfer_error *err);
 /* kind: t, s, p, or n = needle */

@@ -1,8 +1,9 @@
-/* show_arrays.c - arrays of an output as figures. The name of an array says what it is where
- * several kinds were computed ("ID/contacts"); where it is the id alone, its shape and the manifest
- * say it.
+/* show_arrays.c - arrays of an output as figures. The file says which kinds it holds: in its words
+ * about itself, where the name of an array is the id alone, and in the names ("ID/contacts"). Of a
+ * file that says nothing (another program's) vectors and matrices are shown as such.
  *
- *   1  what an array is    2  vectors    3  maps    4  rows with letters    5  tracks    6  all */
+ *   1  what an array is    2  vectors    3  maps    4  rows with letters    5  tracks    6  values
+ *   7  all */
 #include <limits.h>
 #include <math.h>
 #include <string.h>
@@ -18,106 +19,145 @@ enum kind {
     CONTACTS,   /* [L, L] */
     ATTENTIONS, /* [layers, heads, L, L] */
     LETTERS,    /* [L, V]: logits, log-probabilities */
-    TRACKS,     /* [bins, tracks] */
+    TRACKS,     /* [bins, tracks], or [bins] */
+    PAIRS,      /* [bins, bins, tracks] */
     CHANGES,    /* [bases, 4, tracks] */
     MATRIX,     /* [N, D], a row for each record */
+    SQUARE,     /* [N, M], values of pairs of records */
+    VALUES,     /* [n], some numbers of a record */
+    PLAIN,      /* [rows, columns] of which nothing is known */
     IDS,
     N_KINDS
 };
 
+/* Kinds of arrays by the names that the writers have for them. A kind that is not here is an output
+ * of a model of tracks. */
 static const struct {
     const char *suffix;
     enum kind kind;
-} suffixes[] = {{"mean", VECTOR},       {"bos", VECTOR},           {"head", OTHER},
-                {"contacts", CONTACTS}, {"per-residue", RESIDUES}, {"attentions", ATTENTIONS},
-                {"logits", LETTERS},    {"log_probs", LETTERS},    {"probs", LETTERS},
-                {"S", OTHER},           {"scores", OTHER},         {"mask", OTHER},
-                {"design_mask", OTHER}, {"class-logits", OTHER}};
+} suffixes[] = {{"mean", VECTOR},
+                {"bos", VECTOR},
+                {"head", VALUES},
+                {"contacts", CONTACTS},
+                {"per-residue", RESIDUES},
+                {"attentions", ATTENTIONS},
+                {"logits", LETTERS},
+                {"log_probs", LETTERS},
+                {"log-probs", LETTERS},
+                {"probs", LETTERS},
+                {"S", OTHER},
+                {"scores", VALUES},
+                {"mask", OTHER},
+                {"design_mask", OTHER},
+                {"class-logits", VALUES},
+                {"distance", SQUARE},
+                {"identity", SQUARE},
+                {"score", SQUARE},
+                {"contributions", TRACKS},
+                {"gradient", LETTERS},
+                {"value", VALUES},
+                {"sites", OTHER},
+                {"ism", CHANGES}};
 
 struct named {
     const struct bi_array_entry *e;
     enum kind kind;
-    const char *suffix; /* one of suffixes[]; "" = told by shape */
+    const char *suffix; /* the name of its kind; "" = the file does not say. Of an output of a model
+                         * of tracks it lives as long as the list of arrays */
     size_t id_len;      /* bytes of e->name */
     int layer;          /* -1 = none */
 };
 
-/* The name ID/layer_N/KIND or ID/KIND in its parts; false where no kind stands at its end. */
-static bool read_name(struct named *a)
+/* Whether a list "mean,contacts" has the word. */
+static bool lists(const char *list, const char *word)
 {
-    const char *name = a->e->name, *last = strrchr(name, '/'), *layer;
-    a->layer = -1;
-    a->suffix = "";
-    a->id_len = strlen(name);
-    for (size_t k = 0; last && k < BI_COUNT(suffixes); k++)
-        if (!strcmp(last + 1, suffixes[k].suffix)) {
-            a->suffix = suffixes[k].suffix;
-            a->kind = suffixes[k].kind;
-        }
-    if (!*a->suffix)
-        return false;
-    a->id_len = (size_t)(last - name);
+    const size_t n = strlen(word);
+    for (const char *at = list; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
+        if (!strncmp(at, word, n) && (!at[n] || at[n] == ','))
+            return true;
+    return false;
+}
+
+/* The word as it stands in suffixes[], which outlives the file; NULL = it is not there. */
+static const char *known(const char *word)
+{
+    for (size_t k = 0; k < BI_COUNT(suffixes); k++)
+        if (!strcmp(suffixes[k].suffix, word))
+            return suffixes[k].suffix;
+    return NULL;
+}
+
+/* The name ID/layer_N/KIND or ID/KIND in its parts, or the id alone where the file has one kind. */
+static void read_name(const struct bi_arrays *a, struct named *m)
+{
+    const char *name = m->e->name, *last = strrchr(name, '/'), *layer;
+    m->layer = -1;
+    m->suffix = "";
+    m->id_len = strlen(name);
+    if (!last || !(a->kinds ? lists(a->kinds, last + 1) : !!known(last + 1))) {
+        if (a->kinds && !strchr(a->kinds, ','))
+            m->suffix = known(a->kinds) ? known(a->kinds) : a->kinds;
+        return;
+    }
+    m->suffix = known(last + 1) ? known(last + 1) : last + 1;
+    m->id_len = (size_t)(last - name);
     for (layer = last; layer > name && layer[-1] != '/'; layer--)
         ;
     if (layer > name && !strncmp(layer, "layer_", 6) && strspn(layer + 6, "0123456789") < 6) {
-        a->layer = 0;
+        m->layer = 0;
         for (const char *c = layer + 6; *c >= '0' && *c <= '9'; c++)
-            a->layer = 10 * a->layer + (*c - '0');
-        a->id_len = (size_t)(layer - 1 - name);
+            m->layer = 10 * m->layer + (*c - '0');
+        m->id_len = (size_t)(layer - 1 - name);
     }
-    return true;
 }
 
-/* Whether values that were read of the middle of a square array can be contacts: probabilities. */
-static int looks_like_contacts(const struct bi_arrays *a, const struct bi_array_entry *e, bool *yes,
-                               struct bioinfer_error *err)
-{
-    float row[64];
-    const uint64_t n = e->shape[0] < 64 ? e->shape[0] : 64;
-    const int st = bi_arrays_read(a, e, e->shape[0] / 2 * e->shape[0], n, row, err);
-    *yes = !st;
-    for (uint64_t i = 0; !st && i < n; i++)
-        *yes = *yes && row[i] >= 0 && row[i] <= 1;
-    return st;
-}
-
-static int tell_kind(const struct bi_show *s, const struct bi_arrays *a, struct named *m,
-                     struct bioinfer_error *err)
+/* Says what an output of a model of tracks is: its bins, pairs of them, or changes of its sums. */
+static enum kind output_kind(const struct named *m)
 {
     const struct bi_array_entry *e = m->e;
-    uint64_t length = 0;
-    const bool known = bi_map_find(&s->manifest.lengths_by_id, e->name, m->id_len, &length);
-    bool square = e->rank == 2 && e->shape[0] == e->shape[1] && e->shape[0] > 1;
-    int st = 0;
+    const bool paired = e->rank == 3 && e->shape[0] == e->shape[1] &&
+                        (!strncmp(m->suffix, "contact_maps", 12) || !strcmp(m->suffix, "tracks"));
+    return e->rank == 2                       ? TRACKS
+           : paired                           ? PAIRS
+           : e->rank == 3 && e->shape[1] == 4 ? CHANGES
+                                              : OTHER;
+}
+
+static void tell_kind(const struct bi_arrays *a, struct named *m)
+{
+    const struct bi_array_entry *e = m->e;
+    const bool beside_ids = a->n == 2 && (!strcmp(a->entries[0].name, "ids") ||
+                                          !strcmp(a->entries[1].name, "ids"));
     m->kind = OTHER;
+    read_name(a, m);
     if (e->rank > BI_ARRAY_RANK || !e->n)
-        return 0;
+        return;
     if (!strcmp(e->name, "ids") && a->n == 2) {
         m->kind = IDS;
-        return 0;
+        return;
     }
     if (e->dtype == BI_DTYPE_COUNT)
-        return 0;
-    if (e->rank == 2 && ((a->n == 2 && !strcmp(e->name, "embeddings")) || !*e->name)) {
+        return;
+    if (e->rank == 2 && (beside_ids || !*e->name)) {
+        const char *what = *m->suffix ? m->suffix : e->name;
         m->kind = MATRIX;
-        return 0;
+        for (size_t k = 0; k < BI_COUNT(suffixes); k++)
+            if (suffixes[k].kind == SQUARE && !strcmp(suffixes[k].suffix, what)) {
+                m->kind = SQUARE;
+                m->suffix = suffixes[k].suffix;
+            }
+        return;
     }
-    if (square && (!known || length == e->shape[0]) &&
-        (st = looks_like_contacts(a, e, &square, err)))
-        return st;
-    if (square)
-        m->kind = CONTACTS;
-    else if (e->rank == 1)
-        m->kind = VECTOR;
-    else if (e->rank == 2 && known && length == e->shape[0])
-        m->kind = e->shape[1] <= 64 ? LETTERS : RESIDUES;
-    else if (e->rank == 2)
-        m->kind = TRACKS;
-    else if (e->rank == 3 && e->shape[1] == 4)
-        m->kind = CHANGES;
-    else if (e->rank == 4 && e->shape[2] == e->shape[3])
-        m->kind = ATTENTIONS;
-    return 0;
+    if (!*m->suffix) {
+        m->kind = e->rank == 1 ? VECTOR : e->rank == 2 ? PLAIN : OTHER;
+        return;
+    }
+    m->kind = known(m->suffix) ? OTHER : output_kind(m);
+    for (size_t k = 0; k < BI_COUNT(suffixes); k++)
+        if (!strcmp(suffixes[k].suffix, m->suffix))
+            m->kind = suffixes[k].kind;
+    if (m->kind == VALUES && e->rank == 2) /* a head that has values for each residue */
+        m->kind = LETTERS;
 }
 
 /* Whether the array has the rank that its name promises. */
@@ -134,6 +174,14 @@ static bool fits(const struct named *m)
         return e->rank == 2 && e->shape[0] == e->shape[1];
     case ATTENTIONS:
         return e->rank == 4 && e->shape[2] == e->shape[3];
+    case SQUARE:
+        return e->rank == 2;
+    case TRACKS:
+        return e->rank == 1 || e->rank == 2;
+    case CHANGES:
+        return e->rank == 3 && e->shape[1] == 4;
+    case VALUES:
+        return e->rank == 1;
     default:
         return true;
     }
@@ -205,7 +253,8 @@ static int show_vectors(struct bi_show *s, const struct bi_arrays *a, const stru
                              kind == RESIDUES       ? "means of the vectors of residues"
                              : !strcmp(what, "bos") ? "vectors of the first token"
                              : lowest < layer       ? "vectors of the last layer in the file"
-                                                    : "vectors of records",
+                             : *what                ? "vectors of records"
+                                                    : "arrays",
                              err);
     bi_free(s->env, v.at);
     bi_free(s->env, ids);
@@ -339,12 +388,21 @@ static void note_pooled(struct bi_show *s, struct bi_figure *f, uint64_t columns
                                  (unsigned long long)columns, h->n_columns);
 }
 
+static uint64_t at_most(uint64_t n, uint64_t most)
+{
+    return n < most ? n : most;
+}
+
+static uint64_t most_cells(const struct bi_show *s)
+{
+    return s->one ? BI_VIEW_ONE_SIDE : BI_VIEW_SIDE;
+}
+
 static int show_map(struct bi_show *s, const struct bi_arrays *a, const struct named *m,
                     struct bioinfer_error *err)
 {
     const struct bi_array_entry *e = m->e;
-    const uint64_t length = e->shape[e->rank - 1], most = s->one ? BI_VIEW_ONE_SIDE : BI_VIEW_SIDE;
-    const uint64_t side = length < most ? length : most;
+    const uint64_t length = e->shape[e->rank - 1], side = at_most(length, most_cells(s));
     const uint64_t maps = m->kind == ATTENTIONS ? e->shape[0] * e->shape[1] : 1;
     struct bi_figure *f = add_heat(s, m->kind == ATTENTIONS ? "Attention" : "Contacts",
                                    bi_view_text(&s->view, e->name, m->id_len), side, side);
@@ -366,6 +424,106 @@ static int show_map(struct bi_show *s, const struct bi_arrays *a, const struct n
     return 0;
 }
 
+/* A matrix of which nothing is known. */
+static int show_plain(struct bi_show *s, const struct bi_arrays *a, const struct named *m,
+                      struct bioinfer_error *err)
+{
+    const struct bi_array_entry *e = m->e;
+    const uint64_t rows = e->shape[0], columns = e->shape[1], most = most_cells(s);
+    const uint64_t shown_rows = at_most(rows, most), shown = at_most(columns, most);
+    struct bi_figure *f = add_heat(s, "Matrices", bi_view_text(&s->view, e->name, m->id_len),
+                                   shown_rows, shown);
+    const int st = f ? pool(s, a, e, 0, rows, columns, &f->as.heat, err)
+                     : bi_show_no_memory(s, err);
+    if (st)
+        return st;
+    f->as.heat.scale = BI_SCALE_RANGE;
+    f->as.heat.first = 0;
+    f->as.heat.step = (double)columns / (double)shown;
+    f->as.heat.row_name = "row";
+    f->as.heat.column_name = "column";
+    f->as.heat.value_name = "value";
+    f->note = bi_view_printf(
+        &s->view, "%llu rows, %llu columns%s. The file does not say what they are.",
+        (unsigned long long)rows, (unsigned long long)columns,
+        shown_rows < rows || shown < columns ? "; a cell is the mean of those it covers" : "");
+    bi_heat_range(&f->as.heat);
+    return f->note ? 0 : bi_show_no_memory(s, err);
+}
+
+/* Values of all pairs of records, as `bioinfer align --values` writes them. */
+static int show_square(struct bi_show *s, const struct bi_arrays *a, const struct named *all,
+                       struct bioinfer_error *err)
+{
+    const struct bi_array_entry *e = NULL, *set = NULL;
+    const char *what = NULL, **ids;
+    struct bi_square_view q = {0};
+    float *row = NULL;
+    int st = 0;
+    for (size_t i = 0; i < a->n; i++) {
+        e = all[i].kind == SQUARE ? all[i].e : e;
+        what = all[i].kind == SQUARE ? all[i].suffix : what;
+        set = all[i].kind == IDS ? all[i].e : set;
+    }
+    if (!e)
+        return 0;
+    if (!(ids = bi_calloc(s->env, (size_t)e->shape[0], sizeof *ids)))
+        return bi_show_no_memory(s, err);
+    if (!(row = bi_calloc(s->env, (size_t)e->shape[1], sizeof *row)))
+        st = bi_show_no_memory(s, err);
+    else if (!(st = read_ids(s, a, set, ids, (size_t)e->shape[0], err)))
+        st = bi_square_begin(s, &q, what, e->shape[0], e->shape[1], err);
+    for (uint64_t r = 0; r < e->shape[0] && !st; r++) {
+        st = bi_arrays_read(a, e, r * e->shape[1], e->shape[1], row, err);
+        for (uint64_t c = 0; c < e->shape[1] && !st; c++)
+            bi_square_put(&q, r, c, row[c]);
+    }
+    bi_free(s->env, row);
+    if (!st)
+        st = bi_square_end(s, &q, ids, e->shape[0] == e->shape[1] ? ids : NULL, err);
+    bi_free(s->env, ids);
+    return st;
+}
+
+/* [bins, bins, tracks]: the first track. */
+static int show_pairs(struct bi_show *s, const struct bi_arrays *a, const struct named *m,
+                      struct bioinfer_error *err)
+{
+    const struct bi_array_entry *e = m->e;
+    const uint64_t n = e->shape[0], side = at_most(n, most_cells(s)), tracks = e->shape[2];
+    struct bi_figure *f = add_heat(s, "Pairs of bins", bi_view_text(&s->view, e->name, m->id_len),
+                                   side, side);
+    struct bi_heat *h = f ? &f->as.heat : NULL;
+    float *row = bi_calloc(s->env, (size_t)(n * tracks), sizeof *row);
+    uint64_t *cells = bi_calloc(s->env, (size_t)(side * side), sizeof *cells);
+    int st = f && row && cells ? 0 : bi_show_no_memory(s, err);
+    for (uint64_t r = 0; r < n && !st; r++) {
+        st = bi_arrays_read(a, e, r * n * tracks, n * tracks, row, err);
+        for (uint64_t c = 0; c < n && !st; c++) {
+            const uint64_t cell = r * side / n * side + c * side / n;
+            h->values[cell] += row[c * tracks];
+            cells[cell]++;
+        }
+    }
+    if (!st) {
+        for (uint64_t i = 0; i < side * side; i++)
+            h->values[i] /= (float)cells[i];
+        h->scale = BI_SCALE_RANGE;
+        h->first = 0;
+        h->step = (double)n / (double)side;
+        h->row_name = h->column_name = "bin";
+        h->value_name = "value of the pair of bins";
+        f->note = bi_view_printf(&s->view, "Track 0 of %llu; %llu bins%s.",
+                                 (unsigned long long)tracks, (unsigned long long)n,
+                                 side < n ? ", a cell is the mean of those it covers" : "");
+        bi_heat_range(h);
+        st = f->note ? 0 : bi_show_no_memory(s, err);
+    }
+    bi_free(s->env, cells);
+    bi_free(s->env, row);
+    return st;
+}
+
 /* ---- 4 rows with letters -------------------------------------------------------------- */
 
 enum { MOST_LETTERS = 128 };
@@ -378,7 +536,10 @@ static int show_letters(struct bi_show *s, const struct bi_arrays *a, const stru
     const uint64_t shown = e->shape[0] < BI_VIEW_COLUMNS ? e->shape[0] : BI_VIEW_COLUMNS;
     float row[MOST_LETTERS];
     const uint64_t v = e->shape[1] < MOST_LETTERS ? e->shape[1] : MOST_LETTERS;
-    const bool designs = e->shape[1] == 21 && strcmp(m->suffix, "logits");
+    const bool designs = e->shape[1] == 21 &&
+                         (!strcmp(m->suffix, "log_probs") || !strcmp(m->suffix, "probs") ||
+                          !strcmp(m->suffix, "log-probs"));
+    const bool bases = e->shape[1] == 4 && !strcmp(m->suffix, "gradient");
     struct bi_figure *f = add_heat(s, *m->suffix ? m->suffix : "Values along the sequence",
                                    bi_view_text(&s->view, e->name, m->id_len), v, shown);
     struct bi_heat *h = f ? &f->as.heat : NULL;
@@ -396,34 +557,51 @@ static int show_letters(struct bi_show *s, const struct bi_arrays *a, const stru
                                  "values.",
                                  (unsigned long long)shown, (unsigned long long)e->shape[0],
                                  (unsigned long long)v, (unsigned long long)e->shape[1]);
-    h->scale = BI_SCALE_RANGE;
-    h->row_letters = designs ? amino : NULL;
-    h->row_name = designs ? "residue type" : "value";
+    h->scale = bases ? BI_SCALE_DIVERGING : BI_SCALE_RANGE;
+    h->row_letters = designs ? amino : bases ? "ACGT" : NULL;
+    h->row_name = designs ? "residue type" : bases ? "base" : "value";
     h->column_name = "position";
     h->value_name = *m->suffix ? m->suffix : "value";
     bi_heat_range(h);
     return 0;
 }
 
-/* [bases, 4, tracks]: the first track. */
+/* [bases, 4, tracks]: the first track. The base that is there is the one without a change of any
+ * track. */
 static int show_changes(struct bi_show *s, const struct bi_arrays *a, const struct named *m,
                         struct bioinfer_error *err)
 {
+    static const char bases[] = "ACGT";
     const struct bi_array_entry *e = m->e;
-    const uint64_t shown = e->shape[0] < BI_VIEW_COLUMNS ? e->shape[0] : BI_VIEW_COLUMNS;
+    const uint64_t shown = at_most(e->shape[0], BI_VIEW_COLUMNS), tracks = e->shape[2];
     struct bi_figure *f = add_heat(s, "Substitutions", bi_view_text(&s->view, e->name, m->id_len),
                                    4, shown);
     struct bi_heat *h = f ? &f->as.heat : NULL;
-    int st = f ? 0 : bi_show_no_memory(s, err);
-    for (uint64_t r = 0; r < shown && !st; r++)
-        for (uint64_t k = 0; k < 4 && !st; k++)
-            st = bi_arrays_read(a, e, (r * 4 + k) * e->shape[2], 1, &h->values[k * shown + r], err);
+    float *values = bi_calloc(s->env, (size_t)tracks, sizeof *values);
+    char *wild = bi_arena_calloc(&s->view.arena, (size_t)shown + 1, 1);
+    int st = f && values && wild ? 0 : bi_show_no_memory(s, err);
+    for (uint64_t r = 0; r < shown && !st; r++) {
+        int n_same = 0;
+        wild[r] = ' ';
+        for (uint64_t k = 0; k < 4 && !st; k++) {
+            bool same = true;
+            st = bi_arrays_read(a, e, (r * 4 + k) * tracks, tracks, values, err);
+            for (uint64_t i = 0; i < tracks && !st; i++)
+                same = same && values[i] == 0;
+            h->values[k * shown + r] = values[0];
+            n_same += same;
+            wild[r] = same ? bases[k] : wild[r];
+        }
+        wild[r] = n_same == 1 ? wild[r] : ' ';
+    }
+    bi_free(s->env, values);
     if (st)
         return st;
-    f->note = bi_view_printf(&s->view, "Track 0 of %llu%s.", (unsigned long long)e->shape[2],
+    f->note = bi_view_printf(&s->view, "Track 0 of %llu%s.", (unsigned long long)tracks,
                              shown < e->shape[0] ? ", the first positions" : "");
     h->scale = BI_SCALE_DIVERGING;
-    h->row_letters = "ACGT";
+    h->row_letters = bases;
+    h->wild = wild;
     h->row_name = "base";
     h->column_name = "base of the interval";
     h->value_name = "change of the track";
@@ -437,7 +615,7 @@ static int show_tracks(struct bi_show *s, const struct bi_arrays *a, const struc
                        struct bioinfer_error *err)
 {
     const struct bi_array_entry *e = m->e;
-    const uint64_t bins = e->shape[0], tracks = e->shape[1];
+    const uint64_t bins = e->shape[0], tracks = e->rank == 1 ? 1 : e->shape[1];
     const uint64_t shown = tracks < BI_VIEW_TRACKS ? tracks : BI_VIEW_TRACKS;
     const uint64_t cells = bins < BI_VIEW_BINS ? bins : BI_VIEW_BINS;
     struct bi_figure *f = bi_view_add(&s->view, BI_FIGURE_TRACKS, "Tracks",
@@ -461,22 +639,79 @@ static int show_tracks(struct bi_show *s, const struct bi_arrays *a, const struc
         const uint64_t cell = b * cells / bins;
         if ((st = bi_arrays_read(a, e, b * tracks, tracks, row, err)))
             break;
-        for (uint64_t k = 0; k < shown; k++) { /* the largest of a cell: peaks stay */
+        for (uint64_t k = 0; k < shown; k++) { /* the farthest from 0 of a cell: peaks stay */
             float *to = &t->values[k * cells + cell];
             const float x = row[bi_view_pick(k, shown, tracks)];
-            if (b * cells % bins < cells || !(*to >= x))
+            if (b * cells % bins < cells || !(fabsf(*to) >= fabsf(x)))
                 *to = x;
         }
     }
     for (uint64_t k = 0; k < shown && !st; k++)
-        if (!(t->names[k] = bi_view_printf(&s->view, "track %llu",
-                                           (unsigned long long)bi_view_pick(k, shown, tracks))))
+        if (!(t->names[k] = e->rank == 1 ? m->suffix
+                                         : bi_view_printf(
+                                               &s->view, "track %llu",
+                                               (unsigned long long)bi_view_pick(k, shown, tracks))))
             st = bi_show_no_memory(s, err);
     bi_free(s->env, row);
     return st;
 }
 
-/* ---- 6 all ----------------------------------------------------------------------------- */
+/* ---- 6 values -------------------------------------------------------------------------- */
+
+/* A table of all arrays of one name and size: a row for each record. */
+static int show_values(struct bi_show *s, const struct bi_arrays *a, const struct named *all,
+                       const struct named *of, struct bioinfer_error *err)
+{
+    enum { MOST = 24 };
+    const size_t width = (size_t)at_most(of->e->n, MOST);
+    struct bi_figure *f = bi_view_add(&s->view, BI_FIGURE_TABLE, "Values", of->suffix);
+    struct bi_table *t = f ? &f->as.table : NULL;
+    const char **ids = bi_arena_calloc(&s->view.arena, a->n, sizeof *ids);
+    float row[MOST];
+    int st = f && ids && bi_view_columns(&s->view, t, 0, 1 + width) ? 0 : bi_show_no_memory(s, err);
+    if (st)
+        return st;
+    t->columns[0] = (struct bi_shown_column){.name = "id", .texts = ids};
+    for (size_t k = 0; k < width && !st; k++) {
+        struct bi_shown_column *c = &t->columns[1 + k];
+        c->is_number = true;
+        c->name = width == 1 ? of->suffix : bi_view_printf(&s->view, "%s %zu", of->suffix, k);
+        c->numbers = bi_arena_calloc(&s->view.arena, a->n, sizeof *c->numbers);
+        st = c->name && c->numbers ? 0 : bi_show_no_memory(s, err);
+    }
+    for (size_t i = 0; i < a->n && !st && t->n_rows < BI_VIEW_ROWS; i++) {
+        const struct named *m = &all[i];
+        if (m->kind != VALUES || strcmp(m->suffix, of->suffix) || m->e->n != of->e->n ||
+            !bi_view_wants(&s->view, m->e->name, m->id_len))
+            continue;
+        if ((st = bi_arrays_read(a, m->e, 0, width, row, err)))
+            break;
+        for (size_t k = 0; k < width; k++)
+            t->columns[1 + k].numbers[t->n_rows] = row[k];
+        if (!(ids[t->n_rows++] = bi_view_text(&s->view, m->e->name, m->id_len)))
+            st = bi_show_no_memory(s, err);
+    }
+    return st;
+}
+
+/* A table for each name and size of arrays of values. */
+static int show_all_values(struct bi_show *s, const struct bi_arrays *a, const struct named *all,
+                           struct bioinfer_error *err)
+{
+    const struct named *made[BI_VIEW_HEATS];
+    size_t n = 0;
+    int st = 0;
+    for (size_t i = 0; i < a->n && !st && n < BI_VIEW_HEATS; i++) {
+        bool before = all[i].kind != VALUES;
+        for (size_t k = 0; k < n && !before; k++)
+            before = !strcmp(made[k]->suffix, all[i].suffix) && made[k]->e->n == all[i].e->n;
+        if (!before)
+            st = show_values(s, a, all, made[n++] = &all[i], err);
+    }
+    return st;
+}
+
+/* ---- 7 all ----------------------------------------------------------------------------- */
 
 static int show_each(struct bi_show *s, const struct bi_arrays *a, const struct named *all,
                      enum kind kind, const char *what,
@@ -510,54 +745,67 @@ static int show_each(struct bi_show *s, const struct bi_arrays *a, const struct 
     return st;
 }
 
-int bi_show_arrays(struct bi_show *s, const struct bi_arrays *a, struct bioinfer_error *err)
+static int tell_kinds(const struct bi_show *s, const struct bi_arrays *a, struct named *all,
+                      uint64_t counts[N_KINDS], struct bioinfer_error *err)
 {
-    struct named *all = bi_calloc(s->env, a->n + 1, sizeof *all);
-    static const char *const names[N_KINDS] = {[VECTOR] = "embeddings",
-                                               [RESIDUES] = "embeddings of residues",
-                                               [CONTACTS] = "contact maps",
-                                               [ATTENTIONS] = "attention",
-                                               [LETTERS] = "values of tokens",
-                                               [TRACKS] = "tracks",
-                                               [CHANGES] = "effects of substitutions",
-                                               [MATRIX] = "embeddings"};
-    uint64_t counts[N_KINDS] = {0};
-    const char *what = "";
-    int st = all ? 0 : bi_show_no_memory(s, err);
-    for (size_t i = 0; i < a->n && !st; i++) {
+    for (size_t i = 0; i < a->n; i++) {
         all[i].e = &a->entries[i];
-        if (!read_name(&all[i]))
-            st = tell_kind(s, a, &all[i], err);
-        else if (!fits(&all[i]))
-            st = bi_fail(err, BIOINFER_FORMAT,
-                         "%s: array '%.200s' has %d dimensions, which %s have not", s->path,
-                         a->entries[i].name, a->entries[i].rank, all[i].suffix);
+        tell_kind(a, &all[i]);
+        if (!fits(&all[i]))
+            return bi_fail(err, BIOINFER_FORMAT,
+                           "%s: array '%.200s' has %d dimensions, which %s have not", s->path,
+                           a->entries[i].name, a->entries[i].rank, all[i].suffix);
         if (!a->entries[i].n)
             all[i].kind = OTHER; /* nothing to show */
         counts[all[i].kind]++;
     }
-    for (int k = 0; k < N_KINDS && !st; k++)
-        if (counts[k] && names[k])
-            what = bi_view_printf(&s->view, "%s%s%s", what ? what : "", what && *what ? ", " : "",
-                                  names[k]);
+    return 0;
+}
+
+int bi_show_arrays(struct bi_show *s, const struct bi_arrays *a, struct bioinfer_error *err)
+{
+    static const struct {
+        enum kind kind;
+        const char *what, *records; /* a word for the output, and for what has such an array */
+        int (*show)(struct bi_show *s, const struct bi_arrays *a, const struct named *m,
+                    struct bioinfer_error *err);
+    } kinds[] = {{VECTOR, "embeddings", NULL, NULL},
+                 {RESIDUES, "embeddings of residues", NULL, NULL},
+                 {MATRIX, "embeddings", NULL, NULL},
+                 {SQUARE, "values of pairs of records", NULL, NULL},
+                 {VALUES, "values of records", NULL, NULL},
+                 {CONTACTS, "contact maps", "contact maps", show_map},
+                 {PAIRS, "tracks of pairs of bins", "windows", show_pairs},
+                 {TRACKS, "tracks", "windows", show_tracks},
+                 {CHANGES, "effects of substitutions", "intervals", show_changes},
+                 {LETTERS, "values along sequences", "arrays", show_letters},
+                 {ATTENTIONS, "attention", "arrays", show_map},
+                 {PLAIN, "matrices", "matrices", show_plain}};
+    struct named *all = bi_calloc(s->env, a->n + 1, sizeof *all);
+    uint64_t counts[N_KINDS] = {0};
+    /* every line of our JSON names the kinds of its arrays */
+    const bool unnamed = !a->kinds && !a->model && strcmp(a->format, "jsonl");
+    const char *what = "";
+    int st = all ? tell_kinds(s, a, all, counts, err) : bi_show_no_memory(s, err);
+    for (size_t k = 0; k < BI_COUNT(kinds) && !st; k++)
+        if (counts[kinds[k].kind] && what)
+            what = bi_view_printf(&s->view, "%s%s%s", what, *what ? ", " : "",
+                                  kinds[k].kind == VECTOR && unnamed ? "vectors" : kinds[k].what);
     if (!st && what && *what)
         s->view.kind = what;
-    if (!st)
-        st = show_each(s, a, all, CONTACTS, "contact maps", show_map, err);
-    if (!st)
-        st = show_each(s, a, all, TRACKS, "windows", show_tracks, err);
-    if (!st)
-        st = show_each(s, a, all, CHANGES, "intervals", show_changes, err);
-    if (!st)
-        st = show_each(s, a, all, LETTERS, "arrays", show_letters, err);
-    if (!st)
-        st = show_each(s, a, all, ATTENTIONS, "arrays", show_map, err);
+    for (size_t k = 0; k < BI_COUNT(kinds) && !st; k++)
+        if (kinds[k].show)
+            st = show_each(s, a, all, kinds[k].kind, kinds[k].records, kinds[k].show, err);
     if (!st && counts[VECTOR])
         st = show_vectors(s, a, all, VECTOR, err);
     else if (!st && counts[RESIDUES])
         st = show_vectors(s, a, all, RESIDUES, err);
     if (!st)
         st = show_matrix(s, a, all, err);
+    if (!st)
+        st = show_square(s, a, all, err);
+    if (!st)
+        st = show_all_values(s, a, all, err);
     bi_free(s->env, all);
     return st;
 }

@@ -41,7 +41,8 @@ static void label(struct bi_buf *out, double x, double y, const char *how, const
 static void number_label(struct bi_buf *out, double x, double y, const char *how, double value)
 {
     char text[BI_NUMBER_SIZE];
-    text[bi_print_f32(text, (float)value)] = '\0';
+    const bool whole = value == floor(value) && fabs(value) < 1e15; /* also beyond 2^24 */
+    text[whole ? bi_print_f64(text, value) : bi_print_f32(text, (float)value)] = '\0';
     label(out, x, y, how, text);
 }
 
@@ -204,13 +205,39 @@ static double step_of(double span, double most)
     return step;
 }
 
+/* Labels of an axis over `size` pixels from `start`, below a figure or, `upright`, at its left;
+ * `beside` is their other coordinate. */
+static void put_ticks(struct bi_buf *out, double low, double high, double start, double size,
+                      double beside, bool upright)
+{
+    const double step = step_of(high - low, 8), from = ceil(low / step) * step;
+    for (double at = from, k = 0; at <= high && k < MOST_TICKS; at = from + ++k * step) {
+        const double pixel = start + (at - low) / (high - low) * size;
+        if (upright)
+            number_label(out, beside, pixel + 4, "font-size=\"11\" text-anchor=\"end\"", at);
+        else
+            number_label(out, pixel, beside, "font-size=\"11\" text-anchor=\"middle\"", at);
+    }
+}
+
+/* Pixels that the longest of n names takes. */
+static double names_width(const char *const *names, size_t n)
+{
+    size_t most = 7;
+    for (size_t k = 0; k < n; k++)
+        most = strlen(names[k]) > most ? strlen(names[k]) : most;
+    return 6.8 * (double)(most < 90 ? most : 90);
+}
+
 static void svg_heat(struct bi_buf *out, const struct bi_shown *v, const struct bi_figure *f)
 {
     const struct bi_heat *h = &f->as.heat;
     const bool square = !h->row_letters && h->n_rows == h->n_columns;
     const double cell = square ? 560.0 / h->n_columns : fmax(1, fmin(14, 1200.0 / h->n_columns));
-    const double left = 56, top = 66, width = cell * h->n_columns,
-                 height = square ? width : 14.0 * h->n_rows;
+    const bool named = h->row_names && h->n_rows <= 40;
+    const double left = named ? 12 + names_width(h->row_names, h->n_rows) : 56, top = 66,
+                 width = cell * h->n_columns,
+                 height = square ? width : fmin(14.0 * h->n_rows, fmax(560, h->n_rows));
     const double span = h->n_columns * h->step;
     const double step = fmax(1, step_of(fmax(span, 2), fmax(2, width / 50)));
     char row[8];
@@ -221,6 +248,9 @@ static void svg_heat(struct bi_buf *out, const struct bi_shown *v, const struct 
         row[1] = '\0';
         label(out, left - 12, top + 14.0 * r + 11, "font-size=\"11\" text-anchor=\"middle\"", row);
     }
+    for (uint32_t r = 0; named && r < h->n_rows; r++)
+        label(out, left - 6, top + height * (r + 0.5) / h->n_rows + 4,
+              "font-size=\"11\" text-anchor=\"end\"", h->row_names[r]);
     for (uint32_t c = 0; h->wild && c < h->n_columns; c++) {
         const char *at = h->wild[c] ? strchr(h->row_letters, h->wild[c]) : NULL;
         if (at)
@@ -230,9 +260,9 @@ static void svg_heat(struct bi_buf *out, const struct bi_shown *v, const struct 
     const double from = ceil((double)h->first / step) * step;
     for (double at = from, k = 0; at < (double)h->first + span && k < MOST_TICKS;
          at = from + ++k * step) {
-        const double x = left + ((at - (double)h->first) / h->step + 0.5) * cell;
+        const double x = left + (at - (double)h->first + 0.5) / h->step * cell;
         number_label(out, x, top + height + 15, "font-size=\"11\" text-anchor=\"middle\"", at);
-        if (square)
+        if (square && !named)
             number_label(out, left - 6, top + x - left + 4, "font-size=\"11\" text-anchor=\"end\"",
                          at);
     }
@@ -244,7 +274,6 @@ static void svg_histogram(struct bi_buf *out, const struct bi_shown *v, const st
 {
     const struct bi_histogram *h = &f->as.histogram;
     const double left = 60, top = 66, width = 600, height = 300, bar = width / h->n_bins;
-    const double span = h->high - h->low, step = step_of(span, 8);
     double most = 1;
     for (int k = 0; k < h->n_bins; k++)
         most = fmax(most, (double)h->counts[k]);
@@ -258,10 +287,8 @@ static void svg_histogram(struct bi_buf *out, const struct bi_shown *v, const st
                       (unsigned long long)h->counts[k]);
     bi_buf_printf(out, "<path d=\"M%.0f %.0fh%.0f\" stroke=\"#8a94a3\"/>\n", left, top + height,
                   width);
-    const double from = ceil(h->low / step) * step;
-    for (double at = from, k = 0; at <= h->high && k < MOST_TICKS; at = from + ++k * step)
-        number_label(out, left + (at - h->low) / span * width, top + height + 17,
-                     "font-size=\"11\" text-anchor=\"middle\"", at);
+    put_ticks(out, h->low, h->high, left, width, top + height + 17, false);
+    number_label(out, left - 8, top + height + 4, "font-size=\"11\" text-anchor=\"end\"", 0);
     number_label(out, left - 8, top + 9, "font-size=\"11\" text-anchor=\"end\"", most);
     bi_buf_printf(out, "<text x=\"%.0f\" y=\"%.0f\" fill=\"#5b6675\">n = %llu, median ", left,
                   top + height + 42, (unsigned long long)h->n);
@@ -285,8 +312,6 @@ static void range_of(const float *values, size_t n, double *low, double *high)
         }
     if (*low > *high)
         *low = *high = 0;
-    if (*low >= *high)
-        *high = *low + 1;
 }
 
 static void svg_scatter(struct bi_buf *out, const struct bi_shown *v, const struct bi_figure *f)
@@ -299,6 +324,9 @@ static void svg_scatter(struct bi_buf *out, const struct bi_shown *v, const stru
     range_of(c->x, c->n, &x[0], &x[1]);
     range_of(c->y, c->n, &y[0], &y[1]);
     range_of(c->colour, c->n, &bar.low, &bar.high);
+    bi_axis_widen(&x[0], &x[1]);
+    bi_axis_widen(&y[0], &y[1]);
+    bi_axis_widen(&bar.low, &bar.high);
     open_svg(out, v, f, left + side + 40, top + side + 100);
     bi_buf_printf(out,
                   "<rect x=\"%.0f\" y=\"%.0f\" width=\"%.0f\" height=\"%.0f\" fill=\"none\" "
@@ -318,11 +346,13 @@ static void svg_scatter(struct bi_buf *out, const struct bi_shown *v, const stru
         put_text(out, c->labels[i], 200);
         bi_buf_puts(out, "</title></circle>\n");
     }
-    label(out, left + side / 2, top + side + 22, "text-anchor=\"middle\"", c->x_name);
-    bi_buf_printf(out, "<g transform=\"translate(36,%.0f) rotate(-90)\">", top + side / 2);
+    put_ticks(out, x[0], x[1], left + 12, side - 24, top + side + 14, false);
+    put_ticks(out, y[0], y[1], top + side - 12, 24 - side, left - 6, true);
+    label(out, left + side / 2, top + side + 32, "text-anchor=\"middle\"", c->x_name);
+    bi_buf_printf(out, "<g transform=\"translate(16,%.0f) rotate(-90)\">", top + side / 2);
     label(out, 0, 0, "text-anchor=\"middle\"", c->y_name);
     bi_buf_puts(out, "</g>\n");
-    put_scale(out, &bar, left, top + side + 44, 240);
+    put_scale(out, &bar, left, top + side + 48, 240);
 }
 
 static void svg_genes(struct bi_buf *out, const struct bi_shown_tracks *t, double left, double top,
@@ -351,25 +381,33 @@ static void svg_genes(struct bi_buf *out, const struct bi_shown_tracks *t, doubl
 static void svg_tracks(struct bi_buf *out, const struct bi_shown *v, const struct bi_figure *f)
 {
     const struct bi_shown_tracks *t = &f->as.tracks;
-    const double left = 130, top = 66, width = 800, height = 60, gap = 12;
+    const double left = names_width(t->names, t->n_tracks) + 80, top = 66, width = 800, height = 60,
+                 gap = 12;
     const double genes = t->n_genes ? 100 : 0, bottom = top + t->n_tracks * (height + gap);
     const double span = t->step * t->n_bins, step = step_of(span, 6);
     open_svg(out, v, f, left + width + 30, bottom + genes + 50);
     for (uint32_t k = 0; k < t->n_tracks; k++) {
         const float *values = t->values + (size_t)k * t->n_bins;
         const double y = top + k * (height + gap);
-        double low, high;
+        double low, high, zero;
         range_of(values, t->n_bins, &low, &high);
         low = fmin(low, 0);
-        bi_buf_printf(out, "<path fill=\"#2f6db3\" d=\"M%.1f %.1f", left, y + height);
+        high = fmax(high, 0);
+        high = high > low ? high : 1;
+        zero = y + height * (1 + low / (high - low));
+        bi_buf_printf(out, "<path fill=\"#2f6db3\" d=\"M%.1f %.1f", left, zero);
         for (uint32_t i = 0; i < t->n_bins; i++) {
-            const double share = isfinite(values[i]) ? (values[i] - low) / (high - low) : 0;
-            bi_buf_printf(out, "V%.1fH%.1f", y + height * (1 - share),
+            const double value = isfinite(values[i]) ? values[i] : 0;
+            bi_buf_printf(out, "V%.1fH%.1f", y + height * (1 - (value - low) / (high - low)),
                           left + width * (i + 1) / t->n_bins);
         }
-        bi_buf_printf(out, "V%.1fZ\"/>\n", y + height);
-        label(out, left - 10, y + height / 2 + 4, "text-anchor=\"end\"", t->names[k]);
-        number_label(out, left + width + 4, y + 10, "font-size=\"10\" fill=\"#5b6675\"", high);
+        bi_buf_printf(out, "V%.1fZ\"/>\n<path d=\"M%.1f %.1fH%.1f\" stroke=\"#c3cad4\"/>\n", zero,
+                      left, zero, left + width);
+        label(out, left - 76, y + height / 2 + 4, "text-anchor=\"end\"", t->names[k]);
+        bi_buf_printf(out, "<path d=\"M%.1f %.1fV%.1f\" stroke=\"#8a94a3\"/>\n", left, y,
+                      y + height);
+        number_label(out, left - 5, y + 8, "font-size=\"10\" text-anchor=\"end\"", high);
+        number_label(out, left - 5, y + height, "font-size=\"10\" text-anchor=\"end\"", low);
     }
     svg_genes(out, t, left, bottom, width);
     const double from = ceil(t->start / step) * step;
@@ -383,23 +421,73 @@ static void svg_tracks(struct bi_buf *out, const struct bi_shown *v, const struc
           t->contig ? t->contig : "bin");
 }
 
-/* Shares of letters as a heat map. */
+/* Information of a column in bits: what 20 letters could have, less the entropy of its shares. */
+static double bits_of(const struct bi_logo *l, uint32_t column)
+{
+    double bits = log2(20), sum = 0;
+    for (size_t r = 0; l->letters[r]; r++) {
+        const double p = l->shares[r * l->n_columns + column];
+        sum += p;
+        bits += p > 0 ? p * log2(p) : 0;
+    }
+    return sum > 0 ? fmax(bits, 0) : 0;
+}
+
+/* Letters of a column on each other, the most frequent one on top; each as high as its share of the
+ * column's bits. */
+static void put_stack(struct bi_buf *out, const struct bi_logo *l, uint32_t column, double x,
+                      double bottom, double height)
+{
+    enum { MOST = 64 };
+    const double cap = 14.4, wide = 14; /* a letter has 20 pixels */
+    const double bits = bits_of(l, column);
+    bool put[MOST] = {false};
+    for (;;) {
+        size_t least = MOST;
+        double p = 2, high;
+        for (size_t r = 0; l->letters[r] && r < MOST; r++) {
+            const double share = l->shares[r * l->n_columns + column];
+            if (share > 0 && !put[r] && share < p) {
+                p = share;
+                least = r;
+            }
+        }
+        if (least == MOST)
+            return;
+        put[least] = true;
+        high = p * bits / log2(20) * height;
+        bi_buf_printf(out,
+                      "<text transform=\"translate(%.1f %.3f) scale(%.3f %.5f)\" "
+                      "text-anchor=\"middle\" font-size=\"20\" font-weight=\"700\">%c</text>\n",
+                      x, bottom, 13 / wide, high / cap, l->letters[least]);
+        bottom -= high;
+    }
+}
+
 static void svg_logo(struct bi_buf *out, const struct bi_shown *v, const struct bi_figure *f)
 {
+    enum { LINE = 60 };
     const struct bi_logo *l = &f->as.logo;
-    struct bi_figure map = *f;
-    map.as.heat = (struct bi_heat){.n_rows = (uint32_t)strlen(l->letters),
-                                   .n_columns = l->n_columns,
-                                   .values = l->shares,
-                                   .row_letters = l->letters,
-                                   .wild = l->wild,
-                                   .first = 1,
-                                   .step = 1,
-                                   .scale = BI_SCALE_UNIT,
-                                   .high = 1,
-                                   .column_name = "position",
-                                   .value_name = "share of the designs"};
-    svg_heat(out, v, &map);
+    const uint32_t lines = (l->n_columns + LINE - 1) / LINE;
+    const double left = 60, top = 66, wide = 14, height = 90, below = 40;
+    open_svg(out, v, f, left + wide * LINE + 30, top + lines * (height + below) + 30);
+    for (uint32_t c = 0; c < l->n_columns; c++) {
+        const double x = left + wide * (c % LINE + 0.5);
+        const double bottom = top + c / LINE * (height + below) + height;
+        if (c % LINE == 0) {
+            bi_buf_printf(out, "<path d=\"M%.1f %.1fV%.1f\" stroke=\"#8a94a3\"/>\n", left - 3,
+                          bottom - height, bottom);
+            number_label(out, left - 6, bottom, "font-size=\"10\" text-anchor=\"end\"", 0);
+            label(out, left - 6, bottom - height + 8, "font-size=\"10\" text-anchor=\"end\"",
+                  "4.32 bits");
+        }
+        put_stack(out, l, c, x, bottom, height);
+        if (l->wild)
+            label(out, x, bottom + 13, "font-size=\"11\" text-anchor=\"middle\" fill=\"#5b6675\"",
+                  (char[2]){l->wild[c], '\0'});
+        if ((c + 1) % 10 == 0 || c % LINE == 0)
+            number_label(out, x, bottom + 26, "font-size=\"10\" text-anchor=\"middle\"", c + 1.0);
+    }
 }
 
 static void svg_alignment(struct bi_buf *out, const struct bi_shown *v, const struct bi_figure *f)

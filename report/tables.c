@@ -15,7 +15,8 @@ enum { MOST_FIELDS = 4096, MOST_COLUMNS = 24 };
 struct reading {
     struct bi_show *s;
     char separator;
-    uint64_t n; /* rows */
+    const char *const *names; /* [BLAST_COLUMNS] where line 1 is a row; NULL = it names them */
+    uint64_t n;               /* rows */
     size_t n_columns, n_shown;
     uint64_t row, shown;
     struct bi_table *t;
@@ -25,13 +26,35 @@ struct reading {
     size_t first;   /* column of d0 */
 };
 
+/* The columns of BLAST's tables (-outfmt 6), which have no line of names. */
+enum { BLAST_COLUMNS = 12 };
+static const char *const blast_columns[BLAST_COLUMNS] = {
+    "query",       "subject",   "identity (%)",  "length",      "mismatches", "gap openings",
+    "query start", "query end", "subject start", "subject end", "E-value",    "bit score"};
+
+bool bi_is_blast(const char *line)
+{
+    char copy[1024], *f[BLAST_COLUMNS + 1];
+    double x;
+    const size_t n = strlen(line);
+    if (n >= sizeof copy)
+        return false;
+    memcpy(copy, line, n + 1);
+    if (bi_fields(copy, '\t', f, BLAST_COLUMNS + 1) != BLAST_COLUMNS || !*f[0] || !*f[1])
+        return false;
+    for (size_t k = 2; k < BLAST_COLUMNS; k++)
+        if (!bi_parse_f64(f[k], strlen(f[k]), &x) ||
+            (k > 2 && k < 10 && strspn(f[k], "0123456789") != strlen(f[k])))
+            return false;
+    return true;
+}
+
 static int count_row(void *user, char *line, size_t n, uint64_t number, struct bioinfer_error *err)
 {
     struct reading *r = user;
-    if (number > 1) {
-        r->n += n > 0;
+    r->n += n > 0 && (number > 1 || r->names);
+    if (number > 1)
         return 0;
-    }
     r->separator = strchr(line, '\t') || !strchr(line, ',') ? '\t' : ',';
     r->n_columns = bi_fields(line, r->separator, r->fields, MOST_FIELDS);
     if (r->n_columns > MOST_FIELDS)
@@ -39,10 +62,18 @@ static int count_row(void *user, char *line, size_t n, uint64_t number, struct b
                        r->n_columns, MOST_FIELDS);
     if (!(r->head = bi_arena_calloc(&r->s->view.arena, r->n_columns, sizeof *r->head)))
         return bi_show_no_memory(r->s, err);
-    for (size_t k = 0; k < r->n_columns; k++)
-        if (!(r->head[k] = bi_view_text(&r->s->view, r->fields[k], strlen(r->fields[k]))))
+    for (size_t k = 0; k < r->n_columns; k++) {
+        const char *name = r->names ? r->names[k] : r->fields[k];
+        if (!(r->head[k] = bi_view_text(&r->s->view, name, strlen(name))))
             return bi_show_no_memory(r->s, err);
+    }
     return 0;
+}
+
+/* Whether a line is a row: not empty, and not the names of the columns. */
+static bool is_row(const struct reading *r, size_t n, uint64_t number)
+{
+    return n && (number > 1 || r->names);
 }
 
 /* Whether this row is among those that are kept. */
@@ -64,7 +95,7 @@ static int take_row(void *user, char *line, size_t n, uint64_t number, struct bi
 {
     struct reading *r = user;
     int st;
-    if (number == 1 || !n)
+    if (!is_row(r, n, number))
         return 0;
     if ((st = check_fields(r, line, number, err)))
         return st;
@@ -108,29 +139,13 @@ static bool make_table(struct reading *r, struct bi_table *t)
 
 static bool is_count(const char *name)
 {
-    static const char *const names[] = {"position", "pos", "sample", "ordinal", "line", "record"};
+    static const char *const names[] = {"position",      "pos",        "sample",      "ordinal",
+                                        "line",          "record",     "query start", "query end",
+                                        "subject start", "subject end"};
     for (size_t k = 0; k < BI_COUNT(names); k++)
         if (!strcmp(names[k], name))
             return true;
     return false;
-}
-
-static int add_histograms(struct bi_show *s, const struct bi_table *t, struct bioinfer_error *err)
-{
-    int made = 0;
-    size_t energy = 0;
-    while (energy < t->n_columns && strcmp(t->columns[energy].name, "energy"))
-        energy++;
-    for (size_t k = t->n_columns + 1; k-- > 0 && made < BI_VIEW_HISTOGRAMS;) {
-        const struct bi_shown_column *c =
-            &t->columns[k < t->n_columns ? k : energy]; /* it comes first */
-        if (k == energy || (k == t->n_columns && energy == k) || !c->is_number || is_count(c->name))
-            continue;
-        made++;
-        if (!bi_view_histogram(&s->view, "Distributions", c->name, c->numbers, t->n_rows, ""))
-            return bi_show_no_memory(s, err);
-    }
-    return 0;
 }
 
 /* A change like A12G: its letters and its number. */
@@ -143,6 +158,51 @@ static bool read_change(const char *text, char *from, char *to, double *position
     *to = text[n - 1];
     return strspn(text + 1, "0123456789") == n - 2 && bi_parse_f64(text + 1, n - 2, position) &&
            *position < 1e9;
+}
+
+/* Whether row i is a residue as it is (A12A, or the same letter as wildtype and as mutant), which
+ * has a score of 0 by definition. */
+static bool is_unchanged(const struct bi_table *t, size_t i)
+{
+    const char *wild = NULL, *mutant = NULL;
+    double position;
+    char from, to;
+    for (size_t k = 0; k < t->n_columns; k++) {
+        const struct bi_shown_column *c = &t->columns[k];
+        if (!strcmp(c->name, "wildtype"))
+            wild = c->texts[i];
+        else if (!strcmp(c->name, "mutant"))
+            mutant = c->texts[i];
+    }
+    if (wild && mutant)
+        return !strcmp(wild, mutant);
+    return mutant && read_change(mutant, &from, &to, &position) && from == to;
+}
+
+static int add_histograms(struct bi_show *s, const struct bi_table *t, struct bioinfer_error *err)
+{
+    double *values = bi_calloc(s->env, t->n_rows + 1, sizeof *values);
+    bool *left_out = bi_calloc(s->env, t->n_rows + 1, sizeof *left_out);
+    size_t energy = 0;
+    int made = 0, st = values && left_out ? 0 : bi_show_no_memory(s, err);
+    for (size_t i = 0; i < t->n_rows && !st; i++)
+        left_out[i] = is_unchanged(t, i);
+    while (energy < t->n_columns && strcmp(t->columns[energy].name, "energy"))
+        energy++;
+    for (size_t k = t->n_columns + 1; k-- > 0 && made < BI_VIEW_HISTOGRAMS && !st;) {
+        const struct bi_shown_column *c =
+            &t->columns[k < t->n_columns ? k : energy]; /* it comes first */
+        if (k == energy || (k == t->n_columns && energy == k) || !c->is_number || is_count(c->name))
+            continue;
+        made++;
+        for (size_t i = 0; i < t->n_rows; i++)
+            values[i] = left_out[i] ? (double)NAN : c->numbers[i];
+        if (!bi_view_histogram(&s->view, "Distributions", c->name, values, t->n_rows, ""))
+            st = bi_show_no_memory(s, err);
+    }
+    bi_free(s->env, left_out);
+    bi_free(s->env, values);
+    return st;
 }
 
 static int show_mutants(struct bi_show *s, const struct bi_table *t, struct bioinfer_error *err);
@@ -225,12 +285,13 @@ static int show_embeddings(struct bi_show *s, struct reading *r, struct bioinfer
     return st;
 }
 
-int bi_show_table(struct bi_show *s, struct bioinfer_error *err)
+static int show_table(struct bi_show *s, const char *const *names, struct bioinfer_error *err)
 {
     struct reading *r = bi_zalloc(s->env, sizeof *r);
     int st = r ? 0 : bi_show_no_memory(s, err);
     if (!st) {
         r->s = s;
+        r->names = names;
         st = bi_lines_each(s->env, s->path, count_row, r, err);
     }
     if (!st && !r->n)
@@ -246,6 +307,17 @@ int bi_show_table(struct bi_show *s, struct bioinfer_error *err)
         st = r->first ? show_embeddings(s, r, err) : show_whole(s, r, err);
     bi_free(s->env, r);
     return st;
+}
+
+int bi_show_table(struct bi_show *s, struct bioinfer_error *err)
+{
+    return show_table(s, NULL, err);
+}
+
+int bi_show_blast(struct bi_show *s, struct bioinfer_error *err)
+{
+    s->view.kind = "alignments, in the columns of BLAST";
+    return show_table(s, blast_columns, err);
 }
 
 /* ---- 3 substitutions --------------------------------------------------------------------- */

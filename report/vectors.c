@@ -109,8 +109,8 @@ static int records(struct bi_show *s, const struct plane *p, struct bioinfer_err
 static int add_scatter(struct bi_show *s, struct plane *p, const char *what,
                        struct bioinfer_error *err)
 {
-    struct bi_figure *f = bi_view_add(&s->view, BI_FIGURE_SCATTER, "Embeddings",
-                                      "Principal components of the embeddings");
+    struct bi_figure *f = bi_view_add(&s->view, BI_FIGURE_SCATTER, "Vectors",
+                                      "Principal components of the vectors");
     struct bi_scatter *c = f ? &f->as.scatter : NULL;
     size_t fitted = 0;
     int st;
@@ -157,7 +157,7 @@ int bi_show_vectors(struct bi_show *s, size_t n, size_t width, const char *const
     if (!st && !(st = add_scatter(s, &p, what, err))) {
         for (size_t i = 0; i < n; i++)
             norms[i] = (double)p.norms[i];
-        if (!bi_view_histogram(&s->view, "Embeddings", "Norms of the embeddings", norms, n, ""))
+        if (!bi_view_histogram(&s->view, "Vectors", "Norms of the vectors", norms, n, ""))
             st = bi_show_no_memory(s, err);
     }
     if (!st)

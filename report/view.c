@@ -97,10 +97,31 @@ static double nice_step(double x)
     return power * (share <= 1 ? 1 : share <= 2 ? 2 : share <= 5 ? 5 : 10);
 }
 
+/* Sets the bins of a histogram whose least and largest value are known. */
+static void set_bins(struct bi_histogram *h, double *step)
+{
+    enum { MOST = 40, AROUND = 5 };
+    if (!(h->max > h->min)) { /* one value: a bar in the middle of an axis around it */
+        *step = fabs(h->min) > 0 ? nice_step(fabs(h->min) / 20) : 0.1;
+        *step = *step > 0 && isfinite(*step * AROUND) ? *step : 1;
+        h->low = h->min - *step * AROUND / 2;
+        h->n_bins = AROUND;
+        return;
+    }
+    *step = (h->max - h->min) / (h->n < 400 ? 16 : MOST - 8);
+    *step = *step > 0 && isfinite(nice_step(*step)) && nice_step(*step) > 0 ? nice_step(*step) : 1;
+    h->low = floor(h->min / *step) * *step;
+    h->n_bins = 1 + (int)((h->max - h->low) / *step);
+    if (!isfinite(h->low) || h->n_bins < 1 || h->n_bins > MOST + 2) {
+        h->low = h->min;
+        h->n_bins = 1;
+        *step = h->max - h->min;
+    }
+}
+
 bool bi_view_histogram(struct bi_shown *v, const char *group, const char *title,
                        const double *values, size_t n, const char *unit)
 {
-    enum { MOST = 40 };
     struct bi_histogram *h;
     struct bi_figure *f;
     double *sorted, sum = 0, step;
@@ -128,15 +149,7 @@ bool bi_view_histogram(struct bi_shown *v, const char *group, const char *title,
                                .median = k % 2 ? sorted[k / 2]
                                                : (sorted[k / 2 - 1] + sorted[k / 2]) / 2,
                                .unit = unit};
-    step = (h->max - h->min) / (k < 400 ? 16 : MOST - 8);
-    step = step > 0 && isfinite(nice_step(step)) && nice_step(step) > 0 ? nice_step(step) : 1;
-    h->low = floor(h->min / step) * step;
-    h->n_bins = 1 + (int)((h->max - h->low) / step);
-    if (!isfinite(h->low) || h->n_bins < 1 || h->n_bins > MOST + 2) {
-        h->low = h->min;
-        h->n_bins = 1;
-        step = h->max > h->min ? h->max - h->min : 1;
-    }
+    set_bins(h, &step);
     h->high = h->low + step * h->n_bins;
     for (size_t i = 0; i < k; i++) {
         const int bin = (int)((sorted[i] - h->low) / step);
@@ -144,6 +157,15 @@ bool bi_view_histogram(struct bi_shown *v, const char *group, const char *title,
     }
     bi_free(v->arena.env, sorted);
     return true;
+}
+
+void bi_axis_widen(double *low, double *high)
+{
+    if (*high > *low)
+        return;
+    const double value = *low, room = fabs(value) > 1 ? fabs(value) / 2 : 0.5;
+    *low = value - room;
+    *high = value + room;
 }
 
 void bi_heat_range(struct bi_heat *heat)
@@ -165,8 +187,10 @@ void bi_heat_range(struct bi_heat *heat)
         high = 1;
     } else if (heat->scale == BI_SCALE_DIVERGING) {
         high = fmax(fabs(low), fabs(high));
+        high = high > 0 ? high : 1;
         low = -high;
     }
+    bi_axis_widen(&low, &high);
     heat->low = low;
-    heat->high = high > low ? high : low + 1;
+    heat->high = high;
 }

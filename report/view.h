@@ -66,8 +66,9 @@ struct bi_heat {
     float *values;           /* [n_rows, n_columns]; NaN = no value */
     const char *row_letters; /* a letter for each row; NULL = rows are numbered like columns */
     const char *wild;        /* a letter for each column, NULL = not known */
-    int64_t first;           /* number of the first column */
-    double step;             /* columns of the output in one column here */
+    const char *const *row_names, *const *column_names; /* NULL = rows, columns are numbered */
+    int64_t first;                                      /* number of the first column */
+    double step; /* columns of the output in one column here */
     enum bi_heat_scale scale;
     double low, high; /* values at the ends of the scale */
     const char *row_name, *column_name, *value_name;
@@ -165,13 +166,16 @@ bool bi_view_wants(struct bi_shown *v, const char *id, size_t n);
 /* Makes the columns of a table figure, all zeros: their values are the caller's to set. */
 bool bi_view_columns(struct bi_shown *v, struct bi_table *t, size_t n_rows, size_t n_columns);
 /* Adds a histogram of the finite values; nothing, and true, when there are fewer than two, or their
- * sum or range is not finite. */
+ * sum or range is not finite. Where all are equal, it has five bins, and the middle one holds
+ * them. */
 bool bi_view_histogram(struct bi_shown *v, const char *group, const char *title,
                        const double *values, size_t n, const char *unit);
 /* Sets low and high of the scale from the finite values, as if there were one of 0 where there is
  * none: 0 and 1 of a UNIT scale, which values beyond these make a RANGE; the least and the largest
- * of a RANGE; -m and m of a DIVERGING one. high is low + 1 where both would be equal. */
+ * of a RANGE; -m and m of a DIVERGING one, m = 1 where all are 0. */
 void bi_heat_range(struct bi_heat *heat);
+/* Where both ends are one value, they move apart by as much, so it lies in the middle. */
+void bi_axis_widen(double *low, double *high);
 /* Index, below n, of the i-th of `shown` evenly chosen among n, i < shown; i itself where all
  * are. */
 static inline uint64_t bi_view_pick(uint64_t i, uint64_t shown, uint64_t n)

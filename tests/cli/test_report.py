@@ -350,8 +350,9 @@ class Reports(unittest.TestCase):
     def test_tracks(self):
         self.write('w.npz', b'')
         with zipfile.ZipFile(self.path('w.npz'), 'w') as z:
-            z.writestr('window.npy', npy((6, 2), [1, 10, 2, 20, 3, 30, 4, 40, 5, 50, 6, -1]))
-            z.writestr('site.npy', npy((2, 4, 3), list(range(24))))
+            z.writestr('window/tracks.npy', npy((6, 2), [1, 10, 2, 20, 3, 30, 4, 40, 5, 50, 6, -1]))
+            z.writestr('site/ism.npy', npy((2, 4, 3), list(range(24))))
+            z.comment = b'bioinfer 0.1.0 m f\nkinds tracks,ism'
         page = self.page('w.npz')
         tracks = page.figures('tracks')[0]
         got = [[round(v, 3) for v in unpack(t['values'])] for t in tracks['tracks']]

@@ -50,6 +50,7 @@ def make(folder):
                 f.write('%s\t%d\tA\t%s\t%.4f\n' % (HOSTILE, p, a, score))
     with zipfile.ZipFile(os.path.join(folder, 't.npz'), 'w') as z:
         z.writestr('window.npy', npy((64, 3), [abs(rng.gauss(0, 2)) for _ in range(192)]))
+        z.comment = b'bioinfer 0.1.0 m f\nkinds tracks'
     with open(os.path.join(folder, 'd.fa'), 'w', encoding='utf-8') as f:
         f.write('>x, score=1.5, global_score=1.5\nACDEFGHIKLMNPQRSTVWY\n')
         for i in range(8):
