@@ -40,7 +40,7 @@ static int bad_line(const struct indexer *x, const char *what, struct bioinfer_e
     return bi_fail(err, BIOINFER_FORMAT, "%s: line %" PRIu64 ": %s", x->path, x->line, what);
 }
 
-/* Writes the line of the contig at hand; one without bases has none, as samtools has it. */
+/* Writes the line of the contig at hand, none for one without bases, as samtools does. */
 static int end_contig(struct indexer *x, struct bioinfer_error *err)
 {
     if (!x->begun || !x->length)

@@ -161,7 +161,7 @@ static int usual_positions(const struct bi_model *m, int64_t n, const char **how
                "%s: config.json does not say use_tf_gamma: features of positions are %s, as %s; "
                "positions says otherwise",
                m->cp->path, *how,
-               published ? "the tracks are those of the published weights"
+               published ? "the published weights have these tracks"
                : found   ? "TensorFlow's table lies beside the weights"
                          : "the package enformer-pytorch has it");
     return 0;

@@ -304,7 +304,7 @@ static int read_vocab(struct bi_model *model, struct bi_t5 *e, struct bioinfer_e
     return 0;
 }
 
-/* The tensor `name` of an adapter; false: it has none, or there is no adapter. */
+/* Does an adapter have the tensor `name`? */
 static bool is_tuned(const struct bi_model *model, const struct bi_t5 *e, const char *name)
 {
     char full[160];

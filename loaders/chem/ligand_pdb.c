@@ -1,7 +1,7 @@
 /* ligand_pdb.c - the ligands of a PDB file as one molecule.
  *
  * Atoms that belong to neither protein nor water; alternate locations none, A and 1, as RDKit has
- * it, where each atom has one of these; of several models the first. Bonds are those of CONECT
+ * it, where each atom has one of these; of several models the first. Bonds are read from CONECT
  * records; one that the lower numbered atom lists twice is double, three times triple. A file says
  * nothing of other orders: then all are single. */
 #include <stdlib.h>
