@@ -6,8 +6,8 @@
  *     1 = layernorm(0, weight 3, weight 4) eps=9.99999975e-06
  *     output 1 mean 1 layer 6
  *
- * It outlives versions: journals of unfinished jobs hold hashes of it. So it has the names of ops
- * and of the members of their attributes, and nothing that is the default. */
+ * It outlives builds: journals of unfinished jobs hold hashes of it. So it has the names of ops and
+ * of the members of their attributes, and nothing that is the default. */
 #include "graph.h"
 
 #include <string.h>
