@@ -8,6 +8,7 @@ of what a fingerprint is made of, is seen.
 import glob
 import os
 import shutil
+import signal
 import subprocess
 import time
 
@@ -51,13 +52,12 @@ def begin_and_kill(exe, words, folder, env, grows, least):
         stderr=subprocess.DEVNULL,
     ) as p:
         end = time.monotonic() + WAIT
-        while p.poll() is None and time.monotonic() < end:
-            if os.path.exists(path) and os.path.getsize(path) > least:
-                break
-            time.sleep(0.001)
-        running = p.poll() is None
+        grown = False
+        while not grown and p.poll() is None and time.monotonic() < end:
+            grown = os.path.exists(path) and os.path.getsize(path) > least
+            time.sleep(0 if grown else 0.001)
         p.kill()
-    return running and p.returncode < 0
+    return grown and p.returncode == -signal.SIGKILL
 
 
 def hand_over(old, new, words, folder, env, codes):
