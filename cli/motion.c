@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 struct run {
@@ -191,6 +192,13 @@ static int take_frame(void *user, const struct bioinfer_relaxed *f)
     return run->out.status ? run->out.status : stop(NULL);
 }
 
+static bool is_file(const char *path)
+{
+    struct stat s;
+
+    return !stat(path, &s) && S_ISREG(s.st_mode);
+}
+
 static int relax(struct cli *cli)
 {
     const struct cli_options *o = cli->options;
@@ -211,7 +219,7 @@ static int relax(struct cli *cli)
     run.no_table = !strcmp(o->output, "-"); /* where the frames go, too */
     st = bioinfer_relax(cli->sequences, o->input, o->output, &params, &err);
     if ((code = finish(&run, st, &err))) {
-        if (st && run.n > run.n_lost && !o->quiet)
+        if (st && run.n > run.n_lost && !run.no_table && is_file(o->output) && !o->quiet)
             cli_say(cli, "%" PRIu64 " frames were done, and are kept: %s", run.n - run.n_lost,
                     o->output);
         return code;

@@ -3,12 +3,19 @@
  *     cc move_atoms.c $(pkg-config --cflags --libs bioinfer) -o move_atoms
  *     ./move_atoms WEIGHTS frame.xyz relaxed.extxyz trajectory.extxyz 1000
  *
- * Started again with more steps it goes on with the trajectory where that ends, to the bytes of a
- * run that was never stopped.
+ * Started again with more steps it takes the relaxed frame that is there, and goes on with the
+ * trajectory where that ends, to the bytes of a run that was never stopped.
  */
 #include <bioinfer.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+static int is_there(const char *path)
+{
+    FILE *file = fopen(path, "r");
+
+    return file && !fclose(file);
+}
 
 /* Is told of each frame that was relaxed, or why it could not be. */
 static int say_relaxed(void *user, const struct bioinfer_relaxed *frame)
@@ -71,7 +78,7 @@ int main(int argc, char **argv)
     if ((st = bioinfer_context_new(&ctx, NULL, &err)) ||
         (st = bioinfer_model_open(&model, ctx, argv[1], NULL, &err)) ||
         (st = bioinfer_energy_open(&task, model, NULL, &err)) ||
-        (st = bioinfer_relax(task, argv[2], argv[3], &relax, &err)) ||
+        (!is_there(argv[3]) && (st = bioinfer_relax(task, argv[2], argv[3], &relax, &err))) ||
         (!n_failed && (st = bioinfer_md(task, argv[3], argv[4], &md, &err))))
         fprintf(stderr, "move_atoms: %s\n", err.text);
     bioinfer_task_close(&task);

@@ -209,7 +209,7 @@ def move_atoms(program):
     assert code == 0 and steps and 'eV, largest force 0.0' in out, (code, out, err)
     assert out.splitlines()[-1].startswith('60\t30.0 fs'), out
     assert run(program, 'model', 'in.xyz', 'r2.extxyz', 'parts.extxyz', '30')[0] == 0
-    assert run(program, 'model', 'in.xyz', 'r3.extxyz', 'parts.extxyz', '60')[0] == 0
+    assert run(program, 'model', 'in.xyz', 'r2.extxyz', 'parts.extxyz', '60')[0] == 0
     with open('whole.extxyz') as a, open('parts.extxyz') as b:
         assert a.read() == b.read()
     write('gold.xyz', '1\ngold\nAu 0 0 0\n')

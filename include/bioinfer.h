@@ -1616,7 +1616,8 @@ struct bioinfer_relax_params {
  * an extended XYZ, which appears when all are done. A frame that fails is left out, which done()
  * alone is told: the call gives 0, but NOMEM, DEVICE and DEVICE_LOST end it. params may be NULL.
  * Non-zero from a callback ends either run with that status. The output then has the frames that
- * were done, where there is one, as after any failure but one of the output. */
+ * were done, where there is one, as after any failure but one of the output, whose status is given
+ * in place of the other. INVALID: the output is there already, and stays as it is. */
 BIOINFER_API int bioinfer_relax(bioinfer_task *energy, const char *input, const char *output,
                                 const struct bioinfer_relax_params *params,
                                 struct bioinfer_error *err);

@@ -248,6 +248,22 @@ class Motion(unittest.TestCase):
         self.assertIn("not relaxed after the steps", err)
         self.assertIn(b"relaxed=F", read("few.extxyz"))
 
+    def test_keeps_outputs(self):
+        """An output that is there already stays, a link to nothing too."""
+        options = "relax", "water.xyz", "--weights", "model", "--steps", 1, "-o"
+        run(*options, "there.extxyz", code=1)
+        before = read("there.extxyz")
+        os.symlink("nothing", "link.extxyz")
+        for name in "there.extxyz", "link.extxyz":
+            out, err = run(*options, name, code=64)
+            self.assertEqual(out, "")
+            self.assertIn(name + ": is there already", err)
+            self.assertNotIn("are kept", err)
+        self.assertEqual(read("there.extxyz"), before)
+        self.assertEqual(os.readlink("link.extxyz"), "nothing")
+        self.assertEqual([f for f in os.listdir() if ".tmp." in f], [])
+        self.assertIn("Properties=", run(*options, "-", code=1)[0])
+
     def test_relaxes_a_cell(self):
         out, err = run("relax", "POSCAR", "--weights", "model", "--cell", "-o", "c.extxyz",
                        "--steps", 3000, "--fmax", 0.005)
@@ -359,11 +375,19 @@ class Motion(unittest.TestCase):
                     self.assertEqual(read("stopped.extxyz").count(b"Properties="), 1)
                     self.assertIn("1 frames were done, and are kept", err)
                     os.remove("stopped.extxyz")
+        err, code = self.stop(signal.SIGTERM, 1, "relax", "stops.xyz", "--weights", "model", "-o",
+                              "stopped.extxyz", "--steps", 100000, "--fmax", 1e-9, "--threads", 1,
+                              then=lambda: os.mkdir("stopped.extxyz"))
+        self.assertEqual(code, 74, err)  # the frame that was done has no place to go
+        self.assertRegex(err, "stopped.extxyz: .*directory; before that: relax: stopped")
+        self.assertNotIn("are kept", err)
+        os.rmdir("stopped.extxyz")
+        self.assertEqual([f for f in os.listdir() if f.startswith("stopped")], [])
         err, code = self.stop(signal.SIGTERM, 0, "md", "large.xyz", "--weights", "model", "-o",
                               "stopped.extxyz", "--steps", 100000, "--threads", 1, "--dt", 0.01)
         self.assertEqual(code, 128 + signal.SIGTERM, err)
 
-    def stop(self, number, rows, *args):
+    def stop(self, number, rows, *args, then=None):
         """Standard error and exit code of a run that has a signal after so many rows of its table,
         and some time to begin with the next."""
         terminal, table = pty.openpty()  # whose lines come at once
@@ -374,6 +398,8 @@ class Motion(unittest.TestCase):
             got = b""
             while rows and got.count(b"\n") <= rows:
                 got += os.read(terminal, 1000)
+            if then:
+                then()
             time.sleep(2)
             child.send_signal(number)
             begin = time.monotonic()

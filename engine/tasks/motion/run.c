@@ -422,6 +422,30 @@ static int relax_frame(bioinfer_task *energy, const struct bioinfer_relax_params
     return st ? bi_fail(err, st, "relax: stopped at %s", frame->name) : 0;
 }
 
+/* Opens the output, which must not be there. */
+static int open_output(struct bi_out *out, const struct bi_env *env, const char *path,
+                       struct bioinfer_error *err)
+{
+    int st = bi_out_open(out, env, path, err); /* says what is no file */
+    if (!st && !out->is_stdout && (bi_path_exists(path) || bi_path_is_link(path)))
+        st = bi_fail(err, BIOINFER_INVALID, "%s: is there already: remove it, or name another file",
+                     path);
+    return st;
+}
+
+/* Finishes the output of a run with this status and error. The frames of one that failed are kept,
+ * where there are any; a failure to do so is told with the run's. */
+static int finish_output(struct bi_out *out, uint64_t n_written, int st, struct bioinfer_error *err)
+{
+    struct bioinfer_error lost = {0};
+    const struct bioinfer_error before = err ? *err : lost;
+    if (!st)
+        return bi_out_finish(out, err);
+    if (!n_written || out->failure.status || !bi_out_finish(out, &lost))
+        return st;
+    return bi_fail(err, lost.status, "%.120s; before that: %.110s", lost.text, before.text);
+}
+
 int bioinfer_relax(bioinfer_task *energy, const char *input, const char *output,
                    const struct bioinfer_relax_params *params, struct bioinfer_error *err)
 {
@@ -442,15 +466,12 @@ int bioinfer_relax(bioinfer_task *energy, const char *input, const char *output,
     if (!(p.fmax > 0))
         return bi_fail(err, BIOINFER_INVALID, "relax: fmax %g, expected above 0", p.fmax);
     if ((st = bi_frames_open(&in, energy->env, input, err)) ||
-        (st = bi_out_open(&out, energy->env, output, err)))
+        (st = open_output(&out, energy->env, output, err)))
         goto out;
     while ((st = bi_frames_next(in, &frame, err)) > 0 &&
            !(st = relax_frame(energy, &p, &frame, &text, &out, &n_written, err)))
         continue;
-    if (!st)
-        st = bi_out_finish(&out, err);
-    else if (n_written) /* these are whole; where the output itself failed it fails again */
-        bi_out_finish(&out, NULL);
+    st = finish_output(&out, n_written, st, err);
 out:
     bi_out_close(&out);
     bi_buf_free(&text);
