@@ -450,7 +450,11 @@ static bool take_model(struct cli_options *o, const struct words *w, int *used, 
 
     if (is_family(w->word[*used]))
         o->model = w->word[(*used)++];
-    else if (!found)
+    else if (!found && named && !o->weights && !access(w->word[*used], F_OK)) {
+        cli_say(NULL, "%s is an input, and no model is named; usage: %s", w->word[*used],
+                cli_subcommand_of(o->command)->usage);
+        return false;
+    } else if (!found)
         return unknown_model(w->word[*used]);
     if (o->command == CLI_EMBED && o->model && gives_tracks(o->model))
         o->command = CLI_TRACKS;

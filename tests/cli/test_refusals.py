@@ -38,6 +38,7 @@ class Failures(Case):
                 (("esm2", "in.fasta", "--batch-tokens"), "needs a value"),
                 (("esm2", "in.fasta", "--profile=yes"), "no value"),
                 (("score",), "MODEL is missing"), (("score", "esm2"), "INPUT is missing"),
+                (("relax", "in.fasta"), "in.fasta is an input, and no model is named; usage"),
                 (("relax", "--weights", "x"), "FRAMES is missing"),
                 (("molecule", "info"), "FILE is missing"), (("align",), "A.fasta is missing"),
                 (("esm2", "in.fasta", "--include", "mean,resid"), "there are mean, per-residue, "),
