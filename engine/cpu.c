@@ -286,18 +286,22 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Is the program to be left? Thread 0, which is the caller's, asks; all see the answer behind the
- * barrier of the launch at hand. */
+/* Is the program to be left? Thread 0, which is the caller's, asks, and not again once it is; all
+ * see the answer behind the barrier of the launch at hand. */
 static bool is_stopped(struct bi_queue *q, const struct bi_share *share)
 {
-    if (!q->ask)
+    int (*const ask)(void *user) = q->ask;
+    if (!ask)
         return false;
-    if (!share->thread && now() - q->asked > ask_every) {
-        if (q->ask(q->ask_user))
-            atomic_store_explicit(&q->stopped, true, memory_order_relaxed);
-        q->asked = now();
-    }
-    return atomic_load_explicit(&q->stopped, memory_order_relaxed);
+    if (atomic_load_explicit(&q->stopped, memory_order_relaxed))
+        return true;
+    if (share->thread || !(now() - q->asked > ask_every))
+        return false;
+    const bool stop = ask(q->ask_user) != 0;
+    if (stop)
+        atomic_store_explicit(&q->stopped, true, memory_order_relaxed);
+    q->asked = now();
+    return stop;
 }
 
 /* Does one thread's work: launches [first, end), its share of tasks, a barrier after each. How many

@@ -62,14 +62,11 @@ int bioinfer_task_prepare(bioinfer_task *t, struct bioinfer_error *err)
     return st;
 }
 
-int bioinfer_task_run(bioinfer_task *t, bioinfer_source source, void *source_user,
-                      bioinfer_sink sink, void *sink_user, struct bioinfer_error *err)
+/* Runs a task that was entered. */
+static int run_entered(bioinfer_task *t, bioinfer_source source, void *source_user,
+                       bioinfer_sink sink, void *sink_user, struct bioinfer_error *err)
 {
     int st;
-    if (!t || !source || !sink)
-        return bi_fail(err, BIOINFER_INVALID, "run: task, source and sink must be given");
-    if ((st = bi_task_enter(t, err)))
-        return st;
     t->source = source;
     t->source_user = source_user;
     t->sink = sink;
@@ -83,6 +80,18 @@ int bioinfer_task_run(bioinfer_task *t, bioinfer_source source, void *source_use
                "%llu records left the range of float16 and were "
                "computed again in float32",
                (unsigned long long)t->n_wide);
+    return st;
+}
+
+int bioinfer_task_run(bioinfer_task *t, bioinfer_source source, void *source_user,
+                      bioinfer_sink sink, void *sink_user, struct bioinfer_error *err)
+{
+    int st;
+    if (!t || !source || !sink)
+        return bi_fail(err, BIOINFER_INVALID, "run: task, source and sink must be given");
+    if ((st = bi_task_enter(t, err)))
+        return st;
+    st = run_entered(t, source, source_user, sink, sink_user, err);
     bi_task_leave(t);
     return st;
 }
@@ -110,6 +119,13 @@ int bioinfer_task_compute(bioinfer_task *task, const struct bioinfer_record *rec
     if (!records && n_records)
         return bi_fail(err, BIOINFER_INVALID, "compute: records must be given");
     return bioinfer_task_run(task, next_of_array, &a, sink, sink_user, err);
+}
+
+int bi_task_compute_one(bioinfer_task *task, const struct bioinfer_record *record,
+                        bioinfer_sink sink, void *sink_user, struct bioinfer_error *err)
+{
+    struct array_source a = {record, 1, 0};
+    return run_entered(task, next_of_array, &a, sink, sink_user, err);
 }
 
 void bioinfer_task_set_profile(bioinfer_task *t, int on)

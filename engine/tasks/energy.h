@@ -21,7 +21,7 @@ struct bi_chunk {
  * its last forces, and in the cell of these; else they mean nothing. NULL: they make none. The
  * frame of a relaxation has the cell and positions of its state. The chunk, which is not
  * copied, stays until the next call of this; `energy` is a task of bioinfer_energy_open(), which is
- * not checked. */
+ * not checked, and the caller has entered it. */
 void bi_energy_move(bioinfer_task *energy, struct bi_chunk *chunk);
 
 /* Whether it is a task of bioinfer_energy_open(), which the calls below do not check. */

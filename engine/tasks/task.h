@@ -174,6 +174,10 @@ int bi_task_new_direct(struct bioinfer_task **out, struct bioinfer_context *ctx,
 int bi_task_new(struct bioinfer_task **out, const struct bioinfer_model *model,
                 const struct bi_task_def *def, size_t size, struct bioinfer_error *err);
 
+/* bioinfer_task_compute() of one record, by a task that the caller has entered. */
+int bi_task_compute_one(struct bioinfer_task *t, const struct bioinfer_record *record,
+                        bioinfer_sink sink, void *sink_user, struct bioinfer_error *err);
+
 /* ---- runner.c ---- */
 
 /* Makes the executor of a task whose def is set, and checks the names of the rules that its recipe
@@ -183,7 +187,7 @@ int bi_task_new(struct bioinfer_task **out, const struct bioinfer_model *model,
 int bi_task_open(struct bioinfer_task *t, const struct bioinfer_model *model, int64_t batch_tokens,
                  int64_t memory_limit, struct bioinfer_error *err);
 /* Has batches to come ask whether to stop, as bi_exec_ask() has it; the run gives CANCELLED then.
- * ask NULL: they ask no more. The task was opened. */
+ * ask NULL: they ask no more. The task was opened, and the caller has entered it. */
 void bi_task_ask(struct bioinfer_task *t, int (*ask)(void *user), void *user);
 /* Frees the executor, not the task; also of one that was not opened, or was closed. */
 void bi_task_close(struct bioinfer_task *t);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "../../engine/engine.h"
+#include "../../engine/tasks/task.h"
 #include "../../engine/tasks/motion/motion.h"
 #include "../../models/energy.h"
 #include "../test.h"
@@ -212,6 +213,7 @@ static uint64_t relax(const bioinfer_model *model, bool cell, double fmax, uint6
         !CHECK(bi_frames_next(in, &frame, &err) == 1 && !frame.status) ||
         !CHECK(!bi_motion_open(&m, &env, hold(&frame), &err)) ||
         !CHECK(!bioinfer_energy_open(&task, model, NULL, &err)) ||
+        !CHECK(!bi_task_enter(task, &err)) ||
         !CHECK(!bi_relax_on(task, "crystal", &r, &m, &out->steps, &out->relaxed, &err)) ||
         !CHECK(!bioinfer_task_get_profile(task, &profile))) {
         fprintf(stderr, "    %s\n", err.text);
@@ -221,6 +223,7 @@ static uint64_t relax(const bioinfer_model *model, bool cell, double fmax, uint6
         memcpy(out->force, m.force, sizeof out->force);
         memcpy(out->cell, m.cell, sizeof out->cell);
         memcpy(out->stress, m.stress, sizeof out->stress);
+        bi_task_leave(task);
     }
     bioinfer_task_close(&task);
     bi_motion_close(&m);

@@ -160,9 +160,9 @@ int bi_relax(const struct bi_relaxation *r, struct bi_motion *m, const struct bi
 
 /* ---- run.c ---- */
 
-/* The same over the forces of a task of bioinfer_energy_open(), which is not checked, for a frame
- * of this name. Steps are made on its device unless r->most is 0; leap and user of *r are not read.
- * INVALID: the task gives no forces. */
+/* The same over the forces of a task of bioinfer_energy_open(), which is not checked and the
+ * caller has entered, for a frame of this name. Steps are made on its device unless r->most is 0;
+ * leap and user of *r are not read. INVALID: the task gives no forces. */
 int bi_relax_on(bioinfer_task *energy, const char *id, const struct bi_relaxation *r,
                 struct bi_motion *m, uint64_t *done, bool *relaxed, struct bioinfer_error *err);
 

@@ -57,7 +57,7 @@ static int compute(const struct source *s, struct computed *c, struct bioinfer_e
         .has_charge = m->has_charge};
     const struct bioinfer_record record = {
         .id = s->id, .description = "", .sequence = "", .atoms = &atoms};
-    return bioinfer_task_compute(s->task, &record, 1, take_energy, c, err);
+    return bi_task_compute_one(s->task, &record, take_energy, c, err);
 }
 
 static int compute_forces(void *user, struct bi_motion *m, struct bioinfer_error *err)
@@ -294,6 +294,8 @@ int bioinfer_md(bioinfer_task *energy, const char *input, const char *trajectory
     if (!energy || !input || !trajectory || !bi_energy_is(energy))
         return bi_fail(err, BIOINFER_INVALID,
                        "md: a task of energies, input and trajectory must be given");
+    if ((st = bi_task_enter(energy, err)))
+        return st;
     if ((st = bi_params_copy(&p, sizeof p, params, "md params", err)) ||
         (st = complete_md(&p, err)) || (st = read_one(energy->env, input, &frame, err)) ||
         (st = check_motion(&frame, true, err)))
@@ -303,6 +305,7 @@ int bioinfer_md(bioinfer_task *energy, const char *input, const char *trajectory
     st = run_md(&s, &p, trajectory, &frame, err);
 out:
     bi_frame_free(&frame);
+    bi_task_leave(energy);
     return st;
 }
 
@@ -456,8 +459,9 @@ int bioinfer_relax(bioinfer_task *energy, const char *input, const char *output,
     struct bi_buf text = {0};
     uint64_t n_written = 0;
     int st;
-    if (!energy || !input || !output || !energy->model)
-        return bi_fail(err, BIOINFER_INVALID, "relax: task, input and output must be given");
+    if (!energy || !input || !output || !bi_energy_is(energy))
+        return bi_fail(err, BIOINFER_INVALID,
+                       "relax: a task of energies, input and output must be given");
     text.env = energy->env;
     if ((st = bi_params_copy(&p, sizeof p, params, "relax params", err)))
         return st;
@@ -465,6 +469,8 @@ int bioinfer_relax(bioinfer_task *energy, const char *input, const char *output,
     p.steps = p.steps ? p.steps : 500;
     if (!(p.fmax > 0))
         return bi_fail(err, BIOINFER_INVALID, "relax: fmax %g, expected above 0", p.fmax);
+    if ((st = bi_task_enter(energy, err)))
+        return st;
     if ((st = bi_frames_open(&in, energy->env, input, err)) ||
         (st = open_output(&out, energy->env, output, err)))
         goto out;
@@ -477,5 +483,6 @@ out:
     bi_buf_free(&text);
     bi_frame_free(&frame);
     bi_frames_close(&in);
+    bi_task_leave(energy);
     return st;
 }
