@@ -163,7 +163,9 @@ static int run_md(struct cli *cli)
             cli_say(cli, "the trajectory is kept: %s", o->output);
         return code;
     }
-    if (!o->quiet)
+    if (!run.first_step && !o->quiet)
+        cli_say(cli, "no step was made: %s has all %" PRIu64, o->output, params.steps);
+    else if (!o->quiet)
         cli_say(cli, "steps %" PRIu64 " to %" PRIu64 " in %.2f s, model %s from %s, %s %s -> %s",
                 run.first_step, params.steps, cli_now() - start, cli->info.name, cli->info.path,
                 cli->info.device, cli->info.kernels, o->output);

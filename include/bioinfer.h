@@ -1560,7 +1560,7 @@ BIOINFER_API int bioinfer_energy_open(bioinfer_task **out, const bioinfer_model 
 /* ---- 17 motion: molecular dynamics and relaxation -------------------------------------------- */
 struct bioinfer_md_state {
     uint64_t step;
-    double time, energy, kinetic, temperature; /* fs, eV, eV, kelvin of 3 n degrees of freedom */
+    double time, energy, kinetic, temperature; /* fs, eV, eV, kelvin of what is not fixed */
 };
 
 struct bioinfer_md_params {
@@ -1580,9 +1580,10 @@ struct bioinfer_md_params {
 /* Moves the one frame of a file by the forces of a task of bioinfer_energy_open(). The trajectory
  * is an extended XYZ that grows: with `resume` it has in the end the bytes of a run that was never
  * stopped. NONFINITE: the atoms fly apart, at a step that is named; what was written stays. EMPTY:
- * there is no frame; INVALID: there are several, the task gives no forces, or the trajectory is
- * there already, without `resume`; MISMATCH: with it, it is of another run; a frame that cannot be
- * used gives its status. params may be NULL. */
+ * there is no frame; INVALID: there are several, the trajectory is there already, without
+ * `resume`, or with it has steps after the last one; MISMATCH: it is of another run; MISUSE: the
+ * task is in use, as it is during this call, also for its callbacks; a frame that cannot be used
+ * gives its status. params may be NULL. */
 BIOINFER_API int bioinfer_md(bioinfer_task *energy, const char *input, const char *trajectory,
                              const struct bioinfer_md_params *params, struct bioinfer_error *err);
 

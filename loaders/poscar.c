@@ -259,8 +259,8 @@ static int read_flags(struct bi_frames *f, struct bi_frame *frame, const char *l
     held = held_by_flags(frame->cell, flags);
     if (held < 0)
         frame->cannot_hold = "Selective dynamics fixes atoms along some vectors of a cell that is "
-                             "oblique to x, y and z; fixed alike along all three (F F F) is "
-                             "computed";
+                             "oblique to x, y and z; such atoms can be fixed along all three "
+                             "(F F F) or none (T T T)";
     return bi_frames_hold(f, frame, frame->n, held < 0 ? 0 : held, err);
 }
 

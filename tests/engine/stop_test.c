@@ -185,7 +185,12 @@ static void runs_are_left(void)
     CHECK_EQ(n_submits, 3);
     CHECK_EQ(n_shown, 1);
     CHECK(!asks);
+    CHECK_EQ(run_md(12, true, 1, &err), BIOINFER_CANCELLED);
+    CHECK_HAS(err.text, "md: stopped before a step was made");
     CHECK_EQ(run_md(12, true, 0, &err), 0);
+    CHECK_EQ(run_md(16, true, 2, &err), BIOINFER_CANCELLED); /* after step 12 */
+    CHECK_HAS(err.text, "md: stopped within step 13");
+    CHECK_EQ(run_md(16, true, 0, &err), 0);
     CHECK(n_shown > 1);
     CHECK(!asks);
     remove(output);

@@ -122,7 +122,12 @@ int main(void)
     CHECK(!run(cut, true, 33, "a=1", &err));
     CHECK(!run(cut, true, STEPS, "a=1", &err));
     check_same(cut, want, n);
-    /* a file that is not of this run stays as it is */
+    /* a file that is not of this run stays as it is, as does one that goes on for longer */
+    for (uint64_t steps = 1; steps < STEPS; steps += 13) {
+        CHECK_EQ(run(cut, true, steps, "a=1", &err), BIOINFER_INVALID);
+        CHECK_HAS(err.text, "already, and this run is to end at step");
+        check_same(cut, want, n);
+    }
     CHECK_EQ(run(cut, true, STEPS, "a=2", &err), BIOINFER_MISMATCH);
     CHECK_HAS(err.text, "of another run: it has 'a=1', this one 'a=2'");
     check_same(cut, want, n);

@@ -113,8 +113,9 @@ struct bi_run {
  * no step made where that is the end. Each frame is handed to the system at once, and is on the
  * disk some seconds later, or when this returns. Frames that were written before a failure stay.
  * MISMATCH: it is of another run, of other atoms than *m, has a damaged frame before others, or no
- * frame to go on from; INVALID: it is there, also when empty, and `resume` is not set; statuses of
- * files, forces, bi_dynamics_step(), leap and each. After a failure *m is not to be used. The
+ * frame to go on from; INVALID: it is there, also when empty, and `resume` is not set, or it has
+ * frames of steps after the last one of this run; a file that is refused stays as it is. Statuses
+ * of files, forces, bi_dynamics_step(), leap and each. After a failure *m is not to be used. The
  * caller has set run and dt; t->file is closed by bi_trajectory_close() in any case. */
 int bi_trajectory_run(struct bi_trajectory *t, const char *path, bool resume,
                       const struct bi_run *run, struct bi_motion *m, struct bioinfer_error *err);

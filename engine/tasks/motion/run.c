@@ -177,9 +177,9 @@ struct steps {
     struct source *source;
     const struct bioinfer_md_params *p;
     const struct bi_dynamics *dynamics;
-    struct bi_motion_atom *atoms;   /* [n] */
-    struct bioinfer_md_state state; /* behind the step that was made last */
-    int stopped;                    /* given by stop() within a step; 0 = go on */
+    struct bi_motion_atom *atoms; /* [n] */
+    uint64_t next;                /* the step at hand; 0 = the forces before the first one */
+    int stopped;                  /* given by stop() within a step; 0 = go on */
 };
 
 /* Steps of a leap at most: some tenths of a second of a large system, and a caller that wants to
@@ -194,10 +194,11 @@ static uint32_t most_steps(uint32_t n_atoms)
 static int leap(void *user, struct bi_motion *m, uint64_t step, uint32_t n, bool *made,
                 struct bioinfer_error *err)
 {
-    const struct steps *s = user;
+    struct steps *s = user;
     struct bi_chunk chunk = {.steps = (int32_t)n, .atoms = s->atoms};
     struct computed c = {.m = m, .chunk = &chunk, .status = BIOINFER_INTERNAL};
     int st;
+    s->next = step + 1;
     bi_dynamics_facts(s->dynamics, &chunk.facts);
     for (size_t i = 0; i < m->n; i++) {
         struct bi_motion_atom *a = &s->atoms[i];
@@ -222,12 +223,13 @@ static int show(void *user, const struct bi_motion *m, uint64_t step, struct bio
 {
     struct steps *s = user;
     const struct bioinfer_md_params *p = s->p;
-    s->state = (struct bioinfer_md_state){.step = step,
-                                          .time = (double)step * p->dt,
-                                          .energy = m->energy,
-                                          .kinetic = bi_motion_kinetic(m),
-                                          .temperature = bi_motion_temperature(m)};
-    int st = p->progress ? p->progress(p->progress_user, &s->state) : 0;
+    const struct bioinfer_md_state state = {.step = step,
+                                            .time = (double)step * p->dt,
+                                            .energy = m->energy,
+                                            .kinetic = bi_motion_kinetic(m),
+                                            .temperature = bi_motion_temperature(m)};
+    int st = p->progress ? p->progress(p->progress_user, &state) : 0;
+    s->next = step + 1;
     if (!st && p->stop)
         st = p->stop(p->stop_user);
     return st ? bi_fail(err, st, "md: stopped at step %llu", (unsigned long long)step) : 0;
@@ -275,8 +277,9 @@ static int run_md(struct source *s, const struct bioinfer_md_params *p, const ch
         st = bi_trajectory_run(&t, path, p->resume != 0, &run, &m, err);
     bi_task_ask(s->task, NULL, NULL);
     if (st && steps.stopped)
-        st = bi_fail(err, steps.stopped, "md: stopped within step %llu",
-                     (unsigned long long)steps.state.step + 1);
+        st = steps.next
+                 ? bi_fail(err, steps.stopped, "md: stopped within step %" PRIu64, steps.next)
+                 : bi_fail(err, steps.stopped, "md: stopped before a step was made");
     bi_trajectory_close(&t);
     bi_motion_close(&m);
     bi_buf_free(&words);

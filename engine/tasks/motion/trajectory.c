@@ -59,8 +59,9 @@ static int check_frame(const struct bi_trajectory *t, const struct bi_frame *fra
 }
 
 /* Reads all frames; the state of *m becomes that of the last one to go on from. */
-static int read_frames(const struct bi_trajectory *t, struct bi_frames *in, uint64_t every,
-                       struct bi_motion *m, struct last *last, struct bioinfer_error *err)
+static int read_frames(const struct bi_trajectory *t, struct bi_frames *in,
+                       const struct bi_run *run, struct bi_motion *m, struct last *last,
+                       struct bioinfer_error *err)
 {
     struct bi_frame frame = {0};
     int st;
@@ -78,7 +79,14 @@ static int read_frames(const struct bi_trajectory *t, struct bi_frames *in, uint
         }
         if ((st = check_frame(t, &frame, m, frame.ordinal == 1, err)))
             break;
-        if (frame.step % every)
+        if (frame.step > run->steps) {
+            st = bi_fail(err, BIOINFER_INVALID,
+                         "%s: has step %" PRIu64
+                         " already, and this run is to end at step %" PRIu64,
+                         t->file.path, frame.step, run->steps);
+            break;
+        }
+        if (frame.step % run->every)
             continue; /* the last one of a run that was to end there */
         *last = (struct last){frame.step, frame.end, true};
         memcpy(m->momentum, frame.momentum, 3 * (size_t)m->n * sizeof *m->momentum);
@@ -88,14 +96,14 @@ static int read_frames(const struct bi_trajectory *t, struct bi_frames *in, uint
     return st < 0 ? st : 0;
 }
 
-static int take_up(struct bi_trajectory *t, const char *path, uint64_t every, struct bi_motion *m,
-                   uint64_t *step, bool *has_frame, struct bioinfer_error *err)
+static int take_up(struct bi_trajectory *t, const char *path, const struct bi_run *run,
+                   struct bi_motion *m, uint64_t *step, bool *has_frame, struct bioinfer_error *err)
 {
     struct bi_frames *in = NULL;
     struct last last = {0};
     int st = bi_frames_open(&in, m->env, path, err);
     if (!st)
-        st = read_frames(t, in, every, m, &last, err);
+        st = read_frames(t, in, run, m, &last, err);
     bi_frames_close(&in);
     if (st)
         return st;
@@ -112,8 +120,8 @@ static int take_up(struct bi_trajectory *t, const char *path, uint64_t every, st
 
 /* Makes the file, or takes up one that is there. *step: 0 also where it has no frame; *has_frame
  * tells these apart. */
-static int open_file(struct bi_trajectory *t, const char *path, bool resume, uint64_t every,
-                     struct bi_motion *m, uint64_t *step, bool *has_frame,
+static int open_file(struct bi_trajectory *t, const char *path, bool resume,
+                     const struct bi_run *run, struct bi_motion *m, uint64_t *step, bool *has_frame,
                      struct bioinfer_error *err)
 {
     const bool is_there = bi_path_exists(path);
@@ -129,7 +137,7 @@ static int open_file(struct bi_trajectory *t, const char *path, bool resume, uin
                        "%s: is there already: --resume goes on with it, or remove it", path);
     if ((st = bi_append_open(&t->file, m->env, path, false, err)))
         return st;
-    return t->file.size ? take_up(t, path, every, m, step, has_frame, err) : 0;
+    return t->file.size ? take_up(t, path, run, m, step, has_frame, err) : 0;
 }
 
 static int put_frame(struct bi_trajectory *t, const struct bi_motion *m, uint64_t step,
@@ -210,7 +218,7 @@ int bi_trajectory_run(struct bi_trajectory *t, const char *path, bool resume,
     const struct bi_forces *f = run->forces;
     bool has_frame = false;
     uint64_t step = 0;
-    int st = open_file(t, path, resume, run->every, m, &step, &has_frame, err);
+    int st = open_file(t, path, resume, run, m, &step, &has_frame, err);
     if (st)
         return st;
     if (!has_frame && run->draw)
