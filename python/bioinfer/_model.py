@@ -53,6 +53,18 @@ def include_bits(include: Union[str, Iterable[str], None]) -> int:
     return bits
 
 
+def _mutations(given: Any) -> Any:
+    """Mutations to be looked at again for each record: a list, or {id: list}."""
+    def listed(value: Any) -> List[str]:
+        if isinstance(value, (str, bytes)):
+            raise InvalidArgument(f"mutations: expected a list of texts, got {value!r}",
+                                  Status.INVALID_ARGUMENT)
+        return list(value)
+    if isinstance(given, collections.abc.Mapping):
+        return {name: listed(value) for name, value in given.items()}
+    return listed(given)
+
+
 def new_context(threads: int = 0, cpu_mask: Optional[str] = None) -> "_core.Context":
     return _core.Context({"n_threads": threads, "cpu_mask": cpu_mask}, to_log)
 
@@ -281,7 +293,8 @@ class Model:
                         raw_residues=int(self._raw(raw_residues)), max_length=max_length,
                         window=window)
         if mutations is not None:
-            sequences = self._with_positions(sequences, mutations, offset)
+            asked = _mutations(mutations)
+            sequences = _Lazy(lambda what: self._with_positions(what, asked, offset), sequences)
         return Results(self, "score", params, sequences, lambda raw: Score(raw, self),
                        self._raw(raw_residues), progress, 1 << 28, 1024)
 
