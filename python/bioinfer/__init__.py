@@ -7,6 +7,7 @@
 
 Arrays are NumPy's, over memory that the library filled. docs/python.md explains it all.
 """
+import os
 from typing import Any, Dict, List, NamedTuple
 
 from . import _core
@@ -50,7 +51,7 @@ def matrices() -> List[str]:
 
 def info(path: Any) -> str:
     """Says what a file is, by its content: weights, outputs, sequences. As `bioinfer info`."""
-    return new_context(1).file_info(path if isinstance(path, str) else path.__fspath__())
+    return new_context(1).file_info(os.fspath(path))
 
 
 def _all(get: Any) -> List[Any]:

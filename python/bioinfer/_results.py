@@ -60,7 +60,7 @@ class Result(Mapping[Key, "np.ndarray"]):
     def check(self) -> "Result":
         """The result itself; raises RecordError where the record has none."""
         if self.status:
-            raise error_of(self.status, f"record '{self.id}': {self.message}")
+            raise error_of(self.status, self._words())
         return self
 
     def __getitem__(self, key: Key) -> "np.ndarray":
@@ -84,7 +84,12 @@ class Result(Mapping[Key, "np.ndarray"]):
 
     def _computed(self) -> None:
         if self.status:
-            raise NoArray(f"record '{self.id}': {self.message}", self.status)
+            raise NoArray(self._words(), self.status)
+
+    def _words(self) -> str:
+        """The message, which may begin with the record already."""
+        named = f"record '{self.id}': "
+        return self.message if self.message.startswith(named) else named + self.message
 
     def _named(self, key: Key) -> "np.ndarray":
         """The array that an attribute is."""
@@ -100,7 +105,10 @@ class Result(Mapping[Key, "np.ndarray"]):
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> "np.ndarray":
         array = self.array
-        return array if dtype is None or dtype == array.dtype else array.astype(dtype)
+        other = dtype is not None and dtype != array.dtype
+        if other and copy is False:
+            raise ValueError(f"an array of {np.dtype(dtype)} is a copy of this, of {array.dtype}")
+        return array.astype(dtype) if other else array.copy() if copy else array
 
     def __repr__(self) -> str:
         what = (f"status={Status(self.status).name}" if self.status else
@@ -145,6 +153,7 @@ class Score(Result):
     def own(self) -> "np.ndarray":
         """log p of the record's own residue at each position, [length]."""
         if self._own is None:
+            self._computed()
             ids = self._model._token_ids(self.sequence)
             self._own = self.log_probs[np.arange(len(ids)), ids]
         return self._own

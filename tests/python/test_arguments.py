@@ -1,7 +1,9 @@
 """Arguments are used, or refused: nothing is passed over in silence."""
+import numpy as np
 import pytest
 
 import bioinfer
+from conftest import TINY
 
 
 def test_scores_of_mutations_come_again(tiny):
@@ -16,3 +18,38 @@ def test_mutations_are_a_list(tiny):
     for mutations in ("K2R", b"K2R", {"a": "K2R"}):
         with pytest.raises(bioinfer.InvalidArgument, match="expected a list of texts, got b?'K2R'"):
             list(tiny.score([("a", "MKTAYIAK")], mutations=mutations))
+
+
+def test_a_copy_is_a_copy(tiny):
+    """NumPy 2 asks for a copy by copy=True, and makes none of its own then."""
+    result = tiny.embed(["MKTAYIAK"]).one()
+    for dtype in (None, np.float32, np.float64):
+        copy = result.__array__(dtype, copy=True)
+        assert np.array_equal(copy, result.array) and not np.shares_memory(copy, result.array)
+    assert np.shares_memory(result.__array__(copy=False), result.array)
+    assert np.shares_memory(np.asarray(result), result.array)
+    with pytest.raises(ValueError, match="float64 is a copy"):
+        result.__array__(np.float64, copy=False)
+
+
+def test_what_is_said_of_a_failed_record(tiny):
+    failed = tiny.score([("x", "MK1")]).one()
+    for name in ("own", "pseudo_log_likelihood", "log_probs"):
+        with pytest.raises(bioinfer.NoArray, match="record 'x': character '1'"):
+            getattr(failed, name)
+    raw = tiny.score([("x", "mk")], raw_residues=True).one()
+    for ask in (lambda: raw.own, raw.check, lambda: raw["log-probs"]):
+        with pytest.raises(bioinfer.RecordError) as caught:
+            ask()
+        assert caught.value.text.count("record 'x'") == 1
+
+
+def test_paths_of_every_kind(tmp_path):
+    path = tmp_path / "a.fa"
+    path.write_text(">a\nMKT\n")
+    said = bioinfer.info(str(path))
+    assert bioinfer.info(path) == bioinfer.info(bytes(path)) == said
+    with pytest.raises(TypeError, match="not int"):
+        bioinfer.info(3)
+    with bioinfer.open(TINY.encode(), threads=1) as model:
+        assert model.embed(path).one().length == 3
