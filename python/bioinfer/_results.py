@@ -1,4 +1,5 @@
 """Results: what a task gives for each record, and ways to keep many of them."""
+import os
 from typing import (Any, Callable, Dict, Generic, Iterator, List, Mapping, Optional, Tuple, TypeVar,
                     Union)
 
@@ -277,8 +278,15 @@ class Affinity(Result):
 
 
 def task_key(task: str, params: Dict[str, Any]) -> Any:
-    """A key that tells one task from another."""
-    return (task, *params.items())
+    """A key that tells one task from another, also by the file that it has read."""
+    key = (task, *params.items())
+    receptor = params.get("receptor") if task == "affinity" else None
+    try:
+        file = None if receptor is None else os.stat(receptor)
+    except OSError:  # the task says it
+        file = None
+    return key if file is None else (*key, file.st_dev, file.st_ino, file.st_size,
+                                     file.st_mtime_ns)
 
 
 class Results(Generic[R]):

@@ -1,9 +1,12 @@
 """Arguments are used, or refused: nothing is passed over in silence."""
+import gzip
+import os
+
 import numpy as np
 import pytest
 
 import bioinfer
-from conftest import TINY
+from conftest import ROOT, TINY
 
 
 def test_scores_of_mutations_come_again(tiny):
@@ -53,3 +56,23 @@ def test_paths_of_every_kind(tmp_path):
         bioinfer.info(3)
     with bioinfer.open(TINY.encode(), threads=1) as model:
         assert model.embed(path).one().length == 3
+
+
+def test_a_receptor_that_has_changed_is_read_again(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(os.path.join(ROOT, "tools"))
+    weights = pytest.importorskip("dualbind_weights")
+    weights.write(str(tmp_path / "w.safetensors"), 64, 0)
+    golden = os.path.join(ROOT, "tests", "golden", "dualbind")
+    poses = os.path.join(golden, "poses.sdf")
+    with gzip.open(os.path.join(golden, "6w70.pdb.gz"), "rt") as file:
+        lines = file.readlines()
+    receptor = tmp_path / "r.pdb"
+
+    def energies(kept):
+        receptor.write_text("".join(kept))
+        return [a.energy for a in model.affinity(poses, receptor)]
+
+    with bioinfer.open(tmp_path / "w.safetensors", device="cpu", threads=1) as model:
+        whole = energies(lines)
+        half = energies(line for line in lines if line[:4] != "ATOM" or int(line[22:26]) % 2)
+        assert energies(lines) == whole != half
