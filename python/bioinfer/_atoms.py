@@ -17,6 +17,9 @@ def _refuse(what: str) -> InvalidArgument:
 
 
 def _reals(name: str, values: Any, shape: Tuple[int, ...]) -> "np.ndarray":
+    if np.ma.isMaskedArray(values) or np.iscomplexobj(values):
+        raise _refuse(f"{name}: expected real numbers, got an array that is "
+                      f"{'complex' if np.iscomplexobj(values) else 'masked'}")
     array = np.ascontiguousarray(values, F64)
     if array.shape != shape:
         raise _refuse(f"{name}: shape {list(array.shape)}, expected {list(shape)}")
@@ -35,10 +38,12 @@ def _packed(numbers: Any, positions: Any, cell: Any, pbc: Any, charge: Any) -> T
                     (kinds.size, 3))
     vectors = None
     if cell is not None:
-        given = np.asarray(cell, F64)
-        vectors = _reals("cell", np.diag(given) if given.shape == (3,) else given, (3, 3))
+        vectors = _reals("cell", np.diag(cell) if np.shape(cell) == (3,) else cell, (3, 3))
         vectors = vectors if vectors.any() else None
-    periodic = np.broadcast_to(np.asarray(False if pbc is None else pbc, bool), (3,))
+    periodic = np.asarray(False if pbc is None else pbc)
+    if periodic.dtype.kind not in "biu" or periodic.shape not in ((), (1,), (3,)):
+        raise _refuse(f"pbc: {pbc!r}, expected True, False, or three of these")
+    periodic = np.broadcast_to(periodic.astype(bool), (3,))
     return (kinds.astype(I32).tobytes(), places.tobytes(),
             None if vectors is None else vectors.tobytes(),
             sum(int(on) << k for k, on in enumerate(periodic)),

@@ -383,11 +383,15 @@ class Model:
         iterable of paths and of pairs (id, text). Further options are the fields of
         bioinfer_design_params; those that take a text (`fixed_json` ...) take a path, a pair (name,
         text), or values that become JSON."""
-        temperatures = (temperature,) if isinstance(temperature, (int, float)) else temperature
+        temperatures = tuple(map(float, np.atleast_1d(temperature)))
+        for name, value, wrong in (("n", n, n < 1), ("temperature", temperature, not temperatures),
+                                   ("seed", seed, seed == 0), ("chains", chains, chains == "")):
+            if wrong:  # to the library these mean that the default is wanted
+                raise InvalidArgument(f"design: {name} is {value!r}", Status.INVALID_ARGUMENT)
         for name, value in params.items():
             if value is not None and (name == "sequences" or name.endswith("_json")):
                 params[name] = named_text(value)
-        params = chosen(n_sequences=n, temperatures=tuple(map(float, temperatures)), seed=seed,
+        params = chosen(n_sequences=n, temperatures=temperatures, seed=seed,
                         mode=choice("mode", mode, MODES), rng=choice("rng", rng, RNGS),
                         chains=chains, omit_aa=omit_aa, homooligomer=int(homooligomer),
                         residue_order=choice("residue_order", residue_order, ORDERS),
@@ -422,10 +426,13 @@ class Model:
         `charge` is for frames that have none of their own; `pbc` is True or False for all frames,
         instead of what each says. `progress(frames, atoms)` is called now and then.
         """
+        if pbc is not None and (np.ndim(pbc) or pbc not in (False, True)):
+            raise InvalidArgument(f"energy: pbc is {pbc!r}, expected True or False for all frames",
+                                  Status.INVALID_ARGUMENT)
         params = chosen(energy_only=int(not (forces or stress)), charge=charge,
-                        has_charge=int(charge is not None), ignore_cell=int(pbc is False),
-                        repeat_all=int(pbc is True), atoms_at_once=atoms_at_once,
-                        memory_limit=memory_limit)
+                        has_charge=int(charge is not None),
+                        ignore_cell=int(pbc is not None and not pbc), repeat_all=int(bool(pbc)),
+                        atoms_at_once=atoms_at_once, memory_limit=memory_limit)
         want = bool(forces), bool(stress)
         return Results(self, "energy", params,
                        _Lazy(lambda what: frames(self._context, what), source),

@@ -1,6 +1,8 @@
 """Arguments are used, or refused: nothing is passed over in silence."""
 import gzip
 import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -76,3 +78,39 @@ def test_a_receptor_that_has_changed_is_read_again(tmp_path, monkeypatch):
         whole = energies(lines)
         half = energies(line for line in lines if line[:4] != "ATOM" or int(line[22:26]) % 2)
         assert energies(lines) == whole != half
+
+
+def test_defaults_are_not_taken_for_what_was_asked():
+    path = os.path.join(ROOT, "tests", "golden", "proteinmpnn", "5L33.pdb")
+    with bioinfer.open(family="proteinmpnn", device="cpu", threads=1) as model:
+        for name, value in (("n", 0), ("n", -1), ("temperature", []), ("seed", 0), ("chains", "")):
+            with pytest.raises(bioinfer.InvalidArgument, match=f"{name} is"):
+                model.design(path, **{name: value})
+        same = [[design.sequence for design in model.design(path, temperature=value)]
+                for value in (1, np.float32(1), np.int64(1), [1], np.array([1.0]))]
+        assert all(one == same[0] for one in same)
+
+
+def test_atoms_are_taken_as_they_are_or_refused(tmp_path):
+    subprocess.run([sys.executable, os.path.join(ROOT, "tools", "tensornet_weights.py"),
+                    str(tmp_path / "net")], check=True)
+    atoms = {"numbers": [8, 1], "positions": [[0.0, 0, 0], [0, 0, 1]],
+             "cell": np.diag([1.9, 1.9, 1.9])}
+    wrong = [("positions", np.ma.masked_equal(atoms["positions"], 1), "masked"),
+             ("positions", np.array(atoms["positions"]) + 1j, "complex"),
+             ("cell", np.ma.masked_equal(atoms["cell"], 0), "masked"),
+             ("pbc", "FFF", "pbc: 'FFF'"), ("pbc", ["F", "F", "F"], "pbc"),
+             ("pbc", float("nan"), "pbc: nan"), ("pbc", [True, False], "pbc")]
+    with bioinfer.open(tmp_path / "net", device="cpu", threads=1) as model:
+        for name, value, words in wrong:
+            with pytest.raises(bioinfer.InvalidArgument, match=words):
+                list(model.energy({**atoms, name: value}))
+        for value in ("x", [True, True, True], np.ones(3, bool), 2, "TTT"):
+            with pytest.raises(bioinfer.InvalidArgument, match="pbc is"):
+                model.energy(atoms, pbc=value)
+        alone, within = (model.energy({**atoms, "pbc": pbc}).one().energy for pbc in (False, True))
+        assert alone != within
+        for pbc in (True, np.True_, 1):
+            assert model.energy(atoms, pbc=pbc).one().energy == within
+        for pbc in (False, np.False_, 0):
+            assert model.energy({**atoms, "pbc": True}, pbc=pbc).one().energy == alone
