@@ -46,9 +46,9 @@ def include_bits(include: Union[str, Iterable[str], None]) -> int:
     bits = 0
     names: Iterable[str] = include.split(",") if isinstance(include, str) else include or ()
     for name in names:
-        bit = _core.include_bit(name.strip())
+        bit = _core.include_bit(name.strip()) if isinstance(name, str) else 0
         if not bit:
-            raise InvalidArgument(f"include: no kind is called '{name}'", Status.INVALID_ARGUMENT)
+            raise InvalidArgument(f"include: no kind is called {name!r}", Status.INVALID_ARGUMENT)
         bits |= bit
     return bits
 

@@ -32,6 +32,10 @@ def record_of(item: Any, ordinal: int) -> Tuple[Any, Any]:
     if isinstance(item, tuple):
         if len(item) < 2 or len(item) > 3 or (len(item) == 3 and not isinstance(item[2], dict)):
             raise TypeError("a record is a sequence, or a tuple (id, sequence)")
+        for what, text in zip(("id", "sequence"), item):
+            if not isinstance(text, (str, bytes)):
+                raise TypeError(f"record {ordinal}: its {what} is {text!r:.60}, expected str or "
+                                "bytes")
         return item
     if hasattr(item, "seq") and hasattr(item, "id"):
         return str(item.id), str(item.seq)

@@ -22,7 +22,8 @@ bool core_atoms_set(struct bioinfer_record *r, PyObject *tuple, PyObject *keep)
     char *bytes;
     Py_ssize_t n, n_positions, n_cell = 0;
     int periodic;
-    if (!a || !PyArg_ParseTuple(tuple, "SSOiO", &numbers, &positions, &cell, &periodic, &charge) ||
+    if (!a || !core_is_tuple("atoms", tuple) ||
+        !PyArg_ParseTuple(tuple, "SSOiO", &numbers, &positions, &cell, &periodic, &charge) ||
         PyList_Append(keep, tuple) || PyBytes_AsStringAndSize(numbers, &bytes, &n))
         return false;
     a->numbers = (const int32_t *)(void *)bytes;

@@ -55,6 +55,13 @@ PyObject *core_bytes(PyObject *text)
     return PyErr_Format(PyExc_TypeError, "text must be str or bytes");
 }
 
+bool core_is_tuple(const char *name, PyObject *value)
+{
+    if (!PyTuple_Check(value))
+        PyErr_Format(PyExc_TypeError, "%s: expected a tuple, got %R", name, value);
+    return PyTuple_Check(value);
+}
+
 PyObject *core_text(const char *text)
 {
     if (!text)

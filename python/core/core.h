@@ -71,6 +71,8 @@ PyObject *core_raise(int status, const struct bioinfer_error *err);
  * bytes to the same object. NULL with an exception set: it is something else, or a str that UTF-8
  * cannot hold. NUL bytes stay. */
 PyObject *core_bytes(PyObject *text);
+/* Whether a value is a tuple, which PyArg_ParseTuple() needs; false with TypeError set. */
+bool core_is_tuple(const char *name, PyObject *value);
 /* Gives text of the library as str, with bytes that are no UTF-8 as core_bytes() takes them back;
  * NULL gives None. A new reference, or NULL with an exception set. */
 PyObject *core_text(const char *text);

@@ -163,7 +163,7 @@ static bool set_output(struct bioinfer_tracks_output *o, PyObject *item, PyObjec
                                                        n_tracks);
 #undef F
     PyObject *name, *tracks;
-    return PyArg_ParseTuple(item, "OO", &name, &tracks) &&
+    return core_is_tuple("an output", item) && PyArg_ParseTuple(item, "OO", &name, &tracks) &&
            set_text((char *)o, &name_field, name, keep) &&
            (tracks == Py_None || set_list((char *)o, &tracks_field, tracks, keep));
 }
@@ -233,8 +233,9 @@ static bool set_named(char *params, const struct core_field *field, PyObject *va
     struct bioinfer_text *named;
     char *start, *words;
     Py_ssize_t length;
-    bool ok = PyArg_ParseTuple(value, "OO", &name, &text) && (name_bytes = core_bytes(name)) &&
-              (bytes = core_bytes(text)) && !PyBytes_AsStringAndSize(name_bytes, &start, NULL) &&
+    bool ok = core_is_tuple(field->name, value) && PyArg_ParseTuple(value, "OO", &name, &text) &&
+              (name_bytes = core_bytes(name)) && (bytes = core_bytes(text)) &&
+              !PyBytes_AsStringAndSize(name_bytes, &start, NULL) &&
               !PyBytes_AsStringAndSize(bytes, &words, &length) &&
               (memory = PyByteArray_FromStringAndSize(NULL, sizeof *named)) &&
               !PyList_Append(keep, memory) && !PyList_Append(keep, name_bytes) &&

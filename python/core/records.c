@@ -117,7 +117,8 @@ static bool set_changes(struct bioinfer_record *r, PyObject *values, PyObject *k
         long long first;
         Py_ssize_t length;
         char *bases;
-        bool ok = value && PyArg_ParseTuple(value, "LO", &first, &text);
+        bool ok = value && core_is_tuple("a change", value) &&
+                  PyArg_ParseTuple(value, "LO", &first, &text);
         bytes = ok ? core_bytes(text) : NULL;
         ok = bytes && !PyList_Append(keep, bytes) &&
              !PyBytes_AsStringAndSize(bytes, &bases, &length);
@@ -153,7 +154,7 @@ static bool keep_text(const char **to, size_t *length, PyObject *value, PyObject
 static bool set_failed(struct bioinfer_record *r, PyObject *value, PyObject *keep)
 {
     PyObject *message;
-    return PyArg_ParseTuple(value, "iO", &r->status, &message) &&
+    return core_is_tuple("failed", value) && PyArg_ParseTuple(value, "iO", &r->status, &message) &&
            keep_text(&r->message, NULL, message, keep);
 }
 

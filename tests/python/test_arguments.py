@@ -114,3 +114,25 @@ def test_atoms_are_taken_as_they_are_or_refused(tmp_path):
             assert model.energy(atoms, pbc=pbc).one().energy == within
         for pbc in (False, np.False_, 0):
             assert model.energy({**atoms, "pbc": True}, pbc=pbc).one().energy == alone
+
+
+def test_what_is_no_record_is_named(tiny):
+    for extra, words in (({"changes": [[0, "A"]]}, r"a change: expected a tuple, got \[0, 'A'\]"),
+                         ({"changes": ["0A"]}, "a change: expected a tuple, got '0A'"),
+                         ({"failed": 5}, "failed: expected a tuple, got 5")):
+        with pytest.raises(TypeError, match=words):
+            tiny.run("embed", [("a", "MK", extra)]).one()
+    with pytest.raises(TypeError, match="atoms: expected a tuple"):
+        tiny.run("embed", [("a", "MK", {"atoms": [b"", b"", None, 0, None]})]).one()
+    for name, value in (("outputs", ("cage",)), ("outputs", (5,))):
+        with pytest.raises(TypeError, match="an output: expected a tuple"):
+            tiny.run("tracks", ["ACGT"], **{name: value}).one()
+    with pytest.raises(TypeError, match="fixed_json: expected a tuple, got 5"):
+        tiny.run("design", ["MK"], fixed_json=5).one()
+    for record, words in ((("a", None), "record 1: its sequence is None"),
+                          ((7, "MK"), "record 1: its id is 7"),
+                          (("a", 3), "record 1: its sequence is 3")):
+        with pytest.raises(TypeError, match=words):
+            list(tiny.embed(["MK", record]))
+    with pytest.raises(bioinfer.InvalidArgument, match="no kind is called 109"):
+        tiny.embed(["MK"], b"mean")
