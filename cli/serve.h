@@ -255,8 +255,9 @@ int serve_bodies_join(struct serve_request *r, struct bioinfer_error *err);
 /* ---- serve_npz.c ---- */
 
 /* Makes the records of a body in npz: "sequences", and "ids" where they are given; a status.
- * INVALID: no such array, arrays of another type, or other numbers of ids than sequences; FORMAT:
- * no npz, or a broken one. A text ends at a NUL; a character beyond ASCII becomes '?'. */
+ * INVALID: no such array, another one beside them, arrays of another type, or other numbers of ids
+ * than sequences; UNSUPPORTED: letters in Fortran's order; FORMAT: no npz, or a broken one. NULs at
+ * the end of a text fill it up; one inside is a character. */
 int serve_npz_read(struct serve *s, struct serve_request *r, const char *body, size_t size,
                    struct bioinfer_error *err);
 

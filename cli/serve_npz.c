@@ -1,6 +1,6 @@
 /* serve_npz.c - a body in npz, as numpy.savez() makes it: "sequences" is an array of texts [n] (of
  * type S or U), or of letters [n, length] (uint8), and "ids" one of texts [n], where it is there.
- * Settings stand in the query of the address. */
+ * Nothing else may be there: settings stand in the query of the address. */
 #include "serve.h"
 
 #include "../loaders/npy.h"
@@ -51,6 +51,11 @@ static int find_texts(struct texts *t, const struct bi_zip *zip, const char *nam
                             "request: %s is %s of %d dimensions, expected texts [n] (S or U), or "
                             "letters [n, length] (uint8)",
                             name, npy.dtype, npy.rank);
+    if (npy.fortran && npy.rank > 1)
+        return serve_refuse(err, BIOINFER_UNSUPPORTED,
+                            "request: %s is in Fortran's order: send numpy.ascontiguousarray() of "
+                            "it",
+                            name);
     if (head > e->size || (t->width && t->n > (e->size - head) / t->width))
         return serve_refuse(err, BIOINFER_FORMAT, "request: %s has fewer bytes than its shape says",
                             name);
@@ -58,22 +63,57 @@ static int find_texts(struct texts *t, const struct bi_zip *zip, const char *nam
     return 0;
 }
 
-/* Copies text i; what is no ASCII becomes '?', which no sequence can have. */
+/* Writes a code point in UTF-8 and gives its bytes. What is no character becomes a control byte,
+ * which neither an id nor a sequence can have. */
+static size_t put_point(char *to, uint32_t c)
+{
+    const int more = c < 0x80 ? 0 : c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
+    static const unsigned first[] = {0, 0xc0, 0xe0, 0xf0};
+
+    if (c > 0x10ffff || (c >= 0xd800 && c < 0xe000)) {
+        *to = 1;
+        return 1;
+    }
+    to[0] = (char)(first[more] | c >> 6 * more);
+    for (int i = 1; i <= more; i++)
+        to[i] = (char)(0x80 | (c >> 6 * (more - i) & 0x3f));
+    return 1 + (size_t)more;
+}
+
+/* Copies text i, without the NULs at its end, and with those inside: its n bytes, in UTF-8 where it
+ * is one of code points. */
 static char *copy_text(struct serve_request *r, const struct texts *t, uint64_t i, size_t *n)
 {
-    const size_t step = t->wide ? 4 : 1, most = (size_t)t->width / step;
+    const size_t step = t->wide ? 4 : 1;
     const uint8_t *at = t->at + i * t->width;
-    char *text = bi_arena_alloc(&r->arena, most + 1);
+    size_t used = (size_t)t->width / step;
+    char *text = bi_arena_alloc(&r->arena, (size_t)t->width + 1);
 
-    for (*n = 0; text && *n < most; ++*n) {
-        const uint32_t c = t->wide ? bi_le32(at + *n * step) : at[*n];
-        if (!c)
-            break;
-        text[*n] = c < 0x80 ? (char)c : '?';
+    *n = 0;
+    while (used && !(t->wide ? bi_le32(at + (used - 1) * step) : at[used - 1]))
+        used--;
+    for (size_t k = 0; text && k < used; k++) {
+        if (t->wide)
+            *n += put_point(text + *n, bi_le32(at + k * step));
+        else
+            text[(*n)++] = (char)at[k];
     }
     if (text)
         text[*n] = '\0';
     return text;
+}
+
+/* Refuses an array that nobody knows. */
+static int check_names(const struct bi_zip *zip, struct bioinfer_error *err)
+{
+    for (size_t i = 0; i < zip->n_entries; i++)
+        if (strcmp(zip->entries[i].name, "sequences.npy") &&
+            strcmp(zip->entries[i].name, "ids.npy"))
+            return serve_refuse(err, BIOINFER_INVALID,
+                                "request: '%.60s' is not known: an npz has sequences and ids, and "
+                                "settings stand in the address",
+                                zip->entries[i].name);
+    return 0;
 }
 
 static int take_text(struct serve *s, struct serve_request *r, size_t i, const struct texts *texts,
@@ -107,7 +147,7 @@ int serve_npz_read(struct serve *s, struct serve_request *r, const char *body, s
     int st = bi_file_from_memory(&file, &s->env, "request", body, size, err);
 
     if (st || (st = bi_zip_open(&zip, &file, err)) || (st = bi_zip_check(&zip, err)) ||
-        (st = find_texts(&texts, &zip, "sequences.npy", err)) ||
+        (st = check_names(&zip, err)) || (st = find_texts(&texts, &zip, "sequences.npy", err)) ||
         (st = find_texts(&ids, &zip, "ids.npy", err)))
         goto out;
     if (!texts.at)

@@ -63,6 +63,11 @@ static bool read_shape(struct bi_npy *npy, const char *at)
     }
 }
 
+static bool read_order(const char *at)
+{
+    return at && !strncmp(at, "True", 4);
+}
+
 int bi_npy_read(struct bi_npy *npy, const struct bi_file *f, uint64_t at, uint64_t size,
                 const char *name, struct bioinfer_error *err)
 {
@@ -84,6 +89,7 @@ int bi_npy_read(struct bi_npy *npy, const struct bi_file *f, uint64_t at, uint64
         return bi_fail(err, BIOINFER_NOMEM, "%s: header of an array", f->path);
     if (!(st = bi_file_read(f, at + start, text, (size_t)length, err))) {
         text[length] = '\0';
+        npy->fortran = read_order(value_of(text, "'fortran_order'"));
         if (!read_dtype(npy, value_of(text, "'descr'")) ||
             !read_shape(npy, value_of(text, "'shape'")))
             st = bad(f, name, "a NumPy array without descr and shape in its header", err);

@@ -70,6 +70,17 @@ static void set_npy_type(struct bi_array_entry *e, const char *dtype)
             e->width = 10 * e->width + (uint64_t)(*c - '0');
 }
 
+/* Refuses an array whose first axis is the fastest. */
+static int check_order(const struct bi_arrays *a, const struct bi_npy *npy, const char *name,
+                       struct bioinfer_error *err)
+{
+    if (!npy->fortran || npy->rank < 2)
+        return 0;
+    return bi_fail(err, BIOINFER_UNSUPPORTED,
+                   "%s: array '%.200s' is in Fortran's order: save numpy.ascontiguousarray() of it",
+                   a->file.path, name ? name : "");
+}
+
 static int add_npy(struct bi_arrays *a, uint64_t at, uint64_t size, const char *name, size_t n,
                    struct bioinfer_error *err)
 {
@@ -78,7 +89,8 @@ static int add_npy(struct bi_arrays *a, uint64_t at, uint64_t size, const char *
     uint8_t head[12];
     uint64_t start;
     int st = bi_npy_read(&npy, &a->file, at, size, name, err);
-    if (st || (st = bi_file_read(&a->file, at, head, sizeof head, err)))
+    if (st || (st = check_order(a, &npy, name, err)) ||
+        (st = bi_file_read(&a->file, at, head, sizeof head, err)))
         return st;
     start = head[6] == 1 ? 10u + bi_le16(head + 8) : 12u + bi_le32(head + 8);
     if (!(e = add_entry(a, name ? name : "", n)))
@@ -140,7 +152,8 @@ static int add_packed(struct bi_arrays *a, const struct bi_zip_entry *z, struct 
                   : no_memory(a, err);
     if (!st)
         st = bi_file_from_memory(&memory, a->arena.env, a->file.path, head, (size_t)n, err);
-    if (!st && !(st = bi_npy_read(&npy, &memory, 0, n, z->name, err))) {
+    if (!st && !(st = bi_npy_read(&npy, &memory, 0, n, z->name, err)) &&
+        !(st = check_order(a, &npy, z->name, err))) {
         start = head[6] == 1 ? 10u + bi_le16(head + 8) : 12u + bi_le32(head + 8);
         if (!(e = add_entry(a, z->name, z->name_len - 4)))
             st = no_memory(a, err);

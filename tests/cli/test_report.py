@@ -504,6 +504,10 @@ class Reports(unittest.TestCase):
         with zipfile.ZipFile(self.path('zip.npz'), 'w') as z:
             z.writestr('a.npy', npy((4,), [1, 2]))  # the shape asks for more than is there
         self.refused('zip.npz', "array 'a.npy'", 'more than')
+        for how in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            with zipfile.ZipFile(self.path('turned.npz'), 'w', how) as z:
+                z.writestr('a.npy', npy((2, 2), [1, 2, 3, 4]).replace(b"': False, ", b"': True,  "))
+            self.refused('turned.npz', "array 'a", "Fortran's order")
         with zipfile.ZipFile(self.path('nan.npz'), 'w') as z:
             z.writestr('a.npy', npy((2,), [1, float('nan')]))
         self.refused('nan.npz', 'no number')

@@ -257,12 +257,12 @@ class Answers(Case):
         self.assertEqual(self.server.metric("records_total"), 1)
 
 
-def npz(**arrays):
+def npz(fortran=False, **arrays):
     """An archive as numpy.savez() makes it, of arrays given as (dtype, shape, bytes)."""
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
         for name, (dtype, shape, data) in arrays.items():
-            head = "{'descr': '%s', 'fortran_order': False, 'shape': %s, }" % (dtype, shape)
+            head = "{'descr': '%s', 'fortran_order': %s, 'shape': %s, }" % (dtype, fortran, shape)
             head = head.ljust(117) + "\n"
             archive.writestr(name + ".npy", b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) +
                              head.encode() + data)
@@ -405,6 +405,7 @@ class Works(Case):
             self.assertEqual(self.server.post("/v1/embed?format=npz", body)[2], expected)
         got = self.server.results("/v1/score?method=pppl", npz(sequences=texts(["MKT", "M\x01"])))
         self.assertEqual([r["status"] for r in got], ["ok", "bad_residue"])
+        self.texts_are_taken_whole()
         good = npz(sequences=texts(sequences))
         for body in (npz(other=texts(["M"])), npz(sequences=("<f4", (1,), b"1234")),
                      npz(sequences=("|S0", (1,), b"")), npz(sequences=("|S8", (9,), b"M")),
@@ -420,6 +421,27 @@ class Works(Case):
                 body[rng.randrange(len(body))] = rng.randrange(256)
             self.assertIn(self.server.post("/v1/embed", bytes(body))[0], (200, 400, 413))
         self.assertIsNone(self.server.process.poll())
+
+    def texts_are_taken_whole(self):
+        """Neither characters nor arrays are passed over in silence."""
+        for wide in (False, True):
+            got = self.server.results("/v1/score", npz(sequences=texts(["MK\0T", "MKT"], wide)))
+            self.assertEqual([r["status"] for r in got], ["bad_residue", "ok"])
+            self.refused(400, "/v1/score", npz(sequences=texts(["MKT"]),
+                                               ids=texts(["a\0b"], wide)), "control character")
+        for name in ("\u00e9", "\u20ac", "\U0001f9ec", "a"):
+            point, utf8 = struct.pack("<I", ord(name)), name.encode()
+            for ids in (("<U1", (1,), point), ("|S%d" % len(utf8), (1,), utf8)):
+                got, = self.server.results("/v1/score", npz(sequences=texts(["MKT"]), ids=ids))
+                self.assertEqual((got["id"], got["status"]), (name, "ok"))
+            got, = self.server.results("/v1/score", npz(sequences=("<U1", (1,), point)))
+            self.assertEqual(got["status"], "bad_residue" if name != "a" else "ok")
+        for point in (0xd800, 0x110000, 0xffffffff):
+            self.refused(400, "/v1/score", npz(sequences=texts(["M"]), ids=(
+                "<U1", (1,), struct.pack("<I", point))), "control character")
+        self.refused(400, "/v1/score", npz(True, sequences=("|u1", (2, 3), b"MAKBTC")), "Fortran")
+        self.refused(400, "/v1/score", npz(sequences=texts(["MKT"]), mutations=texts(["K2R"])),
+                     "'mutations.npy' is not known")
 
     def test_kinds_of_work_side_by_side(self):
         self.server = self.start(model=["proteinmpnn"])
