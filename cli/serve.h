@@ -47,6 +47,7 @@ enum {
     SERVE_MAX_TEMPERATURES = 8,
     SERVE_MAX_DESIGNS = 10000,  /* for one structure */
     SERVE_MAX_RECORDS = 100000, /* in one request */
+    SERVE_MAX_TERMS = 10000000, /* in the mutations of all its records together */
     SERVE_CONNECTIONS = 1024
 };
 
@@ -73,10 +74,10 @@ struct serve_key {
 };
 _Static_assert(sizeof(struct serve_key) % 8 == 0, "no room behind the last member");
 
-/* The mutations of a record; n = 0: its perplexity is asked for. */
+/* The mutations of a record, which several may share; n = 0: its perplexity is asked for. */
 struct serve_mutations {
-    const char **texts;
-    size_t n;
+    const char **texts; /* NULL: the record says nothing of them */
+    size_t n, n_terms;
 };
 
 /* A request, from its head to its answer. */

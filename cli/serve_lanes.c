@@ -125,6 +125,10 @@ static int next_record(void *user, struct bioinfer_record *record, struct bioinf
         return BIOINFER_NONE_NOW;
     *record = r->records[r->n_asked];
     record->ordinal = l->n_records++;
+    if (r->http && !record->status) { /* the request has failed: the rest is not computed */
+        record->status = BIOINFER_CANCELLED;
+        record->message = "the request has failed";
+    }
     if (find_positions(l, r, record)) {
         err->status = BIOINFER_NOMEM;
         snprintf(err->text, sizeof err->text, "no memory for the positions of mutations");

@@ -72,8 +72,30 @@ static int take_mutations(struct serve_request *r, struct serve_mutations *m,
             return serve_refuse(err, BIOINFER_INVALID, "mutations: number %zu is no text", i + 1);
         if (!(m->texts[i] = bi_arena_strndup(&r->arena, text, item->text_len)))
             return serve_no_memory(err);
+        for (m->n_terms++; (text = strchr(text, ':')); text++)
+            m->n_terms++;
     }
     return 0;
+}
+
+/* Gives the mutations of all records to those that have none of their own, and bounds the work. */
+static int share_mutations(struct serve_request *r, const struct bi_json *json,
+                           struct bioinfer_error *err)
+{
+    struct serve_mutations shared = {0};
+    uint64_t n = 0;
+    const int st = json ? take_mutations(r, &shared, json, err) : 0;
+
+    for (size_t i = 0; i < r->n_records && !st; i++) {
+        if (!r->mutations[i].texts)
+            r->mutations[i] = shared;
+        n += r->mutations[i].n_terms;
+    }
+    if (!st && n > SERVE_MAX_TERMS)
+        return serve_refuse(err, BIOINFER_LIMIT,
+                            "mutations: %llu terms for all records, more than %d",
+                            (unsigned long long)n, SERVE_MAX_TERMS);
+    return st;
 }
 
 int serve_request_id(struct serve_request *r, const char **id, size_t i, const struct bi_json *json,
@@ -137,7 +159,7 @@ int serve_request_make(struct serve_request *r, size_t n, struct bioinfer_error 
 static int read_sequences(struct serve *s, struct serve_request *r, const struct bi_json *root,
                           struct bioinfer_error *err)
 {
-    const struct bi_json *list = bi_json_get(root, "sequences"), *item, *shared;
+    const struct bi_json *list = bi_json_get(root, "sequences"), *item;
     size_t i = 0;
     int st;
 
@@ -147,11 +169,9 @@ static int read_sequences(struct serve *s, struct serve_request *r, const struct
         return st;
     for (item = list->first; item && !st; item = item->next)
         st = take_record(s, r, i++, item, err);
-    shared = r->key.work == SERVE_SCORE ? bi_json_get(root, "mutations") : NULL;
-    for (i = 0; i < r->n_records && shared && !st; i++)
-        if (!r->mutations[i].n)
-            st = take_mutations(r, &r->mutations[i], shared, err);
-    return st;
+    return st || r->key.work != SERVE_SCORE
+               ? st
+               : share_mutations(r, bi_json_get(root, "mutations"), err);
 }
 
 static int read_json(struct serve *s, struct serve_request *r, const char *body, size_t size,

@@ -586,6 +586,24 @@ class Hostile(Case):
         self.refused(413, "/v1/embed?include=per-residue", body, "--max-answer")
         self.alive()
 
+    def test_mutations_of_many_sequences(self):
+        body = {"sequences": ["MKT"] * 2000, "mutations": ["K2R"] * 6000}
+        self.refused(413, "/v1/score", body, "12000000 terms")
+        body["mutations"] = [":".join(["K2R"] * 6000)]
+        self.refused(413, "/v1/score", body, "12000000 terms")
+        own, none, shared = self.server.results("/v1/score", {"mutations": ["K2R"], "sequences": [
+            {"sequence": "MKT", "mutations": ["K2A", "M1K"]}, {"sequence": "MKT", "mutations": []},
+            "MKT"]})
+        self.assertEqual([s["mutation"] for s in own["scores"]], ["K2A", "M1K"])
+        self.assertEqual([s["mutation"] for s in shared["scores"]], ["K2R"])
+        self.assertIn("perplexity", none)
+        self.assertNotIn("scores", none)
+
+    def test_a_request_that_has_failed_is_not_computed_on(self):
+        body = {"sequences": ["M" * 60] * 4000, "include": ["per-residue"], "format": "npz"}
+        self.refused(413, "/v1/embed", body, "--max-answer")
+        self.assertLess(self.server.metric("residues_total"), 30 * 4000)
+
     def test_many_sequences(self):
         body = '{"sequences":[%s]}' % ",".join(['"M"'] * 100001)
         self.refused(413, "/v1/embed", body, "100001")
