@@ -191,7 +191,7 @@ int serve_settings_json(struct serve_request *r, const struct bi_json *root,
                         struct bioinfer_error *err);
 /* Checks settings that depend on each other, and sets those that a request may leave out, some by
  * its records, which are there already. LIMIT: more than SERVE_MAX_DESIGNS of a structure; INVALID:
- * `include` of designs for a format of text. */
+ * `include` of designs for a format of text, or settings of alignments that exclude each other. */
 int serve_settings_finish(const struct serve *s, struct serve_request *r,
                           struct bioinfer_error *err);
 /* Puts words, cut at the end where they are too long, and status into *err; returns the status. */
@@ -227,8 +227,8 @@ int serve_request_letters(struct serve *s, struct serve_request *r, struct bioin
 /* Puts bytes where a reader can open them, as /proc/self/fd/N: a file descriptor, which the caller
  * closes and whose own place is behind the last byte. -1, with NOMEM in *err, whatever failed. */
 int serve_request_file(const char *bytes, size_t size, struct bioinfer_error *err);
-/* A copy of a message in which the path that it begins with, if it does, has become `name`; it
- * lives in the arena. NULL: no memory. */
+/* A copy of a message in which the path has become `name` wherever it stands, or nowhere where it
+ * is ""; it lives in the arena. NULL: no memory. */
 const char *serve_request_words(struct bi_arena *arena, const char *message, const char *path,
                                 const char *name);
 
@@ -269,7 +269,8 @@ int serve_npz_read(struct serve *s, struct serve_request *r, const char *body, s
  * a table of affinities, and else none. No memory: r->text.failed is set, or, where arrays are
  * asked for, the failure has become the answer. */
 void serve_rows_put(struct serve *s, struct serve_request *r, const struct bioinfer_result *result);
-/* Begins the line of a record in JSON: its number, which is r->n_done, and id. */
+/* Begins the line of a record in JSON: its number, which is r->n_done, and id, also in base64 where
+ * it is no UTF-8. */
 void serve_rows_begin(struct serve_request *r, const char *id);
 /* Adds the member "status" and, unless it is 0, "message". */
 void serve_rows_status(struct serve_request *r, int status, const char *message);

@@ -58,6 +58,9 @@ int serve_bodies_structures(struct serve_request *r, const struct bi_json *root,
     size_t i = 0;
     int st = find_list(&list, root, "structures", err);
 
+    if (!st && r->id)
+        return serve_refuse(err, BIOINFER_INVALID,
+                            "id is for a structure that is the body itself: name it in structures");
     if (st || (st = serve_request_make(r, list->n, err)))
         return st;
     for (at = list->first; at && !st; at = at->next, i++) {

@@ -423,11 +423,15 @@ static bool has_token(struct exchange *x)
  * reader's browser send requests here, under a name of its own. */
 static bool local_host(struct exchange *x)
 {
-    static const char *const names[] = {"localhost", "127.0.0.1", "[::1]"};
+    static const char *const names[] = {"localhost", "[::1]"};
     const char *host = header(x, "Host");
+
+    const size_t digits = host && !strncmp(host, "127.", 4) ? strspn(host, "0123456789.") : 0;
 
     if (header(x, "Origin"))
         return false;
+    if (digits && (!host[digits] || host[digits] == ':'))
+        return true; /* --listen takes any address of the machine for itself */
     for (size_t i = 0; host && i < CLI_COUNT(names); i++) {
         const size_t n = strlen(names[i]);
         if (!strncasecmp(host, names[i], n) && (!host[n] || host[n] == ':'))

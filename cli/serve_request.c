@@ -106,11 +106,12 @@ int serve_request_id(struct serve_request *r, const char **id, size_t i, const s
         return *id ? 0 : serve_no_memory(err);
     }
     if (json->type != BI_JSON_STRING || !json->text_len)
-        return serve_refuse(err, BIOINFER_INVALID, "sequences: the id of number %zu is no text", i);
+        return serve_refuse(err, BIOINFER_INVALID, "%s: the id of number %zu is no text",
+                            serve_settings_list(r), i);
     for (size_t k = 0; k < json->text_len; k++) /* no format can hold these */
         if ((unsigned char)json->text[k] < ' ' || json->text[k] == 0x7f)
-            return serve_refuse(err, BIOINFER_INVALID,
-                                "sequences: control character in the id of %zu", i);
+            return serve_refuse(err, BIOINFER_INVALID, "%s: control character in the id of %zu",
+                                serve_settings_list(r), i);
     *id = bi_arena_strndup(&r->arena, json->text, json->text_len);
     return *id ? 0 : serve_no_memory(err);
 }
@@ -146,9 +147,9 @@ static int take_record(struct serve *s, struct serve_request *r, size_t i,
 int serve_request_make(struct serve_request *r, size_t n, struct bioinfer_error *err)
 {
     if (!n)
-        return serve_refuse(err, BIOINFER_INVALID, "no sequences");
+        return serve_refuse(err, BIOINFER_INVALID, "no %s", serve_settings_list(r));
     if (n > SERVE_MAX_RECORDS)
-        return serve_refuse(err, BIOINFER_LIMIT, "%zu sequences, more than %d", n,
+        return serve_refuse(err, BIOINFER_LIMIT, "%zu %s, more than %d", n, serve_settings_list(r),
                             SERVE_MAX_RECORDS);
     r->records = bi_arena_calloc(&r->arena, n, sizeof *r->records);
     r->mutations = bi_arena_calloc(&r->arena, n, sizeof *r->mutations);
@@ -219,9 +220,14 @@ const char *serve_request_words(struct bi_arena *arena, const char *message, con
                                 const char *name)
 {
     const size_t n = strlen(path);
+    const char *from = message, *at;
+    char *words = bi_arena_strndup(arena, "", 0);
 
-    return !n || strncmp(message, path, n) ? bi_arena_strndup(arena, message, strlen(message))
-                                           : bi_arena_printf(arena, "%s%s", name, message + n);
+    while (words && n && (at = strstr(from, path))) {
+        words = bi_arena_printf(arena, "%s%.*s%s", words, (int)(at - from), from, name);
+        from = at + n;
+    }
+    return words ? bi_arena_printf(arena, "%s%s", words, from) : NULL;
 }
 
 static int copy_record(struct serve_request *r, struct bioinfer_record *to,

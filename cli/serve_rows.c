@@ -11,6 +11,11 @@ void serve_rows_begin(struct serve_request *r, const char *id)
 {
     bi_buf_printf(&r->text, "{\"ordinal\":%zu,\"id\":", r->n_done);
     bi_put_json(&r->text, id);
+    if (!bi_utf8_valid(id)) { /* as the writer of jsonl does */
+        bi_buf_puts(&r->text, ",\"id_b64\":\"");
+        bi_put_base64(&r->text, id, strlen(id));
+        bi_buf_putc(&r->text, '"');
+    }
 }
 
 void serve_rows_status(struct serve_request *r, int status, const char *message)

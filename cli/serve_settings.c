@@ -500,8 +500,14 @@ int serve_settings_query(struct serve_request *r, serve_option option, void *use
         r->asked |= (uint64_t)(value != NULL) << i;
         if (value && !settings[i].list)
             st = settings[i].set(r, value, err);
-        while (value && settings[i].list && cli_next_part(&value, part, sizeof part) && !st)
-            st = settings[i].set(r, part, err);
+        while (value && settings[i].list && !st) {
+            const bool fits = strcspn(value, ",") < sizeof part;
+            if (!cli_next_part(&value, part, sizeof part))
+                break;
+            st = fits ? settings[i].set(r, part, err)
+                      : serve_refuse(err, BIOINFER_INVALID, "%s: '%s...' is too long",
+                                     settings[i].name, part);
+        }
     }
     return st;
 }
@@ -523,6 +529,21 @@ static bool are_nucleotides(const struct serve_request *r)
     return n && plain >= n - n / 10;
 }
 
+/* Refuses settings of alignments that the command refuses, too. */
+static int check_align(const struct serve_request *r, struct bioinfer_error *err)
+{
+    const struct serve_key *key = &r->key;
+
+    if (key->matrix[0] && (key->match[0] || key->mismatch[0]))
+        return serve_refuse(err, BIOINFER_INVALID, "matrix excludes match and mismatch");
+    if (!key->match[0] != !key->mismatch[0])
+        return serve_refuse(err, BIOINFER_INVALID, "match and mismatch come together");
+    if (key->score_only && !strcmp(r->format, "paf"))
+        return serve_refuse(err, BIOINFER_INVALID,
+                            "score-only has no alignment to write as paf: use tsv or json");
+    return 0;
+}
+
 int serve_settings_finish(const struct serve *s, struct serve_request *r,
                           struct bioinfer_error *err)
 {
@@ -541,7 +562,9 @@ int serve_settings_finish(const struct serve *s, struct serve_request *r,
                             "include is for a format of arrays: npz, safetensors, h5");
     if (key->work == SERVE_DESIGN && key->score_only)
         key->method = BIOINFER_DESIGN_SCORE;
-    if (key->work == SERVE_ALIGN && !key->matrix[0] && !key->match[0] && !key->mismatch[0])
+    if (key->work == SERVE_ALIGN && check_align(r, err))
+        return err->status;
+    if (key->work == SERVE_ALIGN && !key->matrix[0] && !key->match[0])
         strcpy(key->matrix, are_nucleotides(r) ? "EDNAFULL" : "BLOSUM62");
     return 0;
 }

@@ -309,6 +309,8 @@ class Works(Case):
         self.assertEqual((good["id"], good["status"], good["length"]), ("x", "ok", 106))
         self.assertEqual([d["source"] for d in good["designs"]], ["native", "design"])
         self.refused(404, "/v1/embed", ">a\nM\n", "/v1/design, /v1/align")
+        self.refused(400, "/v1/design", {"structures": [body.decode()], "id": "x"},
+                     "name it in structures")
         self.refused(413, "/v1/design?num-seq=10000&temperature=1,2", body, "20000 sequences")
         for query in ("num-seq=0", "num-seq=x", "temperature=-1", "seed=0", "format=paf",
                       "include=logprobs", "chains=" + "A" * 64):
@@ -391,6 +393,14 @@ class Works(Case):
                       {"pairs": [["A", "A"]], "gap-open": "x"},
                       {"pairs": [["A", "A"]], "matrix": "/etc/passwd"}):
             self.assertEqual(self.server.post("/v1/align", wrong)[0], 400, wrong)
+        for query, words in (("match=5&mismatch=-4&matrix=BLOSUM62", "matrix excludes match"),
+                             ("mismatch=-4&matrix=BLOSUM62", "matrix excludes match"),
+                             ("match=5", "come together"), ("mismatch=-4", "come together"),
+                             ("score-only=1&format=paf", "no alignment to write as paf")):
+            self.refused(400, "/v1/align?" + query, '{"pairs":[["ACGT","ACG"]]}', words)
+        self.refused(400, "/v1/align", {"pairs": []}, "no pairs")
+        self.refused(400, "/v1/align", {"pairs": [{"query": "A", "target": "A", "target_id": 1}]},
+                     "pairs: the id of number 0")
         self.refused(400, "/v1/align", ">a\nM\n", "a pair is")
         self.refused(413, "/v1/align", {"pairs": [["A" * 400000, "A" * 400000]]}, "products")
 
@@ -489,6 +499,7 @@ class Hostile(Case):
         for query in ("fromat=npz", "method=pppl", "sequences=M"):
             self.refused(400, "/v1/embed?" + query, ">a\nM\n", "not known here")
         self.refused(400, "/v1/embed?format=json&format=npz", ">a\nM\n", "'format' is there twice")
+        self.refused(400, "/v1/embed?layers=%s1" % ("0" * 63), ">a\nM\n", "too long")
         for query in ("include=none", "layers=x", "format=", "offset=1&layers=", "format=%00"):
             self.assertEqual(self.server.post("/v1/embed?" + query, ">a\nM\n")[0], 400, query)
         for more in ({"mutations": [1]}, {"format": "npz"}):
@@ -572,6 +583,13 @@ class Hostile(Case):
     def test_answers_name_no_path(self):
         for name in ("npz", "safetensors"):
             self.refused(400, "/v1/embed?format=" + name, ">a\nMKT\n>a\nMKT\n", "answer: id 'a'")
+
+        self.refused(400, "/v1/embed", "MKT".encode("utf-16"), "-t UTF-8 request")
+
+    def test_ids_that_are_no_utf8(self):
+        for path in ("/v1/embed", "/v1/score"):
+            got, = self.server.results(path, b">a\xff\nMKT\n")
+            self.assertEqual((got["id"], base64.b64decode(got["id_b64"])), ("a\ufffd", b"a\xff"))
 
     def test_bodies_are_inflated_within_the_limit(self):
         for text in (b">a\n" + b"\n" * (1 << 20) + b"MKT\n", b" " * (1 << 20) + b'{"sequences":[]}',
@@ -666,9 +684,11 @@ class Hostile(Case):
 
     def test_web_pages_may_not_ask(self):
         for headers in ({"Origin": "http://example.org"}, {"Host": "example.org"},
-                        {"Host": "localhost.example.org"}):
+                        {"Host": "localhost.example.org"}, {"Host": "127.0.0.1.example.org"},
+                        {"Host": "127.0.0.1x"}, {"Host": "10.0.0.1"}):
             self.refused(403, "/v1/embed", ">a\nMKT\n", "web pages", headers=headers)
-        self.assertEqual(self.server.post("/v1/embed", ">a\nM\n", {"Host": "LOCALHOST:1"})[0], 200)
+        for name in ("LOCALHOST:1", "127.0.0.1", "127.0.0.2:80", "[::1]:8080"):
+            self.assertEqual(self.server.post("/v1/embed", ">a\nM\n", {"Host": name})[0], 200, name)
 
 
 class Limits(Case):
