@@ -53,8 +53,9 @@ static void fix_sign(float *v, size_t width)
     for (size_t i = 1; i < width; i++)
         if (fabsf(v[i]) > fabsf(v[largest]))
             largest = i;
-    for (size_t i = 0; v[largest] < 0 && i < width; i++)
-        v[i] = -v[i];
+    const float sign = v[largest] < 0 ? -1 : 1;
+    for (size_t i = 0; i < width; i++)
+        v[i] *= sign;
 }
 
 int bi_pca(const struct bi_env *env, float *x, size_t n, size_t width, float *centre,
