@@ -6,6 +6,7 @@ must be hostile or damaged. A page is taken apart: its JSON is what the script o
 """
 import base64
 import html.parser
+import itertools
 import json
 import os
 import random
@@ -69,6 +70,10 @@ def npy(shape, values, kind='f'):
     head += ' ' * (63 - (10 + len(head)) % 64) + '\n'
     return b'\x93NUMPY\x01\0' + struct.pack('<H', len(head)) + head.encode('latin-1') + \
         struct.pack('<%d%s' % (len(values), kind), *values)
+
+
+def elements(root, name):
+    return list(root.iter('{http://www.w3.org/2000/svg}' + name))
 
 
 class Reports(unittest.TestCase):
@@ -167,7 +172,14 @@ class Reports(unittest.TestCase):
         self.assertLess(max(abs(a - b) for a, b in zip(want[1], exact)), 1 / 65534)
         one = self.page('contacts.npz', '--record', 'two')
         self.assertEqual([f['title'] for f in one.figures('heat')], ['two'])
-        self.plot('contacts.npz', '--record', 'two')
+        root = self.plot('contacts.npz', '--record', 'two')
+        image = elements(root, 'image')[0]
+        left, cell = float(image.get('x')), float(image.get('width')) / 40
+        at = {int(t.text): float(t.get('x')) for t in elements(root, 'text')
+              if t.get('text-anchor') == 'middle' and t.text.isdigit()}
+        self.assertEqual(sorted(at), list(range(5, 41, 5)))
+        for residue, x in at.items():  # in the middle of its column
+            self.assertAlmostEqual(x, left + cell * (residue - .5), delta=.06)
         self.refused('contacts.npz', "no record 'four'", also=('--record', 'four'), code=66)
 
     def test_embeddings_in_every_format(self):
@@ -229,6 +241,14 @@ class Reports(unittest.TestCase):
         for k, p in enumerate(points):
             self.assertAlmostEqual(abs(x[k]), abs(p[0]), 2)
             self.assertAlmostEqual(abs(y[k]), abs(p[1]), 2)
+        # the largest part of a direction is positive, and components are from the mean
+        for u, v, w in itertools.permutations((4, -1, .5)):
+            line = [(t * u + 1, t * v + 2, t * w + 3) for t in (-3, 0, 1, 4)]
+            self.write('l.npy', npy((4, 3), [c for p in line for c in p]))
+            self.write('l.ids.txt', 'a\nb\nc\nd\n')
+            x = unpack(self.page('l.npy').figures('scatter')[0]['x'])
+            for value, t in zip(x, (-3.5, -.5, .5, 3.5)):
+                self.assertAlmostEqual(value, t * 17.25 ** .5, 2)
         share = [float(re.search(r'([\d.]+) %', scatter[k])[1]) for k in ('xName', 'yName')]
         self.assertEqual(share, [round(100 * 200 / 201, 1), round(100 / 201, 1)])
 
@@ -248,6 +268,8 @@ class Reports(unittest.TestCase):
         heat = page.figures('heat')[0]
         self.assertEqual((heat['rows'], heat['columns'], heat['wild']), (20, 59, SEQUENCE))
         values = unpack(heat['values'])
+        largest = max(abs(v) for v in values if v is not None)
+        self.assertEqual((heat['values']['high'], heat['values']['low']), (largest, -largest))
         with open(self.path('s.tsv'), encoding='utf-8') as f:
             rows = [line.rstrip('\n').split('\t') for line in f][1:]
         for _, position, _, mutant, score in rows:
@@ -335,6 +357,32 @@ class Reports(unittest.TestCase):
             page = self.page('al.' + kind, '--sequences', 'a.fa,b.fa')
             rows = page.figures('alignment')[0]['rows']
             self.assertTrue(rows[2].endswith('ACGT') and rows[0].endswith('ACGT'), (kind, rows))
+
+    def test_histograms(self):
+        """Statistics are over the numbers there are; bars stand on the axis, the highest as high as
+        it, and ticks are multiples of 1, 2 or 5 times a power of ten, at most eight steps."""
+        self.write('n.tsv', 'id\tx\na\t12\nb\t2\nc\t\nd\t5\ne\t4\nf\t5\ng\t\nh\t2\n')
+        h = self.page('n.tsv').figures('histogram')[0]
+        self.assertEqual([h[k] for k in ('n', 'min', 'median', 'mean', 'max')], [6, 2, 4.5, 5, 12])
+        self.assertEqual(sum(h['counts']), 6)
+        root = self.plot('n.tsv')
+        self.assertIn('n = 6, median 4.5, mean 5', ' '.join(t.text for t in elements(root, 'text')))
+        bars = [(float(r.get('y')), float(r.get('height')), int(r[0].text))
+                for r in elements(root, 'rect') if len(r)]
+        self.assertEqual([b[2] for b in bars], h['counts'])
+        for y, height, count in bars:
+            self.assertAlmostEqual(y + height, 366, 6)
+            self.assertAlmostEqual(height, 300 * count / 2, 6)
+        for values, ticks in (((2, 12), [2, 4, 6, 8, 10, 12]), ((0, 7), list(range(8))),
+                              ((0, 30), [0, 5, 10, 15, 20, 25, 30])):
+            self.write('n.tsv', 'id\tx\na\t%d\nb\t%d\n' % values)
+            h = self.page('n.tsv').figures('histogram')[0]
+            at = {float(t.text): float(t.get('x')) for t in elements(self.plot('n.tsv'), 'text')
+                  if t.get('text-anchor') == 'middle' and re.fullmatch(r'[\d.]+', t.text)}
+            self.assertEqual([v for v in sorted(at) if v <= values[1]], ticks)
+            for value, x in at.items():
+                share = (value - h['low']) / (h['high'] - h['low'])
+                self.assertAlmostEqual(x, 60 + 600 * share, delta=.06)
 
     def test_numbers_without_ticks(self):
         """Axes end where a step does not change a number, and where there is no span."""
