@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "reader.h"
+#include "scan.h"
 
 /* ---- protocol buffers ---- */
 
@@ -69,29 +70,6 @@ static bool read_field(struct wire *w, uint64_t *number, int *type, struct wire 
 
 /* ---- the table ---- */
 
-/* Is this well-formed UTF-8 without a NUL? */
-static bool is_text(const unsigned char *s, size_t n)
-{
-    for (size_t i = 0; i < n;) {
-        unsigned char c = s[i];
-        size_t more = c < 0x80                ? 0
-                      : c >= 0xc2 && c < 0xe0 ? 1
-                      : c >= 0xe0 && c < 0xf0 ? 2
-                      : c >= 0xf0 && c < 0xf5 ? 3
-                                              : 4;
-        if (!c || more == 4 || more >= n - i)
-            return false;
-        if ((c == 0xe0 && s[i + 1] < 0xa0) || (c == 0xed && s[i + 1] > 0x9f) ||
-            (c == 0xf0 && s[i + 1] < 0x90) || (c == 0xf4 && s[i + 1] > 0x8f))
-            return false;
-        for (size_t k = 1; k <= more; k++)
-            if ((s[i + k] & 0xc0) != 0x80)
-                return false;
-        i += more + 1;
-    }
-    return true;
-}
-
 /* Sets piece `id`; ids between are "". */
 static int put(struct bi_vocab *v, struct bi_arena *arena, const char *name, uint64_t id,
                const char *text, size_t n, struct bioinfer_error *err)
@@ -147,11 +125,11 @@ int bi_vocab_spiece(struct bi_vocab *out, struct bi_arena *arena, const char *na
             if (number == 1)
                 text = value;
         }
-        if (!text.at || text.at == text.end || !is_text(text.at, (size_t)(text.end - text.at)))
+        const size_t n = (size_t)(text.end - text.at);
+        if (!n || bi_utf8_check((const char *)text.at, n) < n || memchr(text.at, '\0', n))
             return bi_fail(err, BIOINFER_FORMAT, "%s: byte %zu: piece %zu has no text in UTF-8",
                            name, at, v.n);
-        if ((st = put(&v, arena, name, v.n, (const char *)text.at, (size_t)(text.end - text.at),
-                      err)))
+        if ((st = put(&v, arena, name, v.n, (const char *)text.at, n, err)))
             return st;
     }
     if (!v.n)

@@ -90,6 +90,18 @@ static const struct {
     {"vocab-blank-twice", "{}", "A\n\n\n", 0, FORMAT, "line 3: token '' is also on line 2"},
 };
 
+static const struct {
+    const char *name, *text; /* the first piece of a spiece.model */
+    char size;
+} pieces[] = {
+    {"piece-empty", "", 0},
+    {"piece-nul", "A\0B", 3},
+    {"piece-overlong-3", "\xE0\x80\xAF", 3},
+    {"piece-overlong-4", "\xF0\x80\x80\xAF", 4},
+    {"piece-above", "\xF4\x90\x80\x80", 4},
+    {"piece-cut", "\xE2\x96", 2},
+};
+
 void folder_cases(const struct bi_env *env, case_visitor *visit)
 {
     struct bi_buf first = {.env = env}, second = {.env = env}, all = {.env = env};
@@ -127,6 +139,19 @@ void folder_cases(const struct bi_env *env, case_visitor *visit)
         bi_buf_putc(&all, '\0');
         bi_buf_append(&all, configs[i].vocab, n);
         visit(&c, all.data, all.size, files, 3);
+    }
+    for (size_t i = 0; i < BI_COUNT(pieces); i++) {
+        struct bad_case c = {CASE_FOLDER, NULL, pieces[i].name, FORMAT,
+                             "spiece.model: byte 0: piece 0 has no text in UTF-8"};
+        const char head[] = {'\n', (char)(pieces[i].size + 2), '\n', pieces[i].size};
+        all.size = 0;
+        bi_buf_append(&all, head, sizeof head);
+        bi_buf_append(&all, pieces[i].text, (size_t)pieces[i].size);
+        struct bi_named_bytes files[] = {
+            {"model.safetensors", "\2\0\0\0\0\0\0\0{}", 10},
+            {"spiece.model", all.data, all.size},
+        };
+        visit(&c, NULL, 0, files, 2);
     }
     { /* no weights; weights of others; a pickle under the name of safetensors */
         struct bi_named_bytes none = {"config.json", "{}", 2};
