@@ -287,6 +287,24 @@ static void figures(void)
     bioinfer_task_close(&task);
 }
 
+/* Bases match themselves, and a code of several bases matches nothing. */
+static void scores_of_nucleotides(void)
+{
+    static const char letters[] = "ACGTNRYSWKMBDHV";
+    const struct bioinfer_align_params costs = BIOINFER_PARAMS(struct bioinfer_align_params,
+                                                               .match = 2, .mismatch = -3);
+    bioinfer_task *task = NULL;
+    if (!CHECK_EQ(bioinfer_align_open(&task, ctx, &costs, NULL), 0))
+        return;
+    for (int i = 0; letters[i]; i++)
+        for (int j = 0; letters[j]; j++) {
+            int score = 0;
+            CHECK_EQ(bioinfer_align_score(task, letters[i], letters[j], &score), 0);
+            CHECK_EQ(score, i == j && strchr("ACGT", letters[i]) ? 2 : -3);
+        }
+    bioinfer_task_close(&task);
+}
+
 /* ---- streams ---- */
 
 /* Bytes that a context has asked for. */
@@ -385,6 +403,7 @@ int main(void)
     TEST(misuse);
     TEST(texts);
     TEST(figures);
+    TEST(scores_of_nucleotides);
     TEST(streams_keep_memory);
     bioinfer_context_free(&ctx);
     return test_report();

@@ -681,6 +681,7 @@ static const struct {
     {CELL("5 0 0 0 5 0 0 0 1e308"), "expected nine finite numbers", BIOINFER_FORMAT},
     {CELL("5 0 0 0 5 0 0 0 0"), "no vector", BIOINFER_FORMAT},
     {CELL("5 0 0 0 5 0 5 5 0"), "no volume", BIOINFER_FORMAT},
+    {CELL("100 0 0 100 1e-5 0 0 0 100"), "no volume", BIOINFER_FORMAT}, /* a flat cell */
     {CELL("5 0 0 0 5 0 0 0 0"), "axis 3", BIOINFER_FORMAT},
     {EXT("Lattice=\"5 0 0 0 5 0 0 0 0\" pbc=\"T T F\"", "H 0 0 0"), NULL, 0},
     {EXT("Lattice=\"5 0 0 0 5 0 0 0 5", "H 0 0 0"), "Lattice: a quote", BIOINFER_FORMAT},
@@ -706,6 +707,9 @@ static const struct {
     {"1\nProperties=species:S:1:Z:I:1:pos:R:3\nH 8 0 0 0\n", "differ", BIOINFER_FORMAT},
     {"c\n1 1\n1 0 0\n0 1 0\n0 0 1\nH\n1\nD\n0 0 0\n", "number of atoms", BIOINFER_FORMAT},
     {"c\n0\n1 0 0\n0 1 0\n0 0 1\nH\n1\nD\n0 0 0\n", "a scale of 0", BIOINFER_FORMAT},
+    {"c\n-1 1 1\n1 0 0\n0 1 0\n0 0 1\nH\n1\nD\n0 0 0\n", "above 0", BIOINFER_FORMAT},
+    {"c\n1 -1 1\n1 0 0\n0 1 0\n0 0 1\nH\n1\nD\n0 0 0\n", "above 0", BIOINFER_FORMAT},
+    {"c\n1 1 0\n1 0 0\n0 1 0\n0 0 1\nH\n1\nD\n0 0 0\n", "above 0", BIOINFER_FORMAT},
     {"c\n1\n1 0 0\n0 1 0\n0 0 1\n1\nD\n0 0 0\n", "VASP 4", BIOINFER_FORMAT},
     {"c\n1\n1 0 0\n0 1 0\n0 0 1\nH O\n1\nD\n0 0 0\n", "1 numbers of atoms for 2", BIOINFER_FORMAT},
     {"c\n1\n1 0 0\n0 1 0\n1 1 0\nH\n1\nD\n0 0 0\n", "no volume", BIOINFER_FORMAT},

@@ -9,6 +9,8 @@
 #define GENE "chr1\tT\tgene\t1001\t1800\t.\t+\t.\tgene_id \"G1.4\"; gene_type \"protein_coding\"; "
 #define TRANSCRIPT                                                                                 \
     "chr1\tT\ttranscript\t1001\t1800\t.\t+\t.\tgene_id \"G1.4\"; transcript_id \"T1\";\n"
+#define PLUS(KIND, FIRST, LAST, ID)                                                                \
+    "chr1\tT\t" KIND "\t" FIRST "\t" LAST "\t.\t+\t.\tgene_id G1.4; transcript_id " ID "\n"
 #define EXON "chr1\tT\texon\t1001\t1060\t.\t+\t.\tgene_id \"G1.4\"; transcript_id \"T1\";\n"
 
 static int open_text(struct bi_gtf **g, const struct bi_env *env, const char *text,
@@ -72,6 +74,25 @@ static void good_files(void)
     CHECK_EQ(bi_gtf_find(g, BI_GENES_OVERLAPPING, "chr1", 0, 900, note, &f, &err), 0);
     CHECK_STR(f.text, "");
     bi_gtf_close(&g);
+    bi_gtf_close(&g);
+}
+
+/* Exons of a gene's transcripts are joined: one lies in another, one overlaps it, one touches. */
+static void joins_exons(void)
+{
+    const struct bi_env env = bi_env_default();
+    struct bioinfer_error err = {0};
+    struct bi_gtf *g = NULL;
+    struct found f = {{0}, 0};
+    static const char text[] = GENE "x\n" TRANSCRIPT PLUS("exon", "1011", "1100", "T1")
+        PLUS("transcript", "1001", "1800", "T2") PLUS("exon", "1021", "1030", "T2")
+            PLUS("exon", "1091", "1120", "T2") PLUS("exon", "1121", "1130", "T2")
+                PLUS("exon", "1141", "1150", "T2");
+    CHECK_EQ(open_text(&g, &env, text, &err), 0);
+    if (!g)
+        return;
+    CHECK_EQ(bi_gtf_find(g, BI_GENES_STARTING, "chr1", 1000, 1800, note, &f, &err), 0);
+    CHECK_STR(f.text, "G1.4||protein_coding|+|1000-1800,1010-1130,1140-1150;");
     bi_gtf_close(&g);
 }
 
@@ -189,6 +210,7 @@ static void failures(void)
 int main(void)
 {
     TEST(good_files);
+    TEST(joins_exons);
     TEST(introns);
     TEST(bad_files);
     TEST(cut_gzip);

@@ -17,6 +17,8 @@
     N(chain, number, "  " tens "0.000")                                                            \
     CA(chain, number, "  " tens "1.400")                                                           \
     C(chain, number, "  " tens "2.800") O(chain, number, "  " tens "2.800")
+#define ION(number)                                                                                \
+    "HETATM    9 ZN    ZN A" number "      1.000   2.000   three  1.00  0.00          ZN\n"
 
 struct fixture {
     struct bi_env env;
@@ -105,9 +107,8 @@ static void positions_fail_where_they_count(void)
     static const char side[] = RESIDUE("A", "   1 ", "1")
         ATOM("ATOM  ", "    9", " CG ", "ALA", "A", "   1 ", "********", "   9.000");
     static const char own[] = N("A", "   1 ", "   1.000") CA("A", "   1 ", "     nan");
-    static const char ion[] = RESIDUE(
-        "A", "   1 ",
-        "1") "HETATM    9 ZN    ZN A   2       1.000   2.000   three  1.00  0.00          ZN\n";
+    static const char *const ions[] = {RESIDUE("A", "   1 ", "1") ION("   2 "),
+                                       RESIDUE("A", "   1 ", "1") ION("**** ")};
     struct bi_ligand ligand = {0};
     struct fixture f;
     CHECK(!read_text(&f, side, sizeof side - 1));
@@ -119,11 +120,36 @@ static void positions_fail_where_they_count(void)
     CHECK_EQ(build(&f, BI_RULES_GAPS, BI_ORDER_OF_RULES), BIOINFER_FORMAT);
     CHECK(says(&f, "a: line 2: coordinate 'nan' in columns 31-38"));
     close_all(&f);
-    CHECK(!read_text(&f, ion, sizeof ion - 1));
-    CHECK(!build(&f, BI_RULES_LIGAND, BI_ORDER_OF_RULES));
-    CHECK_EQ(bi_ligand_build(&ligand, &f.s, &f.err), BIOINFER_FORMAT);
-    CHECK(says(&f, "a: line 5: coordinate 'three' in columns 47-54"));
-    bi_ligand_free(&ligand);
+    for (size_t i = 0; i < BI_COUNT(ions); i++) { /* the second has no number either */
+        CHECK(!read_text(&f, ions[i], strlen(ions[i])));
+        CHECK(!build(&f, BI_RULES_LIGAND, BI_ORDER_OF_RULES));
+        CHECK_EQ(bi_ligand_build(&ligand, &f.s, &f.err), BIOINFER_FORMAT);
+        CHECK(says(&f, "a: line 5: coordinate 'three' in columns 47-54"));
+        bi_ligand_free(&ligand);
+        close_all(&f);
+    }
+}
+
+/* mmCIF with codes of insertion and numbers of models. */
+static void mmcif_insertions_and_models(void)
+{
+#define ROWS                                                                                       \
+    "data_x\nloop_\n_atom_site.label_atom_id\n_atom_site.label_comp_id\n_atom_site.auth_asym_id\n" \
+    "_atom_site.auth_seq_id\n_atom_site.pdbx_PDB_ins_code\n_atom_site.pdbx_PDB_model_num\n"        \
+    "_atom_site.Cartn_x\n_atom_site.Cartn_y\n_atom_site.Cartn_z\n"
+    static const char text[] = ROWS "CA SER H 52 ? 1 0 0 0\nCA GLY H 52 A 1 3.8 0 0\n"
+                                    "CA SER H 52 . 2 0 0 0\n";
+    static const char negative[] = ROWS "CA SER H 52 ? -1 0 0 0\n";
+    struct fixture f;
+    CHECK(!read_text(&f, text, sizeof text - 1));
+    if (CHECK_EQ(f.s.n_atoms, 3)) {
+        CHECK_EQ(f.s.n_models, 2);
+        CHECK(f.s.atoms[0].icode == ' ' && f.s.atoms[1].icode == 'A');
+        CHECK(f.s.atoms[2].icode == ' ' && f.s.atoms[2].model == 2);
+    }
+    close_all(&f);
+    CHECK_EQ(read_text(&f, negative, sizeof negative - 1), BIOINFER_FORMAT);
+    CHECK(says(&f, "a.pdb: line 12: model '-1'"));
     close_all(&f);
 }
 
@@ -314,6 +340,7 @@ int main(void)
     TEST(decodes_hybrid_36);
     TEST(faults_stay_in_their_atom);
     TEST(positions_fail_where_they_count);
+    TEST(mmcif_insertions_and_models);
     TEST(mmcif_with_labels_alone);
     TEST(lines_end_as_they_like);
     TEST(chains_without_a_name);

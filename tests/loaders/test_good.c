@@ -2,6 +2,7 @@
  * the hub cache, CRCs, and files that change or are no files. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <math.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -136,7 +137,7 @@ static void json_values(void)
         "1e-05,"
         "\"f\":-2.5E+3,\"big\":1000000000000000019884624838656,\"inf\":1e999,\"tiny\":"
         "1e-999,"
-        "\"zeros\":0.000,\"exact\":0.1,\"long\":3."
+        "\"zeros\":0.000,\"minus\":-0.0,\"exact\":0.1,\"long\":3."
         "14159265358979323846264338327950288419716939937510,"
         "\"s\":\"a\\\"\\\\\\/"
         "\\b\\f\\n\\r\\t\\u00e9\\ud83d\\ude00\",\"t\":true,\"x\":false,\"nil\":null,"
@@ -159,7 +160,8 @@ static void json_values(void)
     CHECK(bi_json_double(bi_json_get(j, "big"), &d) && d == 1000000000000000019884624838656.0);
     CHECK(!bi_json_double(bi_json_get(j, "inf"), &d));
     CHECK(bi_json_double(bi_json_get(j, "tiny"), &d) && d == 0);
-    CHECK(bi_json_double(bi_json_get(j, "zeros"), &d) && d == 0);
+    CHECK(bi_json_double(bi_json_get(j, "zeros"), &d) && d == 0 && !signbit(d));
+    CHECK(bi_json_double(bi_json_get(j, "minus"), &d) && d == 0 && signbit(d));
     CHECK(bi_json_double(bi_json_get(j, "exact"), &d) && d == 0.1);
     CHECK(bi_json_double(bi_json_get(j, "long"), &d) && d == 3.14159265358979323846);
     CHECK(!bi_json_double(bi_json_get(j, "t"), &d));
