@@ -9,17 +9,6 @@
 
 /* ---- words of the tables ---- */
 
-static const int model_commands[] = {CLI_EMBED, CLI_TRACKS, CLI_DESIGN, CLI_AFFINITY, CLI_ENERGY};
-
-/* Gives the command that runs a family of that kind when none is named. */
-static const char *runner_of(int kind)
-{
-    for (size_t i = 0; i < CLI_COUNT(model_commands); i++)
-        if (cli_kind_of(model_commands[i]) == kind)
-            return cli_subcommand_of(model_commands[i])->name;
-    return "embed";
-}
-
 static void print_models(int command)
 {
     const char *name;
@@ -118,7 +107,7 @@ static void bash(void)
     for (size_t i = 0; (sub = cli_subcommand_at(i)); i++)
         printf("        %s) command=%s ;;\n", sub->name, sub->name);
     for (int i = 0; (name = bioinfer_family_name(i)); i++)
-        printf("        %s) command=%s ;;\n", name, runner_of(bioinfer_family_kind(i)));
+        printf("        %s) command=%s ;;\n", name, cli_runner_of(bioinfer_family_kind(i))->name);
     printf("        esac\n    done\n    case \"$command $option\" in\n");
     for (size_t k = 0; (opt = cli_option_at(k)); k++)
         if (opt->type == OPTIONAL) /* the value needs an equals sign */
@@ -227,7 +216,7 @@ static void zsh(void)
     for (size_t i = 0; (sub = cli_subcommand_at(i)); i++)
         printf("        %s) command=%s ;;\n", sub->name, sub->name);
     for (int i = 0; (name = bioinfer_family_name(i)); i++)
-        printf("        %s) command=%s ;;\n", name, runner_of(bioinfer_family_kind(i)));
+        printf("        %s) command=%s ;;\n", name, cli_runner_of(bioinfer_family_kind(i))->name);
     printf("        esac\n    done\n    case $command in\n");
     for (size_t i = 0; (sub = cli_subcommand_at(i)); i++) {
         printf("    %s)\n        _arguments \\\n", sub->name);
@@ -292,7 +281,7 @@ static void fish(void)
                sub->name);
     for (int i = 0; (name = bioinfer_family_name(i)); i++)
         printf("            case %s\n                echo %s\n                return\n", name,
-               runner_of(bioinfer_family_kind(i)));
+               cli_runner_of(bioinfer_family_kind(i))->name);
     printf("        end\n    end\nend\n"
            "function __bioinfer_is\n    set -l command (__bioinfer_command)\n"
            "    test \"$command\" = \"$argv\"\nend\n"

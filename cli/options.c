@@ -603,10 +603,21 @@ const struct cli_subcommand *cli_subcommand_of(int command)
 
 int cli_kind_of(int command)
 {
-    return command & (BOTH | CLI_SERVE)          ? BIOINFER_FAMILY_SEQUENCES
-           : command == CLI_TRACKS               ? BIOINFER_FAMILY_TRACKS
-           : command == CLI_DESIGN               ? BIOINFER_FAMILY_DESIGN
-           : command == CLI_AFFINITY             ? BIOINFER_FAMILY_AFFINITY
-           : command & (CLI_ENERGY | CLI_MOTION) ? BIOINFER_FAMILY_ENERGY
-                                                 : -1;
+    const int task = command & CLI_SERVE ? CLI_EMBED : command & CLI_MOTION ? CLI_ENERGY : command;
+
+    for (size_t i = 0; i < CLI_COUNT(commands); i++)
+        if (commands[i].command & task)
+            return bioinfer_task_kind(commands[i].name);
+    return -1;
+}
+
+const struct cli_subcommand *cli_runner_of(int kind)
+{
+    const char *task;
+
+    for (int i = 0; (task = bioinfer_task_name(i)); i++)
+        for (size_t k = 0; bioinfer_task_kind(task) == kind && k < CLI_COUNT(commands); k++)
+            if (!strcmp(commands[k].name, task))
+                return &commands[k];
+    return &commands[0];
 }

@@ -72,5 +72,7 @@ const struct cli_subcommand *cli_subcommand_of(int command);
 /* The kind of families that a command runs, enum bioinfer_family_kind: of serve, which runs several
  * kinds, that of sequences; -1 = it runs none. */
 int cli_kind_of(int command);
+/* The command that runs a family of that kind when none is named. */
+const struct cli_subcommand *cli_runner_of(int kind);
 
 #endif

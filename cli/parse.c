@@ -287,24 +287,11 @@ static bool take_letters(struct cli_options *o, struct words *w, int argc, char 
     return true;
 }
 
-static bool is_family(const char *word)
-{
-    const char *name;
-
-    for (int i = 0; (name = bioinfer_family_name(i)); i++)
-        if (!strcmp(name, word))
-            return true;
-    return false;
-}
-
 static bool is_of_kind(const char *family, enum bioinfer_family_kind kind)
 {
-    const char *name;
+    const int index = bioinfer_family_find(family);
 
-    for (int i = 0; (name = bioinfer_family_name(i)); i++)
-        if (!strcmp(name, family))
-            return bioinfer_family_kind(i) == (int)kind;
-    return false;
+    return index >= 0 && bioinfer_family_kind(index) == (int)kind;
 }
 
 static bool designs(const char *family)
@@ -324,22 +311,14 @@ static bool gives_energies(const char *family)
 
 int cli_letters_of(const char *family)
 {
-    const char *name;
+    const int index = bioinfer_family_find(family);
 
-    for (int i = 0; family && (name = bioinfer_family_name(i)); i++)
-        if (!strcmp(name, family))
-            return bioinfer_family_letters(i);
-    return BIOINFER_LETTERS_RESIDUES;
+    return index < 0 ? BIOINFER_LETTERS_RESIDUES : bioinfer_family_letters(index);
 }
 
 static bool gives_tracks(const char *family)
 {
-    const char *name;
-
-    for (int i = 0; (name = bioinfer_family_name(i)); i++)
-        if (!strcmp(name, family))
-            return bioinfer_family_kind(i) == BIOINFER_FAMILY_TRACKS;
-    return false;
+    return is_of_kind(family, BIOINFER_FAMILY_TRACKS);
 }
 
 static bool unknown_model(const char *word)
@@ -393,18 +372,14 @@ static bool unknown_topic(const char *word)
  * words of a command line that ends in --help play no part. */
 static bool find_help(struct cli_options *o, const struct words *w, int used, bool by_word)
 {
-    if (w->n > used && is_family(w->word[used]) && (!used || o->command & CLI_LOADS)) {
+    int kind;
+
+    if (w->n > used && bioinfer_family_find(w->word[used]) >= 0 &&
+        (!used || o->command & CLI_LOADS)) {
         o->model = w->word[used++];
-        if (designs(o->model))
-            o->command = CLI_DESIGN;
-        else if (rates(o->model))
-            o->command = CLI_AFFINITY;
-        else if (gives_energies(o->model))
-            o->command = o->command & CLI_MOTION ? o->command : CLI_ENERGY;
-        else if (gives_tracks(o->model))
-            o->command = CLI_TRACKS;
-        else if (!(o->command & (CLI_BOTH | CLI_SERVE)))
-            o->command = CLI_EMBED;
+        kind = bioinfer_family_kind(bioinfer_family_find(o->model));
+        if (cli_kind_of(o->command) != kind)
+            o->command = cli_runner_of(kind)->command;
     }
     if (w->n > used && (!o->command || !strcmp(w->word[used], "all")))
         o->topic = find_topic(w->word[used]);
@@ -448,7 +423,7 @@ static bool take_model(struct cli_options *o, const struct words *w, int *used, 
                                                                     : 1;
     const bool found = named && o->weights && n <= most && (n > 0 || !most);
 
-    if (is_family(w->word[*used]))
+    if (bioinfer_family_find(w->word[*used]) >= 0)
         o->model = w->word[(*used)++];
     else if (!found && named && !o->weights && !access(w->word[*used], F_OK)) {
         cli_say(NULL, "%s is an input, and no model is named; usage: %s", w->word[*used],

@@ -3,42 +3,29 @@
 
 #include <string.h>
 
-/* Work that needs no model is done by every server. */
-enum { NO_MODEL = -1 };
-
-static const struct {
-    const char *path;
-    int kind; /* enum bioinfer_family_kind of the models that do it */
-} works[SERVE_WORKS] = {
-    [SERVE_EMBED] = {"/v1/embed", BIOINFER_FAMILY_SEQUENCES},
-    [SERVE_SCORE] = {"/v1/score", BIOINFER_FAMILY_SEQUENCES},
-    [SERVE_TRACKS] = {"/v1/tracks", BIOINFER_FAMILY_TRACKS},
-    [SERVE_DESIGN] = {"/v1/design", BIOINFER_FAMILY_DESIGN},
-    [SERVE_AFFINITY] = {"/v1/affinity", BIOINFER_FAMILY_AFFINITY},
-    [SERVE_ALIGN] = {"/v1/align", NO_MODEL},
+static const char *const tasks[SERVE_WORKS] = {
+    [SERVE_EMBED] = "embed",   [SERVE_SCORE] = "score",       [SERVE_TRACKS] = "tracks",
+    [SERVE_DESIGN] = "design", [SERVE_AFFINITY] = "affinity", [SERVE_ALIGN] = "align",
 };
+
+/* The path of a task is this and its name. */
+#define PATH "/v1/"
 
 int serve_work_of(const char *path)
 {
-    for (int i = 0; i < SERVE_WORKS; i++)
-        if (!strcmp(works[i].path, path))
+    for (int i = 0; !strncmp(path, PATH, strlen(PATH)) && i < SERVE_WORKS; i++)
+        if (!strcmp(tasks[i], path + strlen(PATH)))
             return i;
     return -1;
 }
 
-static int kind_of(const char *family)
-{
-    const char *name;
-
-    for (int i = 0; (name = bioinfer_family_name(i)); i++)
-        if (!strcmp(name, family))
-            return bioinfer_family_kind(i);
-    return NO_MODEL;
-}
-
+/* A task that needs no model is done by every server. */
 bool serve_work_done(const struct serve *s, int work)
 {
-    return works[work].kind == NO_MODEL || works[work].kind == kind_of(s->cli->info.family);
+    const int kind = bioinfer_task_kind(tasks[work]);
+    const int family = bioinfer_family_find(s->cli->info.family);
+
+    return kind < 0 || (family >= 0 && bioinfer_family_kind(family) == kind);
 }
 
 void serve_work_list(const struct serve *s, char *text, size_t size)
@@ -48,8 +35,8 @@ void serve_work_list(const struct serve *s, char *text, size_t size)
     text[0] = '\0';
     for (int i = 0; i < SERVE_WORKS && used < size; i++)
         if (serve_work_done(s, i))
-            used += (size_t)snprintf(text + used, size - used, "%s%s", used ? ", " : "",
-                                     works[i].path);
+            used += (size_t)snprintf(text + used, size - used, "%s" PATH "%s", used ? ", " : "",
+                                     tasks[i]);
 }
 
 /* ---- tasks ---- */

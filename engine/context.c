@@ -432,7 +432,7 @@ static int check_all(struct bioinfer_model *m, struct bioinfer_error *err)
 
 static int open_head(struct bioinfer_model *m, const char *path, struct bioinfer_error *err)
 {
-    if (!m->base.def->build)
+    if (!bi_family_def(m->base.def, &bi_kind_sequences))
         return bi_fail(err, BIOINFER_UNSUPPORTED,
                        "%s: heads are for sequences of residues, %s "
                        "takes windows of DNA",
@@ -651,14 +651,19 @@ const char *bioinfer_family_summary(int index)
     return d ? d->summary : NULL;
 }
 
+int bioinfer_family_find(const char *name)
+{
+    const struct bi_model_def *d;
+    for (int i = 0; name && (d = bi_model_def(i)); i++)
+        if (!strcmp(d->name, name))
+            return i;
+    return -1;
+}
+
 int bioinfer_family_kind(int index)
 {
     const struct bi_model_def *d = bi_model_def(index);
-    return d && d->affinity ? BIOINFER_FAMILY_AFFINITY
-           : d && d->energy ? BIOINFER_FAMILY_ENERGY
-           : d && d->design ? BIOINFER_FAMILY_DESIGN
-           : d && d->tracks ? BIOINFER_FAMILY_TRACKS
-                            : BIOINFER_FAMILY_SEQUENCES;
+    return d ? (int)d->kind->kind : BIOINFER_FAMILY_SEQUENCES;
 }
 
 int bioinfer_family_letters(int index)

@@ -321,6 +321,7 @@ static int model_info(const struct info *i)
     const struct bi_model_options options = {0};
     struct bioinfer_error why = {0};
     struct bi_model m = {0};
+    const struct bi_energy_def *energy;
     const char *head;
     size_t n;
     int st = bi_model_open(&m, i->env, i->path, &options, &why);
@@ -334,8 +335,8 @@ static int model_info(const struct info *i)
     bi_buf_printf(i->out, "model: %s (%s)\n", m.name, m.def->name);
     if (m.rope_used)
         bi_buf_printf(i->out, "rotary frequencies: %s\n", m.rope_used);
-    if (m.def->energy && m.def->energy->facts(&m)->note)
-        bi_buf_printf(i->out, "note: %s\n", m.def->energy->facts(&m)->note);
+    if ((energy = bi_family_def(m.def, &bi_kind_energy)) && energy->facts(&m)->note)
+        bi_buf_printf(i->out, "note: %s\n", energy->facts(&m)->note);
     if (m.classifier)
         print_classifier(m.classifier, i->out);
     if ((head = bi_model_task_head(&m, &n)))

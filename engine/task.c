@@ -3,6 +3,25 @@
 
 #include <string.h>
 
+static const struct bi_task_def *const tasks[] = {
+#define TASK(name) &bi_task_##name,
+#include "tasks/tasks.inc"
+#undef TASK
+};
+
+const char *bioinfer_task_name(int index)
+{
+    return index >= 0 && index < (int)BI_COUNT(tasks) ? tasks[index]->name : NULL;
+}
+
+int bioinfer_task_kind(const char *name)
+{
+    for (size_t i = 0; name && i < BI_COUNT(tasks); i++)
+        if (!strcmp(tasks[i]->name, name))
+            return (int)tasks[i]->kind->kind;
+    return -1;
+}
+
 int bi_task_new_direct(struct bioinfer_task **out, struct bioinfer_context *ctx,
                        const struct bi_task_def *def, size_t size, struct bioinfer_error *err)
 {
@@ -32,6 +51,9 @@ int bi_task_new(struct bioinfer_task **out, const struct bioinfer_model *model,
         *out = NULL;
     if (!out || !model)
         return bi_fail(err, BIOINFER_INVALID, "%s: out and model must be given", def->name);
+    if (!bi_family_def(model->base.def, def->kind))
+        return bi_fail(err, BIOINFER_UNSUPPORTED, "%s: %s %s", model->path, model->base.def->name,
+                       def->kind->lacks);
     if ((st = bi_task_new_direct(out, model->ctx, def, size, err)))
         return st;
     /* not const: weights that are loaded fill its store, under a lock */

@@ -65,6 +65,8 @@ int main(void)
             printf(" of %s", word_of_letters(bioinfer_family_letters(i)));
         printf("\t%s\n", bioinfer_family_summary(i));
     }
+    for (int i = 0; (name = bioinfer_task_name(i)); i++)
+        printf("task\t%s\t%s\n", name, word_of_kind(bioinfer_task_kind(name)));
     for (int i = 0; (name = bioinfer_align_matrix(i)); i++)
         printf("matrix\t%s\n", name);
     st = bioinfer_releases(ctx, put_text, stdout, &err);

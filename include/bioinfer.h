@@ -260,6 +260,13 @@ enum bioinfer_family_kind {
     BIOINFER_FAMILY_ENERGY
 };
 BIOINFER_API int bioinfer_family_kind(int index); /* SEQUENCES past the end */
+/* The index of a family; -1: no family has this name. */
+BIOINFER_API int bioinfer_family_find(const char *name);
+/* The tasks over models: "embed", "score", ...; NULL past the end. The first one of a kind of
+ * families is what the command does with a family when no task is named. */
+BIOINFER_API const char *bioinfer_task_name(int index);
+/* The kind of families that do a task; -1: no task over models is called so. */
+BIOINFER_API int bioinfer_task_kind(const char *name);
 /* The letters of a family's records. A family of PAIRS takes two for each residue, the amino acid
  * and a state of its structure in lower case ("MdEv#p"), and so reads records with
  * BIOINFER_RESIDUES_RAW. */

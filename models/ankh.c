@@ -95,6 +95,12 @@ static const struct bi_release releases[] = {
     {"ElnaggarLab/ankh-large", "CC-BY-NC-SA-4.0", NULL, 1151707648, 0},
     {0}};
 
+static const struct bi_sequences_def sequences = {
+    .build = bi_t5_build,
+    .encode = ankh_encode,
+    .residue_token = bi_t5_residue_token,
+};
+
 const struct bi_model_def bi_model_ankh = {
     .name = "ankh",
     .summary = "Ankh base and large, T5 encoders of proteins",
@@ -104,8 +110,6 @@ const struct bi_model_def bi_model_ankh = {
     .recognise = ankh_recognise,
     .open = ankh_open,
     .kind = &bi_kind_sequences,
+    .def = &sequences,
     .facts = bi_t5_settings,
-    .build = bi_t5_build,
-    .encode = ankh_encode,
-    .residue_token = bi_t5_residue_token,
 };

@@ -383,6 +383,6 @@ const struct bi_model_def bi_model_borzoi = {
     .recognise = borzoi_recognise,
     .open = borzoi_open,
     .kind = &bi_kind_tracks,
+    .def = &network,
     .facts = borzoi_facts,
-    .tracks = &network,
 };

@@ -145,7 +145,7 @@ static int read_problem(struct bi_model *model, struct bi_head *head, struct bio
 
 int bi_classifier_open(struct bi_model *model, struct bioinfer_error *err)
 {
-    const struct kind *kind = model->def->build ? kind_of(model) : NULL;
+    const struct kind *kind = bi_family_def(model->def, &bi_kind_sequences) ? kind_of(model) : NULL;
     struct bi_head *head;
     int64_t n;
     int st;

@@ -448,6 +448,6 @@ const struct bi_model_def bi_model_enformer = {
     .recognise = enformer_recognise,
     .open = enformer_open,
     .kind = &bi_kind_tracks,
+    .def = &network,
     .facts = enformer_facts,
-    .tracks = &network,
 };

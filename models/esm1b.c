@@ -32,6 +32,13 @@ static int esm1b_open(struct bi_model *model, struct bioinfer_error *err)
 static const struct bi_release releases[] = {
     {"facebook/esm1b_t33_650M_UR50S", "MIT", NULL, 652359094, 2609436376}, {0}};
 
+static const struct bi_sequences_def sequences = {
+    .build = bi_esm_build,
+    .encode = bi_esm_encode,
+    .token_scale = bi_esm_token_scale,
+    .residue_token = bi_esm_residue_token,
+};
+
 const struct bi_model_def bi_model_esm1b = {
     .name = "esm1b",
     .summary = "ESM-1b protein language model, 650M, at most 1,022 residues",
@@ -41,9 +48,6 @@ const struct bi_model_def bi_model_esm1b = {
     .recognise = esm1b_recognise,
     .open = esm1b_open,
     .kind = &bi_kind_sequences,
+    .def = &sequences,
     .facts = bi_esm_settings,
-    .build = bi_esm_build,
-    .encode = bi_esm_encode,
-    .token_scale = bi_esm_token_scale,
-    .residue_token = bi_esm_residue_token,
 };

@@ -38,6 +38,13 @@ static const struct bi_release releases[] = {
     {"facebook/esm1v_t33_650M_UR90S_5", "MIT", NULL, 652356534, 2609426136},
     {0}};
 
+static const struct bi_sequences_def sequences = {
+    .build = bi_esm_build,
+    .encode = bi_esm_encode,
+    .token_scale = bi_esm_token_scale,
+    .residue_token = bi_esm_residue_token,
+};
+
 const struct bi_model_def bi_model_esm1v = {
     .name = "esm1v",
     .summary = "ESM-1v, five protein language models for effects of mutations",
@@ -47,9 +54,6 @@ const struct bi_model_def bi_model_esm1v = {
     .recognise = esm1v_recognise,
     .open = esm1v_open,
     .kind = &bi_kind_sequences,
+    .def = &sequences,
     .facts = bi_esm_settings,
-    .build = bi_esm_build,
-    .encode = bi_esm_encode,
-    .token_scale = bi_esm_token_scale,
-    .residue_token = bi_esm_residue_token,
 };

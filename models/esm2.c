@@ -46,6 +46,13 @@ static const struct bi_release releases[] = {
     {"tiny", "CC0-1.0 or MIT-0, comes with bioinfer", NULL, 7841867, 15702516},
     {0}};
 
+static const struct bi_sequences_def sequences = {
+    .build = bi_esm_build,
+    .encode = bi_esm_encode,
+    .token_scale = bi_esm_token_scale,
+    .residue_token = bi_esm_residue_token,
+};
+
 const struct bi_model_def bi_model_esm2 = {
     .name = "esm2",
     .summary = "ESM-2 protein language models, 8M to 15B parameters",
@@ -56,9 +63,6 @@ const struct bi_model_def bi_model_esm2 = {
     .recognise = esm2_recognise,
     .open = esm2_open,
     .kind = &bi_kind_sequences,
+    .def = &sequences,
     .facts = bi_esm_settings,
-    .build = bi_esm_build,
-    .encode = bi_esm_encode,
-    .token_scale = bi_esm_token_scale,
-    .residue_token = bi_esm_residue_token,
 };

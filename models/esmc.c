@@ -517,6 +517,12 @@ static const struct bi_release releases[] = {
     {"biohub/ESMC-600M", "MIT", "config.json model.safetensors", 575036992, 2300147968},
     {0}};
 
+static const struct bi_sequences_def sequences = {
+    .build = esmc_build,
+    .encode = esmc_encode,
+    .residue_token = esmc_residue_token,
+};
+
 const struct bi_model_def bi_model_esmc = {
     .name = "esmc",
     .summary = "ESM C protein language models, 300M and 600M parameters",
@@ -527,8 +533,6 @@ const struct bi_model_def bi_model_esmc = {
     .recognise = esmc_recognise,
     .open = esmc_open,
     .kind = &bi_kind_sequences,
+    .def = &sequences,
     .facts = esmc_facts,
-    .build = esmc_build,
-    .encode = esmc_encode,
-    .residue_token = esmc_residue_token,
 };

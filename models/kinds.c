@@ -7,6 +7,11 @@
 #include "head.h"
 #include "programs.h"
 
+const void *bi_family_def(const struct bi_model_def *family, const struct bi_family_kind *kind)
+{
+    return family->kind == kind ? family->def : NULL;
+}
+
 /* ---- graphs ---- */
 
 /* Sizes that tasks set in a graph before the family writes it. */
@@ -57,20 +62,21 @@ static int add_sequences(struct bi_hash *to, const struct bi_model *m, const cha
     int st = graph_new(&g, m, (struct sizes){16, 1, rows ? 16 : 0, 16}, err);
     if (st)
         return st;
-    m->def->build(m, g, &shape, wants);
+    ((const struct bi_sequences_def *)m->def->def)->build(m, g, &shape, wants);
     return add_graph(to, m, name, &g, err);
 }
 
 /* Adds how residues become tokens, and the scales of these. */
 static void add_tokens(struct bi_hash *to, const struct bi_model *m)
 {
+    const struct bi_sequences_def *def = m->def->def;
     const int32_t probe[] = {0, m->mask_id < 0 ? 1 : m->mask_id, 1, 2, 3, 4, 5, 6};
     float scale[BI_COUNT(probe)];
     for (int i = 0; i < m->vocab_size; i++)
         bi_hash_text(to, "token", m->tokens[i]);
     for (int c = 0; c < 128; c++) {
         bi_hash_int(to, "letter", 1 + c);
-        bi_hash_int(to, "is", 1 + m->def->residue_token(m, (char)c));
+        bi_hash_int(to, "is", 1 + def->residue_token(m, (char)c));
     }
     bi_hash_int(to, "n_prefix", m->n_prefix);
     bi_hash_int(to, "n_suffix", m->n_suffix);
@@ -78,8 +84,8 @@ static void add_tokens(struct bi_hash *to, const struct bi_model *m)
     bi_hash_int(to, "max_tokens", m->max_tokens);
     bi_hash_int(to, "has_decoder", m->has_decoder);
     bi_hash_int(to, "before_id", m->before_id);
-    if (m->def->token_scale) {
-        m->def->token_scale(m, probe, BI_COUNT(probe), scale);
+    if (def->token_scale) {
+        def->token_scale(m, probe, BI_COUNT(probe), scale);
         for (size_t i = 0; i < BI_COUNT(probe); i++)
             bi_hash_real(to, "scale", 1 + (double)scale[i]);
     }
@@ -98,7 +104,8 @@ static int sequences(const struct bi_model *m, struct bi_hash *to, struct bioinf
     return st;
 }
 
-const struct bi_family_kind bi_kind_sequences = {"sequences", sequences};
+const struct bi_family_kind bi_kind_sequences = {"sequences", BIOINFER_FAMILY_SEQUENCES,
+                                                 "takes no sequences of residues", sequences};
 
 /* ---- tracks ---- */
 
@@ -168,7 +175,8 @@ static int tracks(const struct bi_model *m, struct bi_hash *to, struct bioinfer_
     return st;
 }
 
-const struct bi_family_kind bi_kind_tracks = {"tracks", tracks};
+const struct bi_family_kind bi_kind_tracks = {"tracks", BIOINFER_FAMILY_TRACKS, "gives no tracks",
+                                              tracks};
 
 /* ---- designs ---- */
 
@@ -188,7 +196,7 @@ static int add_pass(struct bi_hash *to, const struct bi_model *m, enum bi_design
     int st = graph_new(&g, m, (struct sizes){16, 1, 16, 16}, err);
     if (st)
         return st;
-    m->def->design->build(m, g, &shape);
+    ((const struct bi_design_def *)m->def->def)->build(m, g, &shape);
     return add_graph(to, m, "design", &g, err);
 }
 
@@ -210,7 +218,8 @@ static int design(const struct bi_model *m, struct bi_hash *to, struct bioinfer_
     return st ? st : add_pass(to, m, BI_PASS_UNCONDITIONAL, 0, err);
 }
 
-const struct bi_family_kind bi_kind_design = {"design", design};
+const struct bi_family_kind bi_kind_design = {"design", BIOINFER_FAMILY_DESIGN,
+                                              "designs no sequences", design};
 
 /* ---- affinities ---- */
 
@@ -224,16 +233,18 @@ static int affinity(const struct bi_model *m, struct bi_hash *to, struct bioinfe
                                             .n_bonds = 1,
                                             .degree = 1};
     const struct sizes sizes = {16 * BI_FRAMES_OF_TOKEN, BI_FRAMES_OF_TOKEN, 16, 16};
+    const struct bi_affinity_def *def = m->def->def;
     struct bi_graph *g;
     int st;
-    bi_hash_text(to, "unit", m->def->affinity->unit);
+    bi_hash_text(to, "unit", def->unit);
     if ((st = graph_new(&g, m, sizes, err)))
         return st;
-    m->def->affinity->build(m, g, &shape);
+    def->build(m, g, &shape);
     return add_graph(to, m, "affinity", &g, err);
 }
 
-const struct bi_family_kind bi_kind_affinity = {"affinity", affinity};
+const struct bi_family_kind bi_kind_affinity = {"affinity", BIOINFER_FAMILY_AFFINITY,
+                                                "rates no complexes", affinity};
 
 /* ---- energies ---- */
 
@@ -246,13 +257,14 @@ static int add_moves(struct bi_hash *to, const struct bi_model *m, const char *n
     int st = graph_new(&g, m, (struct sizes){16, 1, 1, 16}, err);
     if (st)
         return st;
-    m->def->energy->build(m, g, &shape);
+    ((const struct bi_energy_def *)m->def->def)->build(m, g, &shape);
     return add_graph(to, m, name, &g, err);
 }
 
 static int energy(const struct bi_model *m, struct bi_hash *to, struct bioinfer_error *err)
 {
-    const struct bi_energy_facts *f = m->def->energy->facts(m);
+    const struct bi_energy_def *def = m->def->def;
+    const struct bi_energy_facts *f = def->facts(m);
     int st;
     bi_hash_real(to, "cutoff", f->cutoff);
     bi_hash_real(to, "mean", f->mean);
@@ -272,4 +284,5 @@ static int energy(const struct bi_model *m, struct bi_hash *to, struct bioinfer_
     return add_moves(to, m, "relax", 1, BI_MOVES_FIRE, err);
 }
 
-const struct bi_family_kind bi_kind_energy = {"energy", energy};
+const struct bi_family_kind bi_kind_energy = {"energy", BIOINFER_FAMILY_ENERGY,
+                                              "gives no energies of atoms", energy};

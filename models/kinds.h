@@ -5,9 +5,13 @@
 #include "../base/hash.h"
 
 struct bi_model;
+struct bi_model_def;
 
 struct bi_family_kind {
     const char *name; /* "sequences" */
+    enum bioinfer_family_kind kind;
+    /* Words for a family that is of another kind: "takes no sequences of residues". */
+    const char *lacks;
     /* Adds all that decides the results of an open model and is neither a value of a weight nor
      * its family's alone (bi_model_def.facts): the facts that tasks of this kind read from
      * struct bi_model, and the graph of the smallest batch of each of them, in its canonical form.
@@ -16,8 +20,14 @@ struct bi_family_kind {
                        struct bioinfer_error *err);
 };
 
-/* embed, score; tracks, variants; design; affinity; energy, relax, md */
-extern const struct bi_family_kind bi_kind_sequences, bi_kind_tracks, bi_kind_design,
-    bi_kind_affinity, bi_kind_energy;
+/* Beside each the struct that bi_model_def.def points to. */
+extern const struct bi_family_kind bi_kind_sequences; /* struct bi_sequences_def, model.h */
+extern const struct bi_family_kind bi_kind_tracks;    /* struct bi_tracks_def, programs.h */
+extern const struct bi_family_kind bi_kind_design;    /* struct bi_design_def, design.h */
+extern const struct bi_family_kind bi_kind_affinity;  /* struct bi_affinity_def, affinity.h */
+extern const struct bi_family_kind bi_kind_energy;    /* struct bi_energy_def, energy.h */
+
+/* A family's def where it is of this kind, else NULL. */
+const void *bi_family_def(const struct bi_model_def *family, const struct bi_family_kind *kind);
 
 #endif

@@ -76,7 +76,7 @@ int bi_model_open(struct bi_model *model, const struct bi_env *env, const char *
                                .read = {{5, 6}}};
     if ((st = bi_checkpoint_open(&model->cp, env, path, &options->checkpoint, err)) ||
         (st = bi_model_recognise(&model->def, options->family, model->cp, err)) ||
-        (st = options->n_more && !model->def->affinity
+        (st = options->n_more && !bi_family_def(model->def, &bi_kind_affinity)
                   ? bi_fail(err, BIOINFER_UNSUPPORTED, "%s: %s has no ensembles of checkpoints",
                             path, model->def->name)
                   : 0) ||
@@ -84,7 +84,7 @@ int bi_model_open(struct bi_model *model, const struct bi_env *env, const char *
                                                  &options->checkpoint, err)
                                : 0) ||
         (st = model->def->open(model, err)) ||
-        (st = model->def->build ? bi_settings_check(model, err) : 0) ||
+        (st = bi_family_def(model->def, &bi_kind_sequences) ? bi_settings_check(model, err) : 0) ||
         (st = bi_classifier_open(model, err)) ||
         (st = model->adapter ? bi_adapter_check_used(model->adapter, model->can_include, err) : 0))
         goto out;

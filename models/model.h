@@ -119,9 +119,6 @@ struct bi_model {
     struct bi_hash read;                  /* hash of the values that bi_model_read() gave */
 };
 
-struct bi_affinity_def;
-struct bi_energy_def;
-
 /* Weights that their authors publish on the hub, as far as it is known what they are. */
 struct bi_release {
     const char *name;     /* org/name; NULL = behind the last one */
@@ -136,6 +133,22 @@ enum bi_half_use {
     BI_HALF_USUAL,
     BI_HALF_ASKED, /* only where --precision fp16 asks for it, as it loses more than gates allow */
     BI_HALF_NEVER  /* decisions follow from each other, or forces from small differences */
+};
+
+/* The functions of a family of sequences. */
+struct bi_sequences_def {
+    /* Writes the graph for one shape. Errors stay in the graph. */
+    void (*build)(const struct bi_model *model, struct bi_graph *g, const struct bi_shape *shape,
+                  const struct bi_wants *wants);
+    /* Residues to tokens, in place of what *out had. A bad residue: BAD_RESIDUE, with position and
+     * character. How many they are is the caller's to limit; out->ids is the caller's to free, also
+     * after a failure. */
+    int (*encode)(const struct bi_model *model, const struct bioinfer_record *record, bool raw,
+                  struct bi_tokens *out, struct bioinfer_error *err);
+    /* Values of input BI_INPUT_SCALE for the tokens of one sequence; NULL: no graph has it. */
+    void (*token_scale)(const struct bi_model *model, const int32_t *ids, size_t n, float *scale);
+    /* Token of one residue letter, -1 when it has none. */
+    int (*residue_token)(const struct bi_model *model, char residue);
 };
 
 struct bi_model_def {
@@ -155,32 +168,12 @@ struct bi_model_def {
     /* Reads the configuration, binds and checks every weight. model->cp is set. Statuses are those
      * of bi_model_open(), which closes the model after a failure. */
     int (*open)(struct bi_model *model, struct bioinfer_error *err);
-    /* Says which tasks the family serves, and how a fingerprint sees its models. */
+    /* The kind says what the family takes and gives; def points to the kind's own struct. */
     const struct bi_family_kind *kind;
+    const void *def;
     /* Adds each setting that open() read from a configuration or found by a shape, whatever graphs
      * show of it: the fingerprint of a model has them. 0, or NOMEM. */
     int (*facts)(const struct bi_model *model, struct bi_hash *to);
-    /* Writes the graph for one shape. Errors stay in the graph. */
-    void (*build)(const struct bi_model *model, struct bi_graph *g, const struct bi_shape *shape,
-                  const struct bi_wants *wants);
-    /* Residues to tokens, in place of what *out had. A bad residue: BAD_RESIDUE, with position and
-     * character. How many they are is the caller's to limit; out->ids is the caller's to free, also
-     * after a failure. */
-    int (*encode)(const struct bi_model *model, const struct bioinfer_record *record, bool raw,
-                  struct bi_tokens *out, struct bioinfer_error *err);
-    /* Values of input BI_INPUT_SCALE for the tokens of one sequence; NULL: no graph has it. */
-    void (*token_scale)(const struct bi_model *model, const int32_t *ids, size_t n, float *scale);
-    /* Token of one residue letter, -1 when it has none. */
-    int (*residue_token)(const struct bi_model *model, char residue);
-    /* Families that give tracks have this instead of build, encode and what follows them; NULL = it
-     * is none. */
-    const struct bi_tracks_def *tracks;
-    /* The same of families that design sequences for structures ... */
-    const struct bi_design_def *design;
-    /* ... of families that rate complexes ... */
-    const struct bi_affinity_def *affinity;
-    /* ... and of families that give energies of atoms. */
-    const struct bi_energy_def *energy;
 };
 
 /* The families of this build by number, from 0; NULL past the end. */

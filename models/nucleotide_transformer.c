@@ -221,6 +221,13 @@ static const struct bi_release releases[] = {
     {"InstaDeepAI/nucleotide-transformer-500m-human-ref", "CC-BY-NC-SA-4.0", NULL, 500000000, 0},
     {0}};
 
+static const struct bi_sequences_def sequences = {
+    .build = bi_esm_build,
+    .encode = transformer_encode,
+    .token_scale = bi_esm_token_scale,
+    .residue_token = transformer_residue_token,
+};
+
 const struct bi_model_def bi_model_nucleotide_transformer = {
     .name = "nt",
     .summary = "Nucleotide Transformer v2 and v1, DNA language models of 6-mers",
@@ -231,9 +238,6 @@ const struct bi_model_def bi_model_nucleotide_transformer = {
     .recognise = transformer_recognise,
     .open = transformer_open,
     .kind = &bi_kind_sequences,
+    .def = &sequences,
     .facts = transformer_facts,
-    .build = bi_esm_build,
-    .encode = transformer_encode,
-    .token_scale = bi_esm_token_scale,
-    .residue_token = transformer_residue_token,
 };

@@ -66,6 +66,11 @@ static int count_features(const struct bi_tracks *t, const struct bi_tracks_shap
     return n;
 }
 
+static const struct bi_tracks_def *def_of(const struct bi_model *m)
+{
+    return m->def->def;
+}
+
 /* The bases of n tokens, an input of each trip. */
 static bi_value_id bases_of(const struct bi_model *m, struct bi_graph *g, const char *input,
                             int64_t n)
@@ -79,7 +84,7 @@ static struct features compute(const struct bi_model *m, struct bi_graph *g, bi_
                                int n_features, bool goes_on)
 {
     struct features f;
-    m->def->tracks->features(m, g, bases, f.of);
+    def_of(m)->features(m, g, bases, f.of);
     for (int i = 0; goes_on && i < n_features; i++)
         bi_graph_keep_wide(g, f.of[i]);
     return f;
@@ -237,7 +242,7 @@ static int64_t n_sites(const struct bi_model *m, const struct bi_tracks_asked *a
 static bi_value_id give_counts(const struct bi_model *m, struct bi_graph *g, bi_value_id x,
                                const struct bi_tracks_asked *asked, int64_t n_span)
 {
-    const struct bi_tracks_def *def = m->def->tracks;
+    const struct bi_tracks_def *def = def_of(m);
     bi_value_id sites, spans;
     if (n_span) {
         const struct given of = given_sites(g, n_sites(m, asked), n_span);
@@ -279,8 +284,7 @@ struct front {
 /* Does a head read what `refine` makes? */
 static bool is_fine(const struct bi_model *m, const struct bi_tracks_asked *asked)
 {
-    return m->def->tracks->refine &&
-           m->tracks->heads[asked->head].n_features == m->tracks->n_features;
+    return def_of(m)->refine && m->tracks->heads[asked->head].n_features == m->tracks->n_features;
 }
 
 /* ---- outputs in tiles ---- */
@@ -376,7 +380,7 @@ static bi_value_id tile_of(struct bi_graph *g, struct tile_inputs *in)
 static void find_in_tile(const struct bi_model *m, struct bi_graph *g, bi_value_id x,
                          const struct bi_tracks_asked *asked, bi_value_id own, struct left *left)
 {
-    const struct bi_tracks_def *def = m->def->tracks;
+    const struct bi_tracks_def *def = def_of(m);
     bi_value_id mine;
     left->value = bi_put_rows(g, left->value, def->classes(m, g, x, asked), own);
     mine = bi_gather_sum(g, left->value, own, 1); /* zeros in a row that is another tile's */
@@ -427,7 +431,7 @@ static struct features of_tile(const struct bi_model *m, struct bi_graph *g,
         if (f.of[i] != BI_NONE)
             f.of[i] = part_of(g, &front->tiles, f.of[i], t->features[i].rows);
     if (f.of[last] == BI_NONE) {
-        f.of[last] = m->def->tracks->last(m, g, bases);
+        f.of[last] = def_of(m)->last(m, g, bases);
         bi_graph_keep_wide(g, f.of[last]);
     }
     return f;
@@ -447,11 +451,10 @@ static void refine_tile(const struct bi_model *m, struct bi_graph *g, const stru
         part[i] = !g->status && rows[i] != BI_NONE && g->values[rows[i]].shape[0] == t->n_tokens
                       ? part_of(g, &front->tiles, rows[i], 1)
                       : BI_NONE;
-    m->def->tracks->refine(m, g, tile.of, of, part);
+    def_of(m)->refine(m, g, tile.of, of, part);
     for (int i = 0; i < of->n_asked; i++)
         if (left[i].use)
-            use_tile(m, g, m->def->tracks->head(m, g, part, &of->asked[i]), shape, i, &in,
-                     &left[i]);
+            use_tile(m, g, def_of(m)->head(m, g, part, &of->asked[i]), shape, i, &in, &left[i]);
 }
 
 /* Gives the first rows of a value that is changed in place. */
@@ -466,7 +469,7 @@ static bi_value_id give_left(const struct bi_model *m, struct bi_graph *g,
                              const struct bi_tracks_tiles *tiles, const struct left *left)
 {
     const struct bi_tracks *t = m->tracks;
-    const struct bi_tracks_def *def = m->def->tracks;
+    const struct bi_tracks_def *def = def_of(m);
     const struct bi_tracks_asked *asked = &shape->asked[index];
     bi_value_id x = left->value, sites;
     switch (left->use) {
@@ -500,7 +503,7 @@ static bi_value_id give_left(const struct bi_model *m, struct bi_graph *g,
 static void give(const struct bi_model *m, struct bi_graph *g, const struct front *front,
                  const struct bi_tracks_shape *shape)
 {
-    const struct bi_tracks_def *def = m->def->tracks;
+    const struct bi_tracks_def *def = def_of(m);
     const bool tiled = front->tiles.n > 1;
     struct bi_tracks_trunk of = {front->n, BI_NONE, shape->asked, shape->n_asked};
     bi_value_id rows[BI_TRACKS_ROWS] = {BI_NONE, BI_NONE, BI_NONE, BI_NONE}, sites = BI_NONE;

@@ -566,6 +566,12 @@ static const struct bi_release releases[] = {
      1684058277},
     {0}};
 
+static const struct bi_sequences_def sequences = {
+    .build = protbert_build,
+    .encode = protbert_encode,
+    .residue_token = protbert_residue_token,
+};
+
 const struct bi_model_def bi_model_protbert = {
     .name = "protbert",
     .summary = "ProtBERT, ProtBERT-BFD and other BERT models over letters",
@@ -575,8 +581,6 @@ const struct bi_model_def bi_model_protbert = {
     .recognise = protbert_recognise,
     .open = protbert_open,
     .kind = &bi_kind_sequences,
+    .def = &sequences,
     .facts = protbert_facts,
-    .build = protbert_build,
-    .encode = protbert_encode,
-    .residue_token = protbert_residue_token,
 };

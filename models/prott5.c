@@ -133,6 +133,12 @@ static const struct bi_release releases[] = {
     {"Rostlab/ProstT5_fp16", "see its page", NULL, 1208141824, 0},
     {0}};
 
+static const struct bi_sequences_def sequences = {
+    .build = bi_t5_build,
+    .encode = prott5_encode,
+    .residue_token = bi_t5_residue_token,
+};
+
 const struct bi_model_def bi_model_prott5 = {
     .name = "prott5",
     .summary = "ProtT5-XL-U50, ProstT5 and other T5 encoders over letters",
@@ -142,8 +148,6 @@ const struct bi_model_def bi_model_prott5 = {
     .recognise = prott5_recognise,
     .open = prott5_open,
     .kind = &bi_kind_sequences,
+    .def = &sequences,
     .facts = prott5_facts,
-    .build = bi_t5_build,
-    .encode = prott5_encode,
-    .residue_token = bi_t5_residue_token,
 };

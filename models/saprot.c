@@ -119,6 +119,13 @@ static const struct bi_release releases[] = {
     {"westlake-repl/SaProt_650M_PDB", "MIT", NULL, 652888695, 2611554780},
     {0}};
 
+static const struct bi_sequences_def sequences = {
+    .build = bi_esm_build,
+    .encode = saprot_encode,
+    .token_scale = bi_esm_token_scale,
+    .residue_token = saprot_residue_token,
+};
+
 const struct bi_model_def bi_model_saprot = {
     .name = "saprot",
     .summary = "SaProt, protein language models over pairs such as Md, Ev, #p",
@@ -130,9 +137,6 @@ const struct bi_model_def bi_model_saprot = {
     .recognise = saprot_recognise,
     .open = saprot_open,
     .kind = &bi_kind_sequences,
+    .def = &sequences,
     .facts = bi_esm_settings,
-    .build = bi_esm_build,
-    .encode = saprot_encode,
-    .token_scale = bi_esm_token_scale,
-    .residue_token = saprot_residue_token,
 };

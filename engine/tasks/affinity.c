@@ -483,7 +483,7 @@ static int build_graph(const void *user, const void *shape, struct bi_graph *g,
     g->n_seqs = FRAMES * of->n_complexes;
     g->n_rows = of->n_rows;
     g->longest = of->longest;
-    model->def->affinity->build(model, g, of);
+    ((const struct bi_affinity_def *)model->def->def)->build(model, g, of);
     return 0;
 }
 
@@ -714,27 +714,28 @@ static void affinity_free(struct bioinfer_task *t)
     bi_free(t->env, a->no_rules);
 }
 
-static const struct bi_task_def affinity_def = {.name = "affinity",
-                                                .unit_size = sizeof(struct affinity_unit),
-                                                .smallest = {.n_tokens = FRAMES * 16,
-                                                             .n_seqs = FRAMES,
-                                                             .longest = 16,
-                                                             .n_rows = 16,
-                                                             .n_samples = 1,
-                                                             .n_sampled = 16,
-                                                             .n_atoms = 4,
-                                                             .n_edges = 8},
-                                                .made = affinity_made,
-                                                .n_made = BI_COUNT(affinity_made),
-                                                .one = affinity_one,
-                                                .read = affinity_read,
-                                                .recipe = affinity_recipe,
-                                                .fill = affinity_fill,
-                                                .collect = affinity_collect,
-                                                .result = affinity_result,
-                                                .drop = affinity_drop,
-                                                .end = affinity_end,
-                                                .free = affinity_free};
+const struct bi_task_def bi_task_affinity = {.name = "affinity",
+                                             .kind = &bi_kind_affinity,
+                                             .unit_size = sizeof(struct affinity_unit),
+                                             .smallest = {.n_tokens = FRAMES * 16,
+                                                          .n_seqs = FRAMES,
+                                                          .longest = 16,
+                                                          .n_rows = 16,
+                                                          .n_samples = 1,
+                                                          .n_sampled = 16,
+                                                          .n_atoms = 4,
+                                                          .n_edges = 8},
+                                             .made = affinity_made,
+                                             .n_made = BI_COUNT(affinity_made),
+                                             .one = affinity_one,
+                                             .read = affinity_read,
+                                             .recipe = affinity_recipe,
+                                             .fill = affinity_fill,
+                                             .collect = affinity_collect,
+                                             .result = affinity_result,
+                                             .drop = affinity_drop,
+                                             .end = affinity_end,
+                                             .free = affinity_free};
 
 /* ---- life ---- */
 
@@ -745,9 +746,7 @@ static int open_affinity(struct affinity *a, const struct bioinfer_affinity_para
     struct bioinfer_affinity_params p = {0};
     int64_t tokens;
     int st;
-    if (!(a->def = model->base.def->affinity))
-        return bi_fail(err, BIOINFER_UNSUPPORTED, "%s: %s rates no complexes", model->path,
-                       model->base.def->name);
+    a->def = model->base.def->def;
     if ((st = bi_params_copy(&p, sizeof p, params, "affinity params", err)))
         return st;
     if (p.pocket < 0)
@@ -778,7 +777,7 @@ int bioinfer_affinity_open(bioinfer_task **out, const bioinfer_model *model,
                            const struct bioinfer_affinity_params *params,
                            struct bioinfer_error *err)
 {
-    int st = bi_task_new(out, model, &affinity_def, sizeof(struct affinity), err);
+    int st = bi_task_new(out, model, &bi_task_affinity, sizeof(struct affinity), err);
     if (!st && (st = open_affinity((struct affinity *)*out, params, err)))
         bioinfer_task_close(out);
     return st;
@@ -786,6 +785,7 @@ int bioinfer_affinity_open(bioinfer_task **out, const bioinfer_model *model,
 
 const char *bioinfer_affinity_caveat(const bioinfer_model *model)
 {
-    const struct bi_affinity_def *def = model ? model->base.def->affinity : NULL;
+    const struct bi_affinity_def *def = model ? bi_family_def(model->base.def, &bi_kind_affinity)
+                                              : NULL;
     return def && def->caveat ? def->caveat : "";
 }

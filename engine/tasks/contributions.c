@@ -244,8 +244,9 @@ static void contributions_free(struct bioinfer_task *t)
     bi_free(t->env, s->no_rules);
 }
 
-static const struct bi_task_def contributions_def = {
+const struct bi_task_def bi_task_contributions = {
     .name = "contributions",
+    .kind = &bi_kind_tracks,
     .unit_size = sizeof(struct contributions_unit),
     .smallest = {.n_tokens = 1, .n_seqs = 1, .longest = 1},
     .made = made,
@@ -344,9 +345,6 @@ static int open_contributions(struct contributions *s,
     int st;
     if ((st = bi_params_copy(&p, sizeof p, params, "contributions params", err)))
         return st;
-    if (!model->base.tracks)
-        return bi_fail(err, BIOINFER_UNSUPPORTED, "%s: %s gives no tracks", model->path,
-                       model->base.def->name);
     s->t = model->base.tracks;
     s->task.window_load = 1;
     s->task.progress = p.progress;
@@ -365,7 +363,7 @@ int bioinfer_contributions_open(bioinfer_task **out, const bioinfer_model *model
                                 const struct bioinfer_contributions_params *params,
                                 struct bioinfer_error *err)
 {
-    int st = bi_task_new(out, model, &contributions_def, sizeof(struct contributions), err);
+    int st = bi_task_new(out, model, &bi_task_contributions, sizeof(struct contributions), err);
     if (!st && (st = open_contributions((struct contributions *)*out, params, err)))
         bioinfer_task_close(out);
     return st;
@@ -376,7 +374,7 @@ int bioinfer_contributions_get_info(const bioinfer_task *task, struct bioinfer_t
     const struct contributions *s = (const struct contributions *)task;
     struct bioinfer_tracks_info i = {0};
     size_t size;
-    if (!task || task->def != &contributions_def || !info ||
+    if (!task || task->def != &bi_task_contributions || !info ||
         info->struct_size < sizeof info->struct_size)
         return BIOINFER_INVALID;
     i.head = s->h->name;

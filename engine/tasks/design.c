@@ -12,8 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct bi_task_def design_def;
-
 /* ---- life ---- */
 
 static int keep(struct bi_design_task *d, const char **text, struct bioinfer_error *err)
@@ -121,9 +119,6 @@ static int open_design(struct bi_design_task *d, const struct bioinfer_design_pa
     struct bioinfer_model *model = d->task.model;
     int64_t tokens = model->caps.half ? 16384 : 2048;
     int st, left = 0;
-    if (!model->base.design)
-        return bi_fail(err, BIOINFER_UNSUPPORTED, "%s: %s designs no sequences", model->path,
-                       model->base.def->name);
     d->model = model;
     d->run.model = &model->base;
     d->run.env = d->strings.env = d->task.env;
@@ -158,7 +153,7 @@ static int open_design(struct bi_design_task *d, const struct bioinfer_design_pa
 int bioinfer_design_open(bioinfer_task **out, const bioinfer_model *model,
                          const struct bioinfer_design_params *params, struct bioinfer_error *err)
 {
-    int st = bi_task_new(out, model, &design_def, sizeof(struct bi_design_task), err);
+    int st = bi_task_new(out, model, &bi_task_design, sizeof(struct bi_design_task), err);
     if (!st && (st = open_design((struct bi_design_task *)*out, params, err)))
         bioinfer_task_close(out);
     return st;
@@ -394,8 +389,9 @@ static const char *const design_made[] = {"x",       "mask",         "number",  
                                           "terms",   "sample_start", "sample_first", "temperature",
                                           "grid",    "cells"};
 
-static const struct bi_task_def design_def = {
+const struct bi_task_def bi_task_design = {
     .name = "design",
+    .kind = &bi_kind_design,
     .unit_size = sizeof(struct bi_design_unit),
     .smallest =
         {.n_tokens = 16, .n_seqs = 1, .n_rows = 16, .longest = 16, .n_samples = 1, .n_sampled = 16},

@@ -158,7 +158,7 @@ static int build_graph(const void *user, const void *shape, struct bi_graph *g,
     g->n_seqs = of->n_structures;
     g->n_rows = of->n_sampled;
     g->longest = of->longest;
-    model->def->design->build(model, g, of);
+    ((const struct bi_design_def *)model->def->def)->build(model, g, of);
     return 0;
 }
 

@@ -465,24 +465,24 @@ static void embed_free(struct bioinfer_task *t)
         bi_free(t->env, s->spares[i].data);
 }
 
-static const struct bi_task_def embed_def = {
-    .name = "embed",
-    .unit_size = sizeof(struct embed_unit),
-    .smallest = {.n_tokens = 16, .n_seqs = 1, .longest = 16},
-    .inputs = embed_inputs,
-    .n_inputs = BI_COUNT(embed_inputs),
-    .made = bi_sequences_made,
-    .n_made = BI_COUNT(bi_sequences_made),
-    .one = bi_sequences_one,
-    .read = embed_read,
-    .recipe = embed_recipe,
-    .rows = embed_rows,
-    .fill = bi_sequences_fill,
-    .collect = embed_collect,
-    .result = embed_result,
-    .drop = embed_drop,
-    .end = embed_end,
-    .free = embed_free};
+const struct bi_task_def bi_task_embed = {.name = "embed",
+                                          .kind = &bi_kind_sequences,
+                                          .unit_size = sizeof(struct embed_unit),
+                                          .smallest = {.n_tokens = 16, .n_seqs = 1, .longest = 16},
+                                          .inputs = embed_inputs,
+                                          .n_inputs = BI_COUNT(embed_inputs),
+                                          .made = bi_sequences_made,
+                                          .n_made = BI_COUNT(bi_sequences_made),
+                                          .one = bi_sequences_one,
+                                          .read = embed_read,
+                                          .recipe = embed_recipe,
+                                          .rows = embed_rows,
+                                          .fill = bi_sequences_fill,
+                                          .collect = embed_collect,
+                                          .result = embed_result,
+                                          .drop = embed_drop,
+                                          .end = embed_end,
+                                          .free = embed_free};
 
 /* ---- life ---- */
 
@@ -514,7 +514,7 @@ static int open_embed(struct bi_embed *s, const struct bioinfer_embed_params *pa
 int bioinfer_embed_open(bioinfer_task **out, const bioinfer_model *model,
                         const struct bioinfer_embed_params *params, struct bioinfer_error *err)
 {
-    int st = bi_sequences_new(out, model, &embed_def, sizeof(struct bi_embed), err);
+    int st = bi_task_new(out, model, &bi_task_embed, sizeof(struct bi_embed), err);
     if (!st && (st = open_embed((struct bi_embed *)*out, params, err)))
         bioinfer_task_close(out);
     return st;

@@ -313,7 +313,7 @@ static int build_graph(const void *user, const void *shape, struct bi_graph *g,
     g->n_seqs = of->n_frames;
     g->n_rows = 1;
     g->longest = of->n_atoms;
-    model->def->energy->build(model, g, of);
+    ((const struct bi_energy_def *)model->def->def)->build(model, g, of);
     return 0;
 }
 
@@ -604,8 +604,9 @@ static void energy_free(struct bioinfer_task *t)
         bi_frame_free(&e->frame);
 }
 
-static const struct bi_task_def energy_def = {
+const struct bi_task_def bi_task_energy = {
     .name = "energy",
+    .kind = &bi_kind_energy,
     .unit_size = sizeof(struct energy_unit),
     .smallest = {.n_tokens = 16, .n_seqs = 1, .longest = 16, .n_edges = 256},
     .made = energy_made,
@@ -629,7 +630,7 @@ void bi_energy_move(bioinfer_task *energy, struct bi_chunk *chunk)
 
 bool bi_energy_is(const bioinfer_task *task)
 {
-    return task->def == &energy_def;
+    return task->def == &bi_task_energy;
 }
 
 void bi_energy_settle(const bioinfer_task *energy, struct bi_frame *frame)
@@ -657,9 +658,7 @@ static int open_energy(struct energy *e, const struct bioinfer_energy_params *pa
     const struct bioinfer_model *model = e->task.model;
     int64_t atoms;
     int st;
-    if (!(e->def = model->base.def->energy))
-        return bi_fail(err, BIOINFER_UNSUPPORTED, "%s: %s gives no energies of atoms", model->path,
-                       model->base.def->name);
+    e->def = model->base.def->def;
     if ((st = bi_params_copy(&e->p, sizeof e->p, params, "energy params", err)))
         return st;
     if (e->p.has_charge && !(fabs(e->p.charge) <= BI_FRAME_MAX_CHARGE))
@@ -689,7 +688,7 @@ static int open_energy(struct energy *e, const struct bioinfer_energy_params *pa
 int bioinfer_energy_open(bioinfer_task **out, const bioinfer_model *model,
                          const struct bioinfer_energy_params *params, struct bioinfer_error *err)
 {
-    int st = bi_task_new(out, model, &energy_def, sizeof(struct energy), err);
+    int st = bi_task_new(out, model, &bi_task_energy, sizeof(struct energy), err);
     if (!st && (st = open_energy((struct energy *)*out, params, err)))
         bioinfer_task_close(out);
     return st;

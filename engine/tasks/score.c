@@ -432,8 +432,9 @@ static void score_free(struct bioinfer_task *t)
     bi_sequences_free((struct bi_sequences *)t);
 }
 
-static const struct bi_task_def score_def = {
+const struct bi_task_def bi_task_score = {
     .name = "score",
+    .kind = &bi_kind_sequences,
     .unit_size = sizeof(struct score_unit),
     .smallest = {.n_tokens = 16, .n_seqs = 1, .n_rows = 16, .longest = 16},
     .inputs = score_inputs,
@@ -456,7 +457,7 @@ int bioinfer_score_open(bioinfer_task **out, const bioinfer_model *model,
 {
     struct bioinfer_score_params p = {0};
     struct score *s;
-    int st = bi_sequences_new(out, model, &score_def, sizeof *s, err);
+    int st = bi_task_new(out, model, &bi_task_score, sizeof *s, err);
     if (st)
         return st;
     s = (struct score *)*out;
@@ -549,6 +550,7 @@ static int add_term(const struct bi_model *m, const struct bioinfer_result *tabl
                     int64_t at, char to, int64_t offset, const char *mutation, uint8_t *seen,
                     double *sum, struct bioinfer_error *err)
 {
+    const struct bi_sequences_def *def = m->def->def;
     const long long position = (long long)(at + offset);
     const float *row;
     int a, b;
@@ -567,8 +569,8 @@ static int add_term(const struct bi_model *m, const struct bioinfer_result *tabl
                        "mutation '%.60s': position %lld is there twice, expected one letter for it",
                        mutation, position);
     seen[at / 8] |= (uint8_t)(1 << at % 8);
-    a = m->def->residue_token(m, from);
-    b = m->def->residue_token(m, to);
+    a = def->residue_token(m, from);
+    b = def->residue_token(m, to);
     if (a < 0 || b < 0)
         return bi_fail(err, BIOINFER_BAD_RESIDUE, "mutation '%.60s': %s has no token for %c",
                        mutation, m->name, a < 0 ? from : to);
@@ -594,6 +596,9 @@ int bioinfer_score_mutation(const bioinfer_model *model, const struct bioinfer_r
         table->length < 0)
         return bi_fail(err, BIOINFER_INVALID, "mutation: model, scores and score must be given");
     m = &model->base;
+    if (!bi_family_def(m->def, &bi_kind_sequences))
+        return bi_fail(err, BIOINFER_UNSUPPORTED, "mutation: %s %s", m->def->name,
+                       bi_kind_sequences.lacks);
     if (!(seen = bi_zalloc(m->env, (size_t)table->length / 8 + 1)))
         return bi_fail(err, BIOINFER_NOMEM, "mutation '%.60s': its positions", mutation);
     do {

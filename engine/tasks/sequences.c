@@ -6,18 +6,6 @@
 
 /* ---- life ---- */
 
-int bi_sequences_new(struct bioinfer_task **out, const struct bioinfer_model *model,
-                     const struct bi_task_def *def, size_t size, struct bioinfer_error *err)
-{
-    int st = bi_task_new(out, model, def, size, err);
-    if (!st && !model->base.def->build) {
-        st = bi_fail(err, BIOINFER_UNSUPPORTED, "%s: %s takes no sequences of residues",
-                     model->path, model->base.def->name);
-        bioinfer_task_close(out);
-    }
-    return st;
-}
-
 int bi_sequences_open(struct bi_sequences *s, const struct bi_sequence_params *params,
                       struct bioinfer_error *err)
 {
@@ -40,6 +28,11 @@ void bi_sequences_free(struct bi_sequences *s)
 
 /* ---- graphs ---- */
 
+static const struct bi_sequences_def *def_of(const struct bi_model *m)
+{
+    return m->def->def;
+}
+
 static int build_graph(const void *user, const void *shape, struct bi_graph *g,
                        struct bioinfer_error *err)
 {
@@ -50,7 +43,7 @@ static int build_graph(const void *user, const void *shape, struct bi_graph *g,
     g->n_seqs = of->shape.n_seqs;
     g->n_rows = of->shape.n_rows;
     g->longest = of->shape.longest;
-    model->def->build(model, g, &of->shape, &of->wants);
+    def_of(model)->build(model, g, &of->shape, &of->wants);
     return 0;
 }
 
@@ -117,7 +110,7 @@ static int encode(struct bi_sequences *s, struct bi_sequence_unit *u,
         snprintf(why.text, sizeof why.text, "%s", r->message ? r->message : "");
     } else if (!r->length || !r->sequence) {
         st = bi_fail(&why, BIOINFER_EMPTY, "record '%.60s' has no residues", u->unit.id);
-    } else if (!(st = m->def->encode(m, r, s->params.raw_residues, &s->tokens, &why))) {
+    } else if (!(st = def_of(m)->encode(m, r, s->params.raw_residues, &s->tokens, &why))) {
         s->n_mapped += s->tokens.n_mapped;
         st = check_length(s, u->unit.id, (int64_t)s->tokens.n, &why);
     }
@@ -175,7 +168,7 @@ void bi_sequences_fill(const struct bioinfer_task *t, const struct bi_item *item
     int32_t *before = bi_batch_input(place, BI_INPUT_BEFORE);
     int32_t *last = bi_batch_input(place, BI_INPUT_LAST);
     if (scale)
-        m->def->token_scale(m, ids + first, n, scale + first);
+        def_of(m)->token_scale(m, ids + first, n, scale + first);
     for (size_t i = 0; before && i < n; i++)
         before[first + i] = i ? ids[first + i - 1] : m->before_id;
     if (last)

@@ -38,10 +38,6 @@ struct bi_sequence_unit {
     int64_t n_tokens; /* 0 where the status was known at once */
 };
 
-/* Makes a task of `size` bytes that begins with struct bi_sequences. UNSUPPORTED: the model takes
- * no sequences; INVALID: out or model is NULL. *out is NULL after a failure. */
-int bi_sequences_new(struct bioinfer_task **out, const struct bioinfer_model *model,
-                     const struct bi_task_def *def, size_t size, struct bioinfer_error *err);
 /* Takes the parameters and opens the task (bi_task_open()). After a failure the task is closed by
  * its owner as one that was opened. no_rules is copied. Statuses of bi_task_open(). */
 int bi_sequences_open(struct bi_sequences *s, const struct bi_sequence_params *params,

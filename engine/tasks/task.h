@@ -20,6 +20,10 @@
 
 struct bi_unit;
 
+#define TASK(name) extern const struct bi_task_def bi_task_##name;
+#include "tasks.inc"
+#undef TASK
+
 /* One entry of a batch: a sequence, or a copy of it with one residue masked. */
 struct bi_item {
     struct bi_unit *unit;
@@ -84,6 +88,7 @@ struct bi_batch {
 
 struct bi_task_def {
     const char *name;
+    const struct bi_family_kind *kind; /* the families that serve it; NULL = it needs no model */
     size_t unit_size;
     struct bi_counts smallest; /* a batch that every graph of the task is sound for */
     /* The counts of a batch of one record of so many residues; NULL = `smallest`. */
@@ -170,7 +175,7 @@ struct bioinfer_task {
  * INVALID: out or ctx is NULL; FORKED. *out is NULL after a failure. */
 int bi_task_new_direct(struct bioinfer_task **out, struct bioinfer_context *ctx,
                        const struct bi_task_def *def, size_t size, struct bioinfer_error *err);
-/* The same over a model, which must not be NULL (INVALID). */
+/* The same over a model, which must not be NULL (INVALID), nor of another kind (UNSUPPORTED). */
 int bi_task_new(struct bioinfer_task **out, const struct bioinfer_model *model,
                 const struct bi_task_def *def, size_t size, struct bioinfer_error *err);
 

@@ -257,8 +257,6 @@ static void take_sizes(struct bi_tracks_task *s)
     pool_size(&s->values, s->n_values);
 }
 
-static const struct bi_task_def tracks_def;
-
 static int open_tracks(struct bi_tracks_task *s, const struct bioinfer_tracks_params *params,
                        struct bioinfer_error *err)
 {
@@ -267,9 +265,6 @@ static int open_tracks(struct bi_tracks_task *s, const struct bioinfer_tracks_pa
     int st;
     if ((st = bi_params_copy(&p, sizeof p, params, "tracks params", err)))
         return st;
-    if (!model->base.tracks)
-        return bi_fail(err, BIOINFER_UNSUPPORTED, "%s: %s gives no tracks", model->path,
-                       model->base.def->name);
     s->t = model->base.tracks;
     s->task.window_load = model->caps.async ? 0 : 1; /* else reading ahead gains nothing */
     s->task.progress = p.progress;
@@ -287,7 +282,7 @@ static int open_tracks(struct bi_tracks_task *s, const struct bioinfer_tracks_pa
 int bioinfer_tracks_open(bioinfer_task **out, const bioinfer_model *model,
                          const struct bioinfer_tracks_params *params, struct bioinfer_error *err)
 {
-    int st = bi_task_new(out, model, &tracks_def, sizeof(struct bi_tracks_task), err);
+    int st = bi_task_new(out, model, &bi_task_tracks, sizeof(struct bi_tracks_task), err);
     if (!st && (st = open_tracks((struct bi_tracks_task *)*out, params, err)))
         bioinfer_task_close(out);
     return st;
@@ -833,23 +828,23 @@ static const char *const made[] = {
     "own0",   "own1",   "own2",    "own3",    "own4",       "own5",    "own6",      "own7",
     "own8",   "own9",   "own10",   "own11",   "site_spans", "tile"};
 
-static const struct bi_task_def tracks_def = {
-    .name = "tracks",
-    .unit_size = sizeof(struct bi_window_unit),
-    .smallest = {.n_tokens = 1, .n_seqs = 1, .longest = 1},
-    .read = tracks_read,
-    .load = tracks_load,
-    .take = bi_tracks_take,
-    .too_large = bi_tracks_too_large,
-    .recipe = bi_tracks_recipe,
-    .fill = bi_tracks_fill,
-    .made = made,
-    .n_made = BI_COUNT(made),
-    .collect = bi_tracks_collect,
-    .next = tracks_next,
-    .result = tracks_result,
-    .drop = tracks_drop,
-    .free = tracks_free};
+const struct bi_task_def bi_task_tracks = {.name = "tracks",
+                                           .kind = &bi_kind_tracks,
+                                           .unit_size = sizeof(struct bi_window_unit),
+                                           .smallest = {.n_tokens = 1, .n_seqs = 1, .longest = 1},
+                                           .read = tracks_read,
+                                           .load = tracks_load,
+                                           .take = bi_tracks_take,
+                                           .too_large = bi_tracks_too_large,
+                                           .recipe = bi_tracks_recipe,
+                                           .fill = bi_tracks_fill,
+                                           .made = made,
+                                           .n_made = BI_COUNT(made),
+                                           .collect = bi_tracks_collect,
+                                           .next = tracks_next,
+                                           .result = tracks_result,
+                                           .drop = tracks_drop,
+                                           .free = tracks_free};
 
 /* ---- public calls ---- */
 

@@ -178,8 +178,8 @@ int bioinfer_model_find_output(const bioinfer_model *m, const char *name, const 
         return bi_fail(err, BIOINFER_INVALID, "an output: no model, no index or resolution %lld",
                        (long long)resolution);
     if (!t)
-        return bi_fail(err, BIOINFER_UNSUPPORTED, "%s: %s gives no tracks", m->path,
-                       m->base.def->name);
+        return bi_fail(err, BIOINFER_UNSUPPORTED, "%s: %s %s", m->path, m->base.def->name,
+                       bi_kind_tracks.lacks);
     if ((st = check_asked(m, organism, resolution, err)))
         return st;
     if ((at = find_row(t, name, organism)) >= 0) {

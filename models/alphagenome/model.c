@@ -450,6 +450,6 @@ const struct bi_model_def bi_model_alphagenome = {
     .recognise = alphagenome_recognise,
     .open = alphagenome_open,
     .kind = &bi_kind_tracks,
+    .def = &network,
     .facts = alphagenome_facts,
-    .tracks = &network,
 };

@@ -609,6 +609,6 @@ const struct bi_model_def bi_model_dualbind = {
     .recognise = db_recognise,
     .open = db_open,
     .kind = &bi_kind_affinity,
+    .def = &affinity,
     .facts = db_facts,
-    .affinity = &affinity,
 };

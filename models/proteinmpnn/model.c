@@ -836,6 +836,6 @@ const struct bi_model_def bi_model_proteinmpnn = {
     .recognise = mpnn_recognise,
     .open = mpnn_open,
     .kind = &bi_kind_design,
+    .def = &designs,
     .facts = mpnn_facts,
-    .design = &designs,
 };

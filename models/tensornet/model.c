@@ -750,6 +750,6 @@ const struct bi_model_def bi_model_tensornet = {
     .recognise = bi_tensornet_recognise,
     .open = tensornet_open,
     .kind = &bi_kind_energy,
+    .def = &energy,
     .facts = tensornet_settings,
-    .energy = &energy,
 };

@@ -77,11 +77,7 @@ def chosen(**params: Any) -> Dict[str, Any]:
 
 def _letters_of(family: str) -> int:
     """How the family's records are written, of enum bioinfer_family_letters."""
-    index = 0
-    found = _core.family(index)
-    while found is not None and found[0] != family:
-        index += 1
-        found = _core.family(index)
+    found = _core.family(family)
     return found[3] if found is not None else LETTERS_RESIDUES
 
 

@@ -117,12 +117,16 @@ static PyObject *include_bit(PyObject *module, PyObject *args)
     return PyLong_FromUnsignedLong(bioinfer_include_from_name(name));
 }
 
-/* family(index) -> (name, summary, kind, letters), None past the end */
-static PyObject *family(PyObject *module, PyObject *index)
+/* family(index or name) -> (name, summary, kind, letters), None past the end */
+static PyObject *family(PyObject *module, PyObject *which)
 {
-    long i = PyLong_AsLong(index);
-    const char *name;
+    const char *name = NULL;
+    long i;
     (void)module;
+    if (PyUnicode_Check(which))
+        i = PyArg_Parse(which, "s", &name) ? bioinfer_family_find(name) : -1;
+    else
+        i = PyLong_AsLong(which);
     if (PyErr_Occurred())
         return NULL;
     if (i < 0 || i > INT32_MAX || !(name = bioinfer_family_name((int)i)))

@@ -161,6 +161,14 @@ static void nulls_of_models(const struct open *o)
     CHECK(bioinfer_family_name(-1) == NULL && bioinfer_family_name(99) == NULL);
     CHECK(bioinfer_family_summary(-1) == NULL && bioinfer_family_summary(99) == NULL);
     CHECK(bioinfer_family_name(0) && bioinfer_family_summary(0));
+    CHECK(bioinfer_family_find(NULL) == -1 && bioinfer_family_find("esm") == -1);
+    CHECK(bioinfer_family_kind(bioinfer_family_find("tensornet")) == BIOINFER_FAMILY_ENERGY);
+    for (int i = 0; bioinfer_family_name(i); i++)
+        CHECK(bioinfer_family_find(bioinfer_family_name(i)) == i);
+    CHECK(bioinfer_task_name(-1) == NULL && bioinfer_task_name(99) == NULL);
+    CHECK(bioinfer_task_kind(NULL) == -1 && bioinfer_task_kind("fold") == -1);
+    CHECK(bioinfer_task_kind("score") == BIOINFER_FAMILY_SEQUENCES);
+    CHECK(bioinfer_task_kind("contributions") == BIOINFER_FAMILY_TRACKS);
     REFUSED(bioinfer_file_info(NULL, small_path, write_nothing, NULL, NULL));
     REFUSED(bioinfer_file_info(o->ctx, NULL, write_nothing, NULL, NULL));
     REFUSED(bioinfer_file_info(o->ctx, small_path, NULL, NULL, NULL));

@@ -111,6 +111,7 @@ static void plan(const struct bi_model *model, bool half)
     struct bi_memory_plan memory = {0};
     struct bi_rule_trace trace = {{0}, NULL};
     struct bioinfer_error err = {0};
+    const struct bi_family_kind *kind = model->def->kind;
     struct bi_graph *g = NULL;
     int st = bi_graph_new(&g, env, &err);
     if (st)
@@ -118,20 +119,20 @@ static void plan(const struct bi_model *model, bool half)
     g->n_tokens = shape.n_tokens;
     g->n_seqs = shape.n_seqs;
     g->longest = shape.longest;
-    if (model->def->build)
-        model->def->build(model, g, &shape, &wants);
+    if (kind == &bi_kind_sequences)
+        ((const struct bi_sequences_def *)model->def->def)->build(model, g, &shape, &wants);
     else if (t)
         bi_tracks_write(model, g, &window, &given);
-    else if (model->def->energy) {
+    else if (kind == &bi_kind_energy) {
         g->n_tokens = g->longest = frames.n_atoms;
         g->n_seqs = g->n_rows = 1;
-        model->def->energy->build(model, g, &frames);
+        ((const struct bi_energy_def *)model->def->def)->build(model, g, &frames);
     } else {
         g->n_tokens = BI_FRAMES_OF_TOKEN * complexes.n_tokens;
         g->n_seqs = BI_FRAMES_OF_TOKEN * complexes.n_complexes;
         g->n_rows = complexes.n_rows;
         g->longest = complexes.longest;
-        model->def->affinity->build(model, g, &complexes);
+        ((const struct bi_affinity_def *)model->def->def)->build(model, g, &complexes);
     }
     if (!(st = bi_graph_verify(g, &err))) {
         bi_graph_dce(g);
@@ -185,9 +186,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         st = open_model(&model, &err);
     if (st && (!err.text[0] || err.status != st))
         abort();
-    if (!st && model.def->build)
+    if (!st && model.def->kind == &bi_kind_sequences)
         open_head(&model, head);
-    if (!st && (model.def->build || model.tracks || model.def->affinity || model.def->energy))
+    if (!st && model.def->kind != &bi_kind_design)
         plan(&model, choice & 4);
     bi_model_close(&model);
     free(weights);

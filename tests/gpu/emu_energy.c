@@ -24,8 +24,8 @@ enum { TORCHMD_LAUNCHES = 53, MATGL_LAUNCHES = 67 };
 
 static int trip_launches(const bioinfer_model *model)
 {
-    return model->base.def->energy->facts(&model->base)->takes_charge ? TORCHMD_LAUNCHES
-                                                                      : MATGL_LAUNCHES;
+    const struct bi_energy_def *def = model->base.def->def;
+    return def->facts(&model->base)->takes_charge ? TORCHMD_LAUNCHES : MATGL_LAUNCHES;
 }
 
 struct energies {
