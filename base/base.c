@@ -8,6 +8,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "named.h"
+
 static void *default_alloc(void *user, size_t size)
 {
     (void)user;
@@ -30,12 +32,16 @@ void bi_log(const struct bi_env *env, int level, const char *fmt, ...)
 {
     char text[1024];
     va_list ap;
-    if (!env->log)
+    const bool hears = env->named && (level == BIOINFER_LOG_NAMED || level == BIOINFER_LOG_ERROR);
+    if (!env->log && !hears)
         return;
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    env->log(env->log_user, level, text);
+    if (hears)
+        bi_named_hear(env->named, text);
+    if (env->log)
+        env->log(env->log_user, level, text);
 }
 
 /* A text that is too long loses its middle: files are named at its beginning, reasons and the

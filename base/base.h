@@ -46,7 +46,8 @@ struct bi_env {
     void *alloc_user;
     void (*log)(void *user, int level, const char *text);
     void *log_user;
-    struct bi_team *team; /* threads that share work (team.h); NULL = the caller works alone */
+    struct bi_named *named; /* hears what is named (named.h); NULL = nobody does */
+    struct bi_team *team;   /* threads that share work (team.h); NULL = the caller works alone */
     /* Tests only: returns 0 or the errno with which call number n of `kind` fails. */
     int (*fault)(void *user, enum bi_fault kind);
     void *fault_user;
@@ -56,7 +57,8 @@ struct bi_env {
 struct bi_env bi_env_default(void);
 
 /* Logs a line through the context's callback, on this thread and whatever the level, cut to 1,023
- * bytes; without a callback nothing. */
+ * bytes; without a callback nothing. With or without one, `named` hears what results do not follow:
+ * BIOINFER_LOG_NAMED and BIOINFER_LOG_ERROR. */
 void bi_log(const struct bi_env *env, int level, const char *fmt, ...) BI_PRINTF(3, 4);
 
 /* ---- errors: the one place that fills a struct bioinfer_error ---- */

@@ -334,6 +334,8 @@ void cli_say(struct cli *cli, const char *fmt, ...) CLI_PRINTF(2, 3);
 void cli_say_lost(struct cli *cli, const char *fmt, ...) CLI_PRINTF(2, 3);
 /* In a worker: takes the messages instead. */
 extern void (*cli_say_hook)(const char *text);
+/* Likewise: hears, too, what a context logs as BIOINFER_LOG_NAMED or BIOINFER_LOG_ERROR. */
+extern void (*cli_note_hook)(const char *text);
 /* Says err, or where it is NULL or empty the status' name, and returns the exit code for `status`,
  * which is not 0, at this stage. NOMEM: "out of memory" stands before words that do not say so.
  * CANCELLED: names the signal instead; CLOSED_PIPE: says nothing. cli may be NULL. */

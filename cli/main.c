@@ -59,6 +59,7 @@ static void hold_standard_streams(void)
 }
 
 void (*cli_say_hook)(const char *text);
+void (*cli_note_hook)(const char *text);
 
 /* Whether words are lines of JSON: --log-json, which is looked for before anything can be said. */
 static bool log_json;
@@ -253,6 +254,8 @@ static void on_log(void *user, int level, const char *text)
 {
     struct cli *cli = user;
 
+    if (cli_note_hook && (level == BIOINFER_LOG_NAMED || level == BIOINFER_LOG_ERROR))
+        cli_note_hook(text);
     if (level == BIOINFER_LOG_ERROR) { /* results are there, but not all that there should be */
         cli->lost_data = true;
         cli_say(cli, "%s", text);

@@ -281,6 +281,9 @@ static int take_frame(struct cli_pool *p, struct cli_pool_worker *w)
         if (w->ready || is_new(p, w->bytes, (size_t)w->frame.size))
             cli_say(p->cli, "%.*s", (int)w->frame.size, w->bytes);
         return 0;
+    case CLI_NOTE:
+        bioinfer_context_note(p->cli->ctx, w->bytes);
+        return 0;
     case CLI_FAULT:
     case CLI_FAIL:
         memcpy(&fault, w->bytes, w->frame.size < sizeof fault ? w->frame.size : sizeof fault);

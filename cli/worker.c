@@ -100,6 +100,11 @@ static void say(const char *text)
     send_frame(CLI_SAY, 0, text, strlen(text) + 1);
 }
 
+static void note(const char *text)
+{
+    send_frame(CLI_NOTE, 0, text, strlen(text) + 1);
+}
+
 static void leave(enum cli_frame_type type, int stage, int status, const char *text)
 {
     struct cli_fault fault = {.stage = stage, .status = status};
@@ -394,6 +399,7 @@ int cli_worker(struct cli *cli, const struct cli_task *task, const char *spec)
     worker.cli = cli;
     worker.task = task;
     cli_say_hook = say;
+    cli_note_hook = note;
     if (pthread_create(&reader, NULL, read_frames, NULL))
         return CLI_EXIT_NO_MEMORY;
     if ((code = task->begin(cli)) || (code = cli_open_context(cli)) ||

@@ -18,6 +18,7 @@
  *                    TICK   still computing
  *                    DONE   chunk `number` is done
  *                    SAY    a message for the user
+ *                    NOTE   a text of BIOINFER_LOG_NAMED or BIOINFER_LOG_ERROR, for the job
  *                    FAULT  struct cli_fault: the device is lost; the worker leaves
  *                    FAIL   struct cli_fault: the run cannot go on; the worker leaves
  *
@@ -45,6 +46,7 @@ enum cli_frame_type {
     CLI_TICK,
     CLI_DONE,
     CLI_SAY,
+    CLI_NOTE,
     CLI_FAULT,
     CLI_FAIL
 };

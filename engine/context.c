@@ -96,6 +96,12 @@ int bioinfer_context_new(bioinfer_context **out, const struct bioinfer_context_p
         bi_free(&env, ctx);
         return bi_fail(err, BIOINFER_NOMEM, "context: lock");
     }
+    if ((st = bi_named_init(&ctx->named, &ctx->env, err))) {
+        pthread_mutex_destroy(&ctx->log_lock);
+        bi_free(&env, ctx);
+        return st;
+    }
+    ctx->env.named = &ctx->named;
     if (p.log) {
         ctx->log = p.log;
         ctx->log_user = p.log_user;
@@ -120,9 +126,16 @@ void bioinfer_context_free(bioinfer_context **context)
         return;
     env = ctx->env;
     bi_team_free(&ctx->env.team);
+    bi_named_free(&ctx->named);
     pthread_mutex_destroy(&ctx->log_lock);
     bi_free(&env, ctx);
     *context = NULL;
+}
+
+void bioinfer_context_note(bioinfer_context *context, const char *text)
+{
+    if (context && text)
+        bi_named_hear(&context->named, text);
 }
 
 int bioinfer_context_threads(const bioinfer_context *context)
@@ -504,7 +517,7 @@ static int say_base(const struct bioinfer_model *m, struct bioinfer_error *err)
     if (base && !st) {
         const char *a = strrchr(made_for, '/'), *b = strrchr(weights, '/');
         if (strcmp(a ? a + 1 : made_for, b ? b + 1 : weights) != 0)
-            bi_log(&m->ctx->env, BIOINFER_LOG_WARNING,
+            bi_log(&m->ctx->env, BIOINFER_LOG_NAMED,
                    "%s: the adapter was made for '%s', the weights are '%s'", m->name, base,
                    m->path);
     }

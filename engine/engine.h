@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <sys/types.h>
 
+#include "../base/named.h"
 #include "../kernels/checksum.h"
 #include "../models/model.h"
 #include "exec.h"
@@ -15,6 +16,7 @@ struct bioinfer_context {
     void (*log)(void *user, int level, const char *text);
     void *log_user;
     pthread_mutex_t log_lock;
+    struct bi_named named;
     int n_threads;
     char cpu_mask[16];
     pid_t pid;                    /* threads and drivers do not survive fork */

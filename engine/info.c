@@ -65,6 +65,7 @@ static bool has_places(const struct info *i)
     struct bi_env quiet = *i->env; /* loci_info() names all that is to be named */
     int n = 0, good = 0;
     quiet.log = NULL;
+    quiet.named = NULL;
     if (bi_loci_open(&loci, &quiet, i->path, &why))
         return false;
     for (; n < 8 && bi_loci_next(loci, &l, &why) == 1; n++)

@@ -26,7 +26,8 @@ static void print_log(void *user, int level, const char *text)
 {
     static const char *const words[] = {[BIOINFER_LOG_ERROR] = "error",
                                         [BIOINFER_LOG_WARNING] = "warning",
-                                        [BIOINFER_LOG_INFO] = "note"};
+                                        [BIOINFER_LOG_INFO] = "note",
+                                        [BIOINFER_LOG_NAMED] = "warning"};
 
     (void)user;
     fprintf(stderr, "embed_job: %s: %s\n", words[level], text);

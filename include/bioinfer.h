@@ -136,7 +136,12 @@ struct bioinfer_text {
 
 /* ---- 2 context ------------------------------------------------------------------------------ */
 typedef struct bioinfer_context bioinfer_context;
-enum bioinfer_log_level { BIOINFER_LOG_ERROR, BIOINFER_LOG_WARNING, BIOINFER_LOG_INFO };
+enum bioinfer_log_level {
+    BIOINFER_LOG_ERROR, /* results are there, but not all that there should be */
+    BIOINFER_LOG_WARNING,
+    BIOINFER_LOG_INFO,
+    BIOINFER_LOG_NAMED /* a warning: a file says something that results do not follow */
+};
 
 struct bioinfer_context_params {
     size_t struct_size;
@@ -161,6 +166,10 @@ BIOINFER_API int bioinfer_context_new(bioinfer_context **out,
                                       struct bioinfer_error *err);
 BIOINFER_API void bioinfer_context_free(bioinfer_context **ctx);
 BIOINFER_API int bioinfer_context_threads(const bioinfer_context *ctx); /* 0 resolved; NULL: 0 */
+/* Hands a text that a context of another process has logged as BIOINFER_LOG_NAMED or
+ * BIOINFER_LOG_ERROR to the jobs of this one, as if it had been logged here; the callback is not
+ * called. For programs that compute in several processes. NULL for either: nothing. */
+BIOINFER_API void bioinfer_context_note(bioinfer_context *ctx, const char *text);
 
 /* ---- 3 models ------------------------------------------------------------------------------- */
 typedef struct bioinfer_model bioinfer_model;
@@ -783,7 +792,12 @@ BIOINFER_API const char *bioinfer_writer_format(int index);
  * are there the output is built from it, in input order, and takes its name in one step, beside
  * PATH.manifest.tsv, a row for each input record: ordinal, id, length, status, same_as, message.
  * A job that is resumed gives the same bytes as one that was never disturbed, and so do shards that
- * are merged. Records with equal sequences are computed once; none has a target. */
+ * are merged. Records with equal sequences are computed once; none has a target.
+ * Behind the records the manifest has a row with the status "note" and a message alone for each
+ * text that the context logged as BIOINFER_LOG_NAMED or BIOINFER_LOG_ERROR while the job was open,
+ * or before it was opened, since the last job of the context was closed. Runs that were resumed and
+ * shards add theirs. Each text is there once, in the order of bytes, of at most 511 bytes, and the
+ * first 256; nothing but these rows depends on them. */
 typedef struct bioinfer_job bioinfer_job;
 
 enum bioinfer_resume {

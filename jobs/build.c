@@ -194,6 +194,20 @@ static int put_row(struct builder *s, const struct bioinfer_result *r, uint64_t 
     return bi_out_write(&s->manifest, row->data, row->size, err);
 }
 
+/* A row for each text that was named, behind those of the records. */
+static int put_notes(struct builder *s, struct bioinfer_error *err)
+{
+    struct bi_named_list all;
+    if (!s->b->notes)
+        return 0;
+    s->row.size = 0;
+    bi_named_take(s->b->env->named, s->b->notes, &all);
+    bi_named_put(&all, &s->row, "\t\t\t" BI_JOB_NOTE "\t\t", "\n");
+    bi_named_list_free(&all);
+    return s->row.failed ? bi_fail(err, BIOINFER_NOMEM, "%s: manifest", s->b->path)
+                         : bi_out_write(&s->manifest, s->row.data, s->row.size, err);
+}
+
 /* Tiles of a matrix are written when all are there. */
 static int put_result(struct builder *s, const struct bioinfer_result *r,
                       struct bioinfer_error *err)
@@ -486,7 +500,8 @@ int bi_build(struct bi_build *b, struct bioinfer_error *err)
             bi_build_check(b, k + 1, NULL); /* all of them, so that one more run will do */
     if (!st && b->square)
         st = bi_square_write(b->square, b->path, s.writer, read_texts, &s, err);
-    if (!st && !(st = bi_out_finish(&s.manifest, err)) && !(st = bi_writer_finish(s.writer, err)))
+    if (!st && !(st = put_notes(&s, err)) && !(st = bi_out_finish(&s.manifest, err)) &&
+        !(st = bi_writer_finish(s.writer, err)))
         st = move_all(b, s.writer, manifest, err);
 out:
     bi_writer_close(&s.writer);

@@ -173,11 +173,13 @@ static int find_earlier(struct bioinfer_job *job, int resume, struct bioinfer_er
         remove_in(job, "job.json"); /* first: without it the rest counts for nothing */
         remove_in(job, "journal");
         remove_in(job, "data");
+        remove_in(job, "notes");
     }
     if (!exists_in(job, "job.json")) { /* killed before it began, or not there at all */
         job->fresh = job->unsaid = true;
         remove_in(job, "journal");
         remove_in(job, "data");
+        remove_in(job, "notes");
         return 0;
     }
     if (resume == BIOINFER_RESUME_NO)
@@ -257,12 +259,14 @@ static int open_parts(struct bioinfer_job **out, const struct bi_env *env, const
     int st;
     if (!job)
         return bi_fail(err, BIOINFER_NOMEM, "job");
-    job->env = job->sequences.env = env;
+    job->env = job->sequences.env = job->notes.env = env;
     job->lock = -1;
     job->part.journal = BI_JOURNAL_NONE;
     job->split = (struct bi_split){1, 1, 0};
     if ((st = bi_parts_open(&job->parts, job, path, params, err)))
         bi_job_close(&job);
+    else
+        bi_named_open(env->named, &job->notes);
     *out = job;
     return st;
 }
@@ -289,7 +293,7 @@ int bi_job_open(struct bioinfer_job **out, const struct bi_env *env, const char 
         return open_parts(out, env, path, params, err);
     if (!(job = bi_zalloc(env, sizeof *job)))
         return bi_fail(err, BIOINFER_NOMEM, "job");
-    job->env = job->sequences.env = env;
+    job->env = job->sequences.env = job->notes.env = env;
     job->lock = -1;
     job->part.journal = BI_JOURNAL_NONE;
     job->sequences.max = BI_JOB_SEQUENCES;
@@ -324,13 +328,15 @@ int bi_job_open(struct bioinfer_job **out, const struct bi_env *env, const char 
     job->identity_hash = bi_identity_hash(&job->identity);
     if ((st = bi_job_lock(&job->lock, env, job->folder, err)))
         goto out;
-    if ((st = find_earlier(job, params->resume, err)) || (st = recover(job, err)))
+    if ((st = find_earlier(job, params->resume, err)) || (st = recover(job, err)) ||
+        (st = bi_notes_read(&job->notes, env, job->folder, err)))
         goto out;
     if (is_folder && bi_path_exists(path)) { /* who made it is not known: it is never replaced */
         st = bi_fail(err, BIOINFER_IO,
                      "%s: output is there already; move it away, or name another one", path);
         goto out;
     }
+    bi_named_open(env->named, &job->notes);
     *out = job;
     job = NULL;
 out:
@@ -410,6 +416,10 @@ static int commit(struct bioinfer_job *job, bool sync, struct bioinfer_error *er
             return bi_journal_fail(&job->part.journal, st, &why, err);
         job->unsaid = false;
     }
+    /* a resume may not read again: notes are there before the records that they are of */
+    if (!job->part.journal.failed && bi_named_is_new(job->env->named, &job->notes) &&
+        (st = bi_notes_write(&job->notes, job->env, job->folder, &why)))
+        return bi_journal_fail(&job->part.journal, st, &why, err);
     if (!(st = bi_journal_commit(&job->part.journal, sync, err)))
         job->n_kept = job->stats.records;
     return st;
@@ -887,6 +897,7 @@ int bi_job_build(struct bioinfer_job *job, struct bioinfer_error *err)
                          .text_tail = job->identity.text_tail,
                          .units = job->units,
                          .arrays = &job->built.arrays,
+                         .notes = &job->notes,
                          .want_lost = true};
     struct bi_square square;
     int st = check_all(job, err);
@@ -941,6 +952,8 @@ void bi_job_close(struct bioinfer_job **out)
     if (!job)
         return;
     bi_parts_close(&job->parts);
+    bi_named_close(job->env->named, &job->notes);
+    bi_named_list_free(&job->notes);
     bi_buf_free(&job->built.arrays);
     if (job->part.journal.failed)
         bi_journal_commit(&job->part.journal, false, NULL); /* cuts it */

@@ -9,6 +9,7 @@
  *   journal.c   the two files of a journal
  *   pack.c      a result as bytes
  *   square.c    tiles of a journal -> a matrix of all pairs
+ *   notes.c     what was named of the input and the settings
  *
  * A payload of the journal is u64 same_as + 1 (ordinal of the first record with the same
  * sequence, 0 = none; in shards that do not read the whole input a hash of the sequence, from
@@ -17,21 +18,24 @@
  * number of the journal's record that holds the piece before it. A unit is done when its last piece
  * is there; a run that goes on computes all pieces of an unfinished unit again.
  *
- * PATH.part/ (PATH.part-I-of-N/ of a shard) holds job.json, data, journal and lock, and
- * while the output is built the manifest and a folder "output" where the output grows;
- * nothing else is written until all is complete. What else lies in it is left alone. */
+ * PATH.part/ (PATH.part-I-of-N/ of a shard) holds job.json, data, journal and lock, notes where
+ * something was named, and while the output is built the manifest and a folder "output" where the
+ * output grows; nothing else is written until all is complete. Other files in it are left alone. */
 #ifndef BI_JOB_H
 #define BI_JOB_H
 
 #include "../base/arena.h"
 #include "../base/buf.h"
+#include "../base/named.h"
 #include "../base/seen.h"
 #include "../loaders/fasta_index.h"
+#include "../loaders/json.h"
 #include "../writers/writer.h"
 #include "journal.h"
 #include "pack.h"
 #include "square.h"
 
+#define BI_JOB_NOTE "note"           /* the status of rows of the manifest that are of no record */
 enum { BI_JOB_PREFIX = 16 };         /* bytes of a payload in front of the packed result */
 enum { BI_JOB_SEQUENCES = 3 << 19 }; /* remembered at most: 48 MiB of table */
 
@@ -141,6 +145,20 @@ uint64_t bi_identity_hash(const struct bi_identity *id);
 /* Frees its texts; *id is zeros then. Safe on zeros. */
 void bi_identity_free(struct bi_identity *id);
 
+/* ---- notes.c ---- */
+
+/* Adds what the file "notes" of a job's folder has, which need not be there. */
+int bi_notes_read(struct bi_named_list *list, const struct bi_env *env, const char *folder,
+                  struct bioinfer_error *err);
+/* Writes that file, which gets its name when it is whole, of a list that hears; clears is_new. */
+int bi_notes_write(struct bi_named_list *list, const struct bi_env *env, const char *folder,
+                   struct bioinfer_error *err);
+/* Appends ', "notes": [...]', a JSON list of texts, of a list that hears; nothing of an empty one.
+ * out->failed where there is no memory. */
+void bi_notes_put_json(struct bi_named_list *list, struct bi_buf *out);
+/* Adds the texts of such a JSON list to one that hears; json may be NULL. */
+void bi_notes_take_json(struct bi_named_list *list, const struct bi_json *json);
+
 /* ---- build.c ---- */
 
 /* One journal and which of its records hold which ordinals. */
@@ -175,7 +193,8 @@ struct bi_build {
     const struct bi_square *square; /* not NULL: the output is this matrix, the records its tiles */
     struct bi_buf *arrays; /* not NULL: takes those of the first record that has any, as JSON */
     bool units;            /* pieces are records */
-    uint64_t n_rows;       /* records so far */
+    struct bi_named_list *notes; /* rows behind those of the records; it may hear */
+    uint64_t n_rows;             /* records so far */
     uint64_t n_copied, n_residues, by_status[32];
     bool want_lost; /* goes on to find all that is damaged in the single part, when something is */
     uint64_t *lost; /* n_lost places in `where` whose payloads are damaged; the caller frees it */
@@ -255,12 +274,13 @@ struct bioinfer_job {
     uint64_t input_hash;      /* over all records read */
     struct bi_seen sequences; /* a = first ordinal + 1, b = first of this shard + 1 */
     struct bi_flight *flights[BI_FLIGHTS];
-    struct bi_flight *retry;  /* copies of what has failed: to be computed */
-    struct bi_flight *handed; /* the retried record given out last */
-    struct bi_open_unit unit; /* the one at hand, of a job with units */
-    uint64_t waiting_size;    /* bytes that waiting copies take */
-    uint64_t n_kept;          /* records that the journal would keep now */
-    bool held_back;           /* the source said "no more" because too many wait */
+    struct bi_flight *retry;    /* copies of what has failed: to be computed */
+    struct bi_flight *handed;   /* the retried record given out last */
+    struct bi_open_unit unit;   /* the one at hand, of a job with units */
+    uint64_t waiting_size;      /* bytes that waiting copies take */
+    uint64_t n_kept;            /* records that the journal would keep now */
+    struct bi_named_list notes; /* also of earlier runs; `env` of the job hears for it */
+    bool held_back;             /* the source said "no more" because too many wait */
     struct bioinfer_job_stats stats;
     struct bi_built built;
     struct bi_parts *parts; /* not NULL: the output is partitioned, and these do all the work */

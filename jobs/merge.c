@@ -20,6 +20,7 @@ struct merge {
     struct bi_split split;
     struct bi_identity first;
     const char *read_folder; /* the one before */
+    struct bi_named_list notes;
     /* about the part being read */
     struct bi_part *part;
     const char *folder;
@@ -123,6 +124,8 @@ static int read_identity(struct merge *m, struct part *part, struct bioinfer_err
     } else {
         st = bi_identity_compare(&m->first, &id, true, part->folder, err);
     }
+    if (!st)
+        st = bi_notes_read(&m->notes, m->env, part->folder, err);
 out:
     bi_identity_free(&id);
     return st;
@@ -240,14 +243,15 @@ static void merge_free(struct merge *m)
         bi_free(m->env, m->parts[i].folder);
     bi_free(m->env, m->parts);
     bi_identity_free(&m->first);
+    bi_named_list_free(&m->notes);
 }
 
 int bi_job_merge(const struct bi_env *env, const char *path, const char *const *parts,
                  size_t n_parts, const struct bioinfer_writer_params *params,
                  struct bioinfer_job_stats *stats, struct bioinfer_error *err)
 {
-    struct merge m = {.env = env, .path = path, .n_records = UINT64_MAX};
-    struct bi_build b = {.env = env, .path = path};
+    struct merge m = {.env = env, .path = path, .n_records = UINT64_MAX, .notes.env = env};
+    struct bi_build b = {.env = env, .path = path, .notes = &m.notes};
     struct bioinfer_writer *writer = NULL;
     struct bi_square square;
     char *folder = NULL, *job = NULL;

@@ -11,6 +11,8 @@
  *     shard-1-of-4.json      the shard is done: the job, and how many records the input has
  *     index.json             everything is done: the job and the descriptions of all parts
  *
+ * Each of the three has what was named until then ("notes"), a part also in its manifest.
+ *
  * A part is done when its description is there; no data is moved afterwards. Parts that are done
  * are checked against the input by a hash of all records up to their ends.
  *
@@ -147,7 +149,7 @@ static int put_file(const struct bi_parts *s, struct bi_buf *out, const char *na
 /* Describes a part whose files are there: from here on it is done. */
 static int describe(struct bi_parts *s, struct bi_open_part *p, struct bioinfer_error *err)
 {
-    const struct bioinfer_job *job = p->job;
+    struct bioinfer_job *job = p->job;
     const char *file = strrchr(job->path, '/') + 1;
     struct bi_buf text = {.env = s->env}, side = {.env = s->env};
     char name[BI_PARTS_NAME];
@@ -176,7 +178,9 @@ static int describe(struct bi_parts *s, struct bi_open_part *p, struct bioinfer_
     snprintf(name, sizeof name, "%.60s.manifest.tsv", file);
     bi_buf_puts(&text, ", ");
     if (!st && !(st = put_file(s, &text, name, err))) {
-        bi_buf_puts(&text, "]}\n");
+        bi_buf_puts(&text, "]");
+        bi_notes_put_json(&job->notes, &text);
+        bi_buf_puts(&text, "}\n");
         name_part(name, p->k, "json");
         st = write_text(s, name, &text, err);
     }
@@ -327,7 +331,7 @@ static int take_folder(struct bi_parts *s, struct bioinfer_error *err)
     return st;
 }
 
-int bi_parts_open(struct bi_parts **out, const struct bioinfer_job *owner, const char *path,
+int bi_parts_open(struct bi_parts **out, struct bioinfer_job *owner, const char *path,
                   const struct bioinfer_job_params *params, struct bioinfer_error *err)
 {
     const struct bi_env *env = owner->env;
@@ -496,6 +500,8 @@ static int skip(struct bi_parts *s, uint64_t k, bool done, struct bioinfer_error
     const char *text;
     uint64_t n = s->n_read;
     int st = done ? bi_parts_read_part(s, k, &d, &arena, &root, &text, err) : 0;
+    if (!st && done)
+        bi_notes_take_json(&s->owner->notes, bi_json_get(root, "notes"));
     bi_arena_reset(&arena);
     if (!st && done && d.job != s->identity_hash)
         st = bi_fail(err, BIOINFER_MISMATCH,
@@ -732,8 +738,10 @@ static int write_shard(const struct bi_parts *s, struct bioinfer_error *err)
     }
     bi_buf_printf(&text,
                   ", \"part_records\": %" PRIu64 ", \"input_records\": %" PRIu64
-                  ", \"input\": \"%016" PRIx64 "\", \"job\": \"%016" PRIx64 "\"}\n",
+                  ", \"input\": \"%016" PRIx64 "\", \"job\": \"%016" PRIx64 "\"",
                   s->n_part, s->n_read, s->input_hash, s->identity_hash);
+    bi_notes_put_json(&s->owner->notes, &text);
+    bi_buf_puts(&text, "}\n");
     snprintf(name, sizeof name, "shard-%" PRIu64 "-of-%" PRIu64 ".json", s->shard + 1, s->n_shards);
     st = write_text(s, name, &text, err);
     bi_buf_free(&text);

@@ -17,7 +17,7 @@
  * there is one alone writes index.json, as bi_parts_merge(); MISUSE before the end of the input or
  * of its results. close removes the lock, and the folder when it is empty; journals of parts that
  * are not done stay. */
-int bi_parts_open(struct bi_parts **out, const struct bioinfer_job *owner, const char *path,
+int bi_parts_open(struct bi_parts **out, struct bioinfer_job *owner, const char *path,
                   const struct bioinfer_job_params *params, struct bioinfer_error *err);
 int bi_parts_expect(struct bi_parts *s, const struct bioinfer_record *record,
                     struct bioinfer_error *err);

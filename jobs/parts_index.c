@@ -11,6 +11,7 @@
 struct shards {
     struct bi_parts *s;
     uint64_t n_shards, n_found;
+    struct bi_named_list notes;
     char other[BI_PARTS_NAME]; /* a shard of another number of shards */
 };
 
@@ -69,6 +70,8 @@ static int check_shards(struct shards *m, struct bi_arena *arena, const char **h
                          "%s/%s: its input is another one than that of "
                          "shard 1",
                          s->folder, name);
+        if (!st)
+            bi_notes_take_json(&m->notes, bi_json_get(root, "notes"));
         bi_arena_reset(&own);
         if (st)
             return st;
@@ -163,6 +166,14 @@ static int put_parts(struct bi_parts *s, uint64_t input_hash, bool sums, struct 
     return 0;
 }
 
+/* Bytes of the line of a shard without its notes and its end. Within a text of JSON, quotes have a
+ * backslash, so this is found in no other. */
+static size_t length_of(const char *head)
+{
+    const char *notes = strstr(head, ", \"notes\": [");
+    return notes ? (size_t)(notes - head) : strcspn(head, "\n") - 1;
+}
+
 bool bi_parts_found(const struct bi_env *env, const char *folder)
 {
     struct shards m = {0};
@@ -174,9 +185,10 @@ int bi_parts_merge(const struct bi_env *env, const char *folder, bool check,
                    struct bioinfer_job_stats *stats, struct bioinfer_error *err)
 {
     struct bi_parts s = {.env = env, .folder = bi_strdup(env, folder)};
-    struct shards m = {.s = &s};
+    struct shards m = {.s = &s, .notes.env = env};
     struct bi_arena arena = {.env = env};
     struct bi_out out = BI_OUT_NONE;
+    struct bi_buf text = {.env = env};
     struct bioinfer_job_stats sums = {0};
     const char *head = NULL;
     char *path = NULL;
@@ -199,9 +211,15 @@ int bi_parts_merge(const struct bi_env *env, const char *folder, bool check,
         st = BIOINFER_NOMEM;
         goto out;
     }
+    bi_buf_append(&text, head, length_of(head));
+    bi_notes_put_json(&m.notes, &text);
+    bi_buf_puts(&text, ", \"parts\": [");
+    if (text.failed) {
+        st = bi_fail(err, BIOINFER_NOMEM, "%s", path);
+        goto out;
+    }
     if ((st = bi_out_open(&out, env, path, err)) ||
-        (st = bi_out_write(&out, head, strcspn(head, "\n") - 1, err)) ||
-        (st = bi_out_write(&out, ", \"parts\": [", 12, err)) ||
+        (st = bi_out_write(&out, text.data, text.size, err)) ||
         (st = put_parts(&s, input_hash, check, &out, &sums, err)) ||
         (st = bi_out_write(&out, "\n]}\n", 4, err)))
         goto out;
@@ -212,6 +230,8 @@ int bi_parts_merge(const struct bi_env *env, const char *folder, bool check,
     }
 out:
     bi_out_close(&out);
+    bi_buf_free(&text);
+    bi_named_list_free(&m.notes);
     bi_arena_reset(&arena);
     bi_free(env, path);
     bi_free(env, s.folder);

@@ -29,7 +29,7 @@ struct bi_parts {
     bool is_shard, ended, blocked;
     int lock, n_open;
     struct bi_open_part *open, *current; /* current: the one whose records are being read */
-    const struct bioinfer_job *owner;    /* whose source gives the records */
+    struct bioinfer_job *owner;          /* whose source gives the records */
     uint64_t n_read, n_expected, input_hash, identity_hash;
     uint64_t part_expected;           /* the one whose names are reserved */
     const bioinfer_index *index;      /* NULL: all of the input is read */

@@ -195,7 +195,7 @@ void bi_frames_note(struct bi_frames *f, enum bi_frames_note note, const char *f
     va_start(args, fmt);
     vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
-    bi_log(f->env, BIOINFER_LOG_WARNING, "%s: frame %llu: %s", f->name,
+    bi_log(f->env, BIOINFER_LOG_NAMED, "%s: frame %llu: %s", f->name,
            (unsigned long long)f->ordinal, text);
 }
 

@@ -329,7 +329,7 @@ static int read_header(struct bioinfer_reader *r, struct bioinfer_record *record
     if (!r->header[0]) {
         snprintf(r->made_id, sizeof r->made_id, "seq_%llu", (unsigned long long)r->ordinal);
         if (!r->made_any_id)
-            bi_log(r->env, BIOINFER_LOG_WARNING, "%s: line %llu: record without an id is called %s",
+            bi_log(r->env, BIOINFER_LOG_NAMED, "%s: line %llu: record without an id is called %s",
                    r->path, (unsigned long long)line, r->made_id);
         r->made_any_id = true;
     }
@@ -495,14 +495,14 @@ static int take(struct bioinfer_reader *r, const struct piece *x)
 static void report(struct bioinfer_reader *r)
 {
     if (r->counts.lower)
-        bi_log(r->env, BIOINFER_LOG_WARNING,
+        bi_log(r->env, BIOINFER_LOG_NAMED,
                "%s: %llu lower-case residues in %llu records were upper-cased", r->path,
                (unsigned long long)r->counts.lower, (unsigned long long)r->counts.lower_records);
     if (r->counts.gaps)
-        bi_log(r->env, BIOINFER_LOG_WARNING, "%s: %llu gap characters were removed", r->path,
+        bi_log(r->env, BIOINFER_LOG_NAMED, "%s: %llu gap characters were removed", r->path,
                (unsigned long long)r->counts.gaps);
     if (r->counts.stops)
-        bi_log(r->env, BIOINFER_LOG_INFO, "%s: a final '*' was removed from %llu records", r->path,
+        bi_log(r->env, BIOINFER_LOG_NAMED, "%s: a final '*' was removed from %llu records", r->path,
                (unsigned long long)r->counts.stops);
 }
 

@@ -216,7 +216,7 @@ static int unusable(struct bioinfer_loci *l, int status, const char *what, const
 static void name_once(const struct bioinfer_loci *l, bool *told, const char *what)
 {
     if (!*told)
-        bi_log(l->env, BIOINFER_LOG_WARNING, "%s: line %lld: %s", l->path, (long long)l->number,
+        bi_log(l->env, BIOINFER_LOG_NAMED, "%s: line %lld: %s", l->path, (long long)l->number,
                what);
     *told = true;
 }

@@ -279,7 +279,7 @@ int bi_mmcif_read(struct bi_structure *s, const char *text, size_t size, struct 
     while (!st && x.kind != END) {
         int column;
         if (x.kind == DATA && blocks++) {
-            bi_log(s->env, BIOINFER_LOG_WARNING,
+            bi_log(s->env, BIOINFER_LOG_NAMED,
                    "%s: line %ld: a further data block is not read: the first one counts", s->name,
                    x.line);
             break;

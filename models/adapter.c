@@ -207,7 +207,7 @@ static int check_key(const struct bi_adapter *a, const struct bi_json *value,
     if (!key && !is_set(value))
         return 0;
     if (!key) {
-        bi_log(a->env, BIOINFER_LOG_WARNING,
+        bi_log(a->env, BIOINFER_LOG_NAMED,
                "%s/adapter_config.json: %.60s is not known, and passed over", a->path, value->key);
         return 0;
     }
@@ -620,7 +620,7 @@ int bi_adapter_check_used(const struct bi_adapter *a, unsigned can_include,
         n++;
     }
     if (n)
-        bi_log(a->env, BIOINFER_LOG_WARNING,
+        bi_log(a->env, BIOINFER_LOG_NAMED,
                "%s: %s is of a part that is not computed, and passed over (%zu tensors)",
                a->cp->path, first, n);
     return 0;

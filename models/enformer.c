@@ -157,7 +157,7 @@ static int usual_positions(const struct bi_model *m, int64_t n, const char **how
                        "as positions; positions formula-tf or formula-pt do without",
                        m->cp->path, USUAL_TOKENS);
     if (!said)
-        bi_log(m->env, BIOINFER_LOG_WARNING,
+        bi_log(m->env, BIOINFER_LOG_NAMED,
                "%s: config.json does not say use_tf_gamma: features of positions are %s, as %s; "
                "positions says otherwise",
                m->cp->path, *how,

@@ -20,12 +20,19 @@ static int check_head(const char *line, const char *path, struct bioinfer_error 
                    path);
 }
 
+/* Is this a row of what was named, and of no record (jobs/notes.c)? */
+static bool is_note(const char *line)
+{
+    return !strncmp(line, "\t\t\tnote\t", 8);
+}
+
 static int count_row(void *user, char *line, size_t n, uint64_t number, struct bioinfer_error *err)
 {
     struct reading *r = user;
     if (number == 1)
         return check_head(line, r->path, err);
-    r->s->manifest.n += n > 0;
+    r->s->manifest.n += n > 0 && !is_note(line);
+    r->s->manifest.n_notes += is_note(line);
     return 0;
 }
 
@@ -41,6 +48,11 @@ static int take_row(void *user, char *line, size_t n, uint64_t number, struct bi
     bool failed;
     if (number == 1 || !n)
         return 0;
+    if (is_note(line)) {
+        if (m->n_notes_kept < m->n_notes && bi_fields(line, '\t', f, 6) == 6)
+            m->notes[m->n_notes_kept++] = bi_view_text(v, f[5], strlen(f[5]));
+        return m->n_notes_kept && !m->notes[m->n_notes_kept - 1] ? bi_show_no_memory(r->s, err) : 0;
+    }
     if (bi_fields(line, '\t', f, 6) < 4 || !bi_parse_f64(f[0], strlen(f[0]), &ordinal) ||
         !bi_parse_f64(f[2], strlen(f[2]), &length) || ordinal < 0 ||
         !(length >= 0 && length < 1e15))
@@ -85,13 +97,16 @@ int bi_manifest_read(struct bi_show *s, struct bioinfer_error *err)
         return st;
     n = m->n < BI_VIEW_ROWS ? (size_t)m->n : BI_VIEW_ROWS;
     r.shown = n;
+    m->n_notes = m->n_notes < BI_VIEW_ROWS ? m->n_notes : BI_VIEW_ROWS;
+    m->notes = bi_arena_calloc(arena, m->n_notes + 1, sizeof *m->notes);
     m->ordinals = bi_arena_calloc(arena, n + 1, sizeof *m->ordinals);
     m->lengths = bi_arena_calloc(arena, n + 1, sizeof *m->lengths);
     m->used = bi_arena_calloc(arena, n + 1, sizeof *m->used);
     m->ids = bi_arena_calloc(arena, n + 1, sizeof *m->ids);
     m->statuses = bi_arena_calloc(arena, n + 1, sizeof *m->statuses);
     m->messages = bi_arena_calloc(arena, n + 1, sizeof *m->messages);
-    if (!m->ordinals || !m->lengths || !m->used || !m->ids || !m->statuses || !m->messages)
+    if (!m->notes || !m->ordinals || !m->lengths || !m->used || !m->ids || !m->statuses ||
+        !m->messages)
         return bi_show_no_memory(s, err);
     return bi_lines_each(s->env, r.path, take_row, &r, err);
 }
@@ -143,6 +158,20 @@ static bool show_reasons(struct bi_show *s)
     return true;
 }
 
+/* The texts of rows that are of no record. */
+static bool show_notes(struct bi_show *s)
+{
+    const struct bi_manifest *m = &s->manifest;
+    struct bi_figure *f;
+    if (!m->n_notes_kept)
+        return true;
+    f = bi_view_add(&s->view, BI_FIGURE_TABLE, "Overview", "Notes on the input and the settings");
+    if (!f || !bi_view_columns(&s->view, &f->as.table, m->n_notes_kept, 1))
+        return false;
+    f->as.table.columns[0] = (struct bi_shown_column){.name = "note", .texts = m->notes};
+    return true;
+}
+
 int bi_manifest_show(struct bi_show *s, struct bioinfer_error *err)
 {
     const struct bi_manifest *m = &s->manifest;
@@ -154,7 +183,7 @@ int bi_manifest_show(struct bi_show *s, struct bioinfer_error *err)
          bi_view_fact(v, "With a result", "%llu", (unsigned long long)(m->n - m->n_failed)) &&
          bi_view_fact(v, "Without a result", "%llu", (unsigned long long)m->n_failed) &&
          bi_view_fact(v, "Residues computed", "%llu", (unsigned long long)m->residues);
-    ok = ok && show_reasons(s) &&
+    ok = ok && show_reasons(s) && show_notes(s) &&
          bi_view_histogram(v, "Overview", "Lengths of records with a result", m->used, m->n_kept,
                            "residues");
     return ok ? 0 : bi_show_no_memory(s, err);

@@ -16,6 +16,8 @@ struct bi_manifest {
     uint64_t *ordinals;
     double *lengths, *used; /* used: NaN where there is no result */
     const char **ids, **statuses, **messages;
+    const char **notes; /* rows of no record; n_notes are counted */
+    size_t n_notes, n_notes_kept;
     struct bi_map lengths_by_id; /* for the records that are kept */
 };
 

@@ -132,7 +132,7 @@ static int take_charge(struct energy *e, struct energy_unit *u, struct bioinfer_
                        "the model's energies depend on the charge, and the frame has none");
     if (!e->facts->takes_charge && a->has_charge && a->charge != 0 && !e->said_charge) {
         e->said_charge = true;
-        bi_log(e->task.env, BIOINFER_LOG_WARNING,
+        bi_log(e->task.env, BIOINFER_LOG_NAMED,
                "%s: a charge of %g, which these weights do not know: energies are the same for any "
                "charge (this is said once)",
                u->base.id, a->charge);

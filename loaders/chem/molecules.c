@@ -241,7 +241,7 @@ void bi_molecule_tell(const struct bi_env *env, const char *name, uint8_t notes,
         "UNITY_ATOM_ATTR: attributes other than charge are not read"};
     for (size_t k = 0; k < BI_COUNT(texts); k++)
         if ((notes & ~*told) >> k & 1)
-            bi_log(env, BIOINFER_LOG_WARNING, "%s: %s", name, texts[k]);
+            bi_log(env, BIOINFER_LOG_NAMED, "%s: %s", name, texts[k]);
     *told |= notes;
 }
 

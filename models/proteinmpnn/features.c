@@ -88,7 +88,7 @@ static int take_bias(struct bi_side_files *side, const struct bioinfer_text *tex
         else if (j->key_len == 1 && j->key[0] && strchr(alphabet, j->key[0]))
             side->bias_all[code_of(j->key[0])] = value;
         else /* as in the reference */
-            bi_log(side->arena.env, BIOINFER_LOG_WARNING,
+            bi_log(side->arena.env, BIOINFER_LOG_NAMED,
                    "%s: the bias of '%s' is ignored: it is none "
                    "of %s",
                    path, bi_quote(j->key, j->key_len).text, alphabet);

@@ -34,7 +34,7 @@ void bi_note(struct bi_notes *notes, const struct bi_env *env, enum bi_note kind
     va_start(args, fmt);
     vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
-    bi_log(env, BIOINFER_LOG_WARNING, "%s", text);
+    bi_log(env, BIOINFER_LOG_NAMED, "%s", text);
 }
 
 void bi_notes_end(struct bi_notes *notes, const struct bi_env *env)

@@ -448,13 +448,13 @@ static int read_order(struct bi_tensornet_settings *s, const struct bi_checkpoin
                        "the old one, 3.0 and later the new one; --factor-order old reads 2.6.2's";
     if (!choice && !old)
         bi_log(
-            cp->env, BIOINFER_LOG_WARNING,
+            cp->env, BIOINFER_LOG_NAMED,
             "%s: written by torchmd-net 2.6.2 or by 3.0 and later, which order the factors of a "
             "TensorNet otherwise: read as by 3.0; --factor-order old reads 2.6.2's, new is silent",
             cp->path);
     if (choice && old && !s->old_layout)
         bi_log(
-            cp->env, BIOINFER_LOG_WARNING,
+            cp->env, BIOINFER_LOG_NAMED,
             "%s: the file is of torchmd-net before 3.0 (%s), which has the old order of factors; "
             "the new one is asked for",
             cp->path, key ? "check_errors" : "no distance.box");

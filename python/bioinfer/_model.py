@@ -18,7 +18,7 @@ from ._sources import (LETTERS_PAIRS, LETTERS_RESIDUES, Sequences, ligands, name
                        record_of, structures)
 
 log = logging.getLogger("bioinfer")
-LEVELS = (logging.ERROR, logging.WARNING, logging.INFO)
+LEVELS = (logging.ERROR, logging.WARNING, logging.INFO, logging.WARNING)
 
 METHODS = {"masked-marginals": 0, "wt-marginals": 1}
 MODES = {"sample": 0, "score": 1, "conditional": 2, "conditional-backbone": 3, "unconditional": 4}

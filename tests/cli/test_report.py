@@ -600,6 +600,11 @@ class Reports(unittest.TestCase):
         self.assertEqual(what, 'a manifest')
         self.assertEqual((items['Records'], items['Without a result'], items['bad_residue']),
                          ('3', '1', '1'))
+        with open(self.path('one.npz.manifest.tsv'), 'ab') as f:
+            f.write(b'\t\t\tnote\t\tp.fa: something was named\n')
+        self.assertEqual(self.info('one.npz.manifest.tsv')[1]['Records'], '3')
+        notes, = [f for f in self.page('one.npz').figures('table') if 'Notes' in f['title']]
+        self.assertEqual(notes['columns'][0]['texts'], ['p.fa: something was named'])
         parts = ('--format', 'npz', '--part-records', '2')
         self.tiny('esm2', 'p.fa', '-o', 'parts', *parts)
         what, items = self.info('parts')

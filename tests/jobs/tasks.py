@@ -11,7 +11,8 @@
     workers  1, 2 and 3 worker processes, N of them killed at random moments; and one that meets a
              record, or a cluster of variants, at which every worker ends
 
-The output and the manifest must have the bytes of an undisturbed run, and nothing else is left.
+The output and the manifest must have the bytes of an undisturbed run, and nothing else is left; but
+for the manifest's notes (notes.py), as every process names ten structures of a kind at most.
 """
 import gzip
 import os
@@ -652,8 +653,13 @@ def whole(task):
     return want
 
 
+def records_of(manifest):
+    return b"".join(row for row in manifest.splitlines(True) if not row.startswith(b"\t\t\tnote\t"))
+
+
 def same(path, want, about, shards=0):
-    got = contents(path)
+    got, want = [{key: records_of(data) if key == ".manifest.tsv" else data
+                  for key, data in files.items()} for files in (contents(path), want)]
     assert list(got) == list(want), (about, list(got), list(want))
     for key in want:
         assert got[key] == want[key], f"{about}: {os.path.basename(path)}{key} differs"
@@ -869,7 +875,7 @@ def workers(task, count):
         assert not os.listdir(os.path.dirname(path)), "an output of nothing"
         return
     call(task.args(path, "--workers", "2", "--resume"), 1, **fault)
-    rows = [c[".manifest.tsv"].decode().splitlines() for c in (contents(path), want)]
+    rows = [records_of(c[".manifest.tsv"]).decode().splitlines() for c in (contents(path), want)]
     lost = [a.split("\t") for a, b in zip(*rows, strict=True) if a != b]
     assert [row[1] for row in lost] == list(task.together), lost
     for row in lost:

@@ -305,6 +305,54 @@ static void sources_may_have_none_now(void)
     check_whole();
 }
 
+static int none(void *user, struct bioinfer_record *r, struct bioinfer_error *err)
+{
+    (void)user;
+    (void)r;
+    (void)err;
+    return 0;
+}
+
+/* A text that was named goes to every job of the context that is open then, and one that was named
+ * before there was any to all of them; it is forgotten with the last. */
+static void notes_go_to_open_jobs(void)
+{
+    static const char names[] = "ordinal\tid\tlength\tstatus\tsame_as\tmessage\n";
+    static const char rows[] = "ordinal\tid\tlength\tstatus\tsame_as\tmessage\n"
+                               "\t\t\tnote\t\tboth, of two  lines\n\t\t\tnote\t\tearly\n";
+    struct bioinfer_job_params p = BIOINFER_PARAMS(struct bioinfer_job_params, .text_head = head,
+                                                   .options = "");
+    struct bioinfer_record r;
+    struct bioinfer_error err = {0};
+    bioinfer_context *ctx = NULL;
+    bioinfer_job *jobs[3] = {NULL};
+    char out[3][112];
+    CHECK_EQ(bioinfer_context_new(&ctx, NULL, &err), 0);
+    bioinfer_context_note(ctx, "early");
+    for (int i = 0; i < 3; i++) {
+        snprintf(out[i], sizeof out[i], "%s.%d", path, i);
+        if (i == 2) { /* the others are closed */
+            bioinfer_job_close(&jobs[0]);
+            bioinfer_job_close(&jobs[1]);
+        }
+        CHECK_EQ(bioinfer_job_open(&jobs[i], ctx, out[i], &p, &err), 0);
+        bioinfer_job_set_source(jobs[i], none, NULL);
+        CHECK_EQ(bioinfer_job_source(jobs[i], &r, &err), 0);
+        for (int k = 0; i == 1 && k < 2; k++)
+            bioinfer_context_note(ctx, "both, of two\r\nlines");
+        if (i == 1)
+            CHECK_EQ(bioinfer_job_finish(jobs[0], &err), 0);
+        if (i)
+            CHECK_EQ(bioinfer_job_finish(jobs[i], &err), 0);
+    }
+    bioinfer_job_close(&jobs[2]);
+    bioinfer_context_free(&ctx);
+    for (int i = 0; i < 3; i++) {
+        check_output(out[i], "", head, 0);
+        check_output(out[i], ".manifest.tsv", i < 2 ? rows : names, 0);
+    }
+}
+
 int main(void)
 {
     snprintf(folder, sizeof folder, "/tmp/bioinfer-units-XXXXXX");
@@ -318,6 +366,7 @@ int main(void)
     TEST(long_heads_are_read_again);
     TEST(mixed_units_are_refused);
     TEST(sources_may_have_none_now);
+    TEST(notes_go_to_open_jobs);
     rmdir(folder);
     return test_report();
 }

@@ -64,12 +64,12 @@ static void accepts(void)
 static void warns(void)
 {
     read_text(">a\nmkT\n>b\nAa\n>c\nA\n");
-    CHECK_STR(got.log.text, "1:t.fa: 3 lower-case residues in 2 records were upper-cased\n");
+    CHECK_STR(got.log.text, "3:t.fa: 3 lower-case residues in 2 records were upper-cased\n");
     read_text(">a\nM-.K*\n");
-    CHECK_STR(got.log.text, "1:t.fa: 2 gap characters were removed\n"
-                            "2:t.fa: a final '*' was removed from 1 records\n");
+    CHECK_STR(got.log.text, "3:t.fa: 2 gap characters were removed\n"
+                            "3:t.fa: a final '*' was removed from 1 records\n");
     read_text(">a\nA\n>\nA\n>\nA\n");
-    CHECK_STR(got.log.text, "1:t.fa: line 3: record without an id is called seq_1\n");
+    CHECK_STR(got.log.text, "3:t.fa: line 3: record without an id is called seq_1\n");
     read_bytes(">a\nak\n", 6, BIOINFER_RESIDUES_RAW, 0);
     CHECK_STR(got.log.text, "");
 }

@@ -523,12 +523,12 @@ static void names_once(void)
         {"##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\tFORMAT\tS1\n"
          "c\t5\t.\tA\tC\t.\tPASS\t.\tGT\t0/0\nc\t6\t.\tA\tC\t.\t.\t.\tGT\t0|1\n"
          "c\t7\t.\tA\tC\t9\tq10;s50\t.\tGT\t1/1\nc\t8\t.\tA\tC\t9\tq10\t.\tGT\t1/1\n",
-         "1:x: line 2: genotypes are not read: each alternative allele is taken alone\n"
-         "1:x: line 5: FILTER is not PASS: variants are taken whatever their filters\n"},
+         "3:x: line 2: genotypes are not read: each alternative allele is taken alone\n"
+         "3:x: line 5: FILTER is not PASS: variants are taken whatever their filters\n"},
         {"c\t5\t9\ta\t0\t+\nc\t5\t9\tb\t0\t-\nc\t5\t9\tc\t0\t-\nc\t5\t9\td\t0\t.\t5\t9\n"
          "c\t5\t9\te\t0\t.\t5\t9\n",
-         "1:x: line 2: strand -: windows have the bases of the strand +\n"
-         "1:x: line 4: columns after the sixth (blocks, the summit of a peak) are not read: a "
+         "3:x: line 2: strand -: windows have the bases of the strand +\n"
+         "3:x: line 4: columns after the sixth (blocks, the summit of a peak) are not read: a "
          "window lies around the middle of its interval\n"},
         {"##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n"
          "c\t5\t.\tA\tC\t.\tPASS\t.\nc\t5\t.\tA\tC\n",

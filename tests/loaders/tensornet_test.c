@@ -32,7 +32,7 @@ static char logged[1000]; /* the last warning */
 static void keep(void *user, int level, const char *text)
 {
     (void)user;
-    if (level == BIOINFER_LOG_WARNING)
+    if (level == BIOINFER_LOG_NAMED)
         snprintf(logged, sizeof logged, "%s", text);
 }
 

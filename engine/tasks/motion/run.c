@@ -104,16 +104,16 @@ static void note_dynamics(const struct bi_env *env, const struct bi_frame *frame
                           const struct bi_motion *m)
 {
     if (frame->has_velocities)
-        bi_log(env, BIOINFER_LOG_WARNING,
+        bi_log(env, BIOINFER_LOG_NAMED,
                "%s: begins with the velocities of the file, taken as angstrom per femtosecond: "
                "%.1f kelvin",
                frame->name, bi_motion_temperature(m));
     if (frame->unused & BI_UNUSED_MASSES)
-        bi_log(env, BIOINFER_LOG_WARNING,
+        bi_log(env, BIOINFER_LOG_NAMED,
                "%s: the masses of the file are not used: atoms have standard atomic weights",
                frame->name);
     if (frame->unused & BI_UNUSED_CELL_VELOCITIES)
-        bi_log(env, BIOINFER_LOG_WARNING,
+        bi_log(env, BIOINFER_LOG_NAMED,
                "%s: the velocities of the cell are not used: the cell stays as it is", frame->name);
 }
 
