@@ -70,7 +70,8 @@ struct bi_mol_near {
 enum {
     BI_MOL_NOTE_ALTERNATES = 1, /* PDB: other alternate locations than none, A and 1 */
     BI_MOL_NOTE_MODELS = 2,     /* PDB: models after the first */
-    BI_MOL_NOTE_ATTRIBUTES = 4  /* MOL2: attributes of atoms other than their charge */
+    BI_MOL_NOTE_ATTRIBUTES = 4, /* MOL2: attributes of atoms other than their charge */
+    BI_MOL_NOTE_HYDROGENS = 8   /* SDF: counts of hydrogens, which are queries */
 };
 
 /* Zero-initialise but for env. The arrays are kept from one molecule to the next. */

@@ -238,7 +238,8 @@ void bi_molecule_tell(const struct bi_env *env, const char *name, uint8_t notes,
     static const char *const texts[] = {
         "atoms at other alternate locations than none, A and 1 are left out",
         "models after the first are not read",
-        "UNITY_ATOM_ATTR: attributes other than charge are not read"};
+        "UNITY_ATOM_ATTR: attributes other than charge are not read",
+        "counts of hydrogens are queries, and are not read as numbers"};
     for (size_t k = 0; k < BI_COUNT(texts); k++)
         if ((notes & ~*told) >> k & 1)
             bi_log(env, BIOINFER_LOG_NAMED, "%s: %s", name, texts[k]);

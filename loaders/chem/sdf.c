@@ -175,7 +175,7 @@ static int read_atom(struct bi_molecule *mol, struct bi_mol_text *t, struct bioi
 {
     static const int8_t charges[] = {0, 3, 2, 1, 0, -1, -2, -3};
     struct bi_mol_atom atom = {0};
-    int mass, code, valence, st = 0;
+    int mass, code, hydrogens, valence, st = 0;
     size_t n;
     const char *word;
     for (int i = 0; i < 3; i++) {
@@ -190,6 +190,7 @@ static int read_atom(struct bi_molecule *mol, struct bi_mol_text *t, struct bioi
     if ((st = read_symbol(t, word, n, &atom, err)) ||
         (st = column_int(t, 34, 2, "mass difference", &mass, err)) ||
         (st = column_int(t, 36, 3, "charge", &code, err)) ||
+        (st = column_int(t, 42, 3, "hydrogen count", &hydrogens, err)) ||
         (st = column_int(t, 48, 3, "valence", &valence, err)))
         return st;
     if (code < 0 || code > 7)
@@ -200,6 +201,10 @@ static int read_atom(struct bi_molecule *mol, struct bi_mol_text *t, struct bioi
         if ((st = check_isotope(t, mass, err)))
             return st;
         atom.isotope = (uint16_t)mass;
+    }
+    if (hydrogens) { /* a query; as in RDKit, the atom has the hydrogens that are drawn */
+        atom.no_more_h = true;
+        mol->notes |= BI_MOL_NOTE_HYDROGENS;
     }
     if ((st = read_valence(t, valence, valence == 15, &atom, err)))
         return st;
@@ -304,6 +309,20 @@ static int read_property(struct bi_molecule *mol, struct bi_mol_text *t, bool *c
     return 0;
 }
 
+/* "M  SUB", "M  UNS" and "M  RBC": a count, then pairs of an atom and how many neighbours it has,
+ * whether it has double bonds, or how many of its bonds are in rings; 0 asks nothing. */
+static int refuse_query(struct bi_mol_text *t, struct bioinfer_error *err)
+{
+    int n, atom, value, st = column_int(t, 6, 3, "count of a property line", &n, err);
+    for (int k = 0; !st && k < n; k++)
+        if (!(st = column_int(t, 9 + 8 * (size_t)k, 4, "atom of a property line", &atom, err)) &&
+            !(st = column_int(t, 13 + 8 * (size_t)k, 4, "value of a property line", &value, err)) &&
+            value)
+            st = bi_mol_fail(t, err, BIOINFER_UNSUPPORTED,
+                             "'%.6s' of atom %d, a query, expected a molecule", t->line, atom);
+    return st;
+}
+
 static int need_line(struct bi_mol_text *t, const char *what, struct bioinfer_error *err)
 {
     if (bi_mol_next_line(t))
@@ -329,6 +348,8 @@ static int read_v2000(struct bi_molecule *mol, struct bi_mol_text *t, int n_atom
             st = read_zero_order(mol, t, false, err);
         else if (line_is(t, "M  CHG") || line_is(t, "M  RAD") || line_is(t, "M  ISO"))
             st = read_property(mol, t, &cancelled, err);
+        else if (line_is(t, "M  SUB") || line_is(t, "M  UNS") || line_is(t, "M  RBC"))
+            st = refuse_query(t, err);
         else if (line_is(t, "M  ALS"))
             st = bi_mol_fail(t, err, BIOINFER_UNSUPPORTED, "a list of atoms, expected an element");
         else if (line_is(t, "A  ") || line_is(t, "G  "))
@@ -423,10 +444,11 @@ static int word_int(const struct v3000 *v, size_t *at, const char *what, int *ou
 }
 
 /* KEY=VALUE behind an atom. */
-static int read_option(const struct v3000 *v, const char *word, size_t n, struct bi_mol_atom *atom,
-                       struct bioinfer_error *err)
+static int read_option(struct bi_molecule *mol, const struct v3000 *v, const char *word, size_t n,
+                       struct bi_mol_atom *atom, struct bioinfer_error *err)
 {
-    static const char *const keys[] = {"CHG=", "RAD=", "MASS=", "VAL="};
+    static const char *const keys[] = {
+        "CHG=", "RAD=", "MASS=", "VAL=", "HCOUNT=", "SUBST=", "UNSAT=", "RBCNT="};
     int value, st = 0;
     for (size_t k = 0; k < BI_COUNT(keys); k++) {
         const size_t len = strlen(keys[k]);
@@ -445,8 +467,13 @@ static int read_option(const struct v3000 *v, const char *word, size_t n, struct
         else if (k == 2) {
             if (!(st = check_isotope(v->t, value, err)))
                 atom->isotope = (uint16_t)value;
-        } else
+        } else if (k == 3)
             st = read_valence(v->t, value, value == -1, atom, err);
+        else if (k == 4)
+            mol->notes |= value ? BI_MOL_NOTE_HYDROGENS : 0;
+        else if (value)
+            st = bi_mol_fail(v->t, err, BIOINFER_UNSUPPORTED,
+                             "'%.*s', a query, expected a molecule", (int)(n < 40 ? n : 40), word);
         return st;
     }
     return 0; /* others say nothing about the molecule itself */
@@ -478,7 +505,7 @@ static int read_atom_v3000(struct bi_molecule *mol, struct v3000 *v, struct bioi
     if ((st = word_int(v, &at, "map number of an atom", &map, err)))
         return st;
     while (!st && (word = next_word(v, &at, &n)))
-        st = read_option(v, word, n, &atom, err);
+        st = read_option(mol, v, word, n, &atom, err);
     if (!st &&
         !bi_grow(mol->env, &v->numbers, &v->cap_numbers, mol->n_atoms + 1, sizeof *v->numbers))
         st = bi_mol_fail(v->t, err, BIOINFER_NOMEM, "%u atoms", mol->n_atoms);

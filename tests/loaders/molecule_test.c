@@ -109,6 +109,28 @@ static void reads_properties(void)
     bi_molecule_free(&mol);
 }
 
+/* As in RDKit 2026.9: hydrogens are drawn, or a valence leaves them; V3000 has no such rule. */
+static void reads_counts_of_hydrogens(void)
+{
+    struct bi_molecule mol = {0};
+    first(&mol, HEAD COUNTS "    0.0000    0.0000    0.0000 C   0  0  0  2\n"
+                            "    0.0000    0.0000    0.0000 C   0  0  0  1  0  4\n"
+                            "    0.0000    0.0000    0.0000 O   0  0  0  0\n" BONDS END "$$$$\n");
+    CHECK_EQ(mol.notes, BI_MOL_NOTE_HYDROGENS);
+    if (CHECK_EQ(mol.n_atoms, 3)) {
+        CHECK(mol.atoms[0].no_more_h && mol.atoms[0].n_h == 0);
+        CHECK(mol.atoms[1].no_more_h && mol.atoms[1].n_h == 2);
+        CHECK(!mol.atoms[2].no_more_h);
+    }
+    first(&mol, HEAD COUNTS ATOMS BONDS "M  SUB  1   1   0\n" END "$$$$\n");
+    CHECK(mol.n_atoms == 3 && !mol.notes);
+    first(&mol, V3_HEAD V30("COUNTS 1 0 0 0 0") V30("BEGIN ATOM")
+                    V30("1 C 0 0 0 0 HCOUNT=2 SUBST=0") V30("END ATOM") V3_END);
+    CHECK_EQ(mol.notes, BI_MOL_NOTE_HYDROGENS);
+    CHECK(mol.n_atoms == 1 && !mol.atoms[0].no_more_h);
+    bi_molecule_free(&mol);
+}
+
 static void reads_v3000(void)
 {
     struct bi_molecule mol = {0};
@@ -161,6 +183,13 @@ static void refuses_v2000(void)
 {
     refused(HEAD COUNTS ATOMS BONDS "M  ALS   1  2 F C   N   \n" END, BIOINFER_UNSUPPORTED,
             "a list of atoms");
+    refused(HEAD COUNTS ATOMS BONDS "M  SUB  2   1   0   2  -2\n" END, BIOINFER_UNSUPPORTED,
+            "'M  SUB' of atom 2, a query, expected a molecule");
+    refused(HEAD COUNTS ATOMS BONDS "M  UNS  1   1   1\n" END, BIOINFER_UNSUPPORTED, "a query");
+    refused(HEAD COUNTS ATOMS BONDS "M  RBC  1   1   2\n" END, BIOINFER_UNSUPPORTED, "a query");
+    refused(V3_HEAD V30("COUNTS 1 0 0 0 0") V30("BEGIN ATOM") V30("1 C 0 0 0 0 RBCNT=-1")
+                V30("END ATOM") V3_END,
+            BIOINFER_UNSUPPORTED, "'RBCNT=-1', a query, expected a molecule");
     refused(HEAD "  x  2  0  0  0  0  0  0  0  0999 V2000\n", BIOINFER_FORMAT,
             "line 4: number of atoms: got 'x' in columns 1 to 3");
     refused(HEAD "oops\n" ATOMS BONDS END, BIOINFER_FORMAT,
@@ -848,6 +877,7 @@ int main(void)
     TEST(reads_v2000);
     TEST(reads_behind_a_mark);
     TEST(reads_properties);
+    TEST(reads_counts_of_hydrogens);
     TEST(reads_v3000);
     TEST(counts_hydrogens);
     TEST(refuses_v2000);
