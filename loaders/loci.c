@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "gunzip.h"
 
@@ -30,6 +31,7 @@ struct bioinfer_loci {
     uint64_t ordinal;
     /* VCF: what is left of the line's alleles, its ID, and whether they are several */
     char *alleles;
+    const char *first_allele; /* a NUL is behind each of the line that was read */
     const char *id;
     bool several;
     bool told_samples, told_filter, told_strand, told_columns; /* each is said once */
@@ -376,9 +378,12 @@ static bool are_bases(const char *text)
 static int next_allele(struct bioinfer_loci *l)
 {
     char *allele = l->alleles, *comma = strchr(allele, ',');
+    const char *twin = l->first_allele; /* the first that is the same */
     l->alleles = comma ? comma + 1 : NULL;
     if (comma)
         *comma = '\0';
+    while (twin < allele && strcasecmp(twin, allele))
+        twin += strlen(twin) + 1;
     l->of.ordinal = l->ordinal++;
     l->of.alternative = allele;
     if (*l->id && strcmp(l->id, ".")) { /* names of one line's alleles differ */
@@ -396,6 +401,8 @@ static int next_allele(struct bioinfer_loci *l)
     l->of.message = "";
     if (!are_bases(allele))
         return unusable(l, BIOINFER_UNSUPPORTED, "unsupported allele", allele);
+    if (twin < allele)
+        return unusable(l, BIOINFER_FORMAT, "ALT has an allele twice:", allele);
     return 1;
 }
 
@@ -429,7 +436,7 @@ static int next_variant(struct bioinfer_loci *l, struct bioinfer_error *err)
                   "FILTER is not PASS: variants are taken whatever their filters");
     l->id = field[2];
     l->several = strchr(field[4], ',') != NULL;
-    l->alleles = field[4];
+    l->first_allele = l->alleles = field[4];
     l->ordinal--; /* counted by its alleles */
     return next_allele(l);
 }

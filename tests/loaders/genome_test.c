@@ -378,7 +378,7 @@ static void bad_variants(void)
         "chrA\t0\ttel\tA\tC\nchrA\t5\t.\tA\nchrA\t5\t.\t\tC\nchrA\t5\t.\tA\t\n"
         "chrA\t5\t.\tA<\tC\nchrA\t5\tid\tA\tC,*,<DEL>,A[chr2:5[\n"
         "chrA\t99999999999999999999\t.\tA\tC\n"
-        "chrA\t5\t.\tA\t.";
+        "chrA\t5\ttwo\tA\tC,G,c,CG,G\nchrA\t5\t.\tA\t.";
     static const struct place want[] = {
         {BIOINFER_FORMAT, "line 3: POS is no number: '-1'"},
         {BIOINFER_FORMAT, "line 4: POS is no number: 'x'"},
@@ -392,7 +392,12 @@ static void bad_variants(void)
         {BIOINFER_UNSUPPORTED, "line 10: unsupported allele '<DEL>'"},
         {BIOINFER_UNSUPPORTED, "line 10: unsupported allele 'A[chr2:5['"},
         {BIOINFER_FORMAT, "line 11: POS is no number"},
-        {BIOINFER_UNSUPPORTED, "line 12: unsupported allele '.'"},
+        {0, "two_C"},
+        {0, "two_G"},
+        {BIOINFER_FORMAT, "line 12: ALT has an allele twice: 'c'"},
+        {0, "two_CG"},
+        {BIOINFER_FORMAT, "line 12: ALT has an allele twice: 'G'"},
+        {BIOINFER_UNSUPPORTED, "line 13: unsupported allele '.'"},
     };
     struct bytes packed = {.n = 0};
     expect_places(vcf, sizeof vcf - 1, want, BI_COUNT(want), 0, "");
