@@ -208,7 +208,6 @@ static void end_notes(const struct bi_frames *f)
         "have a spin",
         "take their elements from the names of atoms",
         "take their elements from the first line",
-        "have a word of a charge that is not read",
         "have a word of a cell that is not read",
         "have a column of fixed atoms that is not read",
         "have numbers in the place of symbols",

@@ -14,7 +14,6 @@ enum bi_frames_note {
     BI_NOTE_SPIN,
     BI_NOTE_NAMES,      /* elements from names of atoms */
     BI_NOTE_FIRST_LINE, /* elements from the comment of a POSCAR */
-    BI_NOTE_CHARGE,     /* a word of a charge that is not read */
     BI_NOTE_CELL,       /* a word of a cell that is not read */
     BI_NOTE_FIXED,      /* a column of fixed atoms that is not read */
     BI_NOTE_NUMBERS,    /* atomic numbers where symbols are expected */

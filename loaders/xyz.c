@@ -17,7 +17,8 @@ enum { MAX_KEY = 64, MAX_VALUE = 4096 };
 /* Columns of an atom: where each of what is read begins, -1 = nowhere. */
 struct columns {
     int symbol, number, position, momentum, velocity, mask;
-    int mask_width; /* 1 or 3 */
+    int mask_width;  /* 1 or 3 */
+    bool mask_holds; /* it says what is fixed, not what may move */
     int masses;
     int n;     /* columns that a line must have */
     bool more; /* others may stand behind them */
@@ -168,10 +169,12 @@ static int read_properties(struct bi_frames *f, struct columns *c, const char *t
                  {"Z", 'I', 1, 1},         {"numbers", 'I', 1, 1},  {"pos", 'R', 3, 2},
                  {"positions", 'R', 3, 2}, {"momenta", 'R', 3, 3},  {"vel", 'R', 3, 4},
                  {"velo", 'R', 3, 4},      {"velocity", 'R', 3, 4}, {"velocities", 'R', 3, 4},
-                 {"move_mask", 'L', 0, 5}, {"mass", 'R', 1, 6},     {"masses", 'R', 1, 6}};
-    static const char *const fixed[] = {"fixed",       "fix",         "frozen",
-                                        "fixed_atoms", "constraints", "selective_dynamics"};
+                 {"move_mask", 'L', 0, 5}, {"fixed", 'L', 0, 5},    {"fixed_atoms", 'L', 0, 5},
+                 {"frozen", 'L', 0, 5},    {"mass", 'R', 1, 6},     {"masses", 'R', 1, 6}};
+    static const char *const others[] = {"fixed", "fixed_atoms", "frozen",
+                                         "fix",   "constraints", "selective_dynamics"};
     int at[7] = {-1, -1, -1, -1, -1, -1, -1}, column = 0, mask_width = 0;
+    bool mask_holds = false;
     for (size_t i = 0; i < n;) {
         const char *name;
         size_t length;
@@ -181,17 +184,22 @@ static int read_properties(struct bi_frames *f, struct columns *c, const char *t
             return bi_frames_fail(f, err, BIOINFER_FORMAT,
                                   "Properties '%s': expected name:S, R, I or L:columns, repeated",
                                   bi_quote(text, n).text);
-        for (size_t k = 0; k < BI_COUNT(fixed); k++)
-            if (same(name, length, fixed[k]))
+        bool is_known = false;
+        for (size_t k = 0; k < BI_COUNT(known); k++)
+            is_known |= strlen(known[k].name) == length && !memcmp(name, known[k].name, length);
+        for (size_t k = 0; k < BI_COUNT(others) && !is_known; k++)
+            if (same(name, length, others[k]))
                 bi_frames_note(f, BI_NOTE_FIXED,
-                               "the column %s is not read: move_mask:L:1 or 3 says what is fixed",
-                               fixed[k]);
+                               "the column %s is not read: move_mask or fixed, L:1 or L:3, says "
+                               "what is fixed",
+                               others[k]);
         for (size_t k = 0; k < BI_COUNT(known); k++) {
             if (strlen(known[k].name) != length || memcmp(name, known[k].name, length))
                 continue;
-            if (known[k].place == 5 && type == 'L' && (width == 1 || width == 3))
+            if (known[k].place == 5 && type == 'L' && (width == 1 || width == 3)) {
                 mask_width = (int)width;
-            else if (known[k].type != type || known[k].width != width)
+                mask_holds = known[k].name[0] == 'f';
+            } else if (known[k].type != type || known[k].width != width)
                 return bi_frames_fail(f, err, BIOINFER_FORMAT,
                                       "Properties: %s:%c:%llu, expected %s:%c:%s", known[k].name,
                                       type, (unsigned long long)width, known[k].name, known[k].type,
@@ -212,8 +220,8 @@ static int read_properties(struct bi_frames *f, struct columns *c, const char *t
     if (at[2] < 0 || (at[0] < 0 && at[1] < 0))
         return bi_frames_fail(f, err, BIOINFER_FORMAT, "Properties '%s': no %s",
                               bi_quote(text, n).text, at[2] < 0 ? "pos:R:3" : "species:S:1");
-    *c = (struct columns){at[0], at[1],      at[2], at[3],  at[4],
-                          at[5], mask_width, at[6], column, false};
+    *c = (struct columns){at[0],      at[1],      at[2], at[3],  at[4], at[5],
+                          mask_width, mask_holds, at[6], column, false};
     return 0;
 }
 
@@ -227,7 +235,7 @@ static int read_run(struct bi_frames *f, struct bi_frame *frame, const char *tex
     return 0;
 }
 
-/* charge and total_charge; both may be there. */
+/* charge, or another key that means it; several may be there. */
 static int read_charge(struct bi_frames *f, struct bi_frame *frame, const char *key, size_t key_n,
                        const char *text, size_t n, struct bioinfer_error *err)
 {
@@ -236,8 +244,9 @@ static int read_charge(struct bi_frames *f, struct bi_frame *frame, const char *
         return bi_frames_fail(f, err, BIOINFER_FORMAT, "%s '%s': expected a charge",
                               bi_quote(key, key_n).text, bi_quote(text, n).text);
     if (frame->has_charge && charge != frame->charge)
-        return bi_frames_fail(f, err, BIOINFER_FORMAT, "charge and total_charge differ: %g and %g",
-                              frame->charge, charge);
+        return bi_frames_fail(f, err, BIOINFER_FORMAT,
+                              "words of the charge differ: %g and %g of %s", frame->charge, charge,
+                              bi_quote(key, key_n).text);
     frame->charge = charge;
     frame->has_charge = true;
     return 0;
@@ -252,21 +261,17 @@ static int take_value(struct bi_frames *f, struct bi_frame *frame, struct commen
                           &c->has_run};
     static const char *const words[] = {"lattice", "pbc", "properties", "step", "run"};
     static const char *const spins[] = {"spin", "multiplicity", "spin_multiplicity", "total_spin"};
-    static const char *const charges[] = {"net_charge", "molecular_charge", "system_charge",
-                                          "formal_charge"};
+    static const char *const charges[] = {"charge",           "total_charge",  "net_charge",
+                                          "molecular_charge", "system_charge", "formal_charge"};
     static const char *const cells[] = {"cell", "unit_cell", "box", "lattice_vectors"};
     size_t k = 0;
-    if (same(key, key_n, "charge") || same(key, key_n, "total_charge"))
-        return read_charge(f, frame, key, key_n, value, n, err);
+    for (size_t i = 0; i < BI_COUNT(charges); i++)
+        if (same(key, key_n, charges[i]))
+            return read_charge(f, frame, key, key_n, value, n, err);
     for (size_t i = 0; i < BI_COUNT(spins); i++)
         if (same(key, key_n, spins[i]))
             bi_frames_note(f, BI_NOTE_SPIN, "%s=%s: the energies of no model here depend on it",
                            spins[i], bi_quote(value, n).text);
-    for (size_t i = 0; i < BI_COUNT(charges); i++)
-        if (same(key, key_n, charges[i]))
-            bi_frames_note(f, BI_NOTE_CHARGE,
-                           "%s=%s is not read: charge, total_charge or --charge says the charge",
-                           charges[i], bi_quote(value, n).text);
     for (size_t i = 0; i < BI_COUNT(cells); i++)
         if (same(key, key_n, cells[i]))
             c->other_cell = cells[i];
@@ -390,7 +395,7 @@ static int read_comment(struct bi_frames *f, struct bi_frame *frame, struct comm
                         const char *line, size_t n, struct bioinfer_error *err)
 {
     int st = 0;
-    c->columns = (struct columns){0, -1, 1, -1, -1, -1, 0, -1, 4, true};
+    c->columns = (struct columns){0, -1, 1, -1, -1, -1, 0, false, -1, 4, true};
     c->extended = is_extended(line, n);
     for (size_t i = skip_space(line, n, 0); !st && i < n; i = skip_space(line, n, i))
         st = take_word(f, frame, c, line, n, &i, err);
@@ -453,7 +458,7 @@ static int read_element(struct bi_frames *f, const struct columns *c, const char
 }
 
 /* The momentum of an atom, by its velocity where there is no column of momenta, and what it holds:
- * F in move_mask, as ASE has it. */
+ * F in move_mask, as ASE has it, or T in fixed. */
 static int read_motion(struct bi_frames *f, struct bi_frame *frame, const struct columns *c,
                        const char *const *words, const size_t *lengths, struct bioinfer_error *err)
 {
@@ -469,11 +474,11 @@ static int read_motion(struct bi_frames *f, struct bi_frame *frame, const struct
     for (int k = 0; k < c->mask_width; k++) {
         const char *word = words[c->mask + k];
         const size_t n = lengths[c->mask + k];
-        const bool stays = same(word, n, "f") || same(word, n, "false") || same(word, n, "0");
-        if (!stays && !same(word, n, "t") && !same(word, n, "true") && !same(word, n, "1"))
-            return bi_frames_fail(f, err, BIOINFER_FORMAT, "move_mask '%s': expected T or F",
-                                  bi_quote(word, n).text);
-        held |= stays ? (c->mask_width == 1 ? BI_HELD_ALL : 1 << k) : 0;
+        const bool is_false = same(word, n, "f") || same(word, n, "false") || same(word, n, "0");
+        if (!is_false && !same(word, n, "t") && !same(word, n, "true") && !same(word, n, "1"))
+            return bi_frames_fail(f, err, BIOINFER_FORMAT, "%s '%s': expected T or F",
+                                  c->mask_holds ? "fixed" : "move_mask", bi_quote(word, n).text);
+        held |= is_false != c->mask_holds ? (c->mask_width == 1 ? BI_HELD_ALL : 1 << k) : 0;
     }
     return c->mask_width ? bi_frames_hold(f, frame, frame->n, held, err) : 0;
 }

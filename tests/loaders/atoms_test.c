@@ -169,13 +169,21 @@ static void reads_move_masks(void)
                                "2\nProperties=move_mask:L:3:species:S:1:pos:R:3\n"
                                "F T F H 0 0 0\n1 0 True H 0 0 1\n"
                                "1\nProperties=species:S:1:pos:R:3\nH 0 0 0\n"
-                               "1\nProperties=species:S:1:pos:R:3:move_mask:L:1\nH 0 0 0 T\n";
+                               "1\nProperties=species:S:1:pos:R:3:move_mask:L:1\nH 0 0 0 T\n"
+                               "2\nProperties=species:S:1:pos:R:3:fixed:L:1\n"
+                               "H 0 0 0 T\nH 0 0 1 F\n"
+                               "1\nProperties=species:S:1:pos:R:3:frozen:L:3\nH 0 0 0 T 0 1\n"
+                               "1\nProperties=species:S:1:pos:R:3:fixed_atoms:L:1\nH 0 0 0 F\n";
     struct reader r;
     begin(&r, "a.xyz", text, sizeof text - 1);
     CHECK(next(&r) && r.frame.has_held && !r.frame.held[0] && r.frame.held[1] == BI_HELD_ALL);
     CHECK(next(&r) && r.frame.has_held && r.frame.held[0] == 5 && r.frame.held[1] == 2);
     CHECK(next(&r) && !r.frame.has_held);
     CHECK(next(&r) && !r.frame.has_held && !r.frame.cannot_hold);
+    CHECK(next(&r) && r.frame.has_held && r.frame.held[0] == BI_HELD_ALL && !r.frame.held[1]);
+    CHECK(next(&r) && r.frame.has_held && r.frame.held[0] == 5);
+    CHECK(next(&r) && !r.frame.has_held);
+    CHECK_STR(r.log, "");
     end(&r);
 }
 
@@ -342,6 +350,8 @@ static void reads_keys_as_they_come(void)
         {"charge = 1", 0, 1, true},
         {"water, total_charge = -1 and more", 0, -1, true},
         {"a= charge=-1", 0, -1, true},
+        {"net_charge=-1", 0, -1, true},
+        {"Lattice=\"" BOX "\" formal_charge=2 charge=2", 7, 2, true},
         {"flag Lattice=\"" BOX "\"charge=3", 7, 3, true},
         {"a=\"Lattice=\" \"my key\"=5 Lattice = \"" BOX "\" pbc = \"T T T\"", 7, 0, false},
         {"lattice-matched films, Properties of water; energy == 5", 0, 0, false},
@@ -366,9 +376,10 @@ static void names_words_that_are_not_read(void)
     static const struct {
         const char *text, *log;
     } cases[] = {
-        {"1\nProperties=species:S:1:pos:R:3:fixed:L:1\nH 0 0 0 T\n",
-         "the column fixed is not read: move_mask:L:1 or 3 says what is fixed"},
-        {"1\nnet_charge=1\nH 0 0 0\n", "net_charge=1 is not read"},
+        {"1\nProperties=species:S:1:pos:R:3:constraints:I:1\nH 0 0 0 1\n",
+         "the column constraints is not read: move_mask or fixed"},
+        {"1\nProperties=species:S:1:pos:R:3:Fixed:L:1\nH 0 0 0 T\n",
+         "the column fixed is not read"},
         {"1\ncell = \"" BOX "\"\nH 0 0 0\n", "cell= is not read, and without Lattice"},
         {"1\nLattice=\"" BOX "\" cell=\"" BOX "\"\nH 0 0 0\n", NULL},
         {"2\nAtoms. Timestep: 0\n1 0 0 0\n2 0 0 1\n",
@@ -665,6 +676,12 @@ static const struct {
     {"1\nx\n0 0 0 0\n", "'0' is no element", BIOINFER_FORMAT},
     {"1\nx\n119 0 0 0\n", "'119' is no element", BIOINFER_FORMAT},
     {"1\ncharge=x\nH 0 0 0\n", "charge 'x': expected a charge", BIOINFER_FORMAT},
+    {"1\ncharge=1 net_charge=0\nH 0 0 0\n", "words of the charge differ: 1 and 0 of net_charge",
+     BIOINFER_FORMAT},
+    {"1\nProperties=species:S:1:pos:R:3:move_mask:L:1:fixed:L:1\nH 0 0 0 T F\n",
+     "fixed is there, or is meant, a second time", BIOINFER_FORMAT},
+    {"1\nProperties=species:S:1:pos:R:3:fixed:L:1\nH 0 0 0 x\n", "fixed 'x': expected T or F",
+     BIOINFER_FORMAT},
     {"1\ncharge=1 total_charge=2\nH 0 0 0\n", "differ: 1 and 2", BIOINFER_FORMAT},
     {"1\ncharge=1 total_charge=1\nH 0 0 0\n", NULL, 0},
     {EXT("", "H 0 0 0 0"), "5 columns, expected 4", BIOINFER_FORMAT},
