@@ -325,7 +325,8 @@ out:
 /* ---- velocities ---- */
 
 /* Lines behind the coordinates, among which the head of a further POSCAR is looked for: three lines
- * of three numbers, symbols (not of VASP 4), numbers of atoms, and a mode. */
+ * of three numbers, symbols but for VASP 4, numbers of atoms, and a mode. Three numbers of atoms
+ * look like a vector, so lines of vectors may go on behind them. */
 struct rest {
     enum { REST_VECTORS, REST_SYMBOLS, REST_COUNTS, REST_FOUND } state;
     int n_vectors; /* lines of three numbers that were the last ones */
@@ -338,7 +339,7 @@ static void look_for_head(struct rest *r, const char *line, size_t n)
     int numbers = 0, counts = 0, words = 0;
     bool symbol = false, mode = false;
     double v;
-    uint64_t count;
+    uint64_t count = 0, total = 0;
     for (; (word = bi_frames_word(line, n, &at, &length)) && !is_comment(word); words++) {
         size_t cut = 0;
         while (cut < length && word[cut] != '_' && word[cut] != '/')
@@ -347,11 +348,12 @@ static void look_for_head(struct rest *r, const char *line, size_t n)
         mode |= !words && strchr("SsDdCcKk", word[0]);
         numbers += bi_frames_number(word, length, BI_FRAME_MAX_POSITION, &v);
         counts += bi_frames_count(word, length, BI_FRAME_MAX_ATOMS, &count);
+        total += count;
     }
-    const bool are_counts = words && counts == words;
+    const bool are_counts = words && counts == words && total;
     if (r->state == REST_COUNTS && mode)
         r->state = REST_FOUND;
-    else if (are_counts && (r->state == REST_SYMBOLS || (r->n_vectors >= 3 && words != 3)))
+    else if (are_counts && (r->state == REST_SYMBOLS || r->n_vectors >= 3))
         r->state = REST_COUNTS;
     else if (r->state != REST_FOUND)
         r->state = symbol && r->n_vectors >= 3 ? REST_SYMBOLS : REST_VECTORS;
@@ -376,8 +378,11 @@ static int pass_lattice(struct bi_frames *f, struct bi_frame *frame, struct rest
     int st = rest_line(f, r, line, n, err);
     if (st > 0 && *n && ((*line)[0] | 32) == 'l') {
         frame->unused |= BI_UNUSED_CELL_VELOCITIES;
-        for (int i = 0; i < 8 && st > 0; i++)
+        for (int i = 0; i < 8 && st > 0; i++) {
+            if (i == 7 && r->state != REST_FOUND) /* vectors of the cell are no head */
+                *r = (struct rest){0};
             st = rest_line(f, r, line, n, err);
+        }
     }
     return st;
 }

@@ -215,6 +215,9 @@ static void reads_velocities(void)
     } cases[] = {
         {"\n.01 0 -.02\n0 1 2\n", true, false, 0},
         {"Cartesian\n.01 0 -.02\n0 1 2\n\n1\n5.0\n", true, false, 0},
+        {"Lattice velocities and vectors\n1\n0 0 0\n0 0 0\n0 0 0\n9 0 0\n0 9 0\n1 1 9\n"
+         "Cartesian\n.01 0 -.02\n0 1 2\n",
+         true, false, BI_UNUSED_CELL_VELOCITIES},
         {"Lattice velocities and vectors\n1\n0 0 0\n0 0 0\n0 0 0\n9 0 0\n0 9 0\n0 0 9\n\n"
          ".01 0 -.02\n0 1 2\n",
          true, false, BI_UNUSED_CELL_VELOCITIES},
@@ -252,9 +255,13 @@ static void refuses_further_poscars(void)
 {
     static const char one[] = "c\n1\n9 0 0\n0 9 0\n0 0 9\nH\n2\nDirect\n0 0 0\n0 0 0.5\n";
     static const char *const behind[] = {
-        "%s", "Cu bulk\n1.0\n9 0 0\n0 9 0\n0 0 9\nCu_pv\n1\nCartesian\n0 0 0\n",
-        "\n0 0 0\n0 0 0\n%s", "\n0 0 0\n0 0 0\n\n1\n5.0\n0 0 0 0\n0 0 0\n0 0 0\n0 0 0\n%s",
-        "li\n1 1 1\n9 0 0\n0 9 0\n0 0 9\n1 1\nSelective dynamics\nDirect\n0 0 0 T T T\n"};
+        "%s",
+        "Cu bulk\n1.0\n9 0 0\n0 9 0\n0 0 9\nCu_pv\n1\nCartesian\n0 0 0\n",
+        "\n0 0 0\n0 0 0\n%s",
+        "\n0 0 0\n0 0 0\n\n1\n5.0\n0 0 0 0\n0 0 0\n0 0 0\n0 0 0\n%s",
+        "li\n1 1 1\n9 0 0\n0 9 0\n0 0 9\n1 1\nSelective dynamics\nDirect\n0 0 0 T T T\n",
+        "H O C\n1.0\n9 0 0\n0 9 0\n0 0 9\n2 1 1\nDirect\n0 0 0\n",
+        "li\n1\n9 0 0\n0 9 0\n0 0 9\n2 1 1\nSelective\nDirect\n0 0 0 T T T\n"};
     for (size_t i = 0; i < BI_COUNT(behind); i++) {
         char text[600];
         struct reader r;
