@@ -31,7 +31,7 @@ struct entry {
     const struct bi_tensor *tensor; /* in place of it; else a and b: */
     const struct bi_tensor *a, *b;
     struct bi_lora lora;
-    bool used;
+    bool used, left_out; /* left_out: an update that PEFT does not apply */
 };
 
 struct bi_adapter {
@@ -136,7 +136,7 @@ static const struct key {
     {"rank_pattern", PATTERN},
     {"revision", TOLD},
     {"runtime_config", TOLD},
-    {"target_modules", TOLD},
+    {"target_modules", READ},
     {"target_parameters", REFUSED},
     {"task_type", READ},
     {"trainable_token_indices", REFUSED},
@@ -402,6 +402,26 @@ static int read_all(struct bi_adapter *a, const struct bi_tensor *t, const float
     return bi_tensor_read_f32(a->cp, t, 0, t->n_elements, x, err);
 }
 
+/* Is this a module that PEFT makes an update for? A list of names tells; a pattern ("all-linear",
+ * too) is left to the tensors. Names may have kept what unwrap() takes out of those of tensors. */
+static bool is_target(struct bi_adapter *a, const char *module)
+{
+    const struct bi_json *targets = bi_json_get(a->config, "target_modules");
+    if (!targets || targets->type != BI_JSON_ARRAY)
+        return true;
+    for (const struct bi_json *j = targets->first; j; j = j->next) {
+        char *name = bi_json_string(j) ? bi_arena_strndup(&a->arena, j->text, strlen(j->text))
+                                       : NULL;
+        if (!name)
+            continue;
+        for (char *at; (at = strstr(name, "_orig_mod."));)
+            memmove(at, at + strlen("_orig_mod."), strlen(at + strlen("_orig_mod.")) + 1);
+        if (*name && (ends_in(module, name) || ends_in(name, module)))
+            return true;
+    }
+    return false;
+}
+
 /* Reads the matrices of an update. */
 static int read_lora(struct bi_adapter *a, struct entry *e, struct bioinfer_error *err)
 {
@@ -424,7 +444,24 @@ static int read_lora(struct bi_adapter *a, struct entry *e, struct bioinfer_erro
     if (!(module = bi_arena_printf(&a->arena, "%s%s", e->trunk, e->name)))
         return bi_fail(err, BIOINFER_NOMEM, "%s: names", a->path);
     cut(module, ".weight");
+    if ((e->left_out = e->used = !is_target(a, module)))
+        return 0;
     return scale_of(a, module, e->lora.rank, &e->lora.scale, err);
+}
+
+/* Names the updates that PEFT passes over when it loads the adapter. */
+static void name_left_out(const struct bi_adapter *a)
+{
+    const struct entry *first = NULL;
+    size_t n = 0;
+    for (size_t i = 0; i < a->n_entries; i++)
+        if (a->entries[i].left_out && !n++)
+            first = &a->entries[i];
+    if (n)
+        bi_log(a->env, BIOINFER_LOG_NAMED,
+               "%s: %s is of a module that target_modules does not name, and passed over as by "
+               "PEFT (%zu updates)",
+               a->cp->path, first->a->name, n);
 }
 
 /* Takes out of names what training put there. */
@@ -455,6 +492,8 @@ static int read_tensors(struct bi_adapter *a, struct bioinfer_error *err)
         else if (e->a || e->b)
             st = read_lora(a, e, err);
     }
+    if (!st)
+        name_left_out(a);
     if (!st && !a->n_entries)
         st = bi_fail(err, BIOINFER_FORMAT, "%s: an adapter without tensors", a->cp->path);
     return st;
@@ -554,7 +593,7 @@ const struct bi_tensor *bi_adapter_tensor(struct bi_adapter *a, const char *name
 const struct bi_lora *bi_adapter_lora(struct bi_adapter *a, const char *name)
 {
     struct entry *e = find(a, name);
-    if (!e || !e->a)
+    if (!e || !e->a || e->left_out)
         return NULL;
     e->used = true;
     return &e->lora;

@@ -340,6 +340,36 @@ class Tuned(unittest.TestCase):
         for word in ("use_other_lora", "lora_dropout", "layers_to_transform"):
             self.assertNotIn(word, named.stderr)
 
+    def test_updates_of_modules_that_are_no_targets(self):
+        """PEFT makes no update for a module that the list does not name, and drops its matrices."""
+        base, adapter = self.copy("saved/v5/esm2-lm", "base"), self.copy("classes/lora-sequences")
+        whole = self.run_any(base, adapter)
+        self.assertNotIn("target_modules", whole.stderr)
+        config = os.path.join(adapter, "adapter_config.json")
+        edit_json(config, target_modules=["self.query"])
+        query = self.run_any(base, adapter)
+        said = "self.value.lora_A.weight is of a module that target_modules does not name"
+        self.assertEqual(query.stderr.count(said), 1, query.stderr)
+        self.assertIn("passed over as by PEFT (2 updates)", query.stderr)
+        self.assertNotEqual(query.stdout, whole.stdout)
+        edit_json(config, target_modules=["esm._orig_mod.encoder.layer.0.attention.self.query",
+                                          "module.esm.encoder.layer.1.attention.self.query"])
+        self.assertEqual(self.run_any(base, adapter).stdout, query.stdout)
+        # the same as an adapter whose updates of values are 0
+        path = os.path.join(adapter, "adapter_model.safetensors")
+        header, data = read_tensors(path)
+        data = bytearray(data)
+        for name, tensor in header.items():
+            if ".value.lora_B" in name:
+                begin, end = tensor["data_offsets"]
+                data[begin:end] = bytes(end - begin)
+        write_tensors(path, header, data)
+        for targets in (["query", "value"], "query|value"):
+            edit_json(config, target_modules=targets)
+            zeros = self.run_any(base, adapter)
+            self.assertEqual((zeros.stdout, zeros.returncode), (query.stdout, 0), zeros.stderr)
+            self.assertNotIn("target_modules", zeros.stderr)
+
     def test_adapters_of_wrapped_models(self):
         """Names that torch.compile and DDP have wrapped give the same numbers."""
         base, adapter = self.copy("saved/v5/esm2-lm", "base"), self.copy("classes/lora-trunk")
