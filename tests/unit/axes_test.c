@@ -45,6 +45,12 @@ static void counts_follow(void)
     CHECK_EQ(bi_axes_count(f.g, &counts, &err), BIOINFER_TOO_LONG);
     CHECK_HAS(err.text, "axis PAIRS");
     bi_graph_free(&f.g);
+    fix_open(&f); /* one row too many */
+    bi_axis_times(f.g, BI_AXIS_EDGES, BI_AXIS_TOKENS, 2);
+    counts.n_tokens = INT32_MAX / 2 + 1;
+    CHECK_EQ(bi_axes_count(f.g, &counts, &err), BIOINFER_TOO_LONG);
+    CHECK_HAS(err.text, "2147483648 rows of axis EDGES, at most 2147483647");
+    bi_graph_free(&f.g);
 }
 
 static void what_cannot_follow(void)

@@ -68,6 +68,27 @@ static void tells_loops_and_stages(void)
     bi_graph_free(&g);
 }
 
+static void tells_types(void)
+{
+    static const struct {
+        enum bi_dtype dtype;
+        const char *line;
+    } cases[] = {{BI_F32, "0 = gelu(x)\n"}, {BI_F16, "0 = gelu(x) half 0\n"}};
+    const struct bi_env env = bi_env_default();
+    for (size_t i = 0; i < BI_COUNT(cases); i++) {
+        struct bi_graph *g = graph_new(&env);
+        char want[200];
+        const bi_value_id y = bi_gelu(g, bi_input_rows(g, "x", BI_AXIS_TOKENS, 16, 8));
+        bi_output(g, y, 1, -1, "y");
+        CHECK_EQ(bi_graph_verify(g, NULL), 0);
+        g->values[y].dtype = cases[i].dtype;
+        snprintf(want, sizeof want, "input x float32 [16, 8] TOKENS\n%soutput 0 y 1 layer -1\n",
+                 cases[i].line);
+        expect(g, want);
+        bi_graph_free(&g);
+    }
+}
+
 /* Epsilons that a dump shows alike. */
 static void tells_close_numbers(void)
 {
@@ -121,6 +142,13 @@ static void facts_that_are_0_are_left_out(void)
     a = b = none;
     bi_hash_text(&a, "one", "");
     CHECK(!equal(a, b));
+    a = b = none; /* each character counts */
+    bi_hash_text(&a, "one", "some");
+    bi_hash_text(&b, "one", "sort");
+    CHECK(!equal(a, b));
+    b = none;
+    bi_hash_text(&b, "one", "somf");
+    CHECK(!equal(a, b));
 }
 
 /* Every family has what its fingerprint is made of. */
@@ -138,6 +166,7 @@ int main(void)
 {
     TEST(has_all_that_counts);
     TEST(tells_loops_and_stages);
+    TEST(tells_types);
     TEST(tells_close_numbers);
     TEST(facts_that_are_0_are_left_out);
     TEST(families_are_whole);

@@ -270,6 +270,32 @@ static void loops_keep_what_they_read(void)
     bi_graph_free(&f.g);
 }
 
+/* Rows that trips give one after the other stay until all of them are read: what a later trip makes
+ * on its way does not take the place of an earlier one's. */
+static void trips_keep_what_they_gave(void)
+{
+    struct bi_memory_plan plan;
+    struct fix f;
+    bi_value_id x, way, rows;
+    fix_open(&f);
+    x = bi_scale(f.g, weight(&f, 2, 16, 16, 0), 2);
+    bi_trips_begin(f.g, 2);
+    way = bi_gelu(f.g, bi_trip_rows(f.g, x, 8, 8));
+    rows = bi_scale(f.g, bi_scale(f.g, way, 3), 5);
+    bi_trips_end(f.g);
+    output(&f, bi_scale(f.g, bi_all_trips(f.g, rows), 7));
+    CHECK_EQ(bi_graph_status(f.g, NULL), 0);
+    bi_graph_count_uses(f.g);
+    if (CHECK_EQ(bi_memory_plan(&plan, f.g, NULL), 0)) {
+        const struct bi_slot *all = &plan.slots[rows], *one = &plan.slots[way];
+        CHECK(all->place == BI_PLACE_ACTIVATION && one->place == BI_PLACE_ACTIVATION);
+        CHECK_EQ(all->size, 16 * 16 * sizeof(float));
+        CHECK(one->offset + one->size <= all->offset || all->offset + all->size <= one->offset);
+    }
+    bi_memory_plan_free(&plan);
+    bi_graph_free(&f.g);
+}
+
 /* A convolution of 5 taps over bases in so many columns, carried around another one; seen: its rows
  * leave the graph, too. */
 static void build_stem(struct fix *f, int64_t columns, bool seen)
@@ -340,6 +366,7 @@ int main(void)
     TEST(twins_are_convolutions);
     TEST(keeps_phases);
     TEST(loops_keep_what_they_read);
+    TEST(trips_keep_what_they_gave);
     TEST(overlaps_windows);
     return test_report();
 }

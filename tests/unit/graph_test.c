@@ -576,6 +576,50 @@ static void trace_names_rules(void)
     bi_graph_free(&f.g);
 }
 
+/* A rule fires where the target has what it needs, and nothing that is better without it. */
+static void traits_choose_rules(void)
+{
+    static const struct {
+        uint32_t traits;
+        int times;
+    } cases[] = {{BI_TARGET_CPU, 0}, {BI_TARGET_GPU, 1}, {BI_TARGET_GPU | BI_TARGET_MATRIX, 0}};
+    for (size_t i = 0; i < BI_COUNT(cases); i++) {
+        const struct bi_target target = {.traits = cases[i].traits};
+        struct bi_rule_trace trace = {{0}, NULL};
+        struct fix f;
+        fix_open(&f);
+        g_linear_silu_pair(&f);
+        finish(&f);
+        CHECK_EQ(bi_rules_apply(f.g, &target, NULL, &trace, NULL), 0);
+        CHECK_EQ(trace.fired[rule_index("linear_silu_pair")], cases[i].times);
+        bi_graph_free(&f.g);
+    }
+}
+
+static bool takes_no_linear(const void *device, const struct bi_launch *launch)
+{
+    (void)device;
+    return launch->op != bi_ops[BI_OP_LINEAR];
+}
+
+/* A rewrite is taken back where the target has no kernel for what it makes. */
+static void targets_have_kernels(void)
+{
+    for (int takes = 0; takes < 2; takes++) {
+        const struct bi_target target = {.takes = takes ? NULL : takes_no_linear};
+        struct bi_rule_trace trace = {{0}, NULL};
+        struct fix f;
+        fix_open(&f);
+        g_linear(&f);
+        finish(&f);
+        CHECK_EQ(bi_rules_apply(f.g, &target, NULL, &trace, NULL), 0);
+        CHECK_EQ(trace.fired[rule_index("linear")], takes);
+        CHECK_EQ(count_op(f.g, BI_OP_LINEAR), takes);
+        CHECK_EQ(count_op(f.g, BI_OP_MATMUL), !takes);
+        bi_graph_free(&f.g);
+    }
+}
+
 /* ---- random graphs ---- */
 
 struct random {
@@ -898,6 +942,8 @@ int main(void)
     TEST(rules_keep_off);
     TEST(skipping);
     TEST(trace_names_rules);
+    TEST(traits_choose_rules);
+    TEST(targets_have_kernels);
     TEST(random_graphs);
     return test_report();
 }
