@@ -234,6 +234,20 @@ static int count_records(void *user, const struct bi_journal_record *r, struct b
     return 0;
 }
 
+/* Recovers the journal in the folder: `want` records are whole, and `lost` behind them are not. */
+static void recovers(uint64_t want, uint64_t lost)
+{
+    struct bi_env env = bi_env_default();
+    struct bioinfer_error err = {0};
+    struct bi_journal j;
+    uint64_t found = 0, n_lost = 0;
+    CHECK_EQ(bi_journal_open(&j, &env, folder, false, &err), 0);
+    CHECK_EQ(bi_journal_recover(&j, true, count_records, &found, &n_lost, &err), 0);
+    CHECK_EQ(found, want);
+    CHECK_EQ(n_lost, lost);
+    bi_journal_close(&j);
+}
+
 static off_t size_of(const struct bi_append *file, ino_t *number)
 {
     struct stat is = {0};
@@ -266,6 +280,10 @@ static void synced_records_are_on_disk(void)
             CHECK_EQ(bi_journal_write(&j, "payload", 8, &err), 0);
             CHECK_EQ(bi_journal_end(&j, &r, &err), 0);
         }
+        for (uint64_t i = j.n - EACH; i < j.n; i++) { /* they are there before they are on disk */
+            CHECK_EQ(bi_journal_get(&j, i, &r, &err), 0);
+            CHECK_EQ(r.ordinal, i);
+        }
         CHECK_EQ(bi_journal_commit(&j, sync, &err), 0);
         CHECK_EQ(n_synced, sync ? 2 : 0);
         if (sync) { /* the payload first, and no record of it before that */
@@ -289,9 +307,42 @@ static void synced_records_are_on_disk(void)
     CHECK_EQ(size_of(&j.data, &data), data_size);
     CHECK_EQ(size_of(&j.log, &log), log_size);
     bi_journal_close(&j);
+    CHECK(!truncate(inside, data_size - 1)); /* the last payload misses a byte */
+    recovers(COMMITS * EACH - 1, 1);
     unlink(inside);
     snprintf(inside, sizeof inside, "%s/journal", folder);
     unlink(inside);
+}
+
+/* A record of which any byte is another one is not taken for one, and none behind it is. */
+static void damaged_records_are_lost(void)
+{
+    enum { N = 3 };
+    struct bi_env env = bi_env_default();
+    struct bioinfer_error err = {0};
+    for (long at = 0; at < BI_JOURNAL_RECORD; at++) {
+        struct bi_journal j;
+        FILE *f;
+        int byte = 0;
+        CHECK_EQ(bi_journal_open(&j, &env, folder, false, &err), 0);
+        for (uint64_t i = 0; i < N; i++) {
+            struct bi_journal_record r = {.ordinal = i};
+            bi_journal_begin(&j, &r);
+            CHECK_EQ(bi_journal_write(&j, "payload", 8, &err), 0);
+            CHECK_EQ(bi_journal_end(&j, &r, &err), 0);
+        }
+        CHECK_EQ(bi_journal_commit(&j, true, &err), 0);
+        bi_journal_close(&j);
+        snprintf(inside, sizeof inside, "%s/journal", folder);
+        f = fopen(inside, "r+b");
+        CHECK(f && !fseek(f, BI_JOURNAL_RECORD + at, SEEK_SET) && (byte = fgetc(f)) != EOF &&
+              !fseek(f, -1, SEEK_CUR) && fputc(byte ^ 1, f) != EOF);
+        CHECK(f && !fclose(f));
+        recovers(1, N - 1);
+        unlink(inside);
+        snprintf(inside, sizeof inside, "%s/data", folder);
+        unlink(inside);
+    }
 }
 
 int main(void)
@@ -304,6 +355,7 @@ int main(void)
     TEST(resume_reads_no_results);
     TEST(near_records_are_read_once);
     TEST(synced_records_are_on_disk);
+    TEST(damaged_records_are_lost);
     rmdir(folder);
     return test_report();
 }

@@ -347,6 +347,57 @@ static void differences_are_named(void)
     bi_folder_remove(&env, name);
 }
 
+static int append(void *user, const void *bytes, size_t size)
+{
+    struct bi_buf *to = user;
+    bi_buf_append(to, bytes, size);
+    return to->failed ? BIOINFER_NOMEM : 0;
+}
+
+/* A result as bytes is the result: layers, shapes and numbers. Sizes that an array has no use for
+ * are zeros, so that equal results have equal bytes. */
+static void results_come_back(void)
+{
+    static const float numbers[6] = {1, 2, 3, 4, 5, 6};
+    const struct bioinfer_array arrays[2] = {
+        {"mean", 1, 7, 1, {2, 91, 92, 93}, numbers},
+        {"logits", 0, 0, 2, {2, 3, 94, 95}, numbers},
+    };
+    const struct bioinfer_result r = {.ordinal = 5,
+                                      .id = "P1",
+                                      .length = 2,
+                                      .message = "",
+                                      .n_arrays = 2,
+                                      .arrays = arrays,
+                                      .n_layers_kept = 1,
+                                      .n_kinds = 2};
+    const struct bi_env env = bi_env_default();
+    struct bioinfer_array found[2];
+    const struct bi_unpacked room = {.arrays = found, .n_arrays = 2};
+    struct bi_buf bytes = {.env = &env};
+    struct bioinfer_result back;
+    struct bioinfer_error err = {0};
+    CHECK_EQ(bi_pack(&r, append, &bytes, &err), 0);
+    CHECK_EQ(bytes.size, bi_pack_size(&r));
+    if (CHECK_EQ(bi_unpack(&back, &room, bytes.data, bytes.size, &err), 0)) {
+        CHECK_STR(back.id, "P1");
+        CHECK(back.ordinal == 5 && back.length == 2 && back.n_arrays == 2);
+        for (int i = 0; i < 2; i++) {
+            int64_t n = 1;
+            CHECK_STR(found[i].kind, arrays[i].kind);
+            CHECK_EQ(found[i].has_layer, arrays[i].has_layer);
+            CHECK_EQ(found[i].layer, arrays[i].layer);
+            CHECK_EQ(found[i].n_dims, arrays[i].n_dims);
+            for (int k = 0; k < 4; k++) {
+                CHECK_EQ(found[i].shape[k], k < arrays[i].n_dims ? arrays[i].shape[k] : 0);
+                n *= k < arrays[i].n_dims ? arrays[i].shape[k] : 1;
+            }
+            CHECK(!memcmp(found[i].data, numbers, (size_t)n * sizeof *numbers));
+        }
+    }
+    bi_buf_free(&bytes);
+}
+
 int main(void)
 {
     FILE *f;
@@ -367,6 +418,7 @@ int main(void)
     TEST(a_record_begins_anew);
     TEST(wrong_pieces_are_refused);
     TEST(differences_are_named);
+    TEST(results_come_back);
     unlink(genome);
     rmdir(folder);
     return test_report();
