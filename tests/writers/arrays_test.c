@@ -127,6 +127,30 @@ static void rounds_to_half(void)
     empty_folder();
 }
 
+/* The header of safetensors names the type that the bytes have. */
+static void names_half(void)
+{
+    static const struct {
+        const char *dtype, *entry;
+    } cases[] = {{"f32", "\"P1\":{\"dtype\":\"F32\",\"shape\":[3],\"data_offsets\":[0,12]}"},
+                 {"f16", "\"P1\":{\"dtype\":\"F16\",\"shape\":[3],\"data_offsets\":[0,6]}"}};
+    static const float values[3] = {1, -2, 0.5F};
+    for (size_t k = 0; k < BI_COUNT(cases); k++) {
+        struct bioinfer_writer *w = open_with(
+            "a.safetensors", (struct bioinfer_writer_params){.dtype = cases[k].dtype});
+        struct bioinfer_array a;
+        const struct bioinfer_result r = vector_of(0, "P1", &a, values, 3);
+        unsigned char *p;
+        size_t size;
+        CHECK(!bi_writer_put(w, &r, NULL));
+        finish(&w);
+        p = slurp("a.safetensors", &size);
+        CHECK(memmem(p, size, cases[k].entry, strlen(cases[k].entry)) != NULL);
+        free(p);
+        empty_folder();
+    }
+}
+
 /* A value that would become infinite is refused; formats of text know no float16. */
 static void refuses_what_half_cannot_hold(void)
 {
@@ -387,6 +411,7 @@ int main(int argc, char **argv)
     if (!mkdtemp(folder))
         return 1;
     TEST(rounds_to_half);
+    TEST(names_half);
     TEST(refuses_what_half_cannot_hold);
     TEST(refuses_what_is_no_row);
     TEST(writes_the_same_matrix_twice);

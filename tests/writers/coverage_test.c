@@ -123,6 +123,41 @@ static void covers(void)
     remove_output();
 }
 
+static double real_at(const char *p)
+{
+    double x;
+    memcpy(&x, p, sizeof x);
+    return x;
+}
+
+/* The BigWig of the first track, in the lines above: its summary counts bases, not bins, and its
+ * index ends with the last contig. */
+static void sums_up(void)
+{
+    struct bi_env env = bi_env_default();
+    struct bioinfer_error err = {0};
+    struct bioinfer_writer *w = NULL;
+    char *text = NULL;
+    size_t size = 0;
+    CHECK_EQ(open_as(&w, &env, "bigwig", "one\ntwo\n", &err), 0);
+    CHECK_EQ(put_all(w, &err), 0);
+    CHECK_EQ(bi_writer_finish(w, &err), 0);
+    bi_writer_close(&w);
+    CHECK_EQ(bi_file_slurp(&env, in_output("one.bw"), 1 << 20, &text, &size, NULL), 0);
+    if (CHECK(size > 64 && bi_le32(text) == 0x888FFC26)) {
+        const char *summary = text + bi_le64(text + 44), *index = text + bi_le64(text + 24);
+        CHECK_EQ(bi_le64(summary), 20 + 10 + 10 + 20 + 10 + 10 + 10 + 15);
+        CHECK(real_at(summary + 8) == 1 && real_at(summary + 16) == 8);
+        CHECK(real_at(summary + 24) == 20 + 30 + 20 + 100 + 80 + 80 + 10 + 30);
+        CHECK(real_at(summary + 32) == 20 + 90 + 40 + 500 + 640 + 640 + 10 + 60);
+        CHECK_EQ(bi_le32(index), 0x2468ACE0);
+        CHECK(bi_le32(index + 16) == 0 && bi_le32(index + 20) == 5); /* contig a */
+        CHECK(bi_le32(index + 24) == 1 && bi_le32(index + 28) == 95);
+    }
+    bi_free(&env, text);
+    remove_output();
+}
+
 static void refuses(void)
 {
     static const struct {
@@ -207,8 +242,32 @@ static void extends(void)
             bi_file_slurp(&env, in_output("x.bw"), 1 << 20, &text[pieces], &size[pieces], NULL), 0);
     }
     CHECK(size[0] == size[1] && !memcmp(text[0], text[1], size[0]));
+    CHECK(size[0] > 200 && bi_le16(text[0] + 6) > 0);
+    for (int i = 0; i < bi_le16(text[0] + 6); i++) { /* zoom levels end where the contig does */
+        const char *index = text[0] + bi_le64(text[0] + 64 + 24 * i + 16);
+        CHECK(bi_le32(index) == 0x2468ACE0 && bi_le32(index + 20) == 0);
+        CHECK_EQ(bi_le32(index + 28), N * BIN - 3);
+    }
     free(text[0]);
     free(text[1]);
+    remove_output();
+}
+
+/* Runs touch; two values of one base are refused. */
+static void runs_share_no_base(void)
+{
+    static const float values[3] = {1, 2, 3};
+    struct bi_env env = bi_env_default();
+    struct bioinfer_error err = {0};
+    CHECK_EQ(bi_folder_make(&env, out, &err), 0);
+    for (int64_t start = 3 * BIN; start >= 3 * BIN - 1; start--) {
+        struct bioinfer_bigwig *b = NULL;
+        CHECK_EQ(bi_bigwig_open(&b, &env, in_output("x.bw"), &err), 0);
+        CHECK_EQ(bi_bigwig_put(b, "a", 1000, start, BIN, values, 3, &err), 0);
+        CHECK_EQ(bi_bigwig_put(b, "a", 1000, 0, BIN, values, 3, &err), 0);
+        CHECK_EQ(bi_bigwig_finish(b, &err), start == 3 * BIN ? 0 : BIOINFER_INVALID);
+        bi_bigwig_close(&b);
+    }
     remove_output();
 }
 
@@ -312,8 +371,10 @@ int main(void)
         return 2;
     snprintf(out, sizeof out, "%s/out", folder);
     TEST(covers);
+    TEST(sums_up);
     TEST(refuses);
     TEST(extends);
+    TEST(runs_share_no_base);
     TEST(stays_small);
     TEST(failures);
     CHECK_EQ(rmdir(folder), 0);

@@ -46,6 +46,7 @@ static void read_npy(struct found *a, const unsigned char *p, size_t n)
         a->dims[a->n_dims] = strtol(shape, (char **)(uintptr_t)&end, 10);
         a->n *= (size_t)a->dims[a->n_dims++];
     }
+    CHECK((shape[-1] == ',') == (a->n_dims == 1)); /* Python's tuple of one */
     a->data = p + 10 + header;
     CHECK_EQ(n, 10 + header + 4 * a->n);
 }
