@@ -156,6 +156,29 @@ class Align(unittest.TestCase):
         self.assertIn("q                  1 TTACGTACGTTT", text)
         self.assertIn("                       ||||.||  |", text)
 
+    def test_blast(self):
+        """E-values and bits of blastp 2.12.0 for the same pairs (-subject, -comp_based_stats 0,
+        -seg no, -word_size 2, -threshold 9). test_blast.py has more, where BLAST is installed."""
+        head = "MKTAYIAKQRQISFVKSHFSRQLEERLGLIEVQAPILSRV"
+        long = (head + "GDGTQDNLSGAEKAVQVKVKALPDAQFEVVHSLAKWKRQTLGQHDFSAGEGLYTHM"
+                "KALRPDEDRLSPLHSVYVDQWDWE")
+        far = ("GGSGMKTAYLAKQWQISHVKSHFSRNLEERIGLQAPILTRVGDGTQDPLSGAEKAVKVKALPDAEFEVVH"
+               "TLAKWHRQGDFSAGEGLYSHMKSLRPDGGSS")
+        for q, t, costs, want in (
+                (head, head, (11, 1), ["9.87e-28", "78.6"]),
+                (head, head, (10, 1), ["2.85e-25", "72.7"]),
+                (head, far, (11, 1), ["1.81e-18", "57.8"]),
+                (head, far, (10, 1), ["3.28e-17", "54.1"]),
+                (head, far, (9, 2), ["4.05e-19", "59.3"]),
+                (long, head, (10, 1), ["2.66e-24", "72.7"]),
+                (long, far, (11, 1), ["4.81e-52", "146"]),
+                (long, far, (10, 1), ["3.22e-48", "135"])):
+            row = self.rows(self.fasta("q.fasta", {"q": q}), self.fasta("t.fasta", {"t": t}),
+                            "--local", "--gap-convention", "w", "--matrix", "BLOSUM62",
+                            "--gap-open", str(costs[0]), "--gap-extend", str(costs[1]),
+                            "--format", "blast")[0]
+            self.assertEqual(row[10:], want, (q, t, costs))
+
     def test_letters(self):
         """Columns are equal where their letters are, whatever these score; U is T."""
         q, t = self.fasta("q.fasta", {"q": "MJOUX"}), self.fasta("t.fasta", {"t": "MXXXX"})

@@ -716,6 +716,9 @@ class Scores(Case):
         p = self.run_tiny("score", "esm2", "wt.fasta", "--mutations", "m.csv", "--mutation-col",
                           "the, mutation", code=1)
         self.assertIn("--offset 0", p.words)
+        self.write("none.csv", "mutant\nW99A\n")  # no offset is better
+        p = self.run_tiny("score", "esm2", "wt.fasta", "--mutations", "none.csv", code=1)
+        self.assertNotIn("would match", p.words)
         self.write("m.csv", "mutant\nM101A\n")
         self.run_tiny("score", "esm2", "wt.fasta", "--mutations", "m.csv", "--offset", "101")
 

@@ -100,6 +100,17 @@ class Motion(unittest.TestCase):
         self.assertEqual(read("threads.extxyz"), whole)
         self.md("--steps", 45, "-o", "seed.extxyz", "--seed", 2)
         self.assertNotEqual(read("seed.extxyz").split(b"run=")[0], whole.split(b"run=")[0])
+        self.assertIn(b" seed=2 ", read("seed.extxyz"))
+
+    def test_defaults(self):
+        """A run without options is the one that the manual describes."""
+        write("h.xyz", "1\ncharge=0\nH 0 0 0\n")
+        out, err = run("md", "h.xyz", "--weights", "model", "-o", "h.extxyz")
+        self.assertIn("steps 1 to 1000 ", err)
+        self.assertEqual([line.split("\t")[0] for line in out.splitlines()[1:]],
+                         [str(n) for n in range(100, 1001, 100)])
+        self.assertIn(b'run="langevin dt=0.5 temperature=300 friction=1 seed=0 every=100 ',
+                      read("h.extxyz"))
 
     def test_refuses(self):
         """Everything that cannot be done is said, and no trajectory is harmed."""

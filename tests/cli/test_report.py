@@ -552,6 +552,14 @@ class Reports(unittest.TestCase):
         with zipfile.ZipFile(self.path('zip.npz'), 'w') as z:
             z.writestr('a.npy', npy((4,), [1, 2]))  # the shape asks for more than is there
         self.refused('zip.npz', "array 'a.npy'", 'more than')
+        whole = npy((2,), [1, 2])  # version 2 has a length of four bytes
+        for more in 0, 1:
+            with zipfile.ZipFile(self.path('two.npz'), 'w') as z:
+                z.writestr('a.npy', b'%s\2\0%s%c\0%s' % (whole[:6], whole[8:10], more, whole[10:]))
+            if more:
+                self.refused('two.npz', 'header is longer than itself or 64 KiB')
+            else:
+                self.page('two.npz')
         for how in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             with zipfile.ZipFile(self.path('turned.npz'), 'w', how) as z:
                 z.writestr('a.npy', npy((2, 2), [1, 2, 3, 4]).replace(b"': False, ", b"': True,  "))

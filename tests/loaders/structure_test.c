@@ -276,6 +276,20 @@ static void orders_of_residues(void)
     close_all(&f);
 }
 
+static void finds_insertions(void)
+{
+    static const char text[] = RESIDUE("H", "  52 ", "1") RESIDUE("H", "  52A", "2")
+        RESIDUE("H", "  52B", "3");
+    static const char codes[] = " AB";
+    struct fixture f;
+    CHECK(!read_text(&f, text, sizeof text - 1));
+    CHECK(!build(&f, BI_RULES_LIGAND, BI_ORDER_OF_RULES));
+    for (int i = 0; codes[i]; i++)
+        CHECK(bi_chain_find(&f.b.chains[0], 52, codes[i]) == &f.b.chains[0].residues[i]);
+    CHECK(!bi_chain_find(&f.b.chains[0], 52, 'C'));
+    close_all(&f);
+}
+
 /* Residues in disorder in the file: by number each is bonded to the one before. */
 static void names_the_order_that_is_not_bonded(void)
 {
@@ -345,6 +359,7 @@ int main(void)
     TEST(lines_end_as_they_like);
     TEST(chains_without_a_name);
     TEST(orders_of_residues);
+    TEST(finds_insertions);
     TEST(names_the_order_that_is_not_bonded);
     return test_report();
 }
