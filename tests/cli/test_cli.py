@@ -769,6 +769,11 @@ class Scores(Case):
             self.assertLess(float(r[2]), 0)
             self.assertAlmostEqual(math.exp(-float(r[2]) / int(r[1])), float(r[3]), delta=1e-4)
             self.assertTrue(1 < float(r[3]) < 100)
+        self.write("odd.fasta", ">j\nMKTJYIAK\n>x\nMKTXYIAK\n>a\nMKTAYIAK\n")  # J is read as X
+        p = self.run_tiny("score", "esm2", "odd.fasta", "--method", "pppl")
+        j, x, a = [r[2] for r in self.table(p.stdout, "\t")[1:]]
+        self.assertEqual(j, x)
+        self.assertNotEqual(j, a)
 
     def test_records_that_fail(self):
         self.write("bad.fasta", f">a\nMKTA\n>empty\n>c\nMK1A\n>d\n{FASTA['two']}\n")

@@ -35,6 +35,8 @@ class Failures(Case):
                 (("esm2", "in.fasta", "--include", "maen"), "mean"),
                 (("esm2", "in.fasta", "--layers", "x"), "--layers"),
                 (("esm2", "in.fasta", "--threads", "0"), "--threads"),
+                (("esm2", "in.fasta", "--shard", "0/2"), "I from 1 to N"),
+                (("esm2", "in.fasta", "--shard", "3/2"), "I from 1 to N"),
                 (("esm2", "in.fasta", "--batch-tokens"), "needs a value"),
                 (("esm2", "in.fasta", "--profile=yes"), "no value"),
                 (("score",), "MODEL is missing"), (("score", "esm2"), "INPUT is missing"),
