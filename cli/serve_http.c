@@ -444,6 +444,7 @@ static bool local_host(struct exchange *x)
  * twice is read in two ways by two readers. */
 struct heads {
     int host, length, coding, token;
+    bool chunked;
 };
 
 static enum MHD_Result count_head(void *user, enum MHD_ValueKind kind, const char *name,
@@ -452,10 +453,12 @@ static enum MHD_Result count_head(void *user, enum MHD_ValueKind kind, const cha
     struct heads *n = user;
 
     (void)kind;
-    (void)value;
     n->host += !strcasecmp(name, "Host");
     n->length += !strcasecmp(name, "Content-Length");
-    n->coding += !strcasecmp(name, "Transfer-Encoding");
+    if (!strcasecmp(name, "Transfer-Encoding")) {
+        n->coding++;
+        n->chunked = value && !strcasecmp(value, "chunked");
+    }
     n->token += !strcasecmp(name, "Authorization");
     return MHD_YES;
 }
@@ -472,7 +475,8 @@ static const char *two_ways(struct exchange *x)
            : n.token > 1  ? "the request has two headers Authorization"
            : n.length && n.coding
                ? "the request has both headers Content-Length and Transfer-Encoding"
-               : NULL;
+           : n.coding && !n.chunked ? "the request has a Transfer-Encoding other than chunked"
+                                    : NULL;
 }
 
 /* Answers for the library, which has memory for some thousand names and then is silent. */
@@ -651,7 +655,7 @@ struct names {
     struct bioinfer_error *err;
 };
 
-/* Takes a name of the query that is known here, once. */
+/* Takes a name of the query that is known here, once, and has a value. */
 static enum MHD_Result check_name(void *user, enum MHD_ValueKind kind, const char *name,
                                   const char *value)
 {
@@ -660,6 +664,8 @@ static enum MHD_Result check_name(void *user, enum MHD_ValueKind kind, const cha
     (void)kind;
     if (!serve_settings_has(n->x->request, name))
         serve_refuse(n->err, BIOINFER_INVALID, "'%.60s' is not known here", name);
+    else if (!value)
+        serve_refuse(n->err, BIOINFER_INVALID, "'%.60s' has no value", name);
     else if (value != query(n->x, name)) /* that of the first */
         serve_refuse(n->err, BIOINFER_INVALID, "'%.60s' is there twice", name);
     return n->err->status ? MHD_NO : MHD_YES;

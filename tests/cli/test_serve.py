@@ -498,6 +498,8 @@ class Hostile(Case):
         self.refused(413, "/v1/embed", '{"sequences":' + "[" * 5000, "deeper")
         for query in ("fromat=npz", "method=pppl", "sequences=M"):
             self.refused(400, "/v1/embed?" + query, ">a\nM\n", "not known here")
+        for query in ("format", "layers&format=npz", "include=mean&layers"):
+            self.refused(400, "/v1/embed?" + query, ">a\nM\n", "has no value")
         self.refused(400, "/v1/embed?format=json&format=npz", ">a\nM\n", "'format' is there twice")
         self.refused(400, "/v1/embed?layers=%s1" % ("0" * 63), ">a\nM\n", "too long")
         for query in ("include=none", "layers=x", "format=", "offset=1&layers=", "format=%00"):
@@ -544,7 +546,9 @@ class Hostile(Case):
                 (length + b"Transfer-Encoding: chunked\r\n", whole, b"both headers"),
                 (length + b"Host: 127.0.0.1\r\n", body, b"two headers Host"),
                 (length + b"Authorization: Bearer a\r\nauthorization: Bearer b\r\n", body,
-                 b"two headers Authorization")):
+                 b"two headers Authorization"),
+                (b"Transfer-Encoding: gzip, chunked\r\n", whole, b"other than chunked"),
+                (b"Transfer-Encoding: xchunked\r\n", whole, b"other than chunked")):
             got = self.answer(name + heads + b"\r\n" + data + held(3) + b"abc")
             self.assertRegex(got, rb"^HTTP/1.1 400 ")
             self.assertIn(words, got)
