@@ -125,22 +125,7 @@ tools/wheel.py --package="$work/python/bioinfer" --library="$tree/lib/libbioinfe
     --platform=manylinux_2_28_x86_64 --out="$out"
 
 echo "== Debian package"
-deb=$work/deb
-rm -rf "$deb"
-mkdir -p "$deb/DEBIAN" "$deb/usr/lib/$triplet" "$deb/usr/share/doc/bioinfer"
-cp -a "$tree/bin" "$tree/include" "$tree/share" "$deb/usr/"
-cp -a "$tree/lib/"* "$deb/usr/lib/$triplet/"
-sed -i "s|^libdir=.*|libdir=\${prefix}/lib/$triplet|" "$deb/usr/lib/$triplet/pkgconfig/bioinfer.pc"
-gzip -9n "$deb/usr/share/man/man1/bioinfer.1"
-gzip -9nc CHANGELOG.md >"$deb/usr/share/doc/bioinfer/changelog.gz"
-cp LICENSE "$deb/usr/share/doc/bioinfer/copyright"
-sed "s/@VERSION@/$version/; s/@SIZE@/$(du -sk "$deb/usr" | cut -f1)/" packaging/debian/control \
-    >"$deb/DEBIAN/control"
-echo "activate-noawait ldconfig" >"$deb/DEBIAN/triggers"
-(cd "$deb" && find usr -type f -print0 | sort -z | xargs -0 md5sum) >"$deb/DEBIAN/md5sums"
-chmod -R u=rwX,go=rX "$deb"
-find "$deb" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
-dpkg-deb --root-owner-group -Zxz --build "$deb" "$out/bioinfer_${version}_amd64.deb" >/dev/null
+tools/deb.sh "$tree" "$work/deb" "$out/bioinfer_${version}_amd64.deb"
 
 (cd "$out" && sha256sum "$name.tar.gz" "bioinfer-$version-"*.whl "bioinfer_${version}_amd64.deb" \
     >SHA256SUMS)

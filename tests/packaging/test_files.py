@@ -78,7 +78,8 @@ def check_images():
 
 def check_shell():
     scripts = [os.path.join(ROOT, *path) for path in
-               (("tools", "release.sh"), ("packaging", "bioconda", "build.sh"))]
+               (("tools", "release.sh"), ("tools", "deb.sh"),
+                ("packaging", "bioconda", "build.sh"))]
     for script in scripts:
         subprocess.run(["bash", "-n", script], check=True)
     if shutil.which("shellcheck"):
