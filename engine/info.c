@@ -16,6 +16,7 @@
 #include "../writers/writer.h"
 #include "engine.h"
 #include "info_folder.h"
+#include "info_frames.h"
 
 struct info {
     const struct bi_env *env;
@@ -282,6 +283,9 @@ static int array_info(const struct info *i, bool *done, struct bioinfer_error *e
     } else if (!memcmp(head, "\x89HDF\r\n\x1A\n", 8)) {
         *done = true;
         st = bi_hdf5_list(i->out, i->out->env, i->path, err);
+    } else if (!memcmp(head, "\x26\xFC\x8F\x88", 4)) {
+        *done = true;
+        st = bi_report_bigwig(i->out, i->path, err);
     }
 out:
     bi_file_close(&f);
@@ -407,6 +411,8 @@ static int describe(const struct info *i, struct bioinfer_error *err)
         return bi_fail(err, BIOINFER_UNSUPPORTED, "%s: this is %s, of which info knows no more",
                        i->path, what);
     default:
+        if (is_text && bi_info_is_xyz(head))
+            return bi_info_frames(i->out, i->env, i->path, head, err);
         if (is_text && has_places(i))
             return loci_info(i, err);
         if (is_text && ((st = output_info(i, &done, err)) || done))

@@ -1,5 +1,5 @@
-/* bigwig.c - reads intervals of a BigWig file: its header, the tree of contigs, and the sections
- * that the R-tree has for a region, inflated one by one.
+/* bigwig.c - reads intervals of a BigWig file, or tells what it has: its header, the tree of
+ * contigs, and the sections that the R-tree has for a region, inflated one by one.
  *
  * All sizes and offsets are the file's own and checked before use; no part is read twice, so a file
  * that points in circles ends. */
@@ -7,6 +7,7 @@
 #include <zlib.h>
 
 #include "../loaders/gunzip.h"
+#include "report.h"
 #include "show.h"
 
 enum {
@@ -18,11 +19,16 @@ enum {
     MOST_SECTION = 64 << 20 /* bytes of one, inflated */
 };
 
+struct contig {
+    const char *name; /* NULL = there is none */
+    uint32_t length;
+};
+
 struct wig {
     const struct bi_env *env;
     struct bi_file file;
     struct bi_arena arena;
-    const char **contigs; /* by number; NULL = there is none */
+    struct contig *contigs; /* by number */
     size_t n_contigs, cap;
     uint32_t key_size;
     uint64_t left; /* bytes that may still be read: all of the file, once */
@@ -79,18 +85,19 @@ static int add_contig(struct wig *w, const uint8_t *item, struct bioinfer_error 
     if (!bi_grow(w->env, &w->contigs, &w->cap, (size_t)id + 1, sizeof *w->contigs))
         return bi_fail(err, BIOINFER_NOMEM, "%s: contigs", w->file.path);
     for (; w->n_contigs <= id; w->n_contigs++)
-        w->contigs[w->n_contigs] = NULL;
+        w->contigs[w->n_contigs] = (struct contig){0};
     while (n < w->key_size && item[n])
         n++;
-    w->contigs[id] = bi_arena_strndup(&w->arena, (const char *)item, n);
-    return w->contigs[id] ? 0 : bi_fail(err, BIOINFER_NOMEM, "%s: contigs", w->file.path);
+    w->contigs[id] = (struct contig){bi_arena_strndup(&w->arena, (const char *)item, n),
+                                     bi_le32(item + w->key_size + 4)};
+    return w->contigs[id].name ? 0 : bi_fail(err, BIOINFER_NOMEM, "%s: contigs", w->file.path);
 }
 
 static int read_contigs(struct wig *w, uint64_t at, int level, struct bioinfer_error *err)
 {
     uint8_t *items = NULL;
     bool leaf;
-    size_t n;
+    size_t n = 0;
     int st = level > MOST_LEVELS
                  ? damaged(w, "contigs: too many levels", err)
                  : read_node(w, at, w->key_size + 8, w->key_size + 8, &leaf, &n, &items, err);
@@ -124,14 +131,14 @@ static int take_section(struct wig *w, const uint8_t *s, size_t size, struct bio
     uint64_t start = size >= 24 ? bi_le32(s + 4) : 0;
     int st = 0;
     if (kind < 1 || kind > 3 || n * item > size - 24 || contig >= w->n_contigs ||
-        !w->contigs[contig])
+        !w->contigs[contig].name)
         return damaged(w, "a section is none", err);
     for (size_t i = 0; i < n && !st; i++) {
         const uint8_t *at = s + 24 + i * item;
         const uint64_t first = kind == 3 ? start + i * (uint64_t)step : bi_le32(at);
         const uint64_t end = kind == 1 ? bi_le32(at + 4) : first + span;
         if (end > first)
-            st = w->take(w->user, w->contigs[contig], (double)first, (double)end,
+            st = w->take(w->user, w->contigs[contig].name, (double)first, (double)end,
                          (double)float_of(at + item - 4));
     }
     return st;
@@ -239,7 +246,7 @@ int bi_wig_each(const struct bi_env *env, const char *path, const struct bi_wig_
     if (!st)
         st = read_head(&w, &index, err);
     for (size_t i = 0; i < w.n_contigs && !st && !found; i++)
-        if (w.contigs[i] && !strcmp(w.contigs[i], region->contig)) {
+        if (w.contigs[i].name && !strcmp(w.contigs[i].name, region->contig)) {
             w.contig = (uint32_t)i;
             found = true;
         }
@@ -251,4 +258,63 @@ int bi_wig_each(const struct bi_env *env, const char *path, const struct bi_wig_
     bi_arena_reset(&w.arena);
     bi_file_close(&w.file);
     return st > 0 ? 0 : st;
+}
+
+/* ---- what it has ---- */
+
+static double double_of(const uint8_t *bytes)
+{
+    const uint64_t bits = bi_le64(bytes);
+    double x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+static int put_facts(struct bi_buf *out, struct wig *w, struct bioinfer_error *err)
+{
+    enum { SHOWN = 100, SUMMARY = 40 };
+    uint8_t head[HEADER], summary[SUMMARY] = {0};
+    uint64_t n = 0, bases = 0, index, values;
+    size_t shown = 0;
+    int st = bi_file_read(&w->file, 0, head, sizeof head, err);
+    if (st || (st = read_head(w, &index, err)) ||
+        (bi_le64(head + 44) && (st = read_at(w, bi_le64(head + 44), summary, sizeof summary, err))))
+        return st;
+    values = bi_le64(summary);
+    for (size_t i = 0; i < w->n_contigs; i++) {
+        n += w->contigs[i].name != NULL;
+        bases += w->contigs[i].name ? w->contigs[i].length : 0;
+    }
+    bi_buf_printf(out, "%s: BigWig\n  chromosomes: %llu\n  bases: %llu\n", w->file.path,
+                  (unsigned long long)n, (unsigned long long)bases);
+    if (bi_le64(head + 44))
+        bi_buf_printf(out, "  bases with a value: %llu\n", (unsigned long long)values);
+    if (values)
+        bi_buf_printf(out, "  lowest: %.7g\n  highest: %.7g\n  mean: %.7g\n",
+                      double_of(summary + 8), double_of(summary + 16),
+                      double_of(summary + 24) / (double)values);
+    bi_buf_printf(out, "  zoom levels: %u\n", (unsigned)bi_le16(head + 6));
+    for (size_t i = 0; i < w->n_contigs && shown < SHOWN; i++)
+        if (w->contigs[i].name) {
+            bi_buf_printf(out, "  %s: %lu\n", w->contigs[i].name,
+                          (unsigned long)w->contigs[i].length);
+            shown++;
+        }
+    if (n > shown)
+        bi_buf_printf(out, "  further chromosomes: %llu\n", (unsigned long long)(n - shown));
+    return 0;
+}
+
+int bi_report_bigwig(struct bi_buf *out, const char *path, struct bioinfer_error *err)
+{
+    struct wig w = {.env = out->env, .file = BI_FILE_NONE, .arena = {.env = out->env}};
+    int st = bi_file_open(&w.file, out->env, path, err);
+    w.left = w.file.size;
+    if (!st)
+        st = put_facts(out, &w, err);
+    bi_free(out->env, w.contigs);
+    bi_free(out->env, w.section);
+    bi_arena_reset(&w.arena);
+    bi_file_close(&w.file);
+    return st;
 }

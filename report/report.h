@@ -25,5 +25,8 @@ int bi_report_plot(struct bi_buf *out, const char *path, const struct bi_report_
  * path may be a manifest here (NAME.manifest.tsv): its facts and reasons of failures; the kind
  * alone where there is no such file. */
 int bi_report_facts(struct bi_buf *out, const char *path, struct bioinfer_error *err);
+/* Appends what a BigWig has: chromosomes with their lengths, the first hundred, and what its
+ * summary says of all values. FORMAT: it is damaged. */
+int bi_report_bigwig(struct bi_buf *out, const char *path, struct bioinfer_error *err);
 
 #endif

@@ -391,7 +391,7 @@ class Commands(Case):
                 ("a.sam", "@HD\tVN:1.6\n", "this is SAM"),
                 ("a.bam", gzip.compress(b"BAM\1\0\0\0\0"), "this is BAM"),
                 ("a.gff", "##gff-version 3\n", "this is GFF"),
-                ("a.bw", b"\x26\xfc\x8f\x88" + bytes(60), "this is bigWig"),
+                ("a.bw", b"\x26\xfc\x8f\x88" + bytes(60), "BigWig"),
                 ("a.json", '{"a": 1}', "JSON"),
                 ("a.h5", b"\x89HDF\r\n\x1a\n" + bytes(600), "HDF5"), ("1.npy", npy, "NumPy array"),
                 ("2.npy", npy + b"\xff\xff{}", "header is longer"),
@@ -406,6 +406,33 @@ class Commands(Case):
             self.assertRegex(p.words, f"{name}: .*({part}|libhdf5)")
         p = self.run_raw("info", "tiny")
         self.assertIn(b"bioinfer-tiny", p.stdout)
+
+    def test_info_of_frames(self):
+        cell = 'Lattice="10 0 0 0 10 0 0 0 10" Properties=species:S:1:pos:R:3:forces:R:3 ' \
+            'energy=-1.5 note="a = b" pbc="T T T"\n'
+        frames = ("3\n" + cell + "O 0 0 0.1 0 0 0\nH 0 0.7 -0.4 0 0 0\nH 0 -0.7 -0.4 0 0 0\n"
+                  "1\nProperties=species:S:1:pos:R:3\nXx 0 0 0\n"
+                  "1\nProperties=pos:R:3:species:S:1\n0 0 0 Cl\n")
+        self.write("a.xyz", frames)
+        self.write("a", gzip.compress(frames.encode()))
+        told = self.run_raw("info", "a.xyz").stdout.decode()
+        self.assertEqual(told.splitlines(), [
+            "a.xyz: extended XYZ", "  frames: 3", "  unusable: 1",
+            "  the first of these: a.xyz: frame 2: line 8: 'Xx' is no element: expected a symbol "
+            "as in Cl, or its number", "  atoms: 4, 1 to 3 in a frame", "  elements: H O Cl",
+            "  periodic: 1", "  keys: Lattice, Properties, energy, note, pbc",
+            "  columns: species:S:1:pos:R:3:forces:R:3"])
+        self.assertEqual(self.run_raw("info", "a").stdout.decode().replace("a:", "a.xyz:"), told)
+        self.write("b", " 2 \r\nhydrogen\r\nH 0 0 0\r\nH 0 0 7.4e-1\r\n")
+        described, = json.loads(self.run_raw("info", "--json", "b").stdout)
+        self.assertEqual(described["value"], "XYZ")
+        self.assertEqual({i["name"]: i["value"] for i in described["items"]},
+                         {"frames": "1", "unusable": "0", "atoms": "2", "elements": "H"})
+        self.write("c", "1\nProperties=species:S:1:pos:R:3\nC 0 0\n")  # no frame can be used
+        self.assertIn("atoms: 0\n", self.run_raw("info", "c").stdout.decode())
+        for name, text in (("d", "5\n"), ("e", "2\nwords\nnot atoms\n")):
+            self.write(name, text)
+            self.assertNotIn("XYZ", self.check_fails(("info", name), 65).words)
 
     def test_help_and_version(self):
         self.assertIn(b"esm2", self.run_raw("--help").stdout)

@@ -8,6 +8,7 @@ import base64
 import html.parser
 import itertools
 import json
+import operator
 import os
 import random
 import re
@@ -455,6 +456,18 @@ class Reports(unittest.TestCase):
                     self.assertTrue(x == y or abs(x - y) < 1e-3 * max(1, abs(x)), (x, y))
         name = sorted(os.listdir(self.path('bigwig')))[0]
         self.plot('bigwig/' + name)
+        what, items = self.info('bigwig/' + name)
+        graph = os.path.join('bedgraph', sorted(os.listdir(self.path('bedgraph')))[0])
+        with open(self.path(graph)) as file:
+            rows = [line.split() for line in file if line.startswith('chr')]
+        n = [int(end) - int(start) for _, start, end, _ in rows]
+        values = [float(row[3]) for row in rows]
+        self.assertEqual((what, items['chromosomes'], items['bases'], items['chr1'], items['chr2']),
+                         ('BigWig', '2', '24000', '12000', '12000'))
+        self.assertEqual(int(items['bases with a value']), sum(n))
+        for key, value in (('lowest', min(values)), ('highest', max(values)),
+                           ('mean', sum(map(operator.mul, n, values)) / sum(n))):
+            self.assertAlmostEqual(float(items[key]), value, delta=1e-5 * max(map(abs, values)))
         with open(self.path('bigwig/' + name), 'rb') as file:
             whole = file.read()
         for at in (8, 24, 52, 64, len(whole) // 2, len(whole) // 2 + 40):
@@ -463,7 +476,10 @@ class Reports(unittest.TestCase):
             self.write('broken.bw', bytes(broken))
             done = self.run_it('report', 'broken.bw', '-o', 'x.html', code=None)
             self.assertIn(done.returncode, (0, 65, 66), done.stderr)
+            done = self.run_it('info', 'broken.bw', code=None)
+            self.assertIn(done.returncode, (0, 65), done.stderr)
         self.write('broken.bw', whole[:150])
+        self.assertIn(b'BigWig', self.run_it('info', 'broken.bw', code=65).stderr)
         self.refused('broken.bw', 'BigWig')
 
     def test_hostile_texts(self):
