@@ -8,7 +8,7 @@
 
 #include "job.h"
 
-static const char *const names[] = {"job.json", "journal", "data", "manifest", "notes", "lock"};
+static const char *const names[] = {"job.json", "journal", "data", "manifest", "named", "lock"};
 
 char *bi_job_path(const struct bi_env *env, const char *folder, const char *name)
 {

@@ -173,13 +173,13 @@ static int find_earlier(struct bioinfer_job *job, int resume, struct bioinfer_er
         remove_in(job, "job.json"); /* first: without it the rest counts for nothing */
         remove_in(job, "journal");
         remove_in(job, "data");
-        remove_in(job, "notes");
+        remove_in(job, "named");
     }
     if (!exists_in(job, "job.json")) { /* killed before it began, or not there at all */
         job->fresh = job->unsaid = true;
         remove_in(job, "journal");
         remove_in(job, "data");
-        remove_in(job, "notes");
+        remove_in(job, "named");
         return 0;
     }
     if (resume == BIOINFER_RESUME_NO)

@@ -18,7 +18,7 @@
  * number of the journal's record that holds the piece before it. A unit is done when its last piece
  * is there; a run that goes on computes all pieces of an unfinished unit again.
  *
- * PATH.part/ (PATH.part-I-of-N/ of a shard) holds job.json, data, journal and lock, notes where
+ * PATH.part/ (PATH.part-I-of-N/ of a shard) holds job.json, data, journal and lock, named where
  * something was named, and while the output is built the manifest and a folder "output" where the
  * output grows; nothing else is written until all is complete. Other files in it are left alone. */
 #ifndef BI_JOB_H
@@ -147,7 +147,7 @@ void bi_identity_free(struct bi_identity *id);
 
 /* ---- notes.c ---- */
 
-/* Adds what the file "notes" of a job's folder has, which need not be there. */
+/* Adds what the file "named" of a job's folder has, which need not be there. */
 int bi_notes_read(struct bi_named_list *list, const struct bi_env *env, const char *folder,
                   struct bioinfer_error *err);
 /* Writes that file, which gets its name when it is whole, of a list that hears; clears is_new. */

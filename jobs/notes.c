@@ -1,6 +1,6 @@
 /* notes.c - what was named of the input and the settings (base/named.h), for the manifest.
  *
- * The file "notes" of a job's folder has a line for each text. It is written before the results
+ * The file "named" of a job's folder has a line for each text. It is written before the results
  * that are committed with it, and joins those of the next run and of other shards. It decides no
  * result: neither job.json nor the journal knows of it. */
 #include <string.h>
@@ -11,12 +11,12 @@
 int bi_notes_read(struct bi_named_list *list, const struct bi_env *env, const char *folder,
                   struct bioinfer_error *err)
 {
-    char *path = bi_job_path(env, folder, "notes"), *text = NULL;
+    char *path = bi_job_path(env, folder, "named"), *text = NULL;
     size_t size;
     int st = BIOINFER_NOT_FOUND;
     list->env = env;
     if (!path)
-        return bi_fail(err, BIOINFER_NOMEM, "%s: notes", folder);
+        return bi_fail(err, BIOINFER_NOMEM, "%s: named", folder);
     if (bi_path_exists(path) &&
         !(st = bi_file_slurp(env, path, (BI_NAMED_MOST + 1) * BI_NAMED_SIZE, &text, &size, err)))
         bi_named_add_lines(list, text);
@@ -32,12 +32,12 @@ int bi_notes_write(struct bi_named_list *list, const struct bi_env *env, const c
     struct bi_named_list all;
     struct bi_buf text = {.env = env};
     struct bi_out out = BI_OUT_NONE;
-    char *path = bi_job_path(env, folder, "notes");
+    char *path = bi_job_path(env, folder, "named");
     int st;
     bi_named_take(env->named, list, &all);
     bi_named_put(&all, &text, "", "\n");
     if (!path || text.failed)
-        st = bi_fail(err, BIOINFER_NOMEM, "%s: notes", folder);
+        st = bi_fail(err, BIOINFER_NOMEM, "%s: named", folder);
     else if (!(st = bi_out_open(&out, env, path, err)) &&
              !(st = bi_out_write(&out, text.data, text.size, err)))
         st = bi_out_finish(&out, err);

@@ -48,7 +48,7 @@ class Case(unittest.TestCase):
 
 class Names(Case):
     def test_names_of_the_journal(self):
-        plans = [(name, form) for name in ("manifest", "data", "journal", "lock", "output")
+        plans = [(name, form) for name in ("manifest", "data", "journal", "named", "lock", "output")
                  for form in ("jsonl", "esm-pt")]
         plans += [("manifest", form) for form in COMMAND.formats if form not in ("jsonl", "esm-pt")]
         for name, form in plans:

@@ -77,7 +77,7 @@ class Notes(unittest.TestCase):
         COMMAND.run(fasta, "-o", out, "--shard", "1/2")
         COMMAND.run(fasta, "-o", out, "--shard", "2/2")
         # a note of one shard alone is not lost
-        with open(out + ".part-2-of-2/notes", "a", encoding="utf-8") as f:
+        with open(out + ".part-2-of-2/named", "a", encoding="utf-8") as f:
             f.write("z: seen by the second shard\n")
         COMMAND.run(fasta, "-o", out, "--shard", "2/2", "--resume")
         COMMAND.run(out, merge=True)
@@ -161,10 +161,10 @@ class Notes(unittest.TestCase):
             time.sleep(0.005)
         p.send_signal(signal.SIGKILL)
         p.communicate()
-        with open(out + ".part/notes", encoding="utf-8") as f:
+        with open(out + ".part/named", encoding="utf-8") as f:
             before = f.read().splitlines()
         self.assertTrue(before)
-        with open(out + ".part/notes", "a", encoding="utf-8") as f:
+        with open(out + ".part/named", "a", encoding="utf-8") as f:
             f.write("z: of the run that was killed\n")
         self.design(out, "--num-seq", "200", "--batch-tokens", "40", "--resume")
         notes = self.manifest(out)[1]
@@ -176,7 +176,7 @@ class Notes(unittest.TestCase):
         """256 notes, of 511 bytes, are kept; that there were more is said."""
         out = self.path("out.npz")
         COMMAND.run(self.fasta(2), "-o", out, "--shard", "1/1")
-        with open(out + ".part-1-of-1/notes", "w", encoding="utf-8") as f:
+        with open(out + ".part-1-of-1/named", "w", encoding="utf-8") as f:
             f.writelines(f"{i:03}: {LETTER * (1 if i else 300)}\n" for i in range(300))
         COMMAND.run(out, merge=True)
         notes = self.manifest(out)[1]
