@@ -179,6 +179,14 @@ class Answers(Case):
         raw = self.server.results("/v1/embed", {"sequences": ["MKTAY"], "floats": "base64"})
         self.assertEqual(len(base64.b64decode(raw[0]["arrays"][0]["data"])), 4 * 320)
 
+    def test_raw_residues(self):
+        """Each character is a residue with --raw-residues, of JSON as of FASTA."""
+        server = self.start("--raw-residues")
+        got = server.results("/v1/embed", {"sequences": ["MKTAY", "MKTAY*", "mKTAY"]})
+        self.assertEqual([r["status"] for r in got], ["ok", "bad_residue", "bad_residue"])
+        self.assertIn("residue 6 is '*'", got[1]["message"])
+        self.assertIn("residue 1 is 'm'", got[2]["message"])
+
     def test_compressed_fasta(self):
         body = b">a\nMKT\n>b\nMKTAY\n"
         self.assertEqual(self.server.post("/v1/embed", gzip.compress(body))[2],
