@@ -237,11 +237,15 @@ static int open_manifest(struct bi_show *s, const struct bi_env *env, const char
     return (st = bi_manifest_read(s, err)) ? st : bi_manifest_show(s, err);
 }
 
-/* Prints each reason of the table of records without a result, with their number. */
+/* Prints a table of a manifest: each reason of records without a result with their number, or each
+ * note, of which there is one column. */
 static void put_reasons(struct bi_buf *out, const struct bi_table *t)
 {
     for (size_t i = 0; i < t->n_rows; i++)
-        bi_buf_printf(out, "  %s: %.0f\n", t->columns[0].texts[i], t->columns[1].numbers[i]);
+        if (t->n_columns > 1)
+            bi_buf_printf(out, "  %s: %.0f\n", t->columns[0].texts[i], t->columns[1].numbers[i]);
+        else
+            bi_buf_printf(out, "  note: %s\n", t->columns[0].texts[i]);
 }
 
 int bi_report_facts(struct bi_buf *out, const char *path, struct bioinfer_error *err)

@@ -626,7 +626,8 @@ class Reports(unittest.TestCase):
                          ('3', '1', '1'))
         with open(self.path('one.npz.manifest.tsv'), 'ab') as f:
             f.write(b'\t\t\tnote\t\tp.fa: something was named\n')
-        self.assertEqual(self.info('one.npz.manifest.tsv')[1]['Records'], '3')
+        items = self.info('one.npz.manifest.tsv')[1]
+        self.assertEqual((items['Records'], items['note']), ('3', 'p.fa: something was named'))
         notes, = [f for f in self.page('one.npz').figures('table') if 'Notes' in f['title']]
         self.assertEqual(notes['columns'][0]['texts'], ['p.fa: something was named'])
         parts = ('--format', 'npz', '--part-records', '2')
