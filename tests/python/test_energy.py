@@ -129,6 +129,17 @@ def test_charges(net):
         net.energy(WATER, charge=2).one()
 
 
+def test_cells(net):
+    """Three lengths are a box; the axes that repeat are those of the vectors that there are."""
+    box = {**WATER, "cell": [3, 4, 5], "pbc": True}
+    whole = net.energy({**box, "cell": np.diag([3, 4, 5])}).one().energy
+    assert net.energy(box).one().energy == whole
+    chain = {**WATER, "cell": [[3, 0, 0], [0, 0, 0], [0, 0, 0]]}
+    along, across = net.energy([{**chain, "pbc": [True, False, False]},
+                                {**chain, "pbc": [False, False, True]}])
+    assert along.ok and not across.ok and "axis 3" in across.message
+
+
 def test_frames_that_fail(net, tmp_path):
     far = {**WATER, "positions": np.full((3, 3), np.nan)}
     gold = {"numbers": [79], "positions": [[0, 0, 0]]}

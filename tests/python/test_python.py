@@ -109,6 +109,18 @@ def test_arrays_are_not_copied_again(tiny):
         base = base.base
     assert isinstance(base if isinstance(base, bytearray) else base.obj, bytearray)
     assert np.asarray(result) is result.array and result.array.shape == (10, 320)
+    assert result.__array__(np.float64).dtype == np.float64  # NumPy casts what a method did not
+    copied = result.__array__(copy=True)
+    assert not np.shares_memory(copied, result.array) and np.array_equal(copied, result.array)
+
+
+def test_letters_of_sequences(tiny):
+    """Blanks, gaps and a star at the end are no residues, as in FASTA; a star inside is bad."""
+    plain, other, star, two = tiny.embed(["MKTAYIAK", "mk-ta.y i\n\tAK*", "MK*TA", "MKTA**"])
+    assert np.array_equal(other.array, plain.array) and other.length == 8
+    for result in (star, two):
+        assert result.status == bioinfer.Status.BAD_RESIDUE
+        assert "'*' (0x2A) inside the sequence" in result.message
 
 
 def test_layers_and_names(tiny):
@@ -300,6 +312,8 @@ def test_alignments(command, tmp_path):
     column = table[0].split("\t").index("score")
     assert [str(a.score) for a in pairs] == [row.split("\t")[column] for row in table[1:]]
     assert bioinfer.align("ACGT", "ACGA", matrix=None).score == 11
+    nothing = bioinfer.align("WWW", "AAA", local=1)
+    assert (nothing.columns, nothing.identity) == (0, 0)
     for query in ("MK", b"MK", ("x", "MK"), ("x", b"MK")):
         alone = bioinfer.align(query, ("y", b"MK"))
         assert (alone.cigar, alone.target_id) == ("2=", "y")
