@@ -156,6 +156,9 @@ class Tuned(unittest.TestCase):
         self.assertEqual(
             self.rows(model)[1][4], ",".join(c for c, x in zip(classes, values) if x > 0) or "-"
         )
+        rows = self.rows(self.copy("classes/esm2-regression"))  # one number, and no problem_type
+        self.assertEqual(rows[0][4:], ["d0"])
+        float(rows[1][4])
 
     def test_labels_of_residues(self):
         model = self.copy("saved/v5/esm2-tokens")

@@ -266,6 +266,25 @@ static void nulls_of_scores(const struct open *o)
 }
 #undef REFUSED
 
+/* Positions ascend, each once, within the record; the record alone is refused. */
+static void positions_of_scores(const struct open *o)
+{
+    static const int64_t positions[][3] = {{1, 1, 2}, {2, 1, 3}, {1, 2, 4}, {-1, 0, 1}, {0, 1, 3}};
+    struct sink sink = {0};
+    bioinfer_task *task = NULL;
+    CHECK_EQ(bioinfer_score_open(&task, o->model, NULL, NULL), 0);
+    for (size_t i = 0; i < BI_COUNT(positions); i++) {
+        const bool right = i == BI_COUNT(positions) - 1;
+        struct bioinfer_record record = record_of("a", "MKTA", 0);
+        record.positions = positions[i];
+        record.n_positions = 3;
+        CHECK_EQ(run_all(task, &record, 1, &sink), 0);
+        CHECK_EQ(sink.kept[i].status, right ? 0 : BIOINFER_INVALID);
+    }
+    sink_free(&sink);
+    bioinfer_task_close(&task);
+}
+
 /* Records have NULL where text may stand. */
 static void nulls_of_records(const struct open *o)
 {
@@ -290,6 +309,7 @@ static void nulls(void)
     nulls_of_files(&o);
     nulls_of_tasks(&o);
     nulls_of_scores(&o);
+    positions_of_scores(&o);
     nulls_of_records(&o);
     close_all(&o);
 }

@@ -154,6 +154,10 @@ static void shards_merge(void)
     CHECK_EQ(stats.failed, 2);
     check_output(path, "", whole, 0);
     check_output(path, ".manifest.tsv", manifest, 0);
+    snprintf(part, sizeof part, "%s.part-2-of-3", path);
+    bi_folder_remove(&env, part);
+    CHECK_EQ(bi_job_merge(&env, path, NULL, 0, NULL, &stats, &err), BIOINFER_MISMATCH);
+    CHECK_HAS(err.text, "1 of 3 shards missing: 2");
     for (int i = 1; i <= 3; i++) {
         snprintf(part, sizeof part, "%s.part-%d-of-3", path, i);
         bi_folder_remove(&env, part);
