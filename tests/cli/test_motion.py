@@ -266,6 +266,14 @@ class Motion(unittest.TestCase):
         self.assertIn("not relaxed after the steps", err)
         self.assertIn(b"relaxed=F", read("few.extxyz"))
 
+    def test_relaxes_to_the_usual_force(self):
+        """Without --fmax no force is above 0.05."""
+        options = "relax", "water.xyz", "--weights", "model", "-o"
+        table = run(*options, "usual.extxyz")[0]
+        self.assertEqual(table, run(*options, "asked.extxyz", "--fmax", 0.05)[0])
+        self.assertEqual(read("usual.extxyz"), read("asked.extxyz"))
+        self.assertNotEqual(table, run(*options, "other.extxyz", "--fmax", 0.06)[0])
+
     def test_keeps_outputs(self):
         """An output that is there already stays, a link to nothing too."""
         options = "relax", "water.xyz", "--weights", "model", "--steps", 1, "-o"

@@ -1,11 +1,12 @@
 /* refusals_test.c - parameters that tasks refuse: of other versions, out of range, NULL.
  *
- *     refusals_test SMALL          SMALL: a folder with one model.safetensors in float32 */
+ *     refusals_test SMALL ENERGY   SMALL: a folder with one model.safetensors in float32
+ *                                  ENERGY: weights of a family of energies */
 #include "engine.h"
 
 #include "../../engine/tasks/embed.h"
 
-static const char *small_path;
+static const char *small_path, *energy_path;
 
 /* ---- parameters ---- */
 
@@ -314,13 +315,57 @@ static void nulls(void)
     close_all(&o);
 }
 
+/* Atoms that no frame can have fail their record, with the number at fault. */
+static void atoms_out_of_range(void)
+{
+    static const int32_t numbers[2] = {8, 1};
+    static const double places[6] = {0, 0, 0, 0, 0, 1}, far[6] = {0, 0, 0, 0, 1e9, 1};
+    static const double nowhere[6] = {0, 0, 0, 0, 0, NAN};
+    static const double no_cell[9] = {10, 0, 0, 0, 10, 0, 0, 0, INFINITY};
+    static const struct {
+        struct bioinfer_atoms atoms;
+        int status;
+        const char *words;
+    } cases[] = {
+        {{2, numbers, places, NULL, {0}, 1000, 1}, 0, ""},
+        {{2, numbers, places, NULL, {0}, 1001, 1}, BIOINFER_INVALID, "a charge of 1001"},
+        {{2, numbers, places, NULL, {0}, -1e300, 1}, BIOINFER_INVALID, "a charge of -1e+300"},
+        {{2, numbers, places, NULL, {0}, NAN, 1}, BIOINFER_INVALID, "a charge of "},
+        {{2, numbers, far, NULL, {0}, 0, 0}, BIOINFER_INVALID, "atom 2: a coordinate of 1e+09"},
+        {{2, numbers, nowhere, NULL, {0}, 0, 0}, BIOINFER_INVALID, "atom 2: a coordinate of "},
+        {{2, numbers, places, no_cell, {0}, 0, 0}, BIOINFER_INVALID, "a cell vector of inf"},
+        {{2, NULL, places, NULL, {0}, 0, 0}, BIOINFER_INVALID, "must be given"},
+        {{0, numbers, places, NULL, {0}, 0, 0}, BIOINFER_EMPTY, "without atoms"},
+    };
+    bioinfer_context *ctx = NULL;
+    bioinfer_model *model = NULL;
+    bioinfer_task *task = NULL;
+    struct sink sink = {0};
+    CHECK_EQ(bioinfer_context_new(&ctx, NULL, NULL), 0);
+    CHECK_EQ(bioinfer_model_open(&model, ctx, energy_path, NULL, NULL), 0);
+    if (CHECK_EQ(bioinfer_energy_open(&task, model, NULL, NULL), 0))
+        for (size_t i = 0; i < BI_COUNT(cases); i++) {
+            struct bioinfer_record record = record_of("a", "", 0);
+            record.atoms = &cases[i].atoms;
+            CHECK_EQ(run_all(task, &record, 1, &sink), 0);
+            CHECK_EQ(sink.kept[i].status, cases[i].status);
+            CHECK_HAS(sink.kept[i].message, cases[i].words);
+        }
+    sink_free(&sink);
+    bioinfer_task_close(&task);
+    bioinfer_model_close(&model);
+    bioinfer_context_free(&ctx);
+}
+
 int main(int argc, char **argv)
 {
-    if (argc < 2)
+    if (argc < 3)
         return 2;
     small_path = argv[1];
+    energy_path = argv[2];
     TEST(struct_sizes);
     TEST(wrong_parameters);
     TEST(nulls);
+    TEST(atoms_out_of_range);
     return test_report();
 }
