@@ -287,6 +287,35 @@ static void memory_limit(void)
     close_all(&o);
 }
 
+/* A record of many items, none of which fits, fails once; the others are scored. */
+static void memory_limit_of_scores(void)
+{
+    static char text[2][700];
+    struct bioinfer_record records[2];
+    struct bioinfer_score_params p = BIOINFER_PARAMS(struct bioinfer_score_params,
+                                                     .memory_limit = 300000);
+    struct sink sink = {0};
+    bioinfer_task *s = NULL;
+    struct open o;
+    uint64_t seed = 13;
+    if (open_all(&o, small_path, NULL, NULL, NULL))
+        return;
+    for (int i = 0; i < 2; i++) {
+        random_sequence(&seed, text[i], i ? 20 : 690);
+        records[i] = record_of(i ? "small" : "giant", text[i], (uint64_t)i);
+    }
+    CHECK_EQ(bioinfer_score_open(&s, o.model, &p, NULL), 0);
+    CHECK_EQ(run_all(s, records, 2, &sink), 0);
+    if (CHECK_EQ(sink.n, 2)) {
+        CHECK_EQ(sink.kept[0].status, BIOINFER_TOO_LONG);
+        CHECK_HAS(sink.kept[0].message, "giant");
+        CHECK_EQ(sink.kept[1].status, 0);
+    }
+    bioinfer_task_close(&s);
+    sink_free(&sink);
+    close_all(&o);
+}
+
 /* ---- threads and processes ---- */
 
 static void *run_on_thread(void *user)
@@ -726,6 +755,7 @@ int main(int argc, char **argv)
     TEST(null_backend);
     TEST(bad_records);
     TEST(memory_limit);
+    TEST(memory_limit_of_scores);
     TEST(one_thread_at_a_time);
     TEST(tasks_share_a_model);
     TEST(forked_child);

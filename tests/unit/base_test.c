@@ -1,4 +1,4 @@
-/* base_test.c - memory, statuses, float16, element types, random words. */
+/* base_test.c - memory, statuses, float16, element types, full tables, random words. */
 #include "base/base.h"
 
 #include <errno.h>
@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "base/dtype.h"
 #include "base/random.h"
+#include "base/seen.h"
 
 #include "../test.h"
 
@@ -112,6 +113,28 @@ static void types_become_floats(void)
     }
 }
 
+/* A full table knows what it has, and takes nothing more. */
+static void tables_are_full_at_their_limit(void)
+{
+    enum { MOST = 100 };
+    const struct bi_env env = bi_env_default();
+    struct bi_seen seen = {.env = &env, .max = MOST};
+    struct bi_seen_slot *slot;
+    for (int i = 0; i < MOST; i++) {
+        CHECK_EQ(bi_seen_add(&seen, &i, sizeof i, &slot), 1);
+        slot->a = (uint32_t)i;
+    }
+    for (int i = 0; i < MOST; i++) {
+        CHECK_EQ(bi_seen_add(&seen, &i, sizeof i, &slot), 0);
+        CHECK_EQ(slot->a, i);
+    }
+    for (int i = MOST; i < MOST + 2; i++) {
+        CHECK_EQ(bi_seen_add(&seen, &i, sizeof i, &slot), BIOINFER_LIMIT);
+        CHECK(!slot && !bi_seen_find(&seen, &i, sizeof i));
+    }
+    bi_seen_free(&seen);
+}
+
 /* The vectors that Random123 brings; the first numbers of mt19937, and that which C++ asks for. */
 static void random_words_are_the_published_ones(void)
 {
@@ -149,6 +172,7 @@ int main(void)
     TEST(statuses_tell_reasons);
     TEST(halves_are_the_nearest);
     TEST(types_become_floats);
+    TEST(tables_are_full_at_their_limit);
     TEST(random_words_are_the_published_ones);
     return test_report();
 }
