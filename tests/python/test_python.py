@@ -114,15 +114,6 @@ def test_arrays_are_not_copied_again(tiny):
     assert not np.shares_memory(copied, result.array) and np.array_equal(copied, result.array)
 
 
-def test_letters_of_sequences(tiny):
-    """Blanks, gaps and a star at the end are no residues, as in FASTA; a star inside is bad."""
-    plain, other, star, two = tiny.embed(["MKTAYIAK", "mk-ta.y i\n\tAK*", "MK*TA", "MKTA**"])
-    assert np.array_equal(other.array, plain.array) and other.length == 8
-    for result in (star, two):
-        assert result.status == bioinfer.Status.BAD_RESIDUE
-        assert "'*' (0x2A) inside the sequence" in result.message
-
-
 def test_layers_and_names(tiny):
     result = tiny.embed(["MKTAYIAKQR"], ["mean"], layers=[0, -1]).one()
     assert list(result) == [("mean", 0), ("mean", 6)]
