@@ -56,10 +56,10 @@ struct bi_buffer {
 struct bi_program {
     struct bi_launch *launches;
     int n_launches;
-    int64_t max_rows, max_seqs, longest; /* the bucket's: scratch and grids follow */
-    bool loops;                          /* some launches are of a loop */
-    double *seconds;                     /* per launch, added up when timing is on; else NULL */
-    void *prepared; /* the backend's own, made by prepare(), gone with release() */
+    struct bi_counts bucket; /* scratch and grids follow from it */
+    bool loops;              /* some launches are of a loop */
+    double *seconds;         /* per launch, added up when timing is on; else NULL */
+    void *prepared;          /* the backend's own, made by prepare(), gone with release() */
 };
 
 struct bi_backend_ops {

@@ -246,9 +246,7 @@ int bi_plan_bind(struct bi_plan *plan, int slot, struct bioinfer_model *model, v
     if (!program->launches && !(program->launches = bi_calloc(model->base.env, plan->n_launches + 1,
                                                               sizeof *program->launches)))
         return bi_fail(err, BIOINFER_NOMEM, "plan: launches");
-    program->max_rows = g->n_tokens;
-    program->max_seqs = g->n_seqs;
-    program->longest = g->longest;
+    program->bucket = bi_graph_bucket(g);
     program->loops = false;
     if ((st = load_weights(plan, model, &b.weights, err)))
         goto out;

@@ -241,9 +241,9 @@ static int cpu_prepare(struct bi_queue *q, struct bi_program *program, struct bi
     for (int i = 0; i < program->n_launches; i++) {
         const struct bi_launch *l = &program->launches[i];
         const struct bi_cpu_entry *e = l->function;
-        size_t size = e->scratch_size
-                          ? e->scratch_size(l->params, program->max_rows, program->longest)
-                          : 0;
+        size_t size = e->scratch_size ? e->scratch_size(l->params, program->bucket.n_tokens,
+                                                        program->bucket.longest)
+                                      : 0;
         if (size > need)
             need = size;
     }

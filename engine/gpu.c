@@ -769,15 +769,6 @@ int bi_gpu_wait(struct bi_queue *q, int slot, struct bioinfer_error *err)
 
 /* ---- program ---- */
 
-/* Sizes of the bucket, for grids. */
-static struct bi_counts bucket_of(const struct bi_program *program)
-{
-    return (struct bi_counts){.n_tokens = (int32_t)program->max_rows,
-                              .n_seqs = (int32_t)program->max_seqs,
-                              .n_rows = (int32_t)program->max_rows,
-                              .longest = (int32_t)program->longest};
-}
-
 int bi_gpu_sm90_params(const struct bi_gpu_driver *v, bi_gpu_handle gpu,
                        const struct bi_gpu_entry *e, const void *params, int64_t n_tokens,
                        void *out)
@@ -801,7 +792,7 @@ static int launch_some(struct bi_queue *q, const struct bi_program *program, int
                        const bi_gpu_handle *events, int *at)
 {
     const struct bi_device *d = q->device;
-    struct bi_counts bucket = bucket_of(program);
+    const struct bi_counts bucket = program->bucket;
     int code = 0;
     for (int i = first; !code && i < end; i++) {
         struct bi_launch *l = &program->launches[i];

@@ -16,6 +16,7 @@ enum {
     WINDOW_BATCHES = 16, /* batches read ahead */
     WINDOW_UNITS = 16384,
     GPU_BATCH_TOKENS = 16384,
+    GRID_OF_TOKEN = 256, /* pairs of tokens that take about the memory of a token */
     AGAIN = 2
 };
 static const uint64_t WINDOW_RESULTS = 256u << 20; /* bytes of results kept back */
@@ -155,9 +156,15 @@ static int32_t larger(int32_t a, int32_t b)
     return a > b ? a : b;
 }
 
+/* Pairs of tokens may be more than a count has room for, long before tokens are. */
+static int32_t sum_of(int32_t a, int32_t b)
+{
+    return a < INT32_MAX - b ? a + b : INT32_MAX;
+}
+
 static void add_counts(struct bi_counts *sum, const struct bi_counts *c)
 {
-#define SUM(a, b) (a) + (b)
+#define SUM(a, b) sum_of(a, b)
 #define MOST(a, b) larger(a, b)
 #define NONE(a, b) 0
 #define BI_COUNT_ROW(field, joins) sum->field = joins(sum->field, c->field);
@@ -184,7 +191,8 @@ static void add_item(struct bi_counts *sum, const struct bi_item *before,
 
 static int64_t load_of(const struct bioinfer_task *t, const struct bi_counts *counts)
 {
-    return t->def->load ? t->def->load(counts) : counts->n_tokens;
+    return t->def->load ? t->def->load(counts)
+                        : larger(counts->n_tokens, counts->n_grid / GRID_OF_TOKEN);
 }
 
 static struct bi_item *before(struct bi_item *const *order, size_t i)
@@ -282,7 +290,8 @@ static int compare_items(const void *a, const void *b)
 
 static int32_t bucket(int32_t n)
 {
-    return n ? (int32_t)bi_bucket(n) : 0;
+    const int64_t room = n ? bi_bucket(n) : 0;
+    return room < INT32_MAX ? (int32_t)room : INT32_MAX;
 }
 
 static struct bi_counts capacity_of(const struct bi_counts *c)
@@ -309,6 +318,27 @@ const void *bi_batch_output(const struct bi_batch_place *place, const struct bi_
     return bi_exec_output(place->slot, output, ld);
 }
 
+/* Makes input `in`, a table of starts, of order[0, n); up to the bucket's end it has the last one.
+ */
+static void pack_starts(const struct bi_task_input *in, const struct bi_graph *g, int32_t *to,
+                        struct bi_item *const *order, size_t n)
+{
+    const struct bi_counts bucket = bi_graph_bucket(g);
+    const enum bi_axis axis = in->axis ? in->axis : BI_AXIS_SEQS;
+    struct bi_counts at = {0};
+    int64_t made = 0;
+    for (size_t i = 0; i < n; i++) {
+        const int64_t n_starts = in->axis ? bi_live_rows(&order[i]->size, (int)axis, 0) : 1;
+        const int64_t rows = bi_live_rows(&order[i]->size, (int)in->rebase, 0);
+        const int64_t first = bi_live_rows(&at, (int)in->rebase, 0);
+        for (int64_t k = 0; k < n_starts; k++)
+            to[made++] = (int32_t)(first + rows / n_starts * k);
+        add_item(&at, before(order, i), order[i]);
+    }
+    while (made <= bi_live_rows(&bucket, (int)axis, 0))
+        to[made++] = (int32_t)bi_live_rows(&at, (int)in->rebase, 0);
+}
+
 /* Packs input number `input` of order[0, n). False: this plan does not use it. */
 static bool pack_input(const struct bioinfer_task *t, const struct bi_exec_slot *slot,
                        struct bi_item *const *order, size_t n, int input)
@@ -316,25 +346,24 @@ static bool pack_input(const struct bioinfer_task *t, const struct bi_exec_slot 
     const struct bi_task_input *in = &t->def->inputs[input];
     unsigned char *to = bi_exec_input(slot, in->name);
     struct bi_counts at = {0};
-    int64_t n_seqs = slot->plan->graph->n_seqs;
     if (!to)
         return false;
+    if (in->starts) {
+        pack_starts(in, slot->plan->graph, (int32_t *)to, order, n);
+        return true;
+    }
     for (size_t i = 0; i < n; i++) {
         const struct bi_item *item = order[i];
         const int32_t base = (int32_t)bi_live_rows(&at, in->rebase, 0);
         const size_t n_rows = (size_t)bi_live_rows(&item->size, in->axis, 0);
-        const void *rows = in->starts ? NULL : t->def->rows(t, item, input);
+        const void *rows = t->def->rows(t, item, input);
         unsigned char *mine = to + (size_t)bi_live_rows(&at, in->axis, 0) * in->row_size;
-        if (in->starts)
-            ((int32_t *)to)[i] = base;
-        else if (rows)
+        if (rows)
             memcpy(mine, rows, n_rows * in->row_size);
         for (size_t k = 0; rows && in->rebase && k < n_rows; k++)
             ((int32_t *)mine)[k] += base;
         add_item(&at, before(order, i), item);
     }
-    for (int64_t i = (int64_t)n; in->starts && i <= n_seqs; i++)
-        ((int32_t *)to)[i] = (int32_t)bi_live_rows(&at, in->rebase, 0);
     return true;
 }
 
@@ -375,6 +404,8 @@ static int start(struct run *r, struct bi_item **order, size_t n, struct bi_exec
         add_item(&b.counts, before(order, i), order[i]);
         batch.pairs += n_tokens * n_tokens;
     }
+    if (b.counts.n_grid == INT32_MAX)
+        return bi_fail(err, BIOINFER_TOO_LONG, "a batch of %d pairs of tokens or more", INT32_MAX);
     b.capacity = capacity_of(&b.counts);
     batch.counts = b.counts;
     batch.recipe = &recipe;

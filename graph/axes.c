@@ -21,6 +21,15 @@ const char *bi_axis_name(enum bi_axis axis)
     return axes[axis].name;
 }
 
+struct bi_counts bi_graph_bucket(const struct bi_graph *g)
+{
+    return (struct bi_counts){.n_tokens = (int32_t)g->n_tokens,
+                              .n_seqs = (int32_t)g->n_seqs,
+                              .n_rows = (int32_t)g->n_rows,
+                              .longest = (int32_t)g->longest,
+                              .n_grid = (int32_t)g->n_grid};
+}
+
 void bi_axis_times(struct bi_graph *g, enum bi_axis axis, enum bi_axis of, int32_t times)
 {
     bool sound = axis != BI_AXIS_FIXED && axes[axis].times == 1 && of != BI_AXIS_FIXED &&

@@ -86,9 +86,11 @@ void bi_graph_dump(const struct bi_graph *g, struct bi_buf *out)
         out->failed = true;
         return;
     }
-    bi_buf_printf(out, "graph tokens=%lld seqs=%lld longest=%lld rows=%lld\n",
-                  (long long)g->n_tokens, (long long)g->n_seqs, (long long)g->longest,
-                  (long long)g->n_rows);
+    bi_buf_printf(out, "graph tokens=%lld seqs=%lld longest=%lld rows=%lld", (long long)g->n_tokens,
+                  (long long)g->n_seqs, (long long)g->longest, (long long)g->n_rows);
+    if (g->n_grid)
+        bi_buf_printf(out, " grid=%lld", (long long)g->n_grid);
+    bi_buf_putc(out, '\n');
     for (size_t i = 0; i < g->n_nodes; i++) {
         const struct bi_node *n = &g->nodes[i];
         const char *sep = "";

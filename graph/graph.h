@@ -177,8 +177,8 @@ struct bi_graph {
     int32_t *use_first, *use_next;
     size_t cap_use_first, cap_use_next;
     bool indexed;
-    int64_t n_tokens, n_seqs, n_rows, longest; /* the bucket */
-    int32_t phase;                             /* that nodes added now get */
+    int64_t n_tokens, n_seqs, n_rows, longest, n_grid; /* the bucket */
+    int32_t phase;                                     /* that nodes added now get */
     struct bi_stage stages[BI_GRAPH_STAGES];
     int n_stages;
     struct bi_axis_follows follows[BI_GRAPH_FOLLOWS];
@@ -198,6 +198,9 @@ int bi_graph_status(const struct bi_graph *g, struct bioinfer_error *err);
 /* Records a builder's error and returns BI_NONE. The first one stays, later ones are dropped; every
  * builder gives BI_NONE then, but for bi_weight() of a weight that is there. */
 bi_value_id bi_graph_fail(struct bi_graph *g, int status, const char *fmt, ...) BI_PRINTF(3, 4);
+
+/* The bucket that the graph is written for, as counts; those that the graph does not keep are 0. */
+struct bi_counts bi_graph_bucket(const struct bi_graph *g);
 
 /* Gives an axis its name in axes.inc. */
 const char *bi_axis_name(enum bi_axis axis);

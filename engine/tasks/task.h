@@ -63,7 +63,8 @@ struct bi_task_input {
     enum bi_axis rebase; /* int32 rows count from the item's first row of this axis; FIXED: they are
                           * copied as they are */
     bool starts;         /* the runner makes int32 [n + 1]: where the rows of `rebase` begin for
-                          * each item, and where they end for the last one */
+                          * each row of `axis`, and where they end for the last one. Those of an
+                          * item are shared evenly among its rows of `axis`; FIXED: it has one */
 };
 
 /* Where an item lies in a batch. */
@@ -98,7 +99,8 @@ struct bi_task_def {
     /* Fills the next unit, which is all zeros: 1; 0 = there is none; NONE_NOW = none at present;
      * < 0 = a status that ends the run. */
     int (*read)(struct bioinfer_task *t, struct bi_unit *u, struct bioinfer_error *err);
-    /* The share of batch_tokens that items of these counts take; NULL = their tokens. */
+    /* The share of batch_tokens that items of these counts take; NULL = their tokens, or, where
+     * that is more, a 256th of their pairs of tokens. */
     int64_t (*load)(const struct bi_counts *counts);
     /* How many of items[0, n), of one program and within the load, one batch takes; NULL = all. */
     size_t (*take)(const struct bioinfer_task *t, struct bi_item *const *items, size_t n);

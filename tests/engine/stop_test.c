@@ -52,7 +52,8 @@ static void launches_are_left(void)
     const struct bi_device_params params = {.n_threads = 2};
     struct bi_launch launches[N_LAUNCHES] = {
         {.function = &slow}, {.function = &slow}, {.function = &slow}};
-    struct bi_program program = {.launches = launches, .n_launches = N_LAUNCHES, .max_rows = 1};
+    struct bi_program program = {
+        .launches = launches, .n_launches = N_LAUNCHES, .bucket = {.n_tokens = 1}};
     const struct bi_counts counts = {.n_tokens = 1};
     struct bi_env env = bi_env_default();
     struct bi_device *device = NULL;

@@ -5,7 +5,7 @@
 static void axes_have_rows(void)
 {
     const struct bi_counts counts = {
-        .n_tokens = 7, .n_seqs = 2, .longest = 4, .n_edges = 30, .n_steps = 5};
+        .n_tokens = 7, .n_seqs = 2, .longest = 4, .n_edges = 30, .n_steps = 5, .n_grid = 25};
     CHECK_EQ(bi_live_rows(&counts, BI_AXIS_FIXED, 3), 3);
     CHECK_EQ(bi_live_rows(&counts, BI_AXIS_TOKENS, 3), 7);
     CHECK_EQ(bi_live_rows(&counts, BI_AXIS_SEQS, 3), 2);
@@ -13,6 +13,7 @@ static void axes_have_rows(void)
     CHECK_EQ(bi_live_rows(&counts, BI_AXIS_EDGES, 3), 30);
     CHECK_EQ(bi_live_rows(&counts, BI_AXIS_VECTORS, 3), 21);
     CHECK_EQ(bi_live_rows(&counts, BI_AXIS_TENSORS, 3), 35);
+    CHECK_EQ(bi_live_rows(&counts, BI_AXIS_GRID, 3), 25);
     CHECK_STR(bi_axis_name(BI_AXIS_FIXED), "FIXED");
     CHECK_STR(bi_axis_name(BI_AXIS_SAMPLED_EDGES), "SAMPLED_EDGES");
     for (int a = 0; a < BI_AXES; a++)

@@ -691,7 +691,7 @@ int bi_align_gpu_submit(struct bi_align_gpu *g, int slot, const struct bi_align_
     const uint64_t border = t.border * 2 * sizeof(int32_t) +
                             (2 * b->n_strips + 2) * sizeof(struct bi_align_found);
     g->ops->release(g->queue, &b->program);
-    b->program = (struct bi_program){.max_rows = 1, .max_seqs = 1, .longest = 1};
+    b->program = (struct bi_program){.bucket = {.n_tokens = 1, .n_seqs = 1, .longest = 1}};
     b->n_launches = 0;
     if ((st = need_host(g, &b->result, &b->result_size, result, err)) ||
         (st = need(g, &b->input, at.size, false, err)) ||
