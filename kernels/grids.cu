@@ -1,5 +1,6 @@
-/* grids.cu - values of all pairs of places: symmetrise, outer_add, grid_logits, head_products.
- * Rows of gpu_rows.h, but for the products: 32 rows of a head by 32 of w to a block. */
+/* grids.cu - values of all pairs of places: symmetrise, outer_add, turn, grid_logits,
+ * head_products. Rows of gpu_rows.h, but for the products: 32 rows of a head by 32 of w to a
+ * block. */
 #include "gpu_rows.h"
 
 #include "gpu_heads.h"
@@ -23,16 +24,43 @@ KERNEL(symmetrise_f32, struct bi_symmetrise_params, ROW_THREADS, 4)
 KERNEL(outer_add_f32, struct bi_outer_add_params, ROW_THREADS, 4)
 {
     const int64_t r = my_row();
-    if (r >= p.rows)
+    if (r >= bi_live_rows(p.counts, p.axis, p.rows))
         return;
-    const int64_t i = r / p.n, j = i / p.n * p.n + r % p.n;
+    int64_t first;
+    const struct bi_grid_row at = bi_outer_add_row(&p, r, &first);
+    const float *a = p.a + (first + at.i) * p.lda, *b = p.b + (first + at.j) * p.ldb;
     const bool whole_x = fours(p.x, p.ldx), whole_a = fours(p.a, p.lda);
     const bool whole_b = fours(p.b, p.ldb), whole = fours(p.y, p.ldy);
-    for (int c = my_column(); c < p.width; c += 4 * ROW_LANES)
+    for (int c = my_column(); c < p.width; c += 4 * ROW_LANES) {
+        f32x4 x = {0, 0, 0, 0};
+        if (p.x)
+            x = load4(p.x + r * p.ldx, c, p.width, whole_x);
         store4(p.y + r * p.ldy, c, p.width, whole,
-               load4(p.x + r * p.ldx, c, p.width, whole_x) +
-                   load4(p.a + i * p.lda, c, p.width, whole_a) +
-                   load4(p.b + j * p.ldb, c, p.width, whole_b));
+               x + load4(a, c, p.width, whole_a) + load4(b, c, p.width, whole_b));
+    }
+}
+
+template <typename T> DEV void turn(const struct bi_turn_params &p)
+{
+    const int64_t r = my_row();
+    if (r >= p.counts->n_grid)
+        return;
+    const struct bi_grid_row at = bi_grid_row_of(p.counts, p.grid_start, r);
+    const T *x = (const T *)p.x + (at.grid + at.j * at.n + at.i) * p.ldx;
+    T *y = (T *)p.y + r * p.ldy;
+    const bool whole = fours((const T *)p.x, p.ldx) && fours((const T *)p.y, p.ldy);
+    for (int c = my_column(); c < p.width; c += 4 * ROW_LANES)
+        store4(y, c, p.width, whole, load4(x, c, p.width, whole));
+}
+
+KERNEL(turn_f32, struct bi_turn_params, ROW_THREADS, 4)
+{
+    turn<float>(p);
+}
+
+KERNEL(turn_f16, struct bi_turn_params, ROW_THREADS, 4)
+{
+    turn<f16>(p);
 }
 
 KERNEL(grid_logits_f32, struct bi_grid_logits_params, ROW_THREADS, 4)

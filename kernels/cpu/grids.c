@@ -1,4 +1,4 @@
-/* grids.c - values of all pairs of places: symmetrise, outer_add, grid_logits, head_products.
+/* grids.c - values of all pairs of places: symmetrise, outer_add, turn, grid_logits, head_products.
  * A task is a run of rows (rows.h), but for the last. */
 #include "../grids.h"
 #include "attention_tile.h"
@@ -36,26 +36,51 @@ void BI_ISA_NAME(symmetrise_run)(const void *params, int64_t task, int64_t n_tas
 
 BI_CPU_ENTRY(symmetrise)
 
-FIXED_TASKS(outer_add, p->width)
+ROW_TASKS(outer_add)
 
 void BI_ISA_NAME(outer_add_run)(const void *params, int64_t task, int64_t n_tasks, void *scratch)
 {
     const struct bi_outer_add_params *p = params;
-    const struct rows rows = task_rows(task, p->rows, p->width);
+    const int64_t live = bi_live_rows(p->counts, p->axis, p->rows);
+    const struct rows rows = task_rows(task, live, p->width);
     (void)n_tasks;
     (void)scratch;
     for (int64_t r = rows.first; r < rows.end; r++) {
-        const int64_t i = r / p->n, j = i / p->n * p->n + r % p->n;
-        const float *x = p->x + r * p->ldx, *a = p->a + i * p->lda, *b = p->b + j * p->ldb;
+        int64_t first;
+        const struct bi_grid_row at = bi_outer_add_row(p, r, &first);
+        const float *x = p->x ? p->x + r * p->ldx : NULL;
+        const float *a = p->a + (first + at.i) * p->lda, *b = p->b + (first + at.j) * p->ldb;
         for (int c = 0; c < p->width; c += VW) {
             const int m = lanes(c, p->width);
-            const vf sum = vf_add(vf_load_n(x + c, m), vf_load_n(a + c, m));
+            const vf sum = vf_add(x ? vf_load_n(x + c, m) : vf_zero(), vf_load_n(a + c, m));
             vf_store_n(p->y + r * p->ldy + c, vf_add(sum, vf_load_n(b + c, m)), m);
         }
     }
 }
 
 BI_CPU_ENTRY(outer_add)
+
+int64_t BI_ISA_NAME(turn_tasks)(const void *params, int n_threads)
+{
+    const struct bi_turn_params *p = params;
+    (void)n_threads;
+    return row_tasks(p->counts->n_grid, p->width);
+}
+
+void BI_ISA_NAME(turn_run)(const void *params, int64_t task, int64_t n_tasks, void *scratch)
+{
+    const struct bi_turn_params *p = params;
+    const struct rows rows = task_rows(task, p->counts->n_grid, p->width);
+    (void)n_tasks;
+    (void)scratch;
+    for (int64_t r = rows.first; r < rows.end; r++) {
+        const struct bi_grid_row at = bi_grid_row_of(p->counts, p->grid_start, r);
+        memcpy(p->y + r * p->ldy, p->x + (at.grid + at.j * at.n + at.i) * p->ldx,
+               sizeof *p->y * (size_t)p->width);
+    }
+}
+
+BI_CPU_ENTRY(turn)
 
 FIXED_TASKS(grid_logits, 4 * p->n_heads)
 

@@ -205,7 +205,7 @@ static bi_value_id update_pairs(const struct bi_model *m, struct bi_graph *g, bi
     y = bi_grid_logits(g, bi_head_products(g, q, k, heads, 1), by_row, by_column,
                        value(m, g, a->edges), heads);
     y = bi_outer_add(g, layer(m, g, y, p->pair), times(m, g, active, p->yq),
-                     times(m, g, active, p->yk));
+                     times(m, g, active, p->yk), BI_NONE, BI_NONE);
     grid = grid == BI_NONE ? y : bi_add(g, grid, y);
     h = rms(m, g, grid, p->row_norm);
     in[0] = times(m, g, h, p->row_q);

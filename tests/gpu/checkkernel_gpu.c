@@ -105,23 +105,11 @@ static bool is_half(const struct ck_entry *p, const struct ck_array *a)
     return false;
 }
 
-/* The true sizes of a batch of a case. */
-static struct bi_counts counts_of(const int32_t *lengths, int n_seqs)
-{
-    struct bi_counts counts = {.n_seqs = n_seqs};
-    for (int s = 0; s < n_seqs; s++) {
-        counts.n_tokens += lengths[s];
-        counts.longest = lengths[s] > counts.longest ? lengths[s] : counts.longest;
-    }
-    counts.n_rows = counts.n_tokens;
-    return counts;
-}
-
 /* Writes the params of a launch of a case, with addresses that are made up, and they and all rows
  * aligned as those of a plan are. */
 static void launch_params(const struct ck_case *c, unsigned char *params)
 {
-    const struct bi_counts counts = counts_of(c->lengths, c->n_seqs);
+    const struct bi_counts counts = ck_counts(c->lengths, c->n_seqs);
     int64_t lds[CK_ARRAYS];
     memcpy(params, c->params, c->params_size);
     if (c->gated)
@@ -196,7 +184,7 @@ static struct batch new_batch(const struct ck_case *c, const int32_t *lengths, i
     b.start[0] = 0;
     for (int s = 0; s < n_seqs; s++)
         b.start[s + 1] = b.start[s] + lengths[s];
-    b.counts = counts_of(lengths, n_seqs);
+    b.counts = ck_counts(lengths, n_seqs);
     for (int i = 0; i < CK_ARRAYS && c->arrays[i].pointer; i++, b.n_arrays++) {
         const struct ck_array *a = &c->arrays[i];
         b.live[i] = bi_live_rows(&b.counts, (int)a->axis, a->rows);
@@ -218,8 +206,7 @@ static void fill_batch(struct ck *ck, const struct ck_case *c, struct batch *b)
         const struct ck_array *a = &c->arrays[i];
         int s = 0;
         for (int64_t r = 0; r < b->live[i] && a->role != CK_OUT; r++) {
-            while (a->axis == BI_AXIS_TOKENS && r >= b->start[s + 1])
-                s++;
+            s = ck_sequence(b->start, a->axis, s, r);
             ck_fill_row(ck, a, b->values[i] + r * a->width, b->start[s + 1] - b->start[s]);
         }
     }
@@ -258,7 +245,7 @@ struct image {
 struct run {
     struct image of[CK_ARRAYS];
     struct bi_counts *counts; /* where the entry can read them */
-    int32_t *start;
+    int32_t *start, *grid_start;
     _Alignas(16) unsigned char params[BI_PARAMS_SIZE];
 };
 
@@ -375,15 +362,23 @@ static struct run new_run(struct ck *ck, const struct ck_case *c, const struct b
                 is_half(half, &c->arrays[0]));
 
     run.counts = take_for(ck, sizeof *run.counts);
-    run.start = take_for(ck, sizeof *run.start * (size_t)(b->counts.n_seqs + 1));
     *run.counts = b->counts;
-    memcpy(run.start, b->start, sizeof *run.start * (size_t)(b->counts.n_seqs + 1));
+    run.grid_start = take_for(ck, sizeof *run.start * (size_t)(b->counts.n_seqs + 1));
+    ck_grid_starts(run.grid_start, b->start, b->counts.n_seqs);
+    run.start = take_for(ck,
+                         sizeof *run.start * (size_t)(b->counts.n_tokens + b->counts.n_seqs + 1));
+    if (c->row_start)
+        ck_row_starts(run.start, b->start, b->counts.n_seqs);
+    else
+        memcpy(run.start, b->start, sizeof *run.start * (size_t)(b->counts.n_seqs + 1));
     memcpy(run.params, c->params, c->params_size);
     memcpy(run.params, &run.counts, sizeof run.counts);
     if (c->gated && device)
         memcpy(run.params + c->gated, &(int32_t){GATE_BLOCK}, sizeof(int32_t));
     if (c->start != CK_NONE)
         memcpy(run.params + c->start, &run.start, sizeof run.start);
+    if (c->grid_start != CK_NONE)
+        memcpy(run.params + c->grid_start, &run.grid_start, sizeof run.grid_start);
     for (int i = 0; i < b->n_arrays; i++) {
         const struct ck_array *a = &c->arrays[i];
         const void *data = a->absent ? NULL : run.of[c->in_place && i == 0 ? 1 : i].data;
@@ -398,6 +393,7 @@ static struct run new_run(struct ck *ck, const struct ck_case *c, const struct b
     bucket->n_rows += (int32_t)extra;
     bucket->n_seqs += (int32_t)ck_random(ck, 0, 2);
     bucket->longest += (int32_t)extra;
+    bucket->n_grid += (int32_t)extra;
     return run;
 }
 
@@ -407,6 +403,7 @@ static void free_run(struct ck *ck, const struct batch *b, struct run *run)
         give_for(ck, run->of[i].base);
     give_for(ck, run->counts);
     give_for(ck, run->start);
+    give_for(ck, run->grid_start);
 }
 
 static void (*find_kernel(const struct bi_emu_target *t, const char *name))(const void *)
@@ -676,9 +673,13 @@ static void check_isolation(struct ck *ck, const struct ck_case *c, size_t e, in
 /* Do products of f16 go there? */
 static bool uses_matrix_units(const char *name)
 {
-    static const char *const ops[] = {"linear_",       "attention_sm90",
-                                      "attention_d",   "attention_bias",
-                                      "rel_attention", "attention_contacts_plain"};
+    static const char *const ops[] = {"linear_",
+                                      "attention_sm90",
+                                      "attention_d",
+                                      "attention_bias",
+                                      "attention_grid",
+                                      "rel_attention",
+                                      "attention_contacts_plain"};
     for (size_t i = 0; i < BI_COUNT(ops); i++)
         if (!strncmp(name, ops[i], strlen(ops[i])) && (strstr(name, "f16") || strstr(name, "sm90")))
             return true;

@@ -65,7 +65,7 @@ struct memory {
 
 struct batch {
     struct bi_counts counts;
-    int32_t *start;
+    int32_t *start, *grid_start, *row_start;
     int n_arrays;
     struct memory of[CK_ARRAYS];
 };
@@ -111,13 +111,13 @@ static struct batch new_batch(struct ck *ck, const struct ck_case *c, const int3
     struct batch b = {.n_arrays = count_arrays(c)};
     b.start = ck_take(sizeof *b.start * (size_t)(n_seqs + 1));
     b.start[0] = 0;
-    for (int s = 0; s < n_seqs; s++) {
+    for (int s = 0; s < n_seqs; s++)
         b.start[s + 1] = b.start[s] + lengths[s];
-        if (lengths[s] > b.counts.longest)
-            b.counts.longest = lengths[s];
-    }
-    b.counts.n_seqs = n_seqs;
-    b.counts.n_tokens = b.counts.n_rows = b.start[n_seqs];
+    b.grid_start = ck_take(sizeof *b.start * (size_t)(n_seqs + 1));
+    ck_grid_starts(b.grid_start, b.start, n_seqs);
+    b.row_start = ck_take(sizeof *b.start * (size_t)(b.start[n_seqs] + 1));
+    ck_row_starts(b.row_start, b.start, n_seqs);
+    b.counts = ck_counts(lengths, n_seqs);
     for (int i = 0; i < b.n_arrays; i++) {
         const struct ck_array *a = &c->arrays[i];
         const struct memory *same_ld = NULL;
@@ -134,6 +134,8 @@ static void free_batch(struct batch *b)
     for (int i = 0; i < b->n_arrays; i++)
         free(b->of[i].base);
     free(b->start);
+    free(b->grid_start);
+    free(b->row_start);
 }
 
 static void fill_batch(struct ck *ck, const struct ck_case *c, struct batch *b)
@@ -145,8 +147,7 @@ static void fill_batch(struct ck *ck, const struct ck_case *c, struct batch *b)
             continue;
         int s = 0;
         for (int64_t r = 0; r < m->live; r++) {
-            while (a->axis == BI_AXIS_TOKENS && r >= b->start[s + 1])
-                s++;
+            s = ck_sequence(b->start, a->axis, s, r);
             ck_fill_row(ck, a, m->data + r * m->ld, b->start[s + 1] - b->start[s]);
         }
     }
@@ -197,7 +198,9 @@ static struct params bind(const struct ck_case *c, const struct batch *b, float 
     memcpy(p.bytes, c->params, c->params_size);
     set_member(&p, 0, &counts, sizeof counts);
     if (c->start != CK_NONE)
-        set_member(&p, c->start, &b->start, sizeof b->start);
+        set_member(&p, c->start, c->row_start ? &b->row_start : &b->start, sizeof b->start);
+    if (c->grid_start != CK_NONE)
+        set_member(&p, c->grid_start, &b->grid_start, sizeof b->grid_start);
     for (int i = 0; i < b->n_arrays; i++) {
         const struct ck_array *a = &c->arrays[i];
         const struct memory *m = &b->of[i];

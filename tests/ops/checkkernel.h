@@ -54,6 +54,8 @@ struct ck_case {
     void *params; /* numbers filled in; counts is its first member */
     size_t params_size;
     size_t start, rows; /* offsetof, CK_NONE = the params have none */
+    size_t grid_start;  /* offsetof the starts of grids (kernels/grids.h), likewise */
+    bool row_start;     /* start is that of the rows of grids, which are the sequences of the op */
     struct ck_array arrays[CK_ARRAYS];
     const int32_t *lengths; /* tokens of each sequence */
     int32_t n_seqs;
@@ -149,10 +151,17 @@ struct ck_dice {
 uint64_t ck_next(uint64_t *state);       /* splitmix64 */
 double ck_median(double *values, int n); /* sorts them */
 void *ck_take(size_t size);              /* 64-byte aligned, or the end of the program */
+/* The true sizes of a batch of sequences. */
+struct bi_counts ck_counts(const int32_t *lengths, int n_seqs);
+/* Writes where the grids of the sequences begin [n_seqs + 1], where their rows do [tokens + 1]. */
+void ck_grid_starts(int32_t *to, const int32_t *start, int n_seqs);
+void ck_row_starts(int32_t *to, const int32_t *start, int n_seqs);
 /* Rows [first, end) of an array of `live` rows that belong to sequence s; shared: all. */
 void ck_rows_of(const int32_t *start, enum bi_axis axis, int s, int64_t live, int64_t *first,
                 int64_t *end);
 bool ck_is_shared(enum bi_axis axis);
+/* The sequence of row r, from s on; of an axis that is not of tokens or grids s itself. */
+int ck_sequence(const int32_t *start, enum bi_axis axis, int s, int64_t r);
 void ck_fill_row(struct ck *ck, const struct ck_array *a, float *row, int length);
 /* Copies of what a fixed case lists, and params that point to them; "" or how two sets differ. */
 void ck_fixed_copies(const struct ck_fixed *c, void **data, unsigned char *params);

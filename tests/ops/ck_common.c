@@ -103,6 +103,44 @@ void *ck_take(size_t size)
 
 /* ---- arrays ---- */
 
+struct bi_counts ck_counts(const int32_t *lengths, int n_seqs)
+{
+    struct bi_counts counts = {.n_seqs = n_seqs};
+    for (int s = 0; s < n_seqs; s++) {
+        counts.n_tokens += lengths[s];
+        counts.n_grid += lengths[s] * lengths[s];
+        counts.longest = lengths[s] > counts.longest ? lengths[s] : counts.longest;
+    }
+    counts.n_rows = counts.n_tokens;
+    return counts;
+}
+
+void ck_grid_starts(int32_t *to, const int32_t *start, int n_seqs)
+{
+    to[0] = 0;
+    for (int s = 0; s < n_seqs; s++)
+        to[s + 1] = to[s] + (start[s + 1] - start[s]) * (start[s + 1] - start[s]);
+}
+
+void ck_row_starts(int32_t *to, const int32_t *start, int n_seqs)
+{
+    to[0] = 0;
+    for (int s = 0; s < n_seqs; s++)
+        for (int32_t t = start[s]; t < start[s + 1]; t++)
+            to[t + 1] = to[t] + start[s + 1] - start[s];
+}
+
+int ck_sequence(const int32_t *start, enum bi_axis axis, int s, int64_t r)
+{
+    int64_t first, end = r + 1;
+    for (;; s++) {
+        if (axis == BI_AXIS_TOKENS || axis == BI_AXIS_GRID)
+            ck_rows_of(start, axis, s, 0, &first, &end);
+        if (r < end)
+            return s;
+    }
+}
+
 void ck_rows_of(const int32_t *start, enum bi_axis axis, int s, int64_t live, int64_t *first,
                 int64_t *end)
 {
@@ -111,6 +149,10 @@ void ck_rows_of(const int32_t *start, enum bi_axis axis, int s, int64_t live, in
     if (axis == BI_AXIS_TOKENS || axis == BI_AXIS_ROWS) {
         *first = start[s];
         *end = start[s + 1];
+    } else if (axis == BI_AXIS_GRID) {
+        for (int k = 0; k < s; k++)
+            *first += (int64_t)(start[k + 1] - start[k]) * (start[k + 1] - start[k]);
+        *end = *first + (int64_t)(start[s + 1] - start[s]) * (start[s + 1] - start[s]);
     } else if (axis == BI_AXIS_SEQS) {
         *first = s;
         *end = s + 1;

@@ -379,7 +379,7 @@ static bi_value_id pairs_of(struct fix *f, bi_value_id x)
     y = bi_grid_logits(g, y, bi_head_products(g, q, distances, HEADS, 1),
                        bi_head_products(g, k, distances, HEADS, 1), weight(f, 1, 2, 1, 1), HEADS);
     y = bi_outer_add(g, times(f, y, GRID, HEADS), times(f, active, GRID, WIDE),
-                     times(f, active, GRID, WIDE));
+                     times(f, active, GRID, WIDE), BI_NONE, BI_NONE);
     in[0] = times(f, y, GRID, GRID);
     in[1] = times(f, y, GRID, GRID);
     in[2] = times(f, y, GRID, GRID);

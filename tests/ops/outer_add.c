@@ -2,9 +2,44 @@
 #include "checkkernel.h"
 #include "kernels/grids.h"
 
+typedef struct bi_outer_add_params T;
+
+/* Grids of the tokens of sequences. */
+static void check(struct ck *ck, const struct ck_lengths *n, int width, int absent,
+                  const char *note)
+{
+    T p = {.width = width, .axis = BI_AXIS_GRID};
+    ck_check(ck,
+             &(struct ck_case){.entry = "outer_add",
+                               .reference = bi_op_outer_add.reference,
+                               .params = &p,
+                               .params_size = sizeof p,
+                               .start = offsetof(T, start),
+                               .grid_start = offsetof(T, grid_start),
+                               .rows = offsetof(T, rows),
+                               .arrays =
+                                   {
+                                       {CK_ARRAY(T, x, ldx), CK_IN, BI_AXIS_GRID, .width = width,
+                                        .absent = absent},
+                                       {CK_ARRAY(T, a, lda), CK_IN, BI_AXIS_TOKENS, .width = width},
+                                       {CK_ARRAY(T, b, ldb), CK_IN, BI_AXIS_TOKENS, .width = width},
+                                       {CK_ARRAY(T, y, ldy), CK_OUT, BI_AXIS_GRID, .width = width},
+                                   },
+                               .lengths = n->of,
+                               .n_seqs = n->n,
+                               .absolute = 2e-6,
+                               .relative = 2e-6,
+                               .note = note});
+}
+
 static void cases(struct ck *ck)
 {
-    typedef struct bi_outer_add_params T;
+    static const int32_t edges[] = {1, 2, 3, 17, 0, 9, -1};
+    for (int i = 0; i < 16 && !ck_bench(ck); i++) {
+        struct ck_lengths n = i < 4 ? ck_lengths_of(edges) : ck_lengths(ck, 5, 20);
+        check(ck, &n, (int)ck_random(ck, 1, i % 2 ? 8 : 150), i / 2 % 2,
+              i < 4 ? "edges" : "ragged");
+    }
     static const int32_t lengths[] = {1, -1};
     const struct ck_lengths one = ck_lengths_of(lengths);
     for (int i = 0; i < 24 && !ck_bench(ck); i++) {
