@@ -9,12 +9,14 @@
  * Key tiles count from the start of the own sequence, and a row does not depend on the other
  * rows of its block: the same bits in any batch. What lies behind the sequence is zero in
  * shared memory and never read. _dN serves head widths up to N, zero-padded; any alignment.
- * attention_bias adds a bias by place (attention.h), read through the cache: the others keep
- * their registers.
+ * attention_bias adds a bias by place (attention.h), read through the cache, attention_grid one by
+ * pairs, of a tile in shared memory: the others keep their registers.
  * Grid: tiles of gpu_tiles.h, heads. */
 #include "gpu_heads.h"
 
+#pragma clang force_cuda_host_device begin
 #include "attention.h"
+#pragma clang force_cuda_host_device end
 #include "gpu_math.h"
 
 /* ---- rows of one head to shared memory ---- */
@@ -77,6 +79,7 @@ template <int rows, int width, int threads> DEV void read_rows(const head_rows &
 /* ---- f16 ---- */
 
 enum { Q_ROWS = 64, THREADS = 128 };
+enum bias_kind { NO_BIAS, BY_PLACE, BY_PAIR };
 
 template <int D> struct attention_tiles {
     enum { KEYS = D < 128 ? 64 : 32, LD = D + 8 };
@@ -85,6 +88,29 @@ template <int D> struct attention_tiles {
         f16 kv[2 * KEYS * LD]; /* keys, values */
     };
 };
+
+template <int D, bias_kind kind> struct biased_tiles : attention_tiles<D> {
+};
+
+/* Biases by pairs, times LOG2E, pass through shared memory, too. */
+template <int D> struct biased_tiles<D, BY_PAIR> : attention_tiles<D> {
+    enum { BIAS_LD = attention_tiles<D>::KEYS + 1 };
+    float bias[Q_ROWS * BIAS_LD];
+};
+
+/* Reads them from that of the first pair on; rows and keys: that are there; ld: from a query to the
+ * next. All threads of the block call it; there is no barrier in it. */
+template <int D>
+DEV void read_pairs(biased_tiles<D, BY_PAIR> &s, const float *bias, int64_t ldb, int64_t ld,
+                    int rows, int keys)
+{
+    enum { KEYS = attention_tiles<D>::KEYS, BIAS_LD = biased_tiles<D, BY_PAIR>::BIAS_LD };
+#pragma GCC unroll 1
+    for (int at = thread_id(); at < Q_ROWS * KEYS; at += THREADS) {
+        const int m = at / KEYS, n = at % KEYS;
+        s.bias[m * BIAS_LD + n] = m < rows && n < keys ? bias[m * ld + n * ldb] * LOG2E : 0;
+    }
+}
 
 /* Scores of keys that are not there do not count. */
 template <int MT, int NT> DEV void mask_keys(acc (&x)[MT][NT], int keys)
@@ -100,11 +126,26 @@ template <int MT, int NT> DEV void mask_keys(acc (&x)[MT][NT], int keys)
             }
 }
 
-/* 16 rows of scores to weights, and what of sums and results still counts beside them. ahead: how
- * far the first key is in front of the first query. */
-template <bool biased, int NT, int KT>
+/* Biases of 16 queries against the keys of a tile. */
+struct bias_rows {
+    const float *bias; /* BY_PLACE: of the head, at distance 0; BY_PAIR: in shared memory */
+    int ahead;         /* BY_PLACE: how far the first key is in front of the first query */
+};
+
+/* LOG2E times the bias of query m and key n, of KEYS in shared memory. */
+template <bias_kind kind, int KEYS>
+DEV float bias_at(const struct bi_attention_params &p, const bias_rows &b, int m, int n)
+{
+    if (kind == BY_PAIR)
+        return b.bias[m * (KEYS + 1) + n];
+    const int gap = b.ahead + n - m;
+    return b.bias[gap < -p.reach ? -p.reach : gap > p.reach ? p.reach : gap] * LOG2E;
+}
+
+/* 16 rows of scores to weights, and what of sums and results still counts beside them. */
+template <bias_kind kind, int NT, int KT>
 DEV void weigh(acc (&x)[NT], float (&max)[ACC_ROWS], float (&sum)[ACC_ROWS], acc (&o)[KT],
-               const struct bi_attention_params &p, const float *bias, int ahead)
+               const struct bi_attention_params &p, const bias_rows &b)
 {
     const float to_log2 = p.scale * LOG2E;
     float high[ACC_ROWS], shrink[ACC_ROWS];
@@ -115,10 +156,9 @@ DEV void weigh(acc (&x)[NT], float (&max)[ACC_ROWS], float (&sum)[ACC_ROWS], acc
     for (int n = 0; n < NT; n++)
 #pragma GCC unroll 8
         for (int e = 0; e < ACC; e++) {
-            if (biased) {
-                const int gap = ahead + n * 16 + acc_n(e) - acc_m(e);
-                const int near = gap < -p.reach ? -p.reach : gap > p.reach ? p.reach : gap;
-                x[n].of[e] = fma_(x[n].of[e], to_log2, bias[near] * LOG2E);
+            if (kind != NO_BIAS) {
+                const float bias = bias_at<kind, NT * 16>(p, b, acc_m(e), n * 16 + acc_n(e));
+                x[n].of[e] = fma_(x[n].of[e], to_log2, bias);
             } else {
                 x[n].of[e] *= to_log2;
             }
@@ -185,7 +225,19 @@ DEV void write_rows(const struct bi_attention_params &p, const acc (&o)[MT][KT],
     }
 }
 
-template <int D, bool biased = false> DEV void attention(const struct bi_attention_params &p)
+/* BY_PLACE: that of the head at distance 0; BY_PAIR: of the tile's first query and key 0. */
+template <bias_kind kind>
+DEV const float *first_bias(const struct bi_attention_params &p, const tile &q)
+{
+    if (kind == BY_PLACE)
+        return p.bias + block_y() * (2 * p.reach + 1) + p.reach;
+    if (kind == NO_BIAS)
+        return nullptr;
+    const int64_t grid = bi_bias_grid(p.counts, p.grid_start, p.axis, q.seq, q.start);
+    return p.grid_bias + (grid + (int64_t)q.first * q.length) * p.ldgb + block_y();
+}
+
+template <int D, bias_kind kind = NO_BIAS> DEV void attention(const struct bi_attention_params &p)
 {
     enum {
         LD = attention_tiles<D>::LD,
@@ -195,14 +247,15 @@ template <int D, bool biased = false> DEV void attention(const struct bi_attenti
         NT = KEYS / 16,
         KT = D / 16
     };
-    SHARED(attention_tiles<D>, s, sizeof(attention_tiles<D>));
+    typedef biased_tiles<D, kind> tiles;
+    SHARED(tiles, s, sizeof(tiles));
     f16 *const sk = s.kv, *const sv = s.kv + KEYS * LD;
-    const tile q = find_tile<Q_ROWS>(p.counts, p.start, block_x());
+    const tile q = find_tile<Q_ROWS>((int)bi_live_rows(p.counts, p.seqs, 0), p.start, block_x());
     if (q.first >= q.length)
         return;
     const int64_t column = (int64_t)block_y() * p.head_dim;
     const int row0 = wave_id() * MT * 16, d = p.head_dim;
-    const float *bias = biased ? p.bias + block_y() * (2 * p.reach + 1) + p.reach : nullptr;
+    const float *bias = first_bias<kind>(p, q);
     frag xq[MT][KT];
     acc o[MT][KT] = {};
     float max[MT][ACC_ROWS], sum[MT][ACC_ROWS];
@@ -234,6 +287,9 @@ template <int D, bool biased = false> DEV void attention(const struct bi_attenti
                                     sk, LD);
         read_rows<KEYS, D, THREADS>(
             head_rows{(const f16 *)p.v + at * p.ldv + column, p.ldv, nullptr, keys, d}, sv, LD);
+        if constexpr (kind == BY_PAIR)
+            read_pairs<D>(s, bias + j0 * p.ldgb, p.ldgb, q.length * p.ldgb, q.length - q.first,
+                          keys);
         barrier();
 
         acc x[MT][NT] = {};
@@ -253,8 +309,12 @@ template <int D, bool biased = false> DEV void attention(const struct bi_attenti
         if (keys < KEYS)
             mask_keys(x, keys);
 #pragma GCC unroll 4
-        for (int m = 0; m < MT; m++)
-            weigh<biased>(x[m], max[m], sum[m], o[m], p, bias, j0 - (q.first + row0 + m * 16));
+        for (int m = 0; m < MT; m++) {
+            bias_rows b = {bias, j0 - (q.first + row0 + m * 16)};
+            if constexpr (kind == BY_PAIR)
+                b.bias = s.bias + (row0 + m * 16) * (KEYS + 1);
+            weigh<kind>(x[m], max[m], sum[m], o[m], p, b);
+        }
 
 #pragma GCC unroll 4
         for (int n = 0; n < NT; n++) {
@@ -298,10 +358,20 @@ KERNEL(attention_d128_f16, struct bi_attention_params, 128, 2)
 
 KERNEL(attention_bias_d64_f16, struct bi_attention_params, 128, 2)
 {
-    attention<64, true>(p);
+    attention<64, BY_PLACE>(p);
 }
 
 KERNEL(attention_bias_d128_f16, struct bi_attention_params, 128, 2)
 {
-    attention<128, true>(p);
+    attention<128, BY_PLACE>(p);
+}
+
+KERNEL(attention_grid_d32_f16, struct bi_attention_params, 128, 1)
+{
+    attention<32, BY_PAIR>(p);
+}
+
+KERNEL(attention_grid_d64_f16, struct bi_attention_params, 128, 1)
+{
+    attention<64, BY_PAIR>(p);
 }

@@ -2,20 +2,25 @@
 #ifndef BI_ATTENTION_PARAMS_H
 #define BI_ATTENTION_PARAMS_H
 
-#include "counts.h"
+#include "grids.h"
 
-/* q, k, v, y: [tokens, n_heads * head_dim], each with its row stride. table: rotate q and k
+/* q, k, v, y: [rows, n_heads * head_dim], each with its row stride. `axis` counts rows and `seqs`
+ * sequences: tokens (TOKENS, SEQS), or rows of grids of tokens (GRID, TOKENS), where row i of a
+ * grid, the pairs (i, j), is the sequence of token i. table: rotate q and k
  * first (rope.h), NULL = do not. bias: [n_heads, 2 reach + 1], added to the score of query i and
  * key j of a sequence is bias[h, reach + clamp(j - i, -reach, reach)], after the scale; NULL =
- * none. Key tiles count from the start of the own sequence, so a row
- * gives the same bits in any batch.
+ * none. grid_bias: [pairs of tokens, n_heads], added likewise is that of the pair (i, j) of the
+ * sequence, or, where sequences are rows of a grid, of that grid, which all its rows share; NULL =
+ * none, and only one of the two biases is given. Key tiles count from the start of the own
+ * sequence, so a row gives the same bits in any batch.
  *
  * Parts, for graphs that want the maps themselves:
  *   scores:  p[t, h, j] = scale * q[t, h, :] . k[start + j, h, :]    j < length of the sequence
  *   relative_bias: y[t, h, j] = p[t, h, j] + bias[h, reach + clamp(j - (t - start), ...)]
+ *   grid_bias:     y[t, h, j] = p[t, h, j] + bias[pair (t - start, j), h]
  *   softmax: over j < length, in place allowed; p[t, h, j] = 0 for j >= length
  *   mix:     y[t, h, :] = sum_j p[t, h, j] v[start + j, h, :]
- * p: [tokens, n_heads, longest] with ldp = n_heads * longest_of_the_plan between tokens and
+ * p: [rows, n_heads, longest] with ldp = n_heads * longest_of_the_plan between rows and
  * ldh = longest_of_the_plan between heads. */
 struct bi_attention_params {
     const struct bi_counts *counts;
@@ -26,7 +31,27 @@ struct bi_attention_params {
     int32_t n_heads, head_dim;
     float scale;
     int32_t reach;
-    const float *bias;
+    const float *bias, *grid_bias;
+    int64_t ldgb;              /* that of grid_bias */
+    const int32_t *grid_start; /* [n_seqs + 1]; read with grid_bias alone */
+    int32_t axis, seqs;        /* they count rows, and sequences */
+};
+
+/* Finds the first row of the grid that biases a sequence, given its number and its first row. */
+static inline int64_t bi_bias_grid(const struct bi_counts *counts, const int32_t *grid_start,
+                                   int axis, int64_t seq, int64_t first)
+{
+    return axis == BI_AXIS_GRID ? bi_grid_row_of(counts, grid_start, first).grid : grid_start[seq];
+}
+
+struct bi_grid_bias_params {
+    const struct bi_counts *counts;
+    const int32_t *start, *grid_start;
+    const float *x, *bias; /* bias: [pairs of tokens, n_heads] */
+    float *p;
+    int64_t ldp, ldh, ldb;
+    int32_t n_heads;
+    int32_t axis, seqs; /* they count rows, and sequences */
 };
 
 struct bi_relative_bias_params {
@@ -36,6 +61,7 @@ struct bi_relative_bias_params {
     float *p;
     int64_t ldp, ldh;
     int32_t n_heads, reach;
+    int32_t axis, seqs; /* they count rows, and sequences */
 };
 
 struct bi_scores_params {
@@ -46,6 +72,7 @@ struct bi_scores_params {
     int64_t ldq, ldk, ldp, ldh;
     int32_t n_heads, head_dim;
     float scale;
+    int32_t axis, seqs; /* they count rows, and sequences */
 };
 
 struct bi_softmax_params {
@@ -55,6 +82,7 @@ struct bi_softmax_params {
     float *p;
     int64_t ldp, ldh;
     int32_t n_heads;
+    int32_t axis, seqs; /* they count rows, and sequences */
 };
 
 struct bi_mix_params {
@@ -64,6 +92,7 @@ struct bi_mix_params {
     float *y;
     int64_t ldp, ldh, ldv, ldy;
     int32_t n_heads, head_dim;
+    int32_t axis, seqs; /* they count rows, and sequences */
 };
 
 #endif

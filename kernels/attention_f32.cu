@@ -6,14 +6,16 @@
  * head widths up to N. Grid: tiles of gpu_tiles.h, heads. */
 #include "gpu_heads.h"
 
+#pragma clang force_cuda_host_device begin
 #include "attention.h"
+#pragma clang force_cuda_host_device end
 #include "gpu_math.h"
 
 template <int D> DEV void attention_f32(const struct bi_attention_params &p)
 {
     enum { PARTS = D / PAIR_PART };
     SHARED(pair_tiles, s, sizeof(pair_tiles));
-    const tile q = find_tile<PAIR_ROWS>(p.counts, p.start, block_x());
+    const tile q = find_tile<PAIR_ROWS>((int)bi_live_rows(p.counts, p.seqs, 0), p.start, block_x());
     if (q.first >= q.length)
         return;
     const int64_t column = (int64_t)block_y() * p.head_dim, d = p.head_dim;
@@ -21,6 +23,13 @@ template <int D> DEV void attention_f32(const struct bi_attention_params &p)
                          p.table ? p.table + q.first * d : p.table, q.length - q.first, (int)d};
     pair_values o[PARTS] = {};
     float max = -INF, sum = 0; /* sum: of this thread's keys */
+    const bool live = q.first + pair_row() < q.length;
+    const float *pairs = nullptr; /* for this thread's query */
+    if (p.grid_bias)
+        pairs = p.grid_bias + block_y() +
+                (bi_bias_grid(p.counts, p.grid_start, p.axis, q.seq, q.start) +
+                 (int64_t)(q.first + pair_row()) * q.length) *
+                    p.ldgb;
 
     for (int j0 = 0; j0 < q.length; j0 += PAIR_ROWS) {
         const int64_t at = q.start + j0;
@@ -38,6 +47,8 @@ template <int D> DEV void attention_f32(const struct bi_attention_params &p)
                 const int near = gap < -p.reach ? -p.reach : gap > p.reach ? p.reach : gap;
                 score.of[c] += p.bias[block_y() * (2 * p.reach + 1) + p.reach + near];
             }
+            if (pairs && live && pair_column(c) < keys)
+                score.of[c] += pairs[(j0 + pair_column(c)) * p.ldgb];
             score.of[c] = pair_column(c) < keys ? score.of[c] : -INF;
             high = max_(high, score.of[c]);
         }
@@ -61,7 +72,7 @@ template <int D> DEV void attention_f32(const struct bi_attention_params &p)
         }
     }
     sum = lanes_sum<8>(sum);
-    if (q.first + pair_row() >= q.length)
+    if (!live)
         return;
     float *y = p.y + (q.start + q.first + pair_row()) * p.ldy + column;
 #pragma GCC unroll 4

@@ -11,6 +11,7 @@ struct tile {
     int64_t start; /* first token of the sequence */
     int length;    /* number of tokens */
     int first;     /* first row of the tile, counted from start; >= length: nothing to do */
+    int seq;       /* number of the sequence */
 };
 
 /* The last s of n whose key(s) <= x, for keys that do not decrease; 0 where none is, and for n
@@ -28,17 +29,22 @@ template <typename F> DEV int last_at_most(int n, int64_t x, F key)
     return low;
 }
 
-/* The tile that a block has: rows of one sequence; all 0 where there is no sequence. A block with
+/* The tile that a block has: rows of one of n sequences; all 0 where there is none. A block with
  * nothing to do, behind the last tile too, has first >= length. */
+template <int rows> DEV tile find_tile(int n, const int32_t *start, int block)
+{
+    if (n < 1)
+        return tile{0, 0, 0, 0};
+    const int s = last_at_most(n, block, [=](int i) { return (int64_t)start[i] / rows + i; });
+    const int64_t first = start[s];
+    return tile{first, (int)(start[s + 1] - first), (block - (int)(first / rows) - s) * rows, s};
+}
+
+/* The same of sequences of tokens. */
 template <int rows>
 DEV tile find_tile(const struct bi_counts *counts, const int32_t *start, int block)
 {
-    if (counts->n_seqs < 1)
-        return tile{0, 0, 0};
-    const int s = last_at_most(counts->n_seqs, block,
-                               [=](int i) { return (int64_t)start[i] / rows + i; });
-    const int64_t first = start[s];
-    return tile{first, (int)(start[s + 1] - first), (block - (int)(first / rows) - s) * rows};
+    return find_tile<rows>(counts->n_seqs, start, block);
 }
 
 /* The same by all threads of a block at once: one look at memory instead of one after another.
@@ -54,17 +60,23 @@ DEV tile find_tile_at_once(const struct bi_counts *counts, const int32_t *start,
             *found = s;
     barrier();
     if (n < 1)
-        return tile{0, 0, 0};
+        return tile{0, 0, 0, 0};
     const int s = *found;
     const int64_t first = start[s];
-    return tile{first, (int)(start[s + 1] - first), (block - (int)(first / rows) - s) * rows};
+    return tile{first, (int)(start[s + 1] - first), (block - (int)(first / rows) - s) * rows, s};
 }
 
-/* The sequence of a token, never an empty one; of a token behind all of them the last one, 0 where
- * there is no sequence. */
+/* The sequence, of n, of a row, never an empty one; of a row behind all of them the last one, 0
+ * where there is no sequence. */
+DEV int sequence_of(int n, const int32_t *start, int64_t row)
+{
+    return last_at_most(n, row, [=](int i) { return (int64_t)start[i]; });
+}
+
+/* The same of a token. */
 DEV int sequence_of(const struct bi_counts *counts, const int32_t *start, int64_t token)
 {
-    return last_at_most(counts->n_seqs, token, [=](int i) { return (int64_t)start[i]; });
+    return sequence_of(counts->n_seqs, start, token);
 }
 
 #endif

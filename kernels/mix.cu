@@ -7,7 +7,7 @@
 template <typename T> DEV void mix(const struct bi_mix_params &p)
 {
     SHARED(pair_tiles, s, sizeof(pair_tiles));
-    const tile q = find_tile<PAIR_ROWS>(p.counts, p.start, block_x());
+    const tile q = find_tile<PAIR_ROWS>((int)bi_live_rows(p.counts, p.seqs, 0), p.start, block_x());
     if (q.first >= q.length)
         return;
     const int row = q.first + pair_row();

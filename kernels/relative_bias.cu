@@ -8,9 +8,9 @@ KERNEL(relative_bias_f32, struct bi_relative_bias_params, ROW_THREADS, 4)
 {
     const int64_t at = my_row(), t = at / p.n_heads;
     const int head = (int)(at % p.n_heads);
-    if (t >= p.counts->n_tokens)
+    if (t >= bi_live_rows(p.counts, p.axis, 0))
         return;
-    const int s = sequence_of(p.counts, p.start, t);
+    const int s = sequence_of((int)bi_live_rows(p.counts, p.seqs, 0), p.start, t);
     const int i = (int)(t - p.start[s]), length = p.start[s + 1] - p.start[s];
     const float *bias = p.bias + head * (2 * p.reach + 1) + p.reach;
     const int64_t row = t * p.ldp + head * p.ldh;

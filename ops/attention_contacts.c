@@ -84,6 +84,8 @@ static void attention_contacts_reference(const void *params)
         bi_op_rope.reference(&r);
     }
     bi_op_scores.reference(&(struct bi_scores_params){.counts = c,
+                                                      .axis = BI_AXIS_TOKENS,
+                                                      .seqs = BI_AXIS_SEQS,
                                                       .start = p->start,
                                                       .q = q,
                                                       .k = k,
@@ -96,6 +98,8 @@ static void attention_contacts_reference(const void *params)
                                                       .head_dim = p->head_dim,
                                                       .scale = p->scale});
     bi_op_softmax.reference(&(struct bi_softmax_params){.counts = c,
+                                                        .axis = BI_AXIS_TOKENS,
+                                                        .seqs = BI_AXIS_SEQS,
                                                         .start = p->start,
                                                         .x = maps,
                                                         .p = maps,

@@ -12,7 +12,7 @@ static int mix_infer(struct bi_graph *g, struct bi_node *node, struct bioinfer_e
     if (!st)
         st = bi_expect_heads(g, node, 1, a->n_heads, a->head_dim, err);
     if (!st)
-        st = bi_expect_start(g, node, 2, err);
+        st = bi_expect_starts_of(g, node, 2, 1, err);
     if (!st)
         bi_out_like(g, node, 0, 1);
     return st;
@@ -22,18 +22,18 @@ static void mix_launch(const struct bi_graph *g, const struct bi_node *node,
                        const struct bi_bind *b, struct bi_launch *launch)
 {
     const struct bi_value *p = bi_in(g, node, 0);
-    (void)g;
     BI_LAUNCH(launch, "mix", struct bi_mix_params, .counts = b->counts, .p = b->in[0],
               .v = b->in[1], .start = b->in[2], .y = b->out[0], .ldh = p->shape[2],
               .ldp = p->shape[1] * p->shape[2], .ldv = b->in_ld[1], .ldy = b->out_ld[0],
-              .n_heads = BI_ATTR(node, mix)->n_heads, .head_dim = BI_ATTR(node, mix)->head_dim);
+              .n_heads = BI_ATTR(node, mix)->n_heads, .head_dim = BI_ATTR(node, mix)->head_dim,
+              .axis = (int32_t)p->axis, .seqs = (int32_t)bi_in(g, node, 2)->axis);
 }
 
 static void mix_reference(const void *params)
 {
     const struct bi_mix_params *p = params;
     int32_t d = p->head_dim;
-    for (int32_t s = 0; s < p->counts->n_seqs; s++)
+    for (int32_t s = 0; s < bi_live_rows(p->counts, p->seqs, 0); s++)
         for (int64_t t = p->start[s]; t < p->start[s + 1]; t++)
             for (int32_t h = 0; h < p->n_heads; h++)
                 for (int32_t i = 0; i < d; i++) {

@@ -100,16 +100,30 @@ int bi_expect(const struct bi_graph *g, const struct bi_node *node, int i, int r
     return 0;
 }
 
+/* Checks a table of the starts of n sequences, which that axis counts. */
+static int expect_starts(const struct bi_graph *g, const struct bi_node *node, int i,
+                         enum bi_axis axis, int64_t n, struct bioinfer_error *err)
+{
+    const struct bi_value *v = bi_in(g, node, i);
+    if (!v || v->rank != 1 || v->dtype != BI_I32 || v->axis != axis || v->shape[0] != n + 1)
+        return bi_fail(err, BIOINFER_INTERNAL,
+                       "%s: input %d: expected the starts of %lld sequences on axis %s",
+                       bi_ops[node->op]->name, i, (long long)n, bi_axis_name(axis));
+    return 0;
+}
+
 int bi_expect_start(const struct bi_graph *g, const struct bi_node *node, int i,
                     struct bioinfer_error *err)
 {
-    const struct bi_value *v = bi_in(g, node, i);
-    if (!v || v->rank != 1 || v->dtype != BI_I32 || v->shape[0] != g->n_seqs + 1)
-        return bi_fail(err, BIOINFER_INTERNAL,
-                       "%s: input %d: expected the starts of %lld "
-                       "sequences",
-                       bi_ops[node->op]->name, i, (long long)g->n_seqs);
-    return 0;
+    return expect_starts(g, node, i, BI_AXIS_SEQS, g->n_seqs, err);
+}
+
+int bi_expect_starts_of(const struct bi_graph *g, const struct bi_node *node, int i, int x,
+                        struct bioinfer_error *err)
+{
+    return bi_in(g, node, x)->axis == BI_AXIS_GRID
+               ? expect_starts(g, node, i, BI_AXIS_TOKENS, g->n_tokens, err)
+               : expect_starts(g, node, i, BI_AXIS_SEQS, g->n_seqs, err);
 }
 
 int64_t bi_view_first(const struct bi_node *node, int64_t ld)

@@ -11,7 +11,7 @@ static int relative_bias_infer(struct bi_graph *g, struct bi_node *node, struct 
     if (!st)
         st = bi_expect_reach(g, node, 1, bi_in(g, node, 0)->shape[1], err);
     if (!st)
-        st = bi_expect_start(g, node, 2, err);
+        st = bi_expect_starts_of(g, node, 2, 0, err);
     if (!st)
         bi_out_like(g, node, 0, 0);
     return st;
@@ -24,13 +24,14 @@ static void relative_bias_launch(const struct bi_graph *g, const struct bi_node 
     BI_LAUNCH(launch, "relative_bias", struct bi_relative_bias_params, .counts = b->counts,
               .x = b->in[0], .bias = b->in[1], .start = b->in[2], .p = b->out[0],
               .ldh = x->shape[2], .ldp = x->shape[1] * x->shape[2], .n_heads = (int32_t)x->shape[1],
-              .reach = (int32_t)bi_in(g, node, 1)->shape[1] / 2);
+              .reach = (int32_t)bi_in(g, node, 1)->shape[1] / 2, .axis = (int32_t)x->axis,
+              .seqs = (int32_t)bi_in(g, node, 2)->axis);
 }
 
 static void relative_bias_reference(const void *params)
 {
     const struct bi_relative_bias_params *p = params;
-    for (int32_t s = 0; s < p->counts->n_seqs; s++)
+    for (int32_t s = 0; s < bi_live_rows(p->counts, p->seqs, 0); s++)
         for (int64_t t = p->start[s]; t < p->start[s + 1]; t++)
             for (int32_t h = 0; h < p->n_heads; h++)
                 for (int64_t j = p->start[s]; j < p->start[s + 1]; j++) {

@@ -11,10 +11,10 @@ static int scores_infer(struct bi_graph *g, struct bi_node *node, struct bioinfe
     if (!st)
         st = bi_expect_heads(g, node, 1, a->n_heads, a->head_dim, err);
     if (!st)
-        st = bi_expect_start(g, node, 2, err);
+        st = bi_expect_starts_of(g, node, 2, 0, err);
     if (!st)
-        bi_out_shape(g, node, 0, BI_AXIS_TOKENS, 3,
-                     (int64_t[]){g->n_tokens, a->n_heads, g->longest});
+        bi_out_shape(g, node, 0, bi_in(g, node, 0)->axis, 3,
+                     (int64_t[]){bi_in(g, node, 0)->shape[0], a->n_heads, g->longest});
     return st;
 }
 
@@ -26,14 +26,15 @@ static void scores_launch(const struct bi_graph *g, const struct bi_node *node,
               .ldk = b->in_ld[1], .ldh = g->longest,
               .ldp = g->longest * BI_ATTR(node, scores)->n_heads,
               .n_heads = BI_ATTR(node, scores)->n_heads,
-              .head_dim = BI_ATTR(node, scores)->head_dim, .scale = BI_ATTR(node, scores)->scale);
+              .head_dim = BI_ATTR(node, scores)->head_dim, .scale = BI_ATTR(node, scores)->scale,
+              .axis = (int32_t)bi_in(g, node, 0)->axis, .seqs = (int32_t)bi_in(g, node, 2)->axis);
 }
 
 static void scores_reference(const void *params)
 {
     const struct bi_scores_params *p = params;
     int32_t d = p->head_dim;
-    for (int32_t s = 0; s < p->counts->n_seqs; s++)
+    for (int32_t s = 0; s < bi_live_rows(p->counts, p->seqs, 0); s++)
         for (int64_t t = p->start[s]; t < p->start[s + 1]; t++)
             for (int32_t h = 0; h < p->n_heads; h++)
                 for (int64_t j = p->start[s]; j < p->start[s + 1]; j++) {

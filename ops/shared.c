@@ -40,6 +40,16 @@ int bi_expect_reach(const struct bi_graph *g, const struct bi_node *node, int i,
     return st;
 }
 
+int bi_expect_pairs(const struct bi_graph *g, const struct bi_node *node, int i, int starts,
+                    int64_t n_heads, struct bioinfer_error *err)
+{
+    int st = bi_expect(g, node, i, 2, n_heads, err);
+    if (!st && bi_in(g, node, i)->axis != BI_AXIS_GRID)
+        st = bi_fail(err, BIOINFER_INTERNAL, "%s: bias on axis %s", bi_ops[node->op]->name,
+                     bi_axis_name(bi_in(g, node, i)->axis));
+    return st ? st : bi_expect_start(g, node, starts, err);
+}
+
 int bi_expect_norm(const struct bi_graph *g, const struct bi_node *node, int w,
                    struct bioinfer_error *err)
 {

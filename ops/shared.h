@@ -37,6 +37,9 @@ void bi_ref_put_part(float *part, int64_t ld, double sum);
 /* Checks a [n_heads, 2 reach + 1] bias, with any reach. */
 int bi_expect_reach(const struct bi_graph *g, const struct bi_node *node, int i, int64_t n_heads,
                     struct bioinfer_error *err);
+/* Checks a bias [G, n_heads] by pairs of tokens, and input `starts`: where their grids begin. */
+int bi_expect_pairs(const struct bi_graph *g, const struct bi_node *node, int i, int starts,
+                    int64_t n_heads, struct bioinfer_error *err);
 /* Fills a launch of unary x -> y, input 0 and output 0, of any rank. factor: of BI_UNARY_SCALE, not
  * read for others. */
 void bi_launch_unary(const struct bi_graph *g, const struct bi_node *node,

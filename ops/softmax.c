@@ -9,7 +9,7 @@ static int softmax_infer(struct bi_graph *g, struct bi_node *node, struct bioinf
 {
     int st = bi_expect(g, node, 0, 3, g->longest, err);
     if (!st)
-        st = bi_expect_start(g, node, 1, err);
+        st = bi_expect_starts_of(g, node, 1, 0, err);
     if (!st)
         bi_out_like(g, node, 0, 0);
     return st;
@@ -21,13 +21,14 @@ static void softmax_launch(const struct bi_graph *g, const struct bi_node *node,
     const struct bi_value *x = bi_in(g, node, 0);
     BI_LAUNCH(launch, "softmax", struct bi_softmax_params, .counts = b->counts, .x = b->in[0],
               .start = b->in[1], .p = b->out[0], .ldh = x->shape[2],
-              .ldp = x->shape[1] * x->shape[2], .n_heads = (int32_t)x->shape[1]);
+              .ldp = x->shape[1] * x->shape[2], .n_heads = (int32_t)x->shape[1],
+              .axis = (int32_t)x->axis, .seqs = (int32_t)bi_in(g, node, 1)->axis);
 }
 
 static void softmax_reference(const void *params)
 {
     const struct bi_softmax_params *p = params;
-    for (int32_t s = 0; s < p->counts->n_seqs; s++)
+    for (int32_t s = 0; s < bi_live_rows(p->counts, p->seqs, 0); s++)
         for (int64_t t = p->start[s]; t < p->start[s + 1]; t++)
             for (int32_t h = 0; h < p->n_heads; h++) {
                 const float *x = p->x + t * p->ldp + h * p->ldh;

@@ -7,6 +7,7 @@
 #define SOFTMAX_OF(...) NODE(SOFTMAX, NULL, __VA_ARGS__, VALUE("start"))
 #define ROPED(node, name) SHARED(ROPE, node, VALUE(name), VALUE("table"), VALUE("start"))
 #define SCALED SHARED(SCALE, "scale", VALUE("q"))
+#define BIASES MAYBE("bias"), MAYBE("grid_bias"), MAYBE("grid_start")
 
 /* ---- attention and contacts of scores ---- */
 
@@ -59,6 +60,25 @@ const struct bi_rule bi_rule_attention_bias = {
     .rewrite = to_attention_bias,
 };
 
+static bi_value_id to_attention_grid(struct bi_match *m)
+{
+    const struct bi_attention_attr a = attr_of_scores(m);
+    return NEW(m->g, BI_OP_ATTENTION, BI_ATTRS_AT(attention, &a), bi_match_value(m, "q"),
+               bi_match_value(m, "k"), bi_match_value(m, "v"), bi_match_value(m, "start"), BI_NONE,
+               BI_NONE, bi_match_value(m, "grid_bias"), bi_match_value(m, "grid_start"));
+}
+
+const struct bi_rule bi_rule_attention_grid = {
+    .name = "attention_grid",
+    .pattern = NODE(MIX, NULL,
+                    SOFTMAX_OF(NODE(GRID_BIAS, NULL,
+                                    NODE(SCORES, "scores", VALUE("q"), VALUE("k"), VALUE("start")),
+                                    VALUE("grid_bias"), VALUE("start"), VALUE("grid_start"))),
+                    VALUE("v"), VALUE("start")),
+    .guard = same_width,
+    .rewrite = to_attention_grid,
+};
+
 static bi_value_id to_attention_contacts(struct bi_match *m)
 {
     const struct bi_scores_attr *scores = BI_ATTR(bi_match_node(m, "scores"), scores);
@@ -93,7 +113,8 @@ static bi_value_id attention_like(struct bi_match *m, const struct bi_attrs *a)
 {
     return NEW(m->g, BI_OP_ATTENTION, a, bi_match_value(m, "q"), bi_match_value(m, "k"),
                bi_match_value(m, "v"), bi_match_value(m, "start"), bi_match_value(m, "table"),
-               bi_match_value(m, "bias"));
+               bi_match_value(m, "bias"), bi_match_value(m, "grid_bias"),
+               bi_match_value(m, "grid_start"));
 }
 
 static bi_value_id to_attention_rope(struct bi_match *m)
@@ -104,7 +125,7 @@ static bi_value_id to_attention_rope(struct bi_match *m)
 const struct bi_rule bi_rule_attention_rope = {
     .name = "attention_rope",
     .pattern = NODE(ATTENTION, NULL, ROPED("q_rope", "q"), ROPED("k_rope", "k"), VALUE("v"),
-                    VALUE("start"), NULL, MAYBE("bias")),
+                    VALUE("start"), NULL, BIASES),
     .guard = not_rotated,
     .rewrite = to_attention_rope,
 };
@@ -125,7 +146,7 @@ static bi_value_id to_attention_scale(struct bi_match *m)
 const struct bi_rule bi_rule_attention_scale = {
     .name = "attention_scale",
     .pattern = NODE(ATTENTION, NULL, SCALED, VALUE("k"), VALUE("v"), VALUE("start"), MAYBE("table"),
-                    MAYBE("bias")),
+                    BIASES),
     .rewrite = to_attention_scale,
 };
 
@@ -173,7 +194,7 @@ static const char *const bias_names[] = {"q_bias", "k_bias", "v_bias"};
     NODE(LAYERNORM, name "_norm",                                                                  \
          NODE(LINEAR, name, VALUE("x"), VALUE(name "_w"), MAYBE(name "_bias")),                    \
          VALUE(name "_gain"))
-#define BEHIND_PARTS VALUE("start"), MAYBE("table"), MAYBE("positions")
+#define BEHIND_PARTS VALUE("start"), MAYBE("table"), BIASES
 
 /* Are these three linears over one x, none with more than a bias? */
 static bool stackable(const struct bi_match *m)
@@ -231,7 +252,7 @@ static bi_value_id to_stacked(struct bi_match *m)
     for (int i = 0; i < 3; i++)
         bi_match_replace(m, part[i], cut[i]);
     return NEW(g, root.op, BI_ATTRS_OF(&root), cut[0], cut[1], cut[2], root.in[3], root.in[4],
-               root.in[5]);
+               root.in[5], root.in[6], root.in[7]);
 }
 
 const struct bi_rule bi_rule_qkv_stack = {
@@ -266,7 +287,8 @@ static bi_value_id to_norms_stacked(struct bi_match *m)
     const bi_value_id norm = NEW(g, BI_OP_LAYERNORM, BI_ATTRS(layernorm, .groups = 2, .eps = eps),
                                  columns(g, all, 0, 2 * d), gain);
     const bi_value_id q = columns(g, norm, 0, d), k = columns(g, norm, d, d);
-    return NEW(g, root.op, BI_ATTRS_OF(&root), q, k, value, root.in[3], root.in[4], root.in[5]);
+    return NEW(g, root.op, BI_ATTRS_OF(&root), q, k, value, root.in[3], root.in[4], root.in[5],
+               root.in[6], root.in[7]);
 }
 
 const struct bi_rule bi_rule_qk_norm_stack = {

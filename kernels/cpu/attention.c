@@ -5,26 +5,28 @@
  * (rotated) and values once, then each block of queries takes its scores, moves its running
  * maximum and sum, and adds its share of the output. Scratch does not grow with the length.
  *
- * Sections: tasks, attention, scores, relative_bias and softmax, mix. */
+ * Sections: tasks, attention, scores, biases and softmax, mix. */
 #include "../attention.h"
 #include "attention_tile.h"
 #include "entries.h"
 #include "math.h"
 
-/* ---- tasks: n_seqs * n_heads * pieces, pieces as the longest sequence needs ---- */
+/* ---- tasks: sequences * n_heads * pieces, pieces as the longest sequence needs ---- */
 
 enum { MAX_ROWS = 480, MIN_ROWS = 96 }; /* multiples of every BLOCK */
 
 struct part {
+    int64_t seq;    /* number of the sequence */
     int64_t start;  /* first token of the sequence */
     int64_t length; /* residues of the sequence */
     int64_t first;  /* row of the sequence the task begins with */
     int n, head;    /* n: rows, 0 = nothing to do */
 };
 
-static int64_t count_tasks(const struct bi_counts *counts, int n_heads, int n_threads)
+/* seqs: the axis that counts sequences. */
+static int64_t count_tasks(const struct bi_counts *counts, int seqs, int n_heads, int n_threads)
 {
-    const int64_t longest = counts->longest, heads = (int64_t)counts->n_seqs * n_heads;
+    const int64_t longest = counts->longest, heads = bi_live_rows(counts, seqs, 0) * n_heads;
     int64_t pieces = (longest + MAX_ROWS - 1) / MAX_ROWS;
     if (pieces < 1)
         return 0;
@@ -33,14 +35,15 @@ static int64_t count_tasks(const struct bi_counts *counts, int n_heads, int n_th
     return heads * pieces;
 }
 
-static struct part find_part(const struct bi_counts *counts, const int32_t *start, int n_heads,
-                             int64_t task, int64_t n_tasks)
+static struct part find_part(const struct bi_counts *counts, int seqs, const int32_t *start,
+                             int n_heads, int64_t task, int64_t n_tasks)
 {
-    const int64_t pieces = n_tasks / ((int64_t)counts->n_seqs * n_heads);
+    const int64_t pieces = n_tasks / (bi_live_rows(counts, seqs, 0) * n_heads);
     const int64_t rows = (counts->longest + pieces - 1) / pieces;
     const int64_t step = (rows + BLOCK - 1) / BLOCK * BLOCK;
     const int64_t seq = task / pieces / n_heads;
     struct part part = {
+        .seq = seq,
         .start = start[seq],
         .length = start[seq + 1] - start[seq],
         .first = task % pieces * step,
@@ -122,6 +125,15 @@ BI_INLINE void attend_tile(float *block, const struct work *w, int n_keys, int d
 typedef void tile_step(float *block, const struct work *w, int n_keys, int d,
                        const struct place *at);
 
+/* to[key][query] = LOG2E times the biases of n queries against n_keys keys: ldb numbers from a key
+ * to the next, ld from a query to the next; those of queries from n on are 0. */
+BI_INLINE void lay_pairs(float *to, const float *bias, int64_t ldb, int64_t ld, int n, int n_keys)
+{
+    for (int q = 0; q < BLOCK; q++)
+        for (int j = 0; j < n_keys; j++)
+            to[j * BLOCK + q] = q < n ? LOG2E * bias[q * ld + j * ldb] : 0;
+}
+
 /* steps[nv - 1] is attend_tile for so many vectors of queries. */
 BI_INLINE void attend(const struct bi_attention_params *p, const struct part *part, void *scratch,
                       const int d, tile_step *const steps[BLOCK_VECTORS])
@@ -131,7 +143,10 @@ BI_INLINE void attend(const struct bi_attention_params *p, const struct part *pa
     const size_t size = block_floats(d);
     const int64_t column = (int64_t)part->head * d;
     float *bias = w.blocks + (size_t)(MAX_ROWS / BLOCK) * size;
-    struct place at = {bias, p->reach, 0};
+    struct place at = {p->grid_bias ? bias : NULL, bias, p->reach, 0};
+    const int64_t grid = p->grid_bias ? bi_bias_grid(p->counts, p->grid_start, p->axis, part->seq,
+                                                     part->start)
+                                      : 0;
 
     if (p->bias)
         lay_bias(bias, p->bias + (int64_t)part->head * (2 * p->reach + 1), p->reach, LOG2E);
@@ -154,6 +169,11 @@ BI_INLINE void attend(const struct bi_attention_params *p, const struct part *pa
         for (int r = 0; r < part->n; r += BLOCK) {
             const int nv = (min_int(part->n - r, BLOCK) + VW - 1) / VW;
             at.ahead = part->first + r - first;
+            if (p->grid_bias)
+                lay_pairs(bias,
+                          p->grid_bias + part->head +
+                              (grid + (part->first + r) * part->length + first) * p->ldgb,
+                          p->ldgb, part->length * p->ldgb, min_int(part->n - r, BLOCK), n_keys);
             steps[nv - 1](w.blocks + (size_t)(r / BLOCK) * size, &w, n_keys, d, &at);
         }
     }
@@ -195,6 +215,7 @@ ATTEND(32, 32, NULL)
 ATTEND(64, 64, NULL)
 ATTEND(128, 128, NULL)
 ATTEND(any, d, NULL)
+ATTEND(bias_32, 32, at)
 ATTEND(bias_64, 64, at)
 ATTEND(bias_128, 128, at)
 ATTEND(bias_any, d, at)
@@ -202,18 +223,20 @@ ATTEND(bias_any, d, at)
 int64_t BI_ISA_NAME(attention_tasks)(const void *params, int n_threads)
 {
     const struct bi_attention_params *p = params;
-    return count_tasks(p->counts, p->n_heads, n_threads);
+    return count_tasks(p->counts, p->seqs, p->n_heads, n_threads);
 }
 
 void BI_ISA_NAME(attention_run)(const void *params, int64_t task, int64_t n_tasks, void *scratch)
 {
     const struct bi_attention_params *p = params;
-    const struct part part = find_part(p->counts, p->start, p->n_heads, task, n_tasks);
+    const struct part part = find_part(p->counts, p->seqs, p->start, p->n_heads, task, n_tasks);
     if (!part.n)
         return;
-    if (p->bias) {
+    if (p->bias || p->grid_bias) {
         if (p->head_dim == 128)
             attend_bias_128(p, &part, scratch);
+        else if (p->head_dim == 32)
+            attend_bias_32(p, &part, scratch);
         else if (p->head_dim == 64)
             attend_bias_64(p, &part, scratch);
         else
@@ -246,7 +269,9 @@ size_t BI_ISA_NAME(attention_scratch_size)(const void *params, int64_t rows, int
     const struct bi_attention_params *p = params;
     (void)rows;
     (void)longest;
-    const size_t bias = p->bias ? 2 * (size_t)p->reach + 1 + 2 * BLOCK : 0;
+    const size_t bias = p->bias        ? 2 * (size_t)p->reach + 1 + 2 * BLOCK
+                        : p->grid_bias ? KEY_TILE * BLOCK
+                                       : 0;
     return (scratch_floats(p->head_dim, MAX_ROWS / BLOCK) + bias) * sizeof(float);
 }
 
@@ -255,13 +280,13 @@ size_t BI_ISA_NAME(attention_scratch_size)(const void *params, int64_t rows, int
 int64_t BI_ISA_NAME(scores_tasks)(const void *params, int n_threads)
 {
     const struct bi_scores_params *p = params;
-    return count_tasks(p->counts, p->n_heads, n_threads);
+    return count_tasks(p->counts, p->seqs, p->n_heads, n_threads);
 }
 
 void BI_ISA_NAME(scores_run)(const void *params, int64_t task, int64_t n_tasks, void *scratch)
 {
     const struct bi_scores_params *p = params;
-    const struct part part = find_part(p->counts, p->start, p->n_heads, task, n_tasks);
+    const struct part part = find_part(p->counts, p->seqs, p->start, p->n_heads, task, n_tasks);
     const int d = p->head_dim;
     const struct work w = lay_out(scratch, d);
     const int64_t column = (int64_t)part.head * d;
@@ -290,19 +315,19 @@ size_t BI_ISA_NAME(scores_scratch_size)(const void *params, int64_t rows, int64_
     return scratch_floats(p->head_dim, MAX_ROWS / BLOCK) * sizeof(float);
 }
 
-/* ---- relative_bias, softmax: a row at a time ---- */
+/* ---- relative_bias, grid_bias, softmax: a row at a time ---- */
 
 int64_t BI_ISA_NAME(relative_bias_tasks)(const void *params, int n_threads)
 {
     const struct bi_relative_bias_params *p = params;
-    return count_tasks(p->counts, p->n_heads, n_threads);
+    return count_tasks(p->counts, p->seqs, p->n_heads, n_threads);
 }
 
 void BI_ISA_NAME(relative_bias_run)(const void *params, int64_t task, int64_t n_tasks,
                                     void *scratch)
 {
     const struct bi_relative_bias_params *p = params;
-    const struct part part = find_part(p->counts, p->start, p->n_heads, task, n_tasks);
+    const struct part part = find_part(p->counts, p->seqs, p->start, p->n_heads, task, n_tasks);
     const float *bias = p->bias + (int64_t)part.head * (2 * p->reach + 1) + p->reach;
     (void)scratch;
     for (int64_t i = part.first; i < part.first + part.n; i++) {
@@ -319,7 +344,29 @@ void BI_ISA_NAME(relative_bias_run)(const void *params, int64_t task, int64_t n_
 int64_t BI_ISA_NAME(softmax_tasks)(const void *params, int n_threads)
 {
     const struct bi_softmax_params *p = params;
-    return count_tasks(p->counts, p->n_heads, n_threads);
+    return count_tasks(p->counts, p->seqs, p->n_heads, n_threads);
+}
+
+int64_t BI_ISA_NAME(grid_bias_tasks)(const void *params, int n_threads)
+{
+    const struct bi_grid_bias_params *p = params;
+    return count_tasks(p->counts, p->seqs, p->n_heads, n_threads);
+}
+
+void BI_ISA_NAME(grid_bias_run)(const void *params, int64_t task, int64_t n_tasks, void *scratch)
+{
+    const struct bi_grid_bias_params *p = params;
+    const struct part part = find_part(p->counts, p->seqs, p->start, p->n_heads, task, n_tasks);
+    const int64_t grid = part.n
+                             ? bi_bias_grid(p->counts, p->grid_start, p->axis, part.seq, part.start)
+                             : 0;
+    (void)scratch;
+    for (int64_t i = part.first; i < part.first + part.n; i++) {
+        const int64_t row = (part.start + i) * p->ldp + part.head * p->ldh;
+        const float *bias = p->bias + (grid + i * part.length) * p->ldb + part.head;
+        for (int64_t j = 0; j < part.length; j++)
+            p->p[row + j] = p->x[row + j] + bias[j * p->ldb];
+    }
 }
 
 static void softmax_row(float *p, const float *x, int64_t n, int64_t width)
@@ -355,7 +402,7 @@ static void softmax_row(float *p, const float *x, int64_t n, int64_t width)
 void BI_ISA_NAME(softmax_run)(const void *params, int64_t task, int64_t n_tasks, void *scratch)
 {
     const struct bi_softmax_params *p = params;
-    const struct part part = find_part(p->counts, p->start, p->n_heads, task, n_tasks);
+    const struct part part = find_part(p->counts, p->seqs, p->start, p->n_heads, task, n_tasks);
     (void)scratch;
     for (int r = 0; r < part.n; r++) {
         const int64_t row = (part.start + part.first + r) * p->ldp + part.head * p->ldh;
@@ -368,13 +415,13 @@ void BI_ISA_NAME(softmax_run)(const void *params, int64_t task, int64_t n_tasks,
 int64_t BI_ISA_NAME(mix_tasks)(const void *params, int n_threads)
 {
     const struct bi_mix_params *p = params;
-    return count_tasks(p->counts, p->n_heads, n_threads);
+    return count_tasks(p->counts, p->seqs, p->n_heads, n_threads);
 }
 
 void BI_ISA_NAME(mix_run)(const void *params, int64_t task, int64_t n_tasks, void *scratch)
 {
     const struct bi_mix_params *p = params;
-    const struct part part = find_part(p->counts, p->start, p->n_heads, task, n_tasks);
+    const struct part part = find_part(p->counts, p->seqs, p->start, p->n_heads, task, n_tasks);
     const int d = p->head_dim, width = round_up(d, KEY_GROUP);
     const struct work w = lay_out(scratch, d);
     const int64_t column = (int64_t)part.head * d;
@@ -411,5 +458,6 @@ size_t BI_ISA_NAME(mix_scratch_size)(const void *params, int64_t rows, int64_t l
 BI_CPU_ENTRY_SCRATCH(attention)
 BI_CPU_ENTRY_SCRATCH(scores)
 BI_CPU_ENTRY(relative_bias)
+BI_CPU_ENTRY(grid_bias)
 BI_CPU_ENTRY(softmax)
 BI_CPU_ENTRY_SCRATCH(mix)

@@ -158,6 +158,7 @@ BI_INLINE void pack_values(float *values, const float *x, int64_t ldx, int64_t f
 
 /* Bias of a block of queries, by place: see lay_bias(). */
 struct place {
+    const float *tile; /* not NULL: [KEY_TILE][BLOCK], those of the tile at hand */
     const float *bias; /* as lay_bias() writes them: [BLOCK + 2 reach + 1 + BLOCK] */
     int reach;
     int64_t ahead; /* first query of the block - first key of the tile */
@@ -175,9 +176,11 @@ BI_INLINE void lay_bias(float *to, const float *bias, int reach, float scale)
 }
 
 /* The biases of queries 0 ... BLOCK - 1 against key j of the tile, which may be far beyond the
- * reach. at->bias must not be NULL. */
+ * reach. at->bias must not be NULL where at->tile is. */
 BI_INLINE const float *bias_of(const struct place *at, int j)
 {
+    if (at->tile)
+        return at->tile + j * BLOCK;
     int64_t x = at->ahead - j; /* where query 0 is */
     x = x > at->reach ? at->reach : x < -at->reach - BLOCK ? -at->reach - BLOCK : x;
     return at->bias + BLOCK + at->reach + x;

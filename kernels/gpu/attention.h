@@ -2,41 +2,64 @@
  *
  * attention_dN_a: q, k, v, y a; table f32; head widths up to N; softmax in f32. Take the smallest N
  * that does: f16 16, 32, 64, 128; f32 64, 128, 256. attention_bias_*: with a bias by place; the f32
- * entries take one, too. scores_a: q, k a; p f32. mix_a: p f32; v, y a. */
+ * entries take one, too. attention_grid_*: with a bias by
+ * pairs, as the f32 entries do. scores_a: q, k a; p f32. mix_a: p f32; v, y a. */
 #ifndef BI_GPU_ATTENTION_ENTRIES_H
 #define BI_GPU_ATTENTION_ENTRIES_H
 
 #include "../attention.h"
 #include "grid.h"
 
-BI_GPU_TILES_GRID(attention, attention, 64)
+/* Tiles of each sequence (gpu_tiles.h), by heads; params say what counts rows and sequences. */
+#define BI_GPU_AXES_GRID(name, op, rows)                                                           \
+    static inline void bi_gpu_grid_##name(const void *params, const struct bi_counts *bucket,      \
+                                          int32_t grid[2])                                         \
+    {                                                                                              \
+        const struct bi_##op##_params *p = (const struct bi_##op##_params *)params;                \
+        grid[0] = bi_gpu_blocks(bi_live_rows(bucket, p->axis, 0), rows) +                          \
+                  (int32_t)bi_live_rows(bucket, p->seqs, 0);                                       \
+        grid[1] = p->n_heads;                                                                      \
+    }
+BI_GPU_AXES_GRID(attention, attention, 64)
 
-/* Eight rows, each of a token of the bucket and a head, to a block: grid[1] is 1. */
+/* Eight rows, each of a row of the bucket and a head, to a block: grid[1] is 1. */
 static inline void bi_gpu_grid_relative_bias(const void *params, const struct bi_counts *bucket,
                                              int32_t grid[2])
 {
     const struct bi_relative_bias_params *p = (const struct bi_relative_bias_params *)params;
-    grid[0] = bi_gpu_blocks((int64_t)bucket->n_tokens * p->n_heads, 8);
+    grid[0] = bi_gpu_blocks(bi_live_rows(bucket, p->axis, 0) * p->n_heads, 8);
     grid[1] = 1;
 }
 
-/* Eight rows, each of a token of the bucket and a head, to a block: grid[1] is 1. */
+/* The same. */
+static inline void bi_gpu_grid_grid_bias(const void *params, const struct bi_counts *bucket,
+                                         int32_t grid[2])
+{
+    const struct bi_grid_bias_params *p = (const struct bi_grid_bias_params *)params;
+    grid[0] = bi_gpu_blocks(bi_live_rows(bucket, p->axis, 0) * p->n_heads, 8);
+    grid[1] = 1;
+}
+
+/* The same. */
 static inline void bi_gpu_grid_softmax(const void *params, const struct bi_counts *bucket,
                                        int32_t grid[2])
 {
     const struct bi_softmax_params *p = (const struct bi_softmax_params *)params;
-    grid[0] = bi_gpu_blocks((int64_t)bucket->n_tokens * p->n_heads, 8);
+    grid[0] = bi_gpu_blocks(bi_live_rows(bucket, p->axis, 0) * p->n_heads, 8);
     grid[1] = 1;
 }
 
-BI_GPU_TILES_GRID(attention_f32, attention, 32)
-BI_GPU_TILES_GRID(scores, scores, 32)
-BI_GPU_TILES_GRID(mix, mix, 32)
+BI_GPU_AXES_GRID(attention_f32, attention, 32)
+BI_GPU_AXES_GRID(scores, scores, 32)
+BI_GPU_AXES_GRID(mix, mix, 32)
 
 /* Head widths that an entry takes; entries stand in the order of theirs. */
 #define BI_GPU_HALF_WIDTH(width)                                                                   \
     BI_GPU_TAKES_OF(d##width##_f16, attention,                                                     \
-                    (call->half_in & 1) && !p->bias && p->head_dim <= width)
+                    (call->half_in & 1) && !p->bias && !p->grid_bias && p->head_dim <= width)
+#define BI_GPU_GRID_WIDTH(width)                                                                   \
+    BI_GPU_TAKES_OF(grid_d##width##_f16, attention,                                                \
+                    (call->half_in & 1) && p->grid_bias && p->head_dim <= width)
 #define BI_GPU_BIAS_WIDTH(width)                                                                   \
     BI_GPU_TAKES_OF(bias_d##width##_f16, attention,                                                \
                     (call->half_in & 1) && p->bias && p->head_dim <= width)
@@ -46,6 +69,8 @@ BI_GPU_HALF_WIDTH(16)
 BI_GPU_HALF_WIDTH(32)
 BI_GPU_HALF_WIDTH(64)
 BI_GPU_HALF_WIDTH(128)
+BI_GPU_GRID_WIDTH(32)
+BI_GPU_GRID_WIDTH(64)
 BI_GPU_BIAS_WIDTH(64)
 BI_GPU_BIAS_WIDTH(128)
 BI_GPU_FULL_WIDTH(64)
@@ -56,11 +81,14 @@ BI_GPU_FULL_WIDTH(256)
 #define BI_GPU_ENTRIES_attention(E) \
     E(attention_bias_d64_f16, attention, attention, 128, 18432, attention, bias_d64_f16)   \
     E(attention_bias_d128_f16, attention, attention, 128, 17408, attention, bias_d128_f16) \
+    E(attention_grid_d32_f16, attention, attention, 128, 26880, attention, grid_d32_f16)   \
+    E(attention_grid_d64_f16, attention, attention, 128, 35072, attention, grid_d64_f16)   \
     E(attention_d16_f16, attention, attention, 128, 6144, attention, d16_f16)              \
     E(attention_d32_f16, attention, attention, 128, 10240, attention, d32_f16)             \
     E(attention_d64_f16, attention, attention, 128, 18432, attention, d64_f16)             \
     E(attention_d128_f16, attention, attention, 128, 17408, attention, d128_f16)           \
     E(relative_bias_f32, relative_bias, relative_bias, 256, 0, relative_bias, f32)         \
+    E(grid_bias_f32, grid_bias, grid_bias, 256, 0, grid_bias, f32)                         \
     E(softmax_f32, softmax, softmax, 256, 0, softmax, f32)                                 \
     E(attention_d64_f32, attention_f32, attention, 256, 20864, attention_f32, d64_f32)     \
     E(attention_d128_f32, attention_f32, attention, 256, 20864, attention_f32, d128_f32)   \

@@ -5,6 +5,7 @@ static bool takes_heads(const struct bi_gpu_entry *e, const struct bi_call *call
 {
     const struct bi_attention_params *p = call->params;
     return (call->half_in & 1) && p->head_dim == e->kind && !p->table && !p->bias &&
+           !p->grid_bias && p->axis == BI_AXIS_TOKENS && p->seqs == BI_AXIS_SEQS &&
            bi_gpu_is_mappable(p->q, p->ldq) && bi_gpu_is_mappable(p->k, p->ldk) &&
            bi_gpu_is_mappable(p->v, p->ldv) && p->ldy % 8 == 0 && (uintptr_t)p->y % 16 == 0;
 }

@@ -89,7 +89,9 @@ int main(void)
                                               .head_dim = w,
                                               .scale = 1,
                                               .reach = cases[i].bias,
-                                              .bias = cases[i].bias ? zeros : NULL};
+                                              .bias = cases[i].bias ? zeros : NULL,
+                                              .axis = BI_AXIS_TOKENS,
+                                              .seqs = BI_AXIS_SEQS};
         fill(KEYS, w, w);
         check(cases[i].name, &p, QUERIES, w);
     }

@@ -167,7 +167,9 @@ struct timed *timed_attention(struct kernels *k, const int32_t *lengths, int n_s
                                       .ldy = row,
                                       .n_heads = heads,
                                       .head_dim = width,
-                                      .scale = (float)scale};
+                                      .scale = (float)scale,
+                                      .axis = BI_AXIS_TOKENS,
+                                      .seqs = BI_AXIS_SEQS};
     return record(t, &l, t->counts->n_tokens);
 }
 

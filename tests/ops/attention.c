@@ -5,8 +5,12 @@
 static void check_bias(struct ck *ck, const struct ck_lengths *n, int heads, int d, int table,
                        float scale, double spread, int reach, const char *note)
 {
-    struct bi_attention_params p = {
-        .n_heads = heads, .head_dim = d, .scale = scale, .reach = reach};
+    struct bi_attention_params p = {.n_heads = heads,
+                                    .head_dim = d,
+                                    .scale = scale,
+                                    .reach = reach,
+                                    .axis = BI_AXIS_TOKENS,
+                                    .seqs = BI_AXIS_SEQS};
     typedef struct bi_attention_params T;
     const int64_t width = (int64_t)heads * d;
     double pairs = 0; /* a score of hundreds is known to 1e-5, its exponential no better */
@@ -40,6 +44,45 @@ static void check_bias(struct ck *ck, const struct ck_lengths *n, int heads, int
             .nmse = spread > 4 ? 1e-9 : 1e-11,
             .flops = 4 * pairs * (double)width,
             .note = note});
+}
+
+/* A bias by pairs; grids: attention over their rows, which share it. */
+static void check_pairs(struct ck *ck, const struct ck_lengths *n, int heads, int d, int table,
+                        double spread, bool grids, const char *note)
+{
+    typedef struct bi_attention_params T;
+    const enum bi_axis axis = grids ? BI_AXIS_GRID : BI_AXIS_TOKENS;
+    T p = {.n_heads = heads,
+           .head_dim = d,
+           .scale = 0.3f,
+           .axis = (int32_t)axis,
+           .seqs = grids ? BI_AXIS_TOKENS : BI_AXIS_SEQS};
+    const int64_t width = (int64_t)heads * d;
+    ck_check(ck, &(struct ck_case){
+                     .entry = "attention",
+                     .reference = bi_op_attention.reference,
+                     .params = &p,
+                     .params_size = sizeof p,
+                     .start = offsetof(T, start),
+                     .row_start = grids,
+                     .grid_start = offsetof(T, grid_start),
+                     .arrays =
+                         {
+                             {CK_ARRAY(T, q, ldq), CK_IN, axis, .width = width, .scale = spread},
+                             {CK_ARRAY(T, k, ldk), CK_IN, axis, .width = width, .scale = spread},
+                             {CK_ARRAY(T, v, ldv), CK_IN, axis, .width = width},
+                             {CK_ARRAY(T, y, ldy), CK_OUT, axis, .width = width},
+                             {CK_PLAIN(T, table), CK_IN, BI_AXIS_LONGEST, .width = d, .scale = 0.7,
+                              .absent = !table},
+                             {CK_ARRAY(T, grid_bias, ldgb), CK_IN, BI_AXIS_GRID, .width = heads,
+                              .scale = 3},
+                         },
+                     .lengths = n->of,
+                     .n_seqs = n->n,
+                     .absolute = spread > 4 ? 3e-4 : 4e-5,
+                     .relative = 1e-5,
+                     .nmse = spread > 4 ? 1e-9 : 1e-11,
+                     .note = note});
 }
 
 static void check(struct ck *ck, const struct ck_lengths *n, int heads, int d, int table,
@@ -94,6 +137,14 @@ static void cases(struct ck *ck)
     check(ck, &n, 2, 16, 0, 1, 8, "large scores");
     n = ck_lengths(ck, 4, 300);
     check(ck, &n, 2, 24, 0, 1, 1e-4, "small scores");
+    for (size_t i = 0; i < BI_COUNT(widths); i++) {
+        static const int32_t grids[] = {1, 2, 3, 17, 0, 33, -1};
+        n = ck_lengths_of(edges);
+        check_pairs(ck, &n, 1 + (int)(i % 3), widths[i], (int)i % 2, 1, false, "edges, pairs");
+        n = ck_lengths_of(grids);
+        check_pairs(ck, &n, 1 + (int)(i % 3), widths[i], (int)i % 2, i == 2 ? 8 : 1, true,
+                    "rows of grids");
+    }
     /* in rows of few keys often all scores are far below zero */
     n = ck_lengths_of(edges);
     check(ck, &n, 3, 16, 0, 1, 8, "large scores, few keys");
@@ -113,6 +164,8 @@ static const struct ck_entry entries[] = {
     ATTENTION("attention_d32_f16"),
     ATTENTION("attention_d64_f16"),
     ATTENTION("attention_d128_f16"),
+    ATTENTION("attention_grid_d32_f16"),
+    ATTENTION("attention_grid_d64_f16"),
     ATTENTION("attention_bias_d64_f16"),
     ATTENTION("attention_bias_d128_f16"),
     {0},

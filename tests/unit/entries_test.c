@@ -239,7 +239,10 @@ static void mark_launches(bool *reached)
                 .n_heads = 1,
                 .head_dim = width,
                 .table = variant & 8 ? room : NULL,
-                .bias = variant & 16 ? room : NULL};
+                .bias = variant & 16 ? room : NULL,
+                .grid_bias = variant & 4 ? room : NULL,
+                .axis = BI_AXIS_TOKENS,
+                .seqs = BI_AXIS_SEQS};
         } else if (!strcmp(op, "rel_attention")) {
             *(struct bi_rel_attention_params *)l.params = (struct bi_rel_attention_params){
                 .q = room,

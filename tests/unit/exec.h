@@ -17,6 +17,7 @@ enum { EXEC_WEIGHTS = 256, EXEC_SEQS = 8, EXEC_TOKENS = 64 };
 struct exec {
     struct bi_counts counts;
     int32_t start[EXEC_SEQS + 1], ids[EXEC_TOKENS], rows[EXEC_TOKENS];
+    int32_t grid_start[EXEC_SEQS + 1], row_start[EXEC_TOKENS + 1]; /* kernels/grids.h */
     float scale[EXEC_TOKENS];
     int64_t weight_rows[EXEC_WEIGHTS], weight_cols[EXEC_WEIGHTS];
     float weight_offset[EXEC_WEIGHTS]; /* added to every element: 1 for norms */
@@ -142,6 +143,10 @@ static inline const void *exec_input(const struct exec *x, const char *name, siz
         return *size = tokens * sizeof *x->scale, x->scale;
     if (!strcmp(name, "start"))
         return *size = (seqs + 1) * sizeof *x->start, x->start;
+    if (!strcmp(name, "grid_start"))
+        return *size = (seqs + 1) * sizeof *x->grid_start, x->grid_start;
+    if (!strcmp(name, "row_start"))
+        return *size = (tokens + 1) * sizeof *x->row_start, x->row_start;
     return *size = (size_t)x->counts.n_rows * sizeof *x->rows, x->rows;
 }
 

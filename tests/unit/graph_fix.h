@@ -17,6 +17,19 @@ struct fix {
     int n_weights;
 };
 
+/* Makes the starts of pairs of the batch from those of its sequences. */
+static inline void fix_pairs(struct fix *f)
+{
+    struct exec *x = &f->x;
+    for (int s = 0; s < x->counts.n_seqs; s++) {
+        const int32_t n = x->start[s + 1] - x->start[s];
+        x->grid_start[s + 1] = x->grid_start[s] + n * n;
+        for (int32_t i = 0; i < n; i++)
+            x->row_start[x->start[s] + i + 1] = x->grid_start[s] + (i + 1) * n;
+    }
+    x->counts.n_grid = x->grid_start[x->counts.n_seqs];
+}
+
 /* A graph with the four inputs and a batch of sequences 4, 2 and 3 in a larger bucket. */
 static inline void fix_open(struct fix *f)
 {
@@ -29,6 +42,7 @@ static inline void fix_open(struct fix *f)
     f->g->n_rows = 4;
     f->x.counts = (struct bi_counts){.n_tokens = 9, .n_seqs = B, .n_rows = 3, .longest = 4};
     memcpy(f->x.start, start, sizeof start);
+    fix_pairs(f);
     for (int i = 0; i < 9; i++) {
         f->x.ids[i] = (i * 5 + 2) % V;
         f->x.scale[i] = 0.5f + 0.1f * (float)i;

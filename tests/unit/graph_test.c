@@ -149,6 +149,33 @@ static void g_attention_bias(struct fix *f)
     output(f, bi_mix(f->g, bi_softmax(f->g, s, f->start), x, f->start));
 }
 
+enum { PAIRS = 50 }; /* the bucket */
+
+/* Scores of tokens plus a bias by their pairs, which is made of x. */
+static bi_value_id pair_bias(struct fix *f, bi_value_id scores, bi_value_id x, int heads)
+{
+    const bi_value_id grids = bi_input(f->g, "grid_start", BI_I32, BI_AXIS_SEQS, B + 2);
+    f->g->n_grid = PAIRS;
+    x = bi_outer_add(f->g, BI_NONE, x, x, f->start, grids);
+    return bi_grid_bias(f->g, scores, product(f, x, heads), f->start, grids);
+}
+
+/* Attention of tokens with a bias by pairs, and of the rows of grids. */
+static void g_attention_grid(struct fix *f)
+{
+    struct bi_graph *g = f->g;
+    g->n_grid = PAIRS;
+    const bi_value_id rows = bi_input(g, "row_start", BI_I32, BI_AXIS_TOKENS, T + 1);
+    const bi_value_id grids = bi_input(g, "grid_start", BI_I32, BI_AXIS_SEQS, B + 2);
+    const bi_value_id x = embedding(f, 8), z = bi_outer_add(g, BI_NONE, x, x, f->start, grids);
+    const bi_value_id turned = bi_turn(g, z, grids), bias = product(f, z, 2);
+    bi_value_id s = bi_scores(g, bi_gelu(g, x), x, f->start, 2);
+    s = bi_softmax(g, bi_grid_bias(g, s, bias, f->start, grids), f->start);
+    output(f, bi_mix(g, s, x, f->start));
+    s = bi_grid_bias(g, bi_scores(g, turned, z, rows, 2), product(f, z, 2), rows, grids);
+    output(f, bi_mix(g, bi_softmax(g, s, rows), bi_triangle(g, z, turned, grids, true), rows));
+}
+
 static bi_value_id norm_of(struct fix *f, bi_value_id x)
 {
     return bi_layernorm(f->g, x, weight(f, 1, f->g->values[x].shape[1], 1, 1), BI_NONE, 1e-5f);
@@ -361,6 +388,7 @@ static void each_rule(void)
         {"linear_gelu_tanh", g_linear_gelu_tanh, 1, NULL},
         {"linear_gated", g_linear_gated, 2, NULL},
         {"attention_bias", g_attention_bias, 1, NULL},
+        {"attention_grid", g_attention_grid, 2, NULL},
         {"qk_norm_stack", g_qk_norm_stack, 2, NULL},
         {"norm_pool", g_norm_pool_unbiased, 1, NULL},
         {"rmsnorm_offset", g_rmsnorm_offset, 1, NULL},
@@ -685,6 +713,8 @@ static void random_attention(struct random *r)
     if (pick(r, 4) == 0)
         maps_ = bi_relative_bias(g, maps_, weight(r->f, 2, heads, 2 * pick(r, 4) + 1, 0),
                                  r->f->start);
+    else if (pick(r, 8) == 0)
+        maps_ = pair_bias(r->f, maps_, v, heads);
     maps_ = bi_softmax(g, maps_, r->f->start);
     for (int n = pick(r, 3); n > 0; n--)
         contacts = bi_contacts(g, maps_, weight(r->f, 1, heads, 1, 0), r->f->start, contacts,
@@ -805,6 +835,7 @@ static void random_graph(struct fix *f, uint64_t seed)
     }
     f->x.counts.n_seqs = n_seqs;
     f->x.counts.longest = longest;
+    fix_pairs(f);
     f->x.counts.n_rows = 1 + pick(&r, 4);
     for (int i = 0; i < f->x.counts.n_tokens; i++)
         f->x.ids[i] = pick(&r, V);
