@@ -205,6 +205,28 @@ static void runs_are_left(void)
     remove(output);
 }
 
+/* A run without numbers of its own has 1,000 steps, and a trajectory of every 100th. */
+static void runs_have_the_usual_length(void)
+{
+    static const char key[] = " step=";
+    const struct bi_env env = bi_env_default();
+    struct bioinfer_error err = {0};
+    char *text = NULL;
+    size_t size;
+    int n = 0;
+    FILE *file = fopen(input, "w");
+    CHECK(file && fputs("1\ncharge=0\nH 0 0 0\n", file) >= 0 && !fclose(file));
+    CHECK_EQ(bioinfer_md(task, input, output, NULL, &err), 0);
+    CHECK_EQ(bi_file_slurp(&env, output, 1 << 20, &text, &size, NULL), 0);
+    for (const char *at = text; at && (at = strstr(at, key)); n++) {
+        at += strlen(key);
+        CHECK_EQ(atoi(at), 100 * n);
+    }
+    CHECK_EQ(n, 11);
+    bi_free(&env, text);
+    remove(output);
+}
+
 int main(int argc, char **argv)
 {
     struct bi_backend_ops ops = bi_backend_cpu;
@@ -226,8 +248,10 @@ int main(int argc, char **argv)
         !CHECK(!bi_model_open_on(&model, ctx, argv[1], NULL, &ops, &err)) ||
         !CHECK(!bioinfer_energy_open(&task, model, NULL, &err)))
         fprintf(stderr, "    %s\n", err.text);
-    else
+    else {
         runs_are_left();
+        runs_have_the_usual_length();
+    }
     bioinfer_task_close(&task);
     bioinfer_model_close(&model);
     bioinfer_context_free(&ctx);
