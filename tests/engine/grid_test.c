@@ -165,6 +165,7 @@ static const struct bi_task_input inputs[N_INPUTS] = {
 
 static const struct bi_task_def def = {
     .name = "grid",
+    .kind = &bi_kind_sequences, /* the model's, whose graphs it does not ask for */
     .unit_size = sizeof(struct unit),
     .smallest = {.n_tokens = 1, .n_seqs = 1, .longest = 1, .n_grid = 1},
     .inputs = inputs,
