@@ -13,6 +13,17 @@ enum { RESIDUES = 40 };
 
 static const char *receptor;
 
+/* Rules of ops that no task has yet; tests/unit/graph_test.c fires them. */
+static const char *const without_task[] = {"attention_grid"};
+
+static bool has_task(const char *rule)
+{
+    for (size_t i = 0; i < BI_COUNT(without_task); i++)
+        if (!strcmp(without_task[i], rule))
+            return false;
+    return true;
+}
+
 /* How often each rule fired in a graph. */
 struct fired {
     int of[BI_RULE_MAX];
@@ -171,8 +182,9 @@ int main(int argc, char **argv)
     for (int i = 2; i < argc; i++)
         check_model(ctx, argv[i], ever);
     for (int i = 0; bi_rule_name(i); i++)
-        if (!CHECK(ever[i]))
-            fprintf(stderr, "    %s has fired in no graph\n", bi_rule_name(i));
+        if (!CHECK(ever[i] == has_task(bi_rule_name(i))))
+            fprintf(stderr, "    %s has fired in %s graph\n", bi_rule_name(i),
+                    ever[i] ? "a" : "no");
     bioinfer_context_free(&ctx);
     return test_report();
 }

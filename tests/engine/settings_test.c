@@ -33,6 +33,7 @@ static struct {
     {"esmc", "rope_parameters", "its members are asked for by name", false, false},
     {"lora", "init_lora_weights", "how training began: words that matter are refused", false,
      false},
+    {"lora", "target_modules", "a further name has no update in the file", false, false},
     {"lora", "alpha_pattern", "it has no module", false, false},
     {"lora", "rank_pattern", "it has no module", false, false},
     {"lora", "base_model_name_or_path", "named where the weights are called otherwise", false,
