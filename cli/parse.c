@@ -287,26 +287,12 @@ static bool take_letters(struct cli_options *o, struct words *w, int argc, char 
     return true;
 }
 
-static bool is_of_kind(const char *family, enum bioinfer_family_kind kind)
+/* The kind of a family, enum bioinfer_family_kind; -1: no family is called so. */
+static int kind_of(const char *family)
 {
     const int index = bioinfer_family_find(family);
 
-    return index >= 0 && bioinfer_family_kind(index) == (int)kind;
-}
-
-static bool designs(const char *family)
-{
-    return is_of_kind(family, BIOINFER_FAMILY_DESIGN);
-}
-
-static bool rates(const char *family)
-{
-    return is_of_kind(family, BIOINFER_FAMILY_AFFINITY);
-}
-
-static bool gives_energies(const char *family)
-{
-    return is_of_kind(family, BIOINFER_FAMILY_ENERGY);
+    return index < 0 ? -1 : bioinfer_family_kind(index);
 }
 
 int cli_letters_of(const char *family)
@@ -314,11 +300,6 @@ int cli_letters_of(const char *family)
     const int index = bioinfer_family_find(family);
 
     return index < 0 ? BIOINFER_LETTERS_RESIDUES : bioinfer_family_letters(index);
-}
-
-static bool gives_tracks(const char *family)
-{
-    return is_of_kind(family, BIOINFER_FAMILY_TRACKS);
 }
 
 static bool unknown_model(const char *word)
@@ -377,7 +358,7 @@ static bool find_help(struct cli_options *o, const struct words *w, int used, bo
     if (w->n > used && bioinfer_family_find(w->word[used]) >= 0 &&
         (!used || o->command & CLI_LOADS)) {
         o->model = w->word[used++];
-        kind = bioinfer_family_kind(bioinfer_family_find(o->model));
+        kind = kind_of(o->model);
         if (cli_kind_of(o->command) != kind)
             o->command = cli_runner_of(kind)->command;
     }
@@ -389,25 +370,24 @@ static bool find_help(struct cli_options *o, const struct words *w, int used, bo
 /* Tells whether the command is one for the model; false: said which one is. */
 static bool runs(const struct cli_options *o, const char *model)
 {
-    if (designs(model) != (o->command == CLI_DESIGN)) {
-        cli_say(NULL,
-                designs(model) ? "%s takes structures: bioinfer design %s"
-                               : "%s designs no sequences: bioinfer %s",
-                model, model);
-        return false;
-    }
-    if (rates(model) != (o->command == CLI_AFFINITY)) {
-        cli_say(NULL,
-                rates(model) ? "%s rates ligands: bioinfer %s RECEPTOR LIGANDS"
-                             : "%s rates no ligands: bioinfer %s",
-                model, model);
-        return false;
-    }
-    if (gives_energies(model) != ((o->command & (CLI_ENERGY | CLI_MOTION)) != 0)) {
-        cli_say(NULL,
-                gives_energies(model) ? "%s takes frames of atoms: bioinfer energy %s"
-                                      : "%s gives no energies of atoms: bioinfer %s",
-                model, model);
+    static const struct {
+        int kind;
+        const char *takes, *usage, *lacks; /* usage: of the command, around the model */
+    } kinds[] = {
+        {BIOINFER_FAMILY_DESIGN, "takes structures", "design %s", "designs no sequences"},
+        {BIOINFER_FAMILY_AFFINITY, "rates ligands", "%s RECEPTOR LIGANDS", "rates no ligands"},
+        {BIOINFER_FAMILY_ENERGY, "takes frames of atoms", "energy %s",
+         "gives no energies of atoms"},
+    };
+
+    for (size_t i = 0; i < CLI_COUNT(kinds); i++) {
+        const bool is = kind_of(model) == kinds[i].kind;
+        const char *usage = is ? kinds[i].usage : "%s", *at = strstr(usage, "%s");
+
+        if (is == (cli_kind_of(o->command) == kinds[i].kind))
+            continue;
+        cli_say(NULL, "%s %s: bioinfer %.*s%s%s", model, is ? kinds[i].takes : kinds[i].lacks,
+                (int)(at - usage), usage, model, at + 2);
         return false;
     }
     return true;
@@ -422,6 +402,7 @@ static bool take_model(struct cli_options *o, const struct words *w, int *used, 
                                        : o->command == CLI_AFFINITY ? 2
                                                                     : 1;
     const bool found = named && o->weights && n <= most && (n > 0 || !most);
+    int kind;
 
     if (bioinfer_family_find(w->word[*used]) >= 0)
         o->model = w->word[(*used)++];
@@ -431,14 +412,10 @@ static bool take_model(struct cli_options *o, const struct words *w, int *used, 
         return false;
     } else if (!found)
         return unknown_model(w->word[*used]);
-    if (o->command == CLI_EMBED && o->model && gives_tracks(o->model))
-        o->command = CLI_TRACKS;
-    if (!named && o->model && designs(o->model))
-        o->command = CLI_DESIGN;
-    if (!named && o->model && rates(o->model))
-        o->command = CLI_AFFINITY;
-    if (!named && o->model && gives_energies(o->model))
-        o->command = CLI_ENERGY;
+    kind = o->model ? kind_of(o->model) : -1;
+    if (kind >= 0 && (named ? o->command == CLI_EMBED && kind == BIOINFER_FAMILY_TRACKS
+                            : cli_kind_of(o->command) != kind))
+        o->command = cli_runner_of(kind)->command;
     return !o->model || o->command == CLI_SERVE || runs(o, o->model);
 }
 
