@@ -449,19 +449,28 @@ static int read_lora(struct bi_adapter *a, struct entry *e, struct bioinfer_erro
     return scale_of(a, module, e->lora.rank, &e->lora.scale, err);
 }
 
-/* Names the updates that PEFT passes over when it loads the adapter. */
-static void name_left_out(const struct bi_adapter *a)
+/* Names the updates that PEFT passes over when it loads the adapter. All of them: MISMATCH, as
+ * results would be those of the model without it. */
+static int name_left_out(const struct bi_adapter *a, struct bioinfer_error *err)
 {
     const struct entry *first = NULL;
-    size_t n = 0;
-    for (size_t i = 0; i < a->n_entries; i++)
+    size_t n = 0, n_updates = 0;
+    for (size_t i = 0; i < a->n_entries; i++) {
+        n_updates += a->entries[i].a != NULL;
         if (a->entries[i].left_out && !n++)
             first = &a->entries[i];
+    }
+    if (n && n == n_updates)
+        return bi_fail(err, BIOINFER_MISMATCH,
+                       "%s: target_modules names no module that the file has an update for (%s, "
+                       "%zu in all)",
+                       a->cp->path, first->a->name, n);
     if (n)
         bi_log(a->env, BIOINFER_LOG_NAMED,
                "%s: %s is of a module that target_modules does not name, and passed over as by "
                "PEFT (%zu updates)",
                a->cp->path, first->a->name, n);
+    return 0;
 }
 
 /* Takes out of names what training put there. */
@@ -492,11 +501,9 @@ static int read_tensors(struct bi_adapter *a, struct bioinfer_error *err)
         else if (e->a || e->b)
             st = read_lora(a, e, err);
     }
-    if (!st)
-        name_left_out(a);
     if (!st && !a->n_entries)
         st = bi_fail(err, BIOINFER_FORMAT, "%s: an adapter without tensors", a->cp->path);
-    return st;
+    return st ? st : name_left_out(a, err);
 }
 
 /* ---- life ---- */

@@ -355,6 +355,10 @@ class Tuned(unittest.TestCase):
         self.assertEqual(query.stderr.count(said), 1, query.stderr)
         self.assertIn("passed over as by PEFT (2 updates)", query.stderr)
         self.assertNotEqual(query.stdout, whole.stdout)
+        edit_json(config, target_modules=["q_proj"])
+        none = self.run_any(base, adapter)
+        self.assertEqual(none.returncode, 78, none.stderr)
+        self.assertIn("target_modules names no module that the file has an update for", none.stderr)
         edit_json(config, target_modules=["esm._orig_mod.encoder.layer.0.attention.self.query",
                                           "module.esm.encoder.layer.1.attention.self.query"])
         self.assertEqual(self.run_any(base, adapter).stdout, query.stdout)
