@@ -282,7 +282,8 @@ static int take_frame(struct cli_pool *p, struct cli_pool_worker *w)
             cli_say(p->cli, "%.*s", (int)w->frame.size, w->bytes);
         return 0;
     case CLI_NOTE:
-        bioinfer_context_note(p->cli->ctx, w->bytes);
+        if (w->frame.size && !w->bytes[w->frame.size - 1])
+            bioinfer_context_note(p->cli->ctx, w->bytes);
         return 0;
     case CLI_FAULT:
     case CLI_FAIL:

@@ -127,6 +127,7 @@ int bi_info_frames(struct bi_buf *out, const struct bi_env *env, const char *pat
     struct seen seen = {0};
     int st;
     quiet.log = NULL;
+    quiet.named = NULL;
     if ((st = bi_frames_open(&frames, &quiet, path, err)))
         return st;
     while ((st = bi_frames_next(frames, &frame, err)) > 0)
