@@ -1,8 +1,8 @@
 /* named.h - what was named: texts about words of an input that results do not follow.
  *
  * bi_log() hands what is BIOINFER_LOG_NAMED or BIOINFER_LOG_ERROR to the context's struct bi_named,
- * which hands it to every list that is open: those of the jobs of the context. What is named before
- * the first one opens, as by a model, waits for it. All calls may come from any thread. */
+ * which hands it to every list that is open: each job of the context has one. What is named before
+ * the first list opens, as by a model, waits for it. All calls may come from any thread. */
 #ifndef BI_NAMED_H
 #define BI_NAMED_H
 

@@ -78,7 +78,7 @@ static int take_mutations(struct serve_request *r, struct serve_mutations *m,
     return 0;
 }
 
-/* Gives the mutations of all records to those that have none of their own, and bounds the work. */
+/* Gives the mutations of all records to each record without its own, and bounds the work. */
 static int share_mutations(struct serve_request *r, const struct bi_json *json,
                            struct bioinfer_error *err)
 {

@@ -194,7 +194,7 @@ static int put_row(struct builder *s, const struct bioinfer_result *r, uint64_t 
     return bi_out_write(&s->manifest, row->data, row->size, err);
 }
 
-/* A row for each text that was named, behind those of the records. */
+/* Writes a row for each text that was named, after the rows of records. */
 static int put_notes(struct builder *s, struct bioinfer_error *err)
 {
     struct bi_named_list all;

@@ -193,7 +193,7 @@ struct bi_build {
     const struct bi_square *square; /* not NULL: the output is this matrix, the records its tiles */
     struct bi_buf *arrays; /* not NULL: takes those of the first record that has any, as JSON */
     bool units;            /* pieces are records */
-    struct bi_named_list *notes; /* rows behind those of the records; it may hear */
+    struct bi_named_list *notes; /* rows after the rows of records; it may hear */
     uint64_t n_rows;             /* records so far */
     uint64_t n_copied, n_residues, by_status[32];
     bool want_lost; /* goes on to find all that is damaged in the single part, when something is */

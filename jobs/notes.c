@@ -1,8 +1,8 @@
 /* notes.c - what was named of the input and the settings (base/named.h), for the manifest.
  *
  * The file "named" of a job's folder has a line for each text. It is written before the results
- * that are committed with it, and joins those of the next run and of other shards. It decides no
- * result: neither job.json nor the journal knows of it. */
+ * that are committed with it. The next run adds to it, and a merge joins the files of all shards.
+ * It decides no result: neither job.json nor the journal knows of it. */
 #include <string.h>
 
 #include "../writers/text.h"

@@ -98,8 +98,9 @@ template <int D> struct biased_tiles<D, BY_PAIR> : attention_tiles<D> {
     float bias[Q_ROWS * BIAS_LD];
 };
 
-/* Reads them from that of the first pair on; rows and keys: that are there; ld: from a query to the
- * next. All threads of the block call it; there is no barrier in it. */
+/* Reads the biases of `rows` queries and `keys` keys. `bias` points to the first pair's; ldb leads
+ * from a pair to the next, ld from a query to the next. All threads of the block call it; it has no
+ * barrier. */
 template <int D>
 DEV void read_pairs(biased_tiles<D, BY_PAIR> &s, const float *bias, int64_t ldb, int64_t ld,
                     int rows, int keys)
@@ -225,7 +226,8 @@ DEV void write_rows(const struct bi_attention_params &p, const acc (&o)[MT][KT],
     }
 }
 
-/* BY_PLACE: that of the head at distance 0; BY_PAIR: of the tile's first query and key 0. */
+/* Where biases begin: BY_PLACE at distance 0 of the head, BY_PAIR at the tile's first query and
+ * key 0. */
 template <bias_kind kind>
 DEV const float *first_bias(const struct bi_attention_params &p, const tile &q)
 {

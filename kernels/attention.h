@@ -9,8 +9,8 @@
  * grid, the pairs (i, j), is the sequence of token i. table: rotate q and k
  * first (rope.h), NULL = do not. bias: [n_heads, 2 reach + 1], added to the score of query i and
  * key j of a sequence is bias[h, reach + clamp(j - i, -reach, reach)], after the scale; NULL =
- * none. grid_bias: [pairs of tokens, n_heads], added likewise is that of the pair (i, j) of the
- * sequence, or, where sequences are rows of a grid, of that grid, which all its rows share; NULL =
+ * none. grid_bias: [pairs of tokens, n_heads], the row of the pair (i, j) of the sequence is added
+ * likewise, or, where sequences are rows of a grid, of the grid, as all its rows share it; NULL =
  * none, and only one of the two biases is given. Key tiles count from the start of the own
  * sequence, so a row gives the same bits in any batch.
  *
@@ -32,7 +32,7 @@ struct bi_attention_params {
     float scale;
     int32_t reach;
     const float *bias, *grid_bias;
-    int64_t ldgb;              /* that of grid_bias */
+    int64_t ldgb;              /* from a pair to the next */
     const int32_t *grid_start; /* [n_seqs + 1]; read with grid_bias alone */
     int32_t axis, seqs;        /* they count rows, and sequences */
 };

@@ -1,8 +1,8 @@
 /* grids.h - values of all pairs of n places: row i n + j of a grid is the pair (i, j). Several
  * grids lie one behind the other.
  *
- * Grids of the tokens of sequences (axis GRID) begin at grid_start [n_seqs + 1]: that of a sequence
- * of n tokens has n n rows, and an empty sequence an empty grid. Other grids are of one n. */
+ * Grids of the tokens of sequences (axis GRID) begin at grid_start [n_seqs + 1]: a sequence of n
+ * tokens has a grid of n n rows, and an empty sequence an empty grid. Other grids are of one n. */
 #ifndef BI_GRIDS_PARAMS_H
 #define BI_GRIDS_PARAMS_H
 

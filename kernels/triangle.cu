@@ -15,7 +15,7 @@ struct triangle_tiles {
 };
 
 /* Edges of places first ... and triangles from ..., 0 where there is none; x: of the grid's row 0
- * and the block's first channel, of which so many are there. */
+ * and the block's first channel. */
 template <typename T>
 DEV void read_edges(float (&to)[EDGE_DEPTH][EDGE_SIDE][EDGE_CHANNELS],
                     const struct bi_triangle_params &p, const T *x, int64_t ldx, int n, int first,

@@ -403,7 +403,8 @@ static int read_all(struct bi_adapter *a, const struct bi_tensor *t, const float
 }
 
 /* Is this a module that PEFT makes an update for? A list of names tells; a pattern ("all-linear",
- * too) is left to the tensors. Names may have kept what unwrap() takes out of those of tensors. */
+ * too) is left to the tensors. Names may have kept what unwrap() takes out of tensors'
+ * names. */
 static bool is_target(struct bi_adapter *a, const char *module)
 {
     const struct bi_json *targets = bi_json_get(a->config, "target_modules");
@@ -450,7 +451,7 @@ static int read_lora(struct bi_adapter *a, struct entry *e, struct bioinfer_erro
 }
 
 /* Names the updates that PEFT passes over when it loads the adapter. All of them: MISMATCH, as
- * results would be those of the model without it. */
+ * the adapter would change no result. */
 static int name_left_out(const struct bi_adapter *a, struct bioinfer_error *err)
 {
     const struct entry *first = NULL;

@@ -1,7 +1,7 @@
 /* grid_bias.c - scores plus a bias of the pair of query and key.
  *   scores [R, H, longest], bias [G, H], start, grid_start [B + 1] -> [R, H, longest]
  * Of tokens, the pair is one of the own sequence. Of rows of grids, all rows of a grid share the
- * bias: row i has for query j and key k that of the pair (j, k). */
+ * bias: in row i, query j and key k have the bias of the pair (j, k). */
 #include <string.h>
 
 #include "../kernels/attention.h"

@@ -177,9 +177,8 @@ int bi_expect(const struct bi_graph *g, const struct bi_node *node, int i, int r
 /* Checks that input i is the int32 [n_seqs + 1] table of sequence starts. */
 int bi_expect_start(const struct bi_graph *g, const struct bi_node *node, int i,
                     struct bioinfer_error *err);
-/* Checks that input i is the int32 table of starts of sequences of input x: that of sequences, or,
- * where the rows of x are those of grids, [n_tokens + 1] on axis TOKENS, a sequence for each row of
- * a grid. */
+/* Checks that input i is the int32 table of starts of the sequences of input x: [n_seqs + 1], or,
+ * where x has rows of grids, [n_tokens + 1] on axis TOKENS, as each row of a grid is a sequence. */
 int bi_expect_starts_of(const struct bi_graph *g, const struct bi_node *node, int i, int x,
                         struct bioinfer_error *err);
 /* "[1280, 320]" into a static-size buffer. */

@@ -126,7 +126,7 @@ typedef void tile_step(float *block, const struct work *w, int n_keys, int d,
                        const struct place *at);
 
 /* to[key][query] = LOG2E times the biases of n queries against n_keys keys: ldb numbers from a key
- * to the next, ld from a query to the next; those of queries from n on are 0. */
+ * to the next, ld from a query to the next. Queries from n on have 0. */
 BI_INLINE void lay_pairs(float *to, const float *bias, int64_t ldb, int64_t ld, int n, int n_keys)
 {
     for (int q = 0; q < BLOCK; q++)

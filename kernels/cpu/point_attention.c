@@ -1,9 +1,9 @@
 /* point_attention.c - invariant point attention, see kernels/point_attention.h.
  *
  * A task is one head of one sequence for up to MAX_ROWS queries, in blocks of BLOCK; lanes are
- * queries (attention_tile.h). Points are moved to space once a task, those of keys by tiles, and
- * distances are sums of squares of differences. Values of a key are C numbers and 3 V coordinates
- * in space. A query's chain of operations depends on its place in the sequence only. */
+ * queries (attention_tile.h). Points of queries are moved to space once a task, points of keys by
+ * tiles, and distances are sums of squares of differences. Values of a key are C numbers and 3 V
+ * coordinates in space. A query's chain of operations depends on its place in the sequence only. */
 #include "../point_attention.h"
 #include "../rigid.h"
 #include "attention_tile.h"
@@ -234,7 +234,7 @@ static void write_points(const P *p, int head, int64_t token, const float *sums)
     }
 }
 
-/* Results of a block, those of the n tokens from `token` on. */
+/* Results of a block: of the n tokens from `token` on. */
 static void write_block(const P *p, const struct work *w, const struct block *b, int head,
                         int64_t token, int n)
 {

@@ -1,7 +1,7 @@
 /* atoms.c - heavy atoms of a residue from its frame and its torsions.
  *
  * Atoms stand in rigid groups. A group hangs on the backbone (psi, chi1) or on the group before it
- * (chi2 to chi4), turned about its x axis by its angle. Ideal residues are those of AlphaFold 2
+ * (chi2 to chi4), turned about its x axis by its angle. Ideal residues come from AlphaFold 2
  * (residue_constants.py, Apache-2.0), with 14 slots in its order. */
 #include "atoms.h"
 

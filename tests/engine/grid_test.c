@@ -179,7 +179,7 @@ static const struct bi_task_def def = {
     .free = free_task,
 };
 
-/* Runs all units in batches of so many tokens; the caller closes the task. */
+/* Runs all units in batches of batch_tokens tokens; the caller closes the task. */
 static struct task *run(bioinfer_model *model, int64_t batch_tokens, bool huge)
 {
     struct bioinfer_error err = {0};

@@ -55,7 +55,7 @@ struct ck_case {
     size_t params_size;
     size_t start, rows; /* offsetof, CK_NONE = the params have none */
     size_t grid_start;  /* offsetof the starts of grids (kernels/grids.h), likewise */
-    bool row_start;     /* start is that of the rows of grids, which are the sequences of the op */
+    bool row_start;     /* the sequences of the op are rows of grids, where start says */
     struct ck_array arrays[CK_ARRAYS];
     const int32_t *lengths; /* tokens of each sequence */
     int32_t n_seqs;

@@ -287,7 +287,7 @@ static void rows_attend(const struct tokens *t)
 
 enum { FAR = 8000000 }; /* numbers from a row to the next */
 
-/* Rows of an array of `width`, FAR apart; NULL: the machine has no room for so many addresses. */
+/* Rows of an array of `width`, FAR apart; NULL: the machine has no room for the addresses. */
 static float *far_copy(const float *x, int64_t rows, int64_t width)
 {
     const size_t size = (size_t)rows * FAR * sizeof *x;

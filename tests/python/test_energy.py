@@ -130,7 +130,7 @@ def test_charges(net):
 
 
 def test_cells(net):
-    """Three lengths are a box; the axes that repeat are those of the vectors that there are."""
+    """Three lengths are a box; an axis without a vector cannot repeat."""
     box = {**WATER, "cell": [3, 4, 5], "pbc": True}
     whole = net.energy({**box, "cell": np.diag([3, 4, 5])}).one().energy
     assert net.energy(box).one().energy == whole

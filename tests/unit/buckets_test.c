@@ -4,7 +4,7 @@
 #include "../test.h"
 
 /* 16 buckets: each distance below 8 has its own, 8 + 8 log(n / 8) / log(128 / 8) rounded down is
- * that of further ones, and all from 128 on have the last. */
+ * the bucket of further ones, and all from 128 on have the last. */
 static void distances_share_buckets(void)
 {
     static const struct {

@@ -17,7 +17,7 @@ struct fix {
     int n_weights;
 };
 
-/* Makes the starts of pairs of the batch from those of its sequences. */
+/* Makes the starts of pairs of the batch from the starts of its sequences. */
 static inline void fix_pairs(struct fix *f)
 {
     struct exec *x = &f->x;

@@ -42,7 +42,7 @@ static void smooth_functions_are_orthonormal(void)
     }
 }
 
-/* Slopes are those of the values, from small distances to the cutoff. */
+/* Slopes are derivatives of the values, from small distances to the cutoff. */
 static void slopes_fit(void)
 {
     static double means[N] = {0.1, 0.3, 0.5, 0.7, 0.9}, betas[N] = {-2, 3, 3, 3, 3};
