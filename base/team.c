@@ -74,6 +74,7 @@ static bool gate_look(struct gate *g, unsigned turn)
                 return true;
             relax();
         }
+        sched_yield(); /* the thread that is waited for may have no processor */
     } while (now_ns() < end);
     return false;
 }
