@@ -6,7 +6,7 @@
 #include <pthread.h>
 
 #include "../base/team.h"
-#include "tasks/task.h"
+#include "task.h"
 
 struct line {
     struct bioinfer_task *t;

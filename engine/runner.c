@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tasks/task.h"
+#include "task.h"
 
 enum {
     WINDOW_BATCHES = 16, /* batches read ahead */

@@ -1,11 +1,11 @@
 /* task.c - the public calls that every task shares. */
-#include "tasks/task.h"
+#include "task.h"
 
 #include <string.h>
 
 static const struct bi_task_def *const tasks[] = {
 #define TASK(name) &bi_task_##name,
-#include "tasks/tasks.inc"
+#include "../tasks/tasks.inc"
 #undef TASK
 };
 

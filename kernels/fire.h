@@ -7,7 +7,7 @@
  *
  * Behind the last step fire_plan sets the atoms of the batch to none: trips that follow have
  * nothing to do, and change nothing. The host makes the same steps, with the same bits
- * (engine/tasks/motion/fire.c, which says what the variables are).
+ * (tasks/motion/fire.c, which says what the variables are).
  *
  * Sums over the variables, three of each atom and then nine of the cell, have one order on every
  * device: variable i is added to those before it in lane i % BI_FIRE_LANES, and then the lanes are

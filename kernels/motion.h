@@ -1,12 +1,12 @@
 /* motion.h - steps of molecular dynamics on the device: a trip of a loop is a step.
  *
  *   motion_start  takes the atoms as they were uploaded
- *   motion_move   B, A, O and A of engine/tasks/motion/dynamics.c: to where forces are to be known
+ *   motion_move   B, A, O and A of tasks/motion/dynamics.c: to where forces are to be known
  *   motion_kick   takes these forces, and B
  *
  * The host makes the same steps, with the same bits: sums and products are those of dynamics.c, one
  * by one, and random numbers come from the functions below on either side. Units are those of
- * engine/tasks/motion/motion.h. Arrays are dense. */
+ * tasks/motion/motion.h. Arrays are dense. */
 #ifndef BI_MOTION_PARAMS_H
 #define BI_MOTION_PARAMS_H
 

@@ -1,7 +1,7 @@
 /* affinity.h - families that rate complexes of a receptor and a ligand with a number.
  *
  * A family reads the receptor once, and joins it with one ligand after the other; the task affinity
- * (engine/tasks/affinity.c) packs complexes into batches and runs the graph. */
+ * (tasks/affinity.c) packs complexes into batches and runs the graph. */
 #ifndef BI_AFFINITY_H
 #define BI_AFFINITY_H
 
@@ -78,7 +78,7 @@ struct bi_affinity_def {
     int (*join)(struct bi_complex *out, const struct bi_receptor *receptor,
                 const struct bi_molecule *molecule, const struct bi_affinity_options *options,
                 struct bioinfer_error *err);
-    /* Inputs by name as engine/tasks/affinity.c fills them. */
+    /* Inputs by name as tasks/affinity.c fills them. */
     void (*build)(const struct bi_model *model, struct bi_graph *g,
                   const struct bi_affinity_shape *shape);
     const char *unit;   /* the unit of energies */

@@ -1,6 +1,6 @@
 /* design.h - designs of sequences, apart from how they are computed: structures as a model sees
  * them, side files, the jobs of a structure with their random numbers, results. The task is
- * engine/tasks/design.c. */
+ * tasks/design.c. */
 #ifndef BI_DESIGN_H
 #define BI_DESIGN_H
 
@@ -41,7 +41,7 @@ struct bi_design_facts {
 };
 
 struct bi_design_def {
-    /* Writes the graph. Inputs by name as in engine/tasks/design_batch.c. Operands stay float32. */
+    /* Writes the graph. Inputs by name as in tasks/design_batch.c. Operands stay float32. */
     void (*build)(const struct bi_model *model, struct bi_graph *g,
                   const struct bi_design_shape *shape);
 };

@@ -1,6 +1,6 @@
 /* energy.h - families that give the energy of atoms in their places, and its derivatives.
  *
- * The task energy (engine/tasks/energy.c) packs frames into batches and runs the graph; a family
+ * The task energy (tasks/energy.c) packs frames into batches and runs the graph; a family
  * writes it, from the pairs of atoms on (kernels/atom_edges.h). */
 #ifndef BI_ENERGY_H
 #define BI_ENERGY_H

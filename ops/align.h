@@ -2,7 +2,7 @@
  *
  * Alignment is no node of a graph (its shapes are those of each pair, its numbers integers), so
  * it has no line in ops.inc; it is an op all the same: a definition in plain loops here, kernels
- * in kernels/align.*, and a launch that engine/tasks/align/align*.c describes.
+ * in kernels/align.*, and a launch that align/align*.c describes.
  *
  *   H[0][0] = 0   H[i][0] = -(o + (i-1) e)   H[0][j] = -(o + (j-1) e)      global
  *   E[i][j] = max(H[i][j-1] - o, E[i][j-1] - e)   gap that consumes the target, CIGAR D

@@ -3,7 +3,7 @@
 #ifndef BI_ALIGN_ALIGNERS_H
 #define BI_ALIGN_ALIGNERS_H
 
-#include "../../engine/tasks/align/aligner.h"
+#include "../../align/aligner.h"
 #include "../test.h"
 #include "texts.h"
 

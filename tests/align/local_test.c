@@ -2,7 +2,7 @@
  * oracle, paths against the definition, for all ties; CIGARs are scored again.
  *
  *     align_local [random pairs (default 9000)] [seed] */
-#include "../../engine/tasks/align/aligner.h"
+#include "../../align/aligner.h"
 #include "../test.h"
 #include "oracle.h"
 #include "texts.h"

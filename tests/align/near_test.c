@@ -13,7 +13,7 @@
  * many pairs is split by the seed: `align_near 250000 1` to `align_near 250000 4`, one a core.
  *
  * Sections: tools, one pair, long pairs, random pairs, free ends, bands, calls. */
-#include "../../engine/tasks/align/aligner.h"
+#include "../../align/aligner.h"
 #include "../test.h"
 #include "oracle.h"
 #include "texts.h"

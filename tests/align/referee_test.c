@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <time.h>
 
-#include "../../engine/tasks/align/aligner.h"
+#include "../../align/aligner.h"
 #include "../test.h"
 
 #include "../../include/bioinfer.h"

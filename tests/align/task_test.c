@@ -1,6 +1,6 @@
 /* task_test.c - alignments as a task of the shared calls: the results of bi_aligner_run(), and the
  * memory that streams take. */
-#include "../../engine/tasks/align/aligner.h"
+#include "../../align/aligner.h"
 #include "../test.h"
 
 enum { MANY = 40000, LENGTH = 24 }; /* pairs: more than a block of the task has */

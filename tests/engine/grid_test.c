@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../engine/tasks/task.h"
+#include "../../engine/task.h"
 #include "../test.h"
 
 enum { WIDTH = 8, HEADS = 2 };

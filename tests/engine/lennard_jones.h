@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "../../engine/tasks/motion/motion.h"
+#include "../../tasks/motion/motion.h"
 #include "../../loaders/neighbours.h"
 
 struct lennard_jones {

@@ -4,7 +4,7 @@
  *                                  ENERGY: weights of a family of energies */
 #include "engine.h"
 
-#include "../../engine/tasks/embed.h"
+#include "../../tasks/embed.h"
 
 static const char *small_path, *energy_path;
 

@@ -16,7 +16,7 @@
 #include <math.h>
 
 #include "../../engine/engine.h"
-#include "../../engine/tasks/tracks.h"
+#include "../../tasks/tracks.h"
 #include "../test.h"
 #include "../windows.h"
 

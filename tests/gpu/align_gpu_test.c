@@ -1,6 +1,6 @@
 /* align_gpu_test.c - alignments through the GPU backend, emulated on three vendors' waves,
  * against the CPU. */
-#include "../../engine/tasks/align/aligner.h"
+#include "../../align/aligner.h"
 #include "../test.h"
 #include "emu_backend.h"
 

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "../../engine/engine.h"
-#include "../../engine/tasks/task.h"
-#include "../../engine/tasks/motion/motion.h"
+#include "../../engine/task.h"
+#include "../../tasks/motion/motion.h"
 #include "../../models/energy.h"
 #include "../test.h"
 #include "emu_backend.h"

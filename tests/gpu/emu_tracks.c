@@ -6,7 +6,7 @@
  *   emu_tracks WEIGHTS WINDOW.fasta [POSITIONS] */
 #include <math.h>
 
-#include "../../engine/tasks/task.h"
+#include "../../engine/task.h"
 #include "../../models/programs.h"
 #include "../test.h"
 #include "../windows.h"

@@ -44,8 +44,8 @@ import tokenize
 
 C_SUFFIXES = ('.c', '.h', '.inc', '.cu', '.cpp')
 # Folders that are part of the product; the others are its tests, examples and documents.
-PRODUCT = ('base', 'cli', 'engine', 'graph', 'include', 'jobs', 'kernels', 'lib', 'loaders',
-           'models', 'ops', 'python', 'report', 'tasks', 'writers')
+PRODUCT = ('align', 'base', 'cli', 'engine', 'graph', 'include', 'jobs', 'kernels', 'lib',
+           'loaders', 'models', 'ops', 'python', 'report', 'tasks', 'writers')
 KNOWS_OPS = ('ops/', 'models/', 'graph/rules', 'kernels/gpu/')
 NOT_OPS = ('cli/', 'include/', 'loaders/', 'python/', 'report/', 'writers/')
 COMMON_OPS = ('COPY', 'ADD', 'FILL', 'COUNT')

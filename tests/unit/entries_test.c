@@ -5,7 +5,7 @@
  * code. */
 #include <zlib.h>
 
-#include "engine/tasks/align/align_gpu.h"
+#include "align/align_gpu.h"
 #include "engine/gpu.h"
 #include "kernels/gpu_blobs.h"
 #include "kernels/gpu_entries_sm90.h"

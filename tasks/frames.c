@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../../base/buf.h"
-#include "../../base/number.h"
-#include "../../loaders/chem/molecule.h"
-#include "../engine.h"
+#include "../base/buf.h"
+#include "../base/number.h"
+#include "../loaders/chem/molecule.h"
+#include "../engine/engine.h"
 
 struct bioinfer_frames {
     const struct bi_env *env;

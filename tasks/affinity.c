@@ -10,9 +10,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../../base/team.h"
-#include "../../models/affinity.h"
-#include "task.h"
+#include "../base/team.h"
+#include "../models/affinity.h"
+#include "../engine/task.h"
 
 enum { FRAMES = BI_FRAMES_OF_TOKEN, DEFAULT_POCKET = 50 };
 

@@ -6,8 +6,8 @@
 #ifndef BI_TASK_TRACKS_H
 #define BI_TASK_TRACKS_H
 
-#include "../../models/programs.h"
-#include "task.h"
+#include "../models/programs.h"
+#include "../engine/task.h"
 
 enum {
     BI_TRACKS_SHIFTS = 64,

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "../../../kernels/fire.h"
+#include "../../kernels/fire.h"
 #include "motion.h"
 
 enum { SHARE_AT_ONCE = 8 }; /* one step in so many that were made */

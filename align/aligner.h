@@ -10,14 +10,14 @@
 #ifndef BI_ENGINE_ALIGNER_H
 #define BI_ENGINE_ALIGNER_H
 
-#include "../../../base/arena.h"
-#include "../../../base/buf.h"
-#include "../../../base/team.h"
-#include "../../../kernels/cpu/cpu.h"
-#include "../../../loaders/matrix.h"
+#include "../base/arena.h"
+#include "../base/buf.h"
+#include "../base/team.h"
+#include "../kernels/cpu/cpu.h"
+#include "../loaders/matrix.h"
 #include "align_gpu.h"
 #include "align_wave.h"
-#include "../../engine.h"
+#include "../engine/engine.h"
 
 /* The memory of one thread, with the path of the pair at hand. */
 struct bi_align_worker {

@@ -6,10 +6,10 @@
 #ifndef BI_MOTION_H
 #define BI_MOTION_H
 
-#include "../../../base/buf.h"
-#include "../../../base/file.h"
-#include "../../../base/random.h"
-#include "../../../loaders/atoms.h"
+#include "../../base/buf.h"
+#include "../../base/file.h"
+#include "../../base/random.h"
+#include "../../loaders/atoms.h"
 
 #define BI_BOLTZMANN 8.617333262145179e-05 /* eV / K */
 

@@ -2,8 +2,8 @@
 #ifndef BI_TASK_DESIGN_H
 #define BI_TASK_DESIGN_H
 
-#include "../../models/design.h"
-#include "task.h"
+#include "../models/design.h"
+#include "../engine/task.h"
 
 enum { BI_DESIGN_SAMPLED = 32 }; /* tokens of samples for each token of a batch */
 

@@ -3,7 +3,7 @@
 #define BI_ENGINE_ALIGN_GPU_H
 
 #include "align.h"
-#include "../../backend.h"
+#include "../engine/backend.h"
 
 struct bi_aligner;
 struct bi_align_gpu; /* a device, a queue and their buffers; one thread at a time */

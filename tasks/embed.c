@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../models/head.h"
+#include "../models/head.h"
 
 /* ---- layers and kinds ---- */
 

@@ -10,11 +10,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../../kernels/atom_edges.h"
-#include "../../loaders/chem/molecule.h"
-#include "../../loaders/neighbours.h"
-#include "../../models/energy.h"
-#include "../../writers/extxyz.h"
+#include "../kernels/atom_edges.h"
+#include "../loaders/chem/molecule.h"
+#include "../loaders/neighbours.h"
+#include "../models/energy.h"
+#include "../writers/extxyz.h"
 #include "energy.h"
 #include "frames.h"
 

@@ -16,12 +16,12 @@
 #ifndef BI_TASK_H
 #define BI_TASK_H
 
-#include "../engine.h"
+#include "engine.h"
 
 struct bi_unit;
 
 #define TASK(name) extern const struct bi_task_def bi_task_##name;
-#include "tasks.inc"
+#include "../tasks/tasks.inc"
 #undef TASK
 
 /* One entry of a batch: a sequence, or a copy of it with one residue masked. */

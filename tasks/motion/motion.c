@@ -4,9 +4,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "../../../kernels/fire.h"
-#include "../../../loaders/chem/molecule.h"
-#include "../../../writers/extxyz.h"
+#include "../../kernels/fire.h"
+#include "../../loaders/chem/molecule.h"
+#include "../../writers/extxyz.h"
 
 int bi_motion_open(struct bi_motion *m, const struct bi_env *env, const struct bi_frame *frame,
                    struct bioinfer_error *err)

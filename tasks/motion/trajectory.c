@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../../../base/number.h"
+#include "../../base/number.h"
 #include "motion.h"
 
 enum { MAX_WORD = 100 }; /* bytes of a word of `run` that a message shows */

@@ -7,7 +7,7 @@
  * Source: Leimkuhler and Matthews, Appl. Math. Res. Express 2013, 34. */
 #include <math.h>
 
-#include "../../../kernels/motion.h"
+#include "../../kernels/motion.h"
 #include "motion.h"
 
 enum { STREAM_START = 1 }; /* draws have it; steps have those of BI_MOTION_STREAM */

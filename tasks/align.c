@@ -2,8 +2,8 @@
  *
  * A unit is what a source gives at a time: pairs in the caller's memory. It has no graph, so the
  * task computes it itself. */
-#include "align/aligner.h"
-#include "task.h"
+#include "../align/aligner.h"
+#include "../engine/task.h"
 
 struct align_task {
     struct bioinfer_task task;

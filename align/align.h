@@ -3,8 +3,8 @@
 #ifndef BI_ENGINE_ALIGN_H
 #define BI_ENGINE_ALIGN_H
 
-#include "../../../kernels/cpu/align.h"
-#include "../../../ops/align.h"
+#include "../kernels/cpu/align.h"
+#include "../ops/align.h"
 
 /* A scoring made ready for one set of kernels. */
 struct bi_align_plan {

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../../../base/hash.h"
-#include "../../../base/number.h"
+#include "../../base/hash.h"
+#include "../../base/number.h"
 #include "../energy.h"
 #include "motion.h"
 

@@ -6,9 +6,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "../../models/programs.h"
-#include "../../models/tracks.h"
-#include "task.h"
+#include "../models/programs.h"
+#include "../models/tracks.h"
+#include "../engine/task.h"
 #include "tracks.h"
 
 enum { MIDDLE = 256, BASES = 4 };

@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../../kernels/gpu/align.h"
-#include "../../engine.h"
+#include "../kernels/gpu/align.h"
+#include "../engine/engine.h"
 
 enum {
     HIGH_16 = 32000, /* numbers of 16 bits stay below it */

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../../base/team.h"
+#include "../base/team.h"
 #include "tracks.h"
 
 enum { MANY_VALUES = 1 << 18 }; /* several threads bring so many in */

@@ -2,7 +2,7 @@
 #ifndef BI_FRAMES_TASK_H
 #define BI_FRAMES_TASK_H
 
-#include "../../loaders/atoms.h"
+#include "../loaders/atoms.h"
 
 /* The frame in the words of the interface; it points into the frame, which owns all arrays.
  * atoms->cell is NULL where all nine numbers of the frame's cell are 0. */

@@ -20,7 +20,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "../../../base/team.h"
+#include "../base/team.h"
 
 enum {
     WINDOW = 1024,          /* steps between two kept states */

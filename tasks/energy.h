@@ -2,9 +2,9 @@
 #ifndef BI_ENERGY_TASK_H
 #define BI_ENERGY_TASK_H
 
-#include "../../kernels/fire.h"
-#include "../../kernels/motion.h"
-#include "task.h"
+#include "../kernels/fire.h"
+#include "../kernels/motion.h"
+#include "../engine/task.h"
 
 /* Steps that are made by one submission: of molecular dynamics, or of a relaxation. */
 struct bi_chunk {

@@ -4,8 +4,8 @@
  * and the aligner computes the block by itself. */
 #include <string.h>
 
-#include "align/aligner.h"
-#include "task.h"
+#include "../align/aligner.h"
+#include "../engine/task.h"
 
 enum {
     BLOCK_PAIRS = 16384, /* on the CPU; a GPU takes more at once */
