@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "../loaders/chem/molecule.h"
-#include "engine.h"
+#include "../engine/engine.h"
 
 static const char *const hybrids[] = {
 #define X(name, word) word,

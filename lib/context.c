@@ -9,7 +9,7 @@
 
 #include "../base/team.h"
 #include "../models/head.h"
-#include "engine.h"
+#include "../engine/engine.h"
 
 const char *bioinfer_version(void)
 {

@@ -1,7 +1,7 @@
 /* report.c - the public call that shows an output as a page or a picture. */
 #include "../report/report.h"
 
-#include "engine.h"
+#include "../engine/engine.h"
 
 int bioinfer_file_report(bioinfer_context *ctx, const char *path,
                          const struct bioinfer_report_params *params,

@@ -9,7 +9,7 @@
 #include "../loaders/structure.h"
 #include "../writers/bigwig.h"
 #include "../writers/writer.h"
-#include "engine.h"
+#include "../engine/engine.h"
 
 /* ---- readers ---- */
 

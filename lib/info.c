@@ -14,7 +14,7 @@
 #include "../report/report.h"
 #include "../writers/hdf5_read.h"
 #include "../writers/writer.h"
-#include "engine.h"
+#include "../engine/engine.h"
 #include "info_folder.h"
 #include "info_frames.h"
 
