@@ -20,9 +20,9 @@
 
 #include "../base/team.h"
 #include "../kernels/cpu/cpu.h"
-#include "../kernels/gpu_blobs.h"
-#include "../kernels/gpu_entries_sm90.h"
-#include "../kernels/linear_twin.h"
+#include "../kernels/gpu/gpu_blobs.h"
+#include "../kernels/gpu/gpu_entries_sm90.h"
+#include "../kernels/gpu/sm90/linear_twin.h"
 
 /* ---- device ---- */
 

@@ -4,8 +4,8 @@
 #ifndef BI_GPU_ENGINE_H
 #define BI_GPU_ENGINE_H
 
-#include "../kernels/gpu_entries.h"
-#include "../kernels/sm90_maps.h"
+#include "../kernels/gpu/gpu_entries.h"
+#include "../kernels/gpu/sm90/sm90_maps.h"
 #include "backend.h"
 
 typedef void *bi_gpu_handle;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../kernels/gpu_blobs.h"
+#include "../kernels/gpu/gpu_blobs.h"
 #include "driver.h"
 
 typedef int hip_result;

@@ -29,8 +29,8 @@ def parts(module, suffix, raw):
 def sources():
     """The line with the hash of what GPU kernels are made of: .cu files and what they include."""
     tree = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..')
-    names = os.listdir(os.path.join(tree, 'kernels'))
-    waiting = ['kernels/' + name for name in names if name.endswith('.cu')]
+    waiting = [f'{folder}/{name}' for folder in ('kernels/gpu', 'kernels/gpu/sm90')
+               for name in os.listdir(os.path.join(tree, folder)) if name.endswith('.cu')]
     texts = {}
     while waiting:
         path = waiting.pop()
@@ -65,7 +65,7 @@ def take(out, path):
 def main(out, paths):
     if len(paths) == 1 and paths[0].endswith('.c'):
         return take(out, paths[0])
-    lines = [sources(), '#include "kernels/gpu_blobs.h"', '']
+    lines = [sources(), '#include "kernels/gpu/gpu_blobs.h"', '']
     table = []
     for path in paths:
         module, arch, suffix = os.path.basename(path).split('.')

@@ -3,7 +3,7 @@
 
 The files are an elementary op that works, y = x^2 in float32, with a kernel for CPUs and one for
 GPUs and with its cases; change them into the op that is wanted. They are ops/STEM.c,
-kernels/STEM.h, kernels/STEM.cu, kernels/gpu/STEM.h, kernels/cpu/STEM.c and tests/ops/STEM.c. No
+kernels/STEM.h, kernels/gpu/STEM.cu, kernels/gpu/STEM.h, kernels/cpu/STEM.c and tests/ops/STEM.c. No
 other file has to change. Nothing is written where one of them exists.
 """
 import os
@@ -13,7 +13,7 @@ import sys
 FILES = {
     'ops.c.in': 'ops/%s.c',
     'kernel.h.in': 'kernels/%s.h',
-    'kernel.cu.in': 'kernels/%s.cu',
+    'kernel.cu.in': 'kernels/gpu/%s.cu',
     'gpu.h.in': 'kernels/gpu/%s.h',
     'cpu.c.in': 'kernels/cpu/%s.c',
     'cases.c.in': 'tests/ops/%s.c',

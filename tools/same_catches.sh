@@ -53,7 +53,7 @@ changed "cost of a tile" kernels/gpu/linear_sm90.c \
 changed "fma of a CPU kernel" kernels/cpu/layernorm.c \
     's/vf_fma(z, load(w + c, n), \(b ? .*\));/vf_add(vf_mul(z, load(w + c, n)), \1);/' \
     element cli/bioinfer --only "embed esm2-d16 mean"
-changed "fma of a GPU kernel" kernels/layernorm.cu \
+changed "fma of a GPU kernel" kernels/gpu/layernorm.cu \
     's/fma_(\((v\[i\] - m.mean) \* m.scale\), s.w\[i\], s.b\[i\])/\1 * s.w[i] + s.b[i]/' \
     'layernorm.sm_90a:.* layernorm_f32_f16' \
     "$(cd "$folder" && echo kernels/layernorm.*.ptx kernels/layernorm.*.hsaco)" \

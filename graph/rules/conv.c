@@ -8,7 +8,7 @@
  *       -> windows(embedding_windows of one tap): rows that overlap are written once
  *   norm_act(y), y = linear, read by others too
  *       -> linear_norm: y and the norm; of a convolution of five taps as eight products for two
- *          rows of y (kernels/linear_twin.h), in float16
+ *          rows of y (kernels/gpu/sm90/linear_twin.h), in float16
  *   pair_pool(x, matmul(pair_diff(x))), x = linear with its residual, read by nothing else
  *       -> linear_pairs: what the pooling needs of x, and linear_pool, with the norm_act that
  *          alone reads it

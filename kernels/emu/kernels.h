@@ -1,6 +1,6 @@
 /* kernels.h - all kernels over one lane map, and their list; included once by nvidia.cpp,
  * cdna.cpp and rdna.cpp, each of which says which map. */
-#include "../gpu_entries.h"
+#include "../gpu/gpu_entries.h"
 #include "emu.h"
 
 #include <math.h>

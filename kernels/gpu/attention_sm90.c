@@ -1,5 +1,5 @@
 /* attention_sm90.c - Hopper's own attention: what it takes, its grids, its tensor maps. */
-#include "../gpu_entries_sm90.h"
+#include "gpu_entries_sm90.h"
 
 static bool takes_heads(const struct bi_gpu_entry *e, const struct bi_call *call)
 {

@@ -1,5 +1,5 @@
 /* linear_sm90.c - Hopper's tiles of linear layers: what each takes, its time, its tensor maps. */
-#include "../gpu_entries_sm90.h"
+#include "gpu_entries_sm90.h"
 
 /* ---- which launches ---- */
 

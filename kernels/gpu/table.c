@@ -1,5 +1,5 @@
 /* table.c - the table of all GPU entries, and the choice among them. */
-#include "../gpu_entries_sm90.h"
+#include "gpu_entries_sm90.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-"""Only kernels/gpu.h, and emu/products.h for it, ask which vendor's compiler is at work:
+"""Only kernels/gpu/lib/gpu.h, and emu/products.h for it, ask which vendor's compiler is at work:
 check_vendors.py SOURCE_ROOT"""
 import os
 import re
@@ -15,5 +15,5 @@ for folder, _, files in os.walk(os.path.join(sys.argv[1], 'kernels')):
         with open(path, encoding='utf-8') as f:
             found += [f'{path}:{n}: {line.strip()}' for n, line in enumerate(f, 1)
                       if WORDS.search(line)]
-print('\n'.join(found) or 'only kernels/gpu.h and kernels/emu/products.h')
+print('\n'.join(found) or 'only kernels/gpu/lib/gpu.h and kernels/emu/products.h')
 sys.exit(bool(found))

@@ -34,8 +34,8 @@
 #include "base/dtype.h"
 #include "engine/gpu.h"
 #include "kernels/emu/emu.h"
-#include "kernels/gpu_entries_sm90.h"
-#include "kernels/linear_twin.h"
+#include "kernels/gpu/gpu_entries_sm90.h"
+#include "kernels/gpu/sm90/linear_twin.h"
 #include "device_target.h"
 
 /* ---- options and random numbers ---- */

@@ -9,7 +9,7 @@
 #include <pthread.h>
 
 #include "../../engine/engine.h"
-#include "../../kernels/linear_twin.h"
+#include "../../kernels/gpu/sm90/linear_twin.h"
 #include "../engine/engine.h"
 #include "emu_backend.h"
 

@@ -7,7 +7,7 @@
 #include <zlib.h>
 
 #include "engine/gpu.h"
-#include "kernels/gpu_blobs.h"
+#include "kernels/gpu/gpu_blobs.h"
 
 enum { MODULES = 256 };
 

@@ -3,7 +3,7 @@
 #ifndef DEVICE_TARGET_H
 #define DEVICE_TARGET_H
 
-#include "kernels/gpu_entries_sm90.h"
+#include "kernels/gpu/gpu_entries_sm90.h"
 
 struct device_target;
 struct device_graph;

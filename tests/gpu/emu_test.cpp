@@ -1,6 +1,6 @@
 /* emu_test.cpp - the emulation finds what is planted, and only that. */
 #define BI_EMU_NVIDIA 1
-#include "kernels/gpu.h"
+#include "kernels/gpu/lib/gpu.h"
 
 #include "../test.h"
 

@@ -1,7 +1,7 @@
 /* fake_blobs.c - modules for the fake driver libraries, instead of those of the build, so that
  * tests over them need no clang. */
-#include "../../kernels/gpu_blobs.h"
-#include "../../kernels/gpu_entries.h"
+#include "../../kernels/gpu/gpu_blobs.h"
+#include "../../kernels/gpu/gpu_entries.h"
 
 /* Images that only look like code: the fakes find kernels by name. zlib of "\177ELFtest". */
 static const unsigned char image[] = {120, 218, 171, 119, 245, 113, 43, 73,

@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "../../kernels/emu/emu.h"
-#include "../../kernels/gpu_entries.h"
+#include "../../kernels/gpu/gpu_entries.h"
 
 #define API __attribute__((visibility("default"))) int
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))

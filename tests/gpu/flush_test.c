@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "kernels/emu/emu.h"
-#include "kernels/gpu_entries.h"
+#include "kernels/gpu/gpu_entries.h"
 #include "base/dtype.h"
 #include "../test.h"
 

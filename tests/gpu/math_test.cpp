@@ -1,8 +1,8 @@
-/* math_test.cpp - exp, log, gelu, sigmoid, sine and cosine of kernels/gpu_math.h against double
+/* math_test.cpp - exp, log, gelu, sigmoid, sine and cosine of gpu_math.h against double
  * libm, over every 1009th float of their ranges. exp2 is libm's here; devices are off by 2 ulp
  * more where it is used (gelu). */
 #define BI_EMU_NVIDIA 1
-#include "kernels/gpu_math.h"
+#include "kernels/gpu/lib/gpu_math.h"
 
 #include "../test.h"
 

@@ -13,7 +13,7 @@ import sys
 import tempfile
 
 STEM = 'square'
-NEW = ['kernels/cpu/square.c', 'kernels/gpu/square.h', 'kernels/square.cu', 'kernels/square.h',
+NEW = ['kernels/cpu/square.c', 'kernels/gpu/square.cu', 'kernels/gpu/square.h', 'kernels/square.h',
        'ops/square.c', 'tests/ops/square.c']
 TARGETS = ['tests/ops/checkkernel', 'tests/gpu/checkkernel_gpu']
 

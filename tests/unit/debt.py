@@ -46,7 +46,7 @@ C_SUFFIXES = ('.c', '.h', '.inc', '.cu', '.cpp')
 # Folders that are part of the product; the others are its tests, examples and documents.
 PRODUCT = ('align', 'base', 'cli', 'engine', 'graph', 'include', 'jobs', 'kernels', 'lib',
            'loaders', 'models', 'ops', 'python', 'report', 'tasks', 'writers')
-KNOWS_OPS = ('ops/', 'models/', 'graph/rules', 'kernels/gpu/')
+KNOWS_OPS = re.compile(r'ops/|models/|graph/rules|kernels/gpu/\w+\.[ch]$')
 NOT_OPS = ('cli/', 'include/', 'loaders/', 'python/', 'report/', 'writers/')
 COMMON_OPS = ('COPY', 'ADD', 'FILL', 'COUNT')
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -130,7 +130,7 @@ def names_of_ops(tree):
             for op in re.findall(r'^(?:CORE|FAMILY|FUSED)\(\w+, (\w+), \d+, \d+, (\w+)',
                                  source.text, re.M):
                 names |= set(op) - {'none'}
-        elif source.path.startswith(('kernels/gpu/', 'kernels/gpu_entries')):
+        elif source.path.startswith('kernels/gpu/'):
             for entry in re.findall(r'^ +(?:E\(|S\(E, )(\w+), +(\w+), +\w+, +\d+, +\d+,',
                                     source.text, re.M):
                 names |= set(entry)
@@ -138,7 +138,7 @@ def names_of_ops(tree):
 
 
 def op_name(source, tree):
-    if not source.product or source.path.startswith(KNOWS_OPS):
+    if not source.product or KNOWS_OPS.match(source.path):
         return []
     return [(line, text) for kind, text, line in source.tokens
             if kind == 'word' and text.startswith('BI_OP_') and text[6:] not in COMMON_OPS and
@@ -146,7 +146,7 @@ def op_name(source, tree):
 
 
 def op_string(source, tree):
-    if not source.product or source.path.startswith(KNOWS_OPS + NOT_OPS):
+    if not source.product or KNOWS_OPS.match(source.path) or source.path.startswith(NOT_OPS):
         return []
     names = tree.op_names
     return [(line, text) for kind, text, line in source.tokens

@@ -7,8 +7,8 @@
 
 #include "align/align_gpu.h"
 #include "engine/gpu.h"
-#include "kernels/gpu_blobs.h"
-#include "kernels/gpu_entries_sm90.h"
+#include "kernels/gpu/gpu_blobs.h"
+#include "kernels/gpu/gpu_entries_sm90.h"
 #include "../test.h"
 
 /* An H200, and what is no Hopper and has no matrix unit that takes float32. */

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "graph_fix.h"
-#include "kernels/linear_twin.h"
+#include "kernels/gpu/sm90/linear_twin.h"
 
 enum { BASES = 24 };
 

@@ -40,8 +40,8 @@ def main(source, folder):
         f.write("/* Made by tools/gpu_blobs.py. */\n" + first.split("\n", 1)[1])
     make(root, at("x.c"), at("old.c"), says="not a list of GPU kernels")
     # sources of the CPU's kernels play no part, those of a GPU's do
-    for path, says in (("cpu/simd.h", None), ("gpu_entries.h", None),
-                       ("gpu.h", "made of other sources in kernels/")):
+    for path, says in (("cpu/simd.h", None), ("gpu/gpu_entries.h", None),
+                       ("gpu/lib/gpu.h", "made of other sources in kernels/")):
         with open(os.path.join(root, "kernels", path), "a") as f:
             f.write("\n")
         make(root, at("x.c"), at("first.c"), says=says)
