@@ -45,9 +45,9 @@ import tokenize
 C_SUFFIXES = ('.c', '.h', '.inc', '.cu', '.cpp')
 # Folders that are part of the product; the others are its tests, examples and documents.
 PRODUCT = ('align', 'base', 'cli', 'engine', 'graph', 'include', 'jobs', 'kernels', 'lib',
-           'loaders', 'models', 'ops', 'python', 'report', 'tasks', 'writers')
+           'loaders', 'models', 'ops', 'python', 'report', 'serve', 'tasks', 'writers')
 KNOWS_OPS = re.compile(r'ops/|models/|graph/rules|kernels/gpu/\w+\.[ch]$')
-NOT_OPS = ('cli/', 'include/', 'loaders/', 'python/', 'report/', 'writers/')
+NOT_OPS = ('cli/', 'include/', 'loaders/', 'python/', 'report/', 'serve/', 'writers/')
 COMMON_OPS = ('COPY', 'ADD', 'FILL', 'COUNT')
 HERE = os.path.dirname(os.path.abspath(__file__))
 with open(os.path.join(HERE, '..', '..', 'models', 'models.inc'), encoding='utf-8') as models_inc:

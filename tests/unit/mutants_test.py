@@ -13,7 +13,7 @@ sys.path.insert(0, os.path.join(ROOT, 'tools'))
 import mutants  # noqa: E402 pylint: disable=wrong-import-position
 
 FOLDERS = ['base', 'graph', 'ops', 'kernels', 'loaders', 'writers', 'jobs', 'models', 'engine',
-           'align', 'tasks', 'cli', 'report', 'lib', 'python']
+           'align', 'tasks', 'cli', 'serve', 'report', 'lib', 'python']
 
 
 class List(unittest.TestCase):

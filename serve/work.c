@@ -1,4 +1,4 @@
-/* serve_work.c - the tasks that answer requests: which there are, and how each is opened. */
+/* work.c - the tasks that answer requests: which there are, and how each is opened. */
 #include "serve.h"
 
 #include <string.h>

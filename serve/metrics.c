@@ -1,4 +1,4 @@
-/* serve_metrics.c - counters of `bioinfer serve`, as Prometheus reads them. */
+/* metrics.c - counters of `bioinfer serve`, as Prometheus reads them. */
 #include "serve.h"
 
 /* Seconds; the last bucket has no end. */

@@ -1,17 +1,17 @@
 /* serve.h - what the files of `bioinfer serve` share.
  *
- *   serve.c          the command: where it listens, and the loop that computes
- *   serve_http.c     connections: heads and bodies come in, answers go out (libmicrohttpd)
- *   serve_settings.c what a request asks for: its names and their values
- *   serve_request.c  the body of a request becomes records: sequences
- *   serve_bodies.c   structures, molecules and pairs become records
- *   serve_npz.c      arrays of texts become records
- *   serve_answer.c   results become an answer: arrays and scores
- *   serve_rows.c     designs, energies and alignments become lines of an answer
- *   serve_work.c     the tasks that answer requests, and their paths
- *   serve_lanes.c    requests become batches: one task for each kind of work
- *   serve_metrics.c  counters, as Prometheus reads them
- *   serve_absent.c   the command in a build without libmicrohttpd
+ *   serve.c    the command: where it listens, and the loop that computes
+ *   http.c     connections: heads and bodies come in, answers go out (libmicrohttpd)
+ *   settings.c what a request asks for: its names and their values
+ *   request.c  the body of a request becomes records: sequences
+ *   bodies.c   structures, molecules and pairs become records
+ *   npz.c      arrays of texts become records
+ *   answer.c   results become an answer: arrays and scores
+ *   rows.c     designs, energies and alignments become lines of an answer
+ *   work.c     the tasks that answer requests, and their paths
+ *   lanes.c    requests become batches: one task for each kind of work
+ *   metrics.c  counters, as Prometheus reads them
+ *   absent.c   the command in a build without libmicrohttpd
  *
  * Three threads work: the HTTP library's has the connections, another one reads bodies, the main
  * one computes. A request belongs to the first until its body is there, to the second until it is
@@ -20,13 +20,13 @@
  * JSON is read and written by the library's own code (loaders/json.h, writers/text.h), which is
  * fuzzed and tested there; the command is linked with the static library. A public call for it
  * would promise users of bioinfer.h something that is not about models. */
-#ifndef BI_CLI_SERVE_H
-#define BI_CLI_SERVE_H
+#ifndef BI_SERVE_H
+#define BI_SERVE_H
 
-#include "cli.h" /* first: it says which calls of the system there are */
+#include "../cli/cli.h" /* first: it says which calls of the system there are */
 
-#include "align.h"
-#include "design.h"
+#include "../cli/align.h"
+#include "../cli/design.h"
 
 #include "../loaders/json.h"
 #include "../writers/text.h"
@@ -83,7 +83,7 @@ struct serve_mutations {
 /* A request, from its head to its answer. */
 struct serve_request {
     struct serve_request *next;
-    void *exchange; /* serve_http.c's own */
+    void *exchange; /* http.c's own */
     struct serve_key key;
     uint64_t asked;     /* bit i: the query of the address has setting i */
     int64_t offset;     /* number of the first residue, in mutations */
@@ -171,7 +171,7 @@ struct serve {
     struct serve_metrics metrics;
 };
 
-/* ---- serve_settings.c ---- */
+/* ---- settings.c ---- */
 
 /* Gives what the query says of a name; NULL = nothing. */
 typedef const char *(*serve_option)(void *user, const char *name);
@@ -199,7 +199,7 @@ int serve_refuse(struct bioinfer_error *err, int status, const char *fmt, ...) C
 /* The same for want of memory; NOMEM. */
 int serve_no_memory(struct bioinfer_error *err);
 
-/* ---- serve_request.c ---- */
+/* ---- request.c ---- */
 
 /* Makes the records of a request of its body, which is copied, and takes the settings in it. The
  * request has its work, its arena's env, fd -1 and the settings of its query. A status: INVALID for
@@ -232,7 +232,7 @@ int serve_request_file(const char *bytes, size_t size, struct bioinfer_error *er
 const char *serve_request_words(struct bi_arena *arena, const char *message, const char *path,
                                 const char *name);
 
-/* ---- serve_bodies.c ---- */
+/* ---- bodies.c ---- */
 
 /* Each makes the records of a body of JSON; a status. INVALID: an array is missing or empty, a text
  * is missing, or an object has members that nobody knows; LIMIT: too many records, or pairs with
@@ -253,7 +253,7 @@ int serve_bodies_structure(struct serve_request *r, const char *body, size_t siz
  * a status: INVALID for an odd number of them, LIMIT as of pairs in JSON. */
 int serve_bodies_join(struct serve_request *r, struct bioinfer_error *err);
 
-/* ---- serve_npz.c ---- */
+/* ---- npz.c ---- */
 
 /* Makes the records of a body in npz: "sequences", and "ids" where they are given; a status.
  * INVALID: no such array, another one beside them, arrays of another type, or other numbers of ids
@@ -262,7 +262,7 @@ int serve_bodies_join(struct serve_request *r, struct bioinfer_error *err);
 int serve_npz_read(struct serve *s, struct serve_request *r, const char *body, size_t size,
                    struct bioinfer_error *err);
 
-/* ---- serve_rows.c ---- */
+/* ---- rows.c ---- */
 
 /* Adds a result of designs, affinities or alignments, of record number r->n_done, to the lines of
  * an answer; a table has its title in front of the first. A failed record has a line in JSON and in
@@ -275,7 +275,7 @@ void serve_rows_begin(struct serve_request *r, const char *id);
 /* Adds the member "status" and, unless it is 0, "message". */
 void serve_rows_status(struct serve_request *r, int status, const char *message);
 
-/* ---- serve_work.c ---- */
+/* ---- work.c ---- */
 
 /* The work that a path asks for, by the whole of it; -1 = none. */
 int serve_work_of(const char *path);
@@ -287,7 +287,7 @@ void serve_work_list(const struct serve *s, char *text, size_t size);
  * call of the library, INVALID for options of alignments. l->task is NULL after a failure. */
 int serve_work_open(struct serve *s, struct serve_lane *l, struct bioinfer_error *err);
 
-/* ---- serve_answer.c ---- */
+/* ---- answer.c ---- */
 
 /* Adds a result, or a piece of one, of record number r->n_done to the answer, whatever ordinal the
  * result has. A failure becomes the answer: 503 for want of memory, 413 above max_answer bytes, or
@@ -311,7 +311,7 @@ const char *serve_content_type(const char *format);
 void serve_answer_arrays(struct serve *s, struct serve_request *r,
                          const struct bioinfer_result *result);
 
-/* ---- serve_lanes.c ---- */
+/* ---- lanes.c ---- */
 
 /* Puts the request, which is whole, behind others with its key, or into a lane without work, and
  * numbers it; the lock is held. False: no lane has its key, and all have work; the request is as
@@ -329,7 +329,7 @@ uint64_t serve_lanes_begun(const struct serve *s);
 /* Closes the tasks of all lanes, which are empty. */
 void serve_lanes_close(struct serve *s);
 
-/* ---- serve_metrics.c ---- */
+/* ---- metrics.c ---- */
 
 /* Count an answer by its status of HTTP, and the time that a request took; print all figures as
  * text for Prometheus (no memory: out->failed). All three are called with the lock held. After
@@ -338,7 +338,7 @@ void serve_metrics_code(struct serve *s, int code);
 void serve_metrics_seconds(struct serve *s, double seconds);
 void serve_metrics_print(struct serve *s, struct bi_buf *out);
 
-/* ---- serve_http.c ---- */
+/* ---- http.c ---- */
 
 struct serve_http;
 /* Serves the socket, whose owner it becomes, until serve_http_stop(): a status. UNSUPPORTED: the

@@ -1,4 +1,4 @@
-/* serve_lanes.c - requests become batches. A lane is a task with the requests that it computes; its
+/* lanes.c - requests become batches. A lane is a task with the requests that it computes; its
  * source says "none at present" when its queue is empty, and then what was taken is computed. So a
  * request waits for nobody, and those that come while a batch is computed share the next one. */
 #include "serve.h"

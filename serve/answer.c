@@ -1,4 +1,4 @@
-/* serve_answer.c - results become an answer: a file that a writer of the library makes, in which
+/* answer.c - results become an answer: a file that a writer of the library makes, in which
  * each request has the bytes that the command would write; or lines of JSON with scores. */
 #include "serve.h"
 

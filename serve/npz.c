@@ -1,4 +1,4 @@
-/* serve_npz.c - a body in npz, as numpy.savez() makes it: "sequences" is an array of texts [n] (of
+/* npz.c - a body in npz, as numpy.savez() makes it: "sequences" is an array of texts [n] (of
  * type S or U), or of letters [n, length] (uint8), and "ids" one of texts [n], where it is there.
  * Nothing else may be there: settings stand in the query of the address. */
 #include "serve.h"

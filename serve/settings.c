@@ -1,4 +1,4 @@
-/* serve_settings.c - what a request asks for: members of its JSON, or names in the query of its
+/* settings.c - what a request asks for: members of its JSON, or names in the query of its
  * address. A name that nobody knows is refused, so that none is misspelt in silence. */
 #include "serve.h"
 

@@ -1,4 +1,4 @@
-/* serve_bodies.c - structures, molecules and pairs become records.
+/* bodies.c - structures, molecules and pairs become records.
  *
  *   {"structures": ["HEADER ...", {"id": "1ABC", "structure": "..."}, ...]}
  *   {"receptor": "ATOM ...", "ligands": "two\n..." or ["one\n...", ...]}

@@ -1,4 +1,4 @@
-/* serve_http.c - connections of `bioinfer serve`, by libmicrohttpd, which is loaded when it is
+/* http.c - connections of `bioinfer serve`, by libmicrohttpd, which is loaded when it is
  * first needed, so that the command runs without it.
  *
  * Sections: 1 the library  2 connections and their time  3 answers  4 who may ask  5 requests

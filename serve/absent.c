@@ -1,5 +1,5 @@
-/* serve_absent.c - `bioinfer serve` in a build without libmicrohttpd. */
-#include "cli.h"
+/* absent.c - `bioinfer serve` in a build without libmicrohttpd. */
+#include "../cli/cli.h"
 
 int cli_serve(struct cli *cli)
 {

@@ -1,11 +1,11 @@
-/* serve_request.c - the body of a request becomes records.
+/* request.c - the body of a request becomes records.
  *
  *   {"sequences": ["MKT...", {"id": "P1", "sequence": "MKT...", "mutations": ["M1A"]}, ...],
  *    "include": ["mean"], "layers": [-1], "format": "npz", "floats": "base64",
  *    "method": "pppl", "mutations": ["M1A"], "offset": 1}
  *
  * or FASTA, or npz with an array of texts, with these names in the query of the address
- * (serve_settings.c); any of these may be in gzip. */
+ * (settings.c); any of these may be in gzip. */
 #define _GNU_SOURCE
 #include "serve.h"
 

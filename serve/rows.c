@@ -1,6 +1,6 @@
-/* serve_rows.c - designs, energies and alignments become lines of an answer: objects of JSON, or
+/* rows.c - designs, energies and alignments become lines of an answer: objects of JSON, or
  * the rows and records that the command writes. */
-#include "affinity.h"
+#include "../cli/affinity.h"
 #include "serve.h"
 
 #include <math.h>
