@@ -7,7 +7,7 @@
 #ifndef BI_CLI_AFFINITY_H
 #define BI_CLI_AFFINITY_H
 
-#include "worker.h"
+#include "pool/worker.h"
 
 #include "../loaders/csv.h"
 

@@ -6,7 +6,7 @@
 #ifndef BI_CLI_DESIGN_H
 #define BI_CLI_DESIGN_H
 
-#include "worker.h"
+#include "pool/worker.h"
 
 /* ---- structures.c ---- */
 

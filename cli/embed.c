@@ -1,5 +1,5 @@
 /* embed.c - `bioinfer MODEL INPUT`: records in, one result each, a file out. */
-#include "worker.h"
+#include "pool/worker.h"
 
 #include <stdlib.h>
 #include <string.h>

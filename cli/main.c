@@ -3,7 +3,7 @@
  * Standard output carries results only; every word goes to standard error. The first
  * SIGINT or SIGTERM asks the run to stop at the next batch, the second ends at once. */
 #include "options.h"
-#include "worker.h"
+#include "pool/worker.h"
 
 #include "../writers/text.h"
 

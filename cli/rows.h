@@ -3,7 +3,7 @@
 #ifndef BI_CLI_ROWS_H
 #define BI_CLI_ROWS_H
 
-#include "worker.h"
+#include "pool/worker.h"
 
 struct cli_rows {
     struct cli *cli;

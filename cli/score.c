@@ -5,7 +5,7 @@
  *   --method pppl      every record: log-likelihood and perplexity
  *
  * log p of a record is a table [length, vocab_size], row = position from 0. */
-#include "worker.h"
+#include "pool/worker.h"
 
 #include <math.h>
 #include <stdlib.h>

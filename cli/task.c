@@ -1,5 +1,5 @@
 /* task.c - a task opened and run, in this process or by a pool of workers. */
-#include "worker.h"
+#include "pool/worker.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

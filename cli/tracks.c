@@ -6,7 +6,7 @@
  *
  * Sections: options, output, results, the run, the command. */
 #include "scores.h"
-#include "worker.h"
+#include "pool/worker.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #include "job.h"
 
 /* Records that can have been computed before one that was handed out earlier: 256 workers with two
- * chunks of 16,384 each (cli/pool.c), and the copies that wait. Four bytes each. */
+ * chunks of 16,384 each (cli/pool/pool.c), and the copies that wait. Four bytes each. */
 static const uint64_t MOST_AHEAD = (8u << 20) + (1u << 20);
 
 int bi_part_add(struct bi_part *part, const struct bi_env *env, uint64_t index, uint64_t at,

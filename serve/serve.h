@@ -25,7 +25,7 @@
 
 #include "../cli/cli.h" /* first: it says which calls of the system there are */
 
-#include "../cli/align.h"
+#include "../cli/align/align.h"
 #include "../cli/design.h"
 
 #include "../loaders/json.h"

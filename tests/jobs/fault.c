@@ -30,7 +30,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../../cli/worker.h"
+#include "../../cli/pool/worker.h"
 
 static const char ptx[] = ".version 7.0\n.target sm_80\n.address_size 64\n"
                           ".visible .entry fault()\n{\n.reg .b64 %a;\n.reg .b32 %v;\n"

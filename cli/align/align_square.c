@@ -4,7 +4,7 @@
  * sides of the diagonal. A pair without a result is nan. Blocks are tiles of the matrix, and a job
  * keeps their values until all are there; the library makes the matrix of them. Where no file is
  * to be written the job has a folder of its own, and the matrix is copied. */
-#include "../base/temp.h"
+#include "../../base/temp.h"
 #include "align.h"
 
 #include <errno.h>

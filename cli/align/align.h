@@ -18,7 +18,7 @@
 #ifndef BI_CLI_ALIGN_H
 #define BI_CLI_ALIGN_H
 
-#include "worker.h"
+#include "../pool/worker.h"
 
 /* ---- align_feed.c: records of a file ---- */
 

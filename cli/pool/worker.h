@@ -34,7 +34,7 @@
 #ifndef BI_CLI_WORKER_H
 #define BI_CLI_WORKER_H
 
-#include "task.h"
+#include "../task.h"
 
 enum cli_frame_type {
     CLI_RUN = 1,
