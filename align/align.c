@@ -24,15 +24,6 @@ const char *bioinfer_align_matrix(int index)
     return bi_matrix_name(index);
 }
 
-static const struct bi_cpu_kernels *find_kernels(const char *mask)
-{
-    const struct bi_cpu_kernels *k;
-    for (int i = 0; (k = bi_cpu_kernels_usable(i)); i++)
-        if (!*mask || !strcmp(mask, k->name))
-            return k;
-    return NULL;
-}
-
 /* Divides all costs by what divides them all, as narrow numbers are fast; returns it. */
 static int32_t reduce(struct bi_align_scoring *s)
 {
@@ -87,14 +78,13 @@ static int make_scoring(struct bi_aligner *a, const struct bioinfer_align_params
 {
     struct bi_align_scoring s = {
         .open = 11, .extend = 1, .free_ends = p->free_ends, .ties = p->ties, .local = p->local};
-    int32_t most;
+    int32_t times; /* scores of a matrix are multiplied by it */
     int st;
 
     a->scale = p->scale ? p->scale : 1;
     if (a->scale < 0 || a->scale > 1000)
         return bi_fail(err, BIOINFER_INVALID, "alignment: scale is %d, expected 1 to 1000",
                        p->scale);
-    most = MOST_SCORE / a->scale;
     if (p->matrix && p->any_letters)
         return bi_fail(err, BIOINFER_INVALID,
                        "alignment: any_letters with matrix %.40s, expected match and mismatch",
@@ -104,12 +94,13 @@ static int make_scoring(struct bi_aligner *a, const struct bioinfer_align_params
             return st;
     } else {
         const bool given = p->match || p->mismatch;
-        if (p->match < -most || p->match > most || p->mismatch < -most || p->mismatch > most)
+        if (p->match < -MOST_SCORE || p->match > MOST_SCORE || p->mismatch < -MOST_SCORE ||
+            p->mismatch > MOST_SCORE)
             return bi_fail(err, BIOINFER_INVALID,
                            "alignment: match %d and mismatch %d, expected -%d to %d", p->match,
-                           p->mismatch, most, most);
-        (p->any_letters ? bi_matrix_letters : bi_matrix_simple)(&a->matrix, given ? p->match : 5,
-                                                                given ? p->mismatch : -4);
+                           p->mismatch, MOST_SCORE, MOST_SCORE);
+        (p->any_letters ? bi_matrix_letters : bi_matrix_simple)(
+            &a->matrix, given ? p->match : 5 * a->scale, given ? p->mismatch : -4 * a->scale);
     }
     if (p->gap_open || p->gap_extend || p->free_gaps) {
         s.open = p->gap_open;
@@ -132,13 +123,14 @@ static int make_scoring(struct bi_aligner *a, const struct bioinfer_align_params
                        "out what it likes at every end",
                        p->free_ends);
     s.n_letters = a->matrix.n;
+    times = p->matrix ? a->scale : 1;
     for (int i = 0; i < s.n_letters; i++)
         for (int j = 0; j < s.n_letters; j++)
-            s.score[i][j] = a->matrix.score[i][j] * a->scale;
+            s.score[i][j] = a->matrix.score[i][j] * times;
     a->unit = reduce(&s);
     a->traceback = p->traceback || p->identity;
     a->identity = !p->traceback && p->identity;
-    const struct bi_cpu_kernels *k = find_kernels(a->ctx->cpu_mask);
+    const struct bi_cpu_kernels *k = bi_cpu_kernels_choose(a->ctx->cpu_mask, NULL);
     if (!k)
         return bi_fail(err, BIOINFER_UNSUPPORTED, "this machine has no '%s' kernels",
                        a->ctx->cpu_mask);

@@ -11,9 +11,7 @@
 
 #include "../loaders/csv.h"
 
-/* The first line of the table, and the columns that others read. */
-#define CLI_AFFINITY_HEAD                                                                          \
-    "id\trecord\tenergy\tpairs\tligand_atoms\tpocket_atoms\tdistance\tstatus\tmessage\n"
+/* Columns of the table that others read. */
 enum { CLI_AFFINITY_ENERGY = 2, CLI_AFFINITY_STATUS = 7 };
 
 /* ---- affinity_input.c ---- */
@@ -51,16 +49,6 @@ struct cli_complex_place {
 /* Cuts it, so that its bytes change and the parts lie in it; a part that it lacks is 0 or "", a
  * receptor NULL. */
 void cli_complex_place(char *description, struct cli_complex_place *place);
-
-/* ---- affinity_task.c ---- */
-
-/* The message of a result whose ligand lies far from its receptor. */
-#define CLI_AFFINITY_FAR "no pair of atoms is near: the energy says nothing"
-/* Adds the row of a result; `number` is that of the molecule in its file. Without result->affinity
- * its numbers are empty; with one of no pairs the message is CLI_AFFINITY_FAR. Failures are in
- * text->status. */
-void cli_affinity_row(struct cli_output *text, const struct bioinfer_result *result,
-                      uint64_t number);
 
 /* ---- affinity_top.c ---- */
 

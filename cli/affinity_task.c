@@ -1,6 +1,6 @@
 /* affinity_task.c - the task of affinities: a ligand becomes a row of a table. */
 #include "affinity.h"
-#include "rows.h"
+#include "task.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -12,22 +12,15 @@ struct waiting {
 };
 
 struct rater {
-    struct cli *cli;
-    bioinfer_task *task;
-    struct cli_output text; /* gathers a row */
-    char *description;      /* the parts of that of the record given last */
+    struct cli_work work; /* gathers a row as text */
+    char *description;    /* parts of the last record */
     struct waiting *waiting;
     size_t first, n, cap; /* first ... first + n - 1 wait, in the order of the records */
-    bioinfer_source source;
-    bioinfer_sink sink;
-    void *source_user, *sink_user;
 };
 
 static int no_memory(struct bioinfer_error *err)
 {
-    err->status = BIOINFER_NOMEM;
-    snprintf(err->text, sizeof err->text, "out of memory for a row");
-    return BIOINFER_NOMEM;
+    return cli_status_no_memory(err, "out of memory for a row");
 }
 
 /* ---- records ---- */
@@ -55,7 +48,7 @@ static int next_complex(void *user, struct bioinfer_record *record, struct bioin
 {
     struct rater *r = user;
     struct cli_complex_place place;
-    int st = r->source(r->source_user, record, err);
+    int st = r->work.source(r->work.source_user, record, err);
 
     if (st != 1)
         return st;
@@ -98,11 +91,10 @@ void cli_affinity_row(struct cli_output *text, const struct bioinfer_result *res
 
 /* Hands out the row of a result. Every record has one. */
 static int give(struct rater *r, const struct bioinfer_result *result, uint64_t number,
-                bioinfer_sink sink, void *sink_user, struct bioinfer_error *err)
+                struct bioinfer_error *err)
 {
-    cli_affinity_row(&r->text, result, number);
-    return cli_rows_give(&r->text, result, result->affinity && !result->affinity->n_pairs, sink,
-                         sink_user, err);
+    cli_affinity_row(&r->work.text, result, number);
+    return cli_work_give(&r->work, result, result->affinity && !result->affinity->n_pairs, err);
 }
 
 /* A bioinfer_sink. */
@@ -119,16 +111,13 @@ static int take_energy(void *user, const struct bioinfer_result *result, struct 
     }
     r->first++;
     r->n--;
-    return give(r, result, next->number, r->sink, r->sink_user, err);
+    return give(r, result, next->number, err);
 }
 
 /* Gives the row of a record that ended every worker. */
-static int lose(struct cli *cli, const struct bioinfer_record *record, int status,
-                const char *message, bioinfer_sink sink, void *sink_user,
-                struct bioinfer_error *err)
+static int lose(void *state, const struct bioinfer_record *record,
+                const struct bioinfer_result *lost, struct bioinfer_error *err)
 {
-    const struct bioinfer_result result = {
-        .ordinal = record->ordinal, .id = record->id, .status = status, .message = message};
     char *description = strdup(record->description ? record->description : "");
     struct cli_complex_place place;
     int st;
@@ -136,70 +125,24 @@ static int lose(struct cli *cli, const struct bioinfer_record *record, int statu
     if (!description)
         return no_memory(err);
     cli_complex_place(description, &place);
-    st = give(cli->task, &result, place.number, sink, sink_user, err);
+    st = give(state, lost, place.number, err);
     free(description);
     return st;
 }
 
 /* ---- the task ---- */
 
-static int begin(struct cli *cli)
+static void fill(const struct cli_options *o, void *params)
 {
-    struct rater *r = calloc(1, sizeof *r);
-
-    if (!(cli->task = r))
-        return cli_fail(cli, CLI_AT_RUN, BIOINFER_NOMEM, NULL);
-    r->cli = cli;
-    return CLI_EXIT_OK;
+    ((struct bioinfer_affinity_params *)params)->receptor = o->receptor;
 }
 
-static int open_task(struct cli *cli, cli_tick tick)
+static void end(void *state)
 {
-    const struct cli_options *o = cli->options;
-    struct bioinfer_affinity_params params = BIOINFER_PARAMS(
-        struct bioinfer_affinity_params, .receptor = o->receptor, .pocket = (int)o->pocket,
-        .drop_unknown = o->drop_unknown, .tokens_at_once = o->batch_tokens,
-        .no_rules = o->no_rules[0] ? o->no_rules : NULL, .progress = tick, .progress_user = cli);
-    struct bioinfer_error err = {0};
-    struct rater *r = cli->task;
-    int st = bioinfer_affinity_open(&cli->sequences, cli->model, &params, &err);
+    struct rater *r = state;
 
-    if (st)
-        return cli_fail(cli,
-                        st == BIOINFER_INVALID || st == BIOINFER_UNSUPPORTED ? CLI_AT_CONFIG
-                                                                             : CLI_AT_INPUT,
-                        st, &err);
-    r->task = cli->sequences;
-    if (o->profile)
-        bioinfer_task_set_profile(r->task, 1);
-    return CLI_EXIT_OK;
-}
-
-static int run_task(struct cli *cli, bioinfer_source source, void *source_user, bioinfer_sink sink,
-                    void *sink_user, struct bioinfer_error *err)
-{
-    struct rater *r = cli->task;
-
-    r->source = source;
-    r->source_user = source_user;
-    r->sink = sink;
-    r->sink_user = sink_user;
-    r->first = r->n = 0;
-    return bioinfer_task_run(r->task, next_complex, r, take_energy, r, err);
-}
-
-static void end(struct cli *cli)
-{
-    struct rater *r = cli->task;
-
-    bioinfer_task_close(&cli->sequences);
-    if (!r)
-        return;
-    cli_output_close(&r->text);
     free(r->description);
     free(r->waiting);
-    free(r);
-    cli->task = NULL;
 }
 
 /* A line of SDF is about 70 bytes for an atom; the pocket's atoms cost as much for every ligand. */
@@ -209,10 +152,12 @@ static struct cli_weight weigh(const struct cli *cli, const struct bioinfer_reco
     return (struct cli_weight){.work = 400 + record->length / 70, .bytes = record->length + 5};
 }
 
-const struct cli_task cli_affinity_task = {.begin = begin,
-                                           .open = open_task,
-                                           .run = run_task,
+const struct cli_task cli_affinity_task = {.name = "affinity",
+                                           .size = sizeof(struct rater),
+                                           .fill = fill,
+                                           .next = next_complex,
+                                           .take = take_energy,
                                            .lose = lose,
-                                           .profile = cli_print_profile,
                                            .end = end,
+                                           .reads_files = true,
                                            .weigh = weigh};

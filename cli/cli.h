@@ -1,7 +1,10 @@
 /* cli.h - what the files of the command share. Everything else comes from bioinfer.h.
  *
- *   main.c      dispatch, exit codes, signals, messages
+ *   main.c      dispatch and signals
+ *   messages.c  words on standard error, exit codes
+ *   open.c      context, reader, device and model of a run
  *   options.c   the tables of options and commands (options.h)
+ *   params.c    the parameters of the library's tasks as options
  *   parse.c     the command line, by the tables
  *   help.c      --help, by the tables
  *   completion.c  scripts for shells, by the tables
@@ -9,21 +12,24 @@
  *   suggest.c   what an unknown word may have meant
  *   embed.c     bioinfer MODEL INPUT
  *   job.c       journals, as the commands use them, and bioinfer merge
+ *   run.c       the frame of a run, from its source to its exit code (run.h)
  *   task.c      what a command computes, in this process or in workers (task.h)
  *   dry.c       --dry-run
  *   pool.c      worker processes and what they are given to do, with pool_chunks.c, pool_devices.c
  *               and pool_workers.c (pool.h)
  *   worker.c    the worker process
  *   affinity.c  bioinfer MODEL RECEPTOR LIGANDS, with the files that affinity.h lists
- *   design.c    bioinfer MODEL STRUCTURE..., for models that design sequences, with design_task.c
- *               and structures.c (design.h)
- *   score.c     bioinfer score, with table.c for tables and mutants.c for what mutations touch
- *   serve.c     bioinfer serve, with the files that serve.h names
+ *   design.c    bioinfer MODEL STRUCTURE..., for models that design sequences, with the files that
+ *               design.h lists
+ *   serve.c     what the server takes of the command line; shared.h has all that serve/ sees
+ *   score.c     bioinfer score, with the files that score.h lists, table.c for tables and mutants.c
+ *               for what mutations touch
  *   align.c     bioinfer align, with align.h and the files that it names
  *   tracks.c    bioinfer MODEL INPUT for models of DNA windows, with the files that tracks.h lists
  *   info.c      bioinfer info, devices and models
  *   molecule.c  bioinfer molecule info
- *   motion.c    bioinfer md and relax
+ *   energy.c    bioinfer MODEL FRAMES for models of forces, with energy_task.c
+ *   relax.c, md.c  bioinfer relax and md; motion.c has what they share with energies
  *   report.c    bioinfer report and plot
  *   parallel.c  one piece of work on several threads
  *   escape.c    bytes that no terminal gets
@@ -38,88 +44,28 @@
 #ifndef BI_CLI_H
 #define BI_CLI_H
 
-#ifndef _POSIX_C_SOURCE
-#define _POSIX_C_SOURCE 200809L
-#endif
-
-#include <pthread.h>
-#include <stdatomic.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-
-#include "bioinfer.h"
-
-#define CLI_COUNT(array) (sizeof(array) / sizeof((array)[0]))
-#define CLI_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
-
-/* ---- exit codes: the one list, printed by --help and compared with the man page */
-
-#define CLI_EXIT_LIST(X)                                                                           \
-    X(OK, 0, "every record has its result")                                                        \
-    X(RECORDS, 1, "some records have no result; the output holds the others")                      \
-    X(USAGE, 64, "the command line is wrong")                                                      \
-    X(DATA, 65, "the input is malformed, or holds no record")                                      \
-    X(NO_INPUT, 66, "the input does not exist or cannot be opened")                                \
-    X(NO_DEVICE, 69, "the device is missing, unknown or failed")                                   \
-    X(INTERNAL, 70, "a fault of bioinfer itself")                                                  \
-    X(NO_MEMORY, 71, "out of memory, or too many files are open")                                  \
-    X(NO_OUTPUT, 73, "the output cannot be created")                                               \
-    X(IO, 74, "reading or writing failed, or the disk is full")                                    \
-    X(WEIGHTS, 78, "the weights are missing, broken or do not fit")                                \
-    X(INTERRUPTED, 130, "stopped by SIGINT")                                                       \
-    X(CLOSED_PIPE, 141, "the reader of standard output went away")                                 \
-    X(TERMINATED, 143, "stopped by SIGTERM")
-
-enum cli_exit {
-#define CLI_X(name, value, text) CLI_EXIT_##name = value,
-    CLI_EXIT_LIST(CLI_X)
-#undef CLI_X
-};
-
-/* Says what was being done when a library call failed: with the status it gives the exit
- * code. */
-enum cli_stage {
-    CLI_AT_SETUP,  /* context */
-    CLI_AT_INPUT,  /* opening the input */
-    CLI_AT_MODEL,  /* opening the weights */
-    CLI_AT_CONFIG, /* options of the task */
-    CLI_AT_CREATE, /* creating the output */
-    CLI_AT_READ,   /* reading records */
-    CLI_AT_RUN,    /* computing */
-    CLI_AT_WRITE   /* writing results */
-};
-
+#include "shared.h"
 /* ---- options ---- */
 
+/* Places in commands.inc, and a bit for each. */
+enum {
+#define RUN(NAME, name, ...) CLI_AT_##NAME,
+#define TASK(NAME, name, ...) CLI_AT_##NAME,
+#define COMMAND(NAME, name, ...) CLI_AT_##NAME,
+#include "commands.inc"
+    CLI_COMMANDS
+};
 enum cli_command {
-    CLI_EMBED = 1,
-    CLI_SCORE = 2,
-    CLI_INFO = 4,
-    CLI_DEVICES = 8,
-    CLI_TRACKS = 16,
-    CLI_ALIGN = 32,
-    CLI_DESIGN = 64,
-    CLI_MERGE = 128,
-    CLI_MOLECULE = 256,
-    CLI_INDEX = 512,
-    CLI_REPORT = 1024,
-    CLI_PLOT = 2048,
-    CLI_AFFINITY = 4096,
-    CLI_SERVE = 8192,
-    CLI_ENERGY = 16384,
-    CLI_MD = 32768,
-    CLI_RELAX = 65536
+#define RUN(NAME, name, ...) CLI_##NAME = 1 << CLI_AT_##NAME,
+#define TASK(NAME, name, ...) RUN(NAME, name, )
+#define COMMAND(NAME, name, ...) RUN(NAME, name, )
+#include "commands.inc"
 };
 
-#define CLI_MAX_LAYERS 256
 #define CLI_MAX_ENSEMBLE 15
 
-/* A design tells these beside sequences and scores. */
-enum { CLI_LOG_PROBS = 1, CLI_PROBS = 2 };
-
 struct cli_topic;
+struct cli_given;
 
 /* The fields parse.c fills; zero or NULL = not given. */
 struct cli_options {
@@ -132,15 +78,14 @@ struct cli_options {
     const char **words, **parts;   /* parts: of merge, within words */
     int n_parts;
     const char *weights, *device, *precision, *output, *format;
-    unsigned include; /* bits of enum bioinfer_include */
-    int layers[CLI_MAX_LAYERS];
-    int n_layers;
-    int64_t batch_tokens, max_length, threads, workers, watchdog;
+    struct cli_given *given; /* options that wait for the command to be known, in their order */
+    int n_given;
+    bioinfer_params *params; /* the command's task takes these; NULL = no table */
+    int64_t max_length, threads, workers, watchdog;
     const char *cpu_mask, *progress, *dup_ids, *dump_graph, *h5_names, *resume, *dedup;
     const char *dtype, *layout, *compression; /* arrays in files */
     int64_t part_records;
     int shard, n_shards;
-    char no_rules[1024];
     bool check, profile, raw_residues, fai, json_floats, check_weights, strict_pickle, verify;
     bool trace_rules, quiet, strict, help, version, models, license, list_outputs;
     const char *listen, *token_file; /* serve */
@@ -148,68 +93,56 @@ struct cli_options {
         max_queue, timeout;
     const char *completion; /* the shell to print a script for; NULL = none */
     bool log_json, json, dry_run;
-    bool atoms;                 /* molecule info */
+    bool atoms; /* molecule info */
     const char *record, *genes; /* reports and plots */
-    const char *method, *mutations, *mutation_col;
+    const char *mutations, *mutation_col;
     int64_t offset;
     bool has_offset;
-    const char *second; /* align: the other file, NULL = none */
-    const char *matrix, *match, *mismatch, *letters, *gap_open, *gap_extend, *gap_convention;
-    const char *mode, *ties, *cigar, *free_ends, *min_score, *min_identity;
+    const char *second;                           /* align: the other file, NULL = none */
+    const char *cigar, *min_score, *min_identity; /* align */
     const char *lambda, *karlin_k, *max_evalue, *strand;
     const char *values, *identity_of, *names, *shape; /* matrices of all pairs */
     int64_t db_size, db_records;
-    bool all_vs_all, one_vs_all, score_only, local;
+    bool all_vs_all, one_vs_all;
     int64_t memory_limit, db_memory, /* MiB */
         block_pairs;
-    const char *gtf, *scorers, *polya, *quantiles; /* scores of variants */
-    const char *genome, *head, *targets, *tracks, *stats, *indel, *shifts, *positions,
-        *rope_frequencies, *factor_order, *adapter, *outputs, *organism, *ontology;
-    int64_t cluster, window, resolution;
-    const char *bins;
-    bool ism, rc, contributions;
+    const char *genome, *head, *positions, *rope_frequencies, *factor_order, *adapter;
+    int64_t cluster, window;
+    bool ism;
     /* designs */
     const char **inputs; /* all of them; freed with the process */
     int n_inputs;
     unsigned design_include;
-    const char *rng, *chains, *chains_file, *fixed, *tied, *omit_aa, *omit, *bias, *bias_residue,
-        *pssm, *sequences, *buried, *interface_, *temperature, *noise, *pssm_multi, *pssm_threshold;
-    bool pssm_bias, pssm_log_odds, conditional, conditional_backbone, unconditional, no_ligand,
-        side_chains, all_chains;
-    const char *residue_order;
-    int64_t num_seq, batch;
-    int64_t seed, rng_skip, transmembrane; /* plus one: 0 = not given */
+    const char *sequences; /* reports */
     /* atoms that move */
-    int64_t steps, every;
-    const char *dt, *thermostat, *friction, *fmax;
-    bool cell;
     /* affinities */
     const char *receptor;                   /* NULL = the input is a table of pairs */
     const char *ensemble[CLI_MAX_ENSEMBLE]; /* weights behind the first ones, within them */
     int n_ensemble;
-    int64_t pocket, top;
-    const char *units, *pbc, *charge;
+    int64_t top;
+    const char *units;
     bool forces, stress;
-    bool drop_unknown;
 };
 
 /* Fills *options, which is zeroed, from the command line. False: the message is printed, exit 64,
- * or NO_MEMORY where options->words is NULL. Either way the caller frees options->words, by free(),
- * when nothing needs the options. */
+ * or NO_MEMORY where options->words is NULL. Either way the caller calls cli_options_free() when
+ * nothing needs the options. */
 bool cli_parse(struct cli_options *options, int argc, char **argv);
+void cli_options_free(struct cli_options *options);
 /* enum bioinfer_family_letters of a family; those of proteins where it is NULL or not known. */
 int cli_letters_of(const char *family);
+/* The value of a parameter of a task as it was given last; NULL = it was not. */
+const char *cli_given(const struct cli_options *options, const char *name);
+/* Returns true if no file that a parameter of the task names is replaced by the output. */
+bool cli_params_keep_files(const struct cli_options *options);
+/* The parameters of the command embed; of another one all zeros. */
+const struct bioinfer_embed_params *cli_embed_params(const struct cli_options *options);
 /* Prints the help that was asked for, on standard output: of everything, of a command and a model,
  * or of a topic. */
 void cli_help(const struct cli_options *options);
 /* Prints the models of a command (0 = all), a line each; or, where model is not NULL, that one of
  * any command, nothing where it is none. */
 void cli_print_models(int command, const char *model);
-
-/* Copies the next part of a list with commas into `part`, cut to size - 1 bytes, and moves *list
- * behind it: true, also for the last one, when *list becomes NULL. False: *list was NULL, and part
- * is untouched. An empty list has one part, "". */
-bool cli_next_part(const char **list, char *part, size_t size);
 
 /* ---- format.c ---- */
 
@@ -298,8 +231,9 @@ struct cli {
     bioinfer_reader *reader;
     bioinfer_index *index; /* NULL unless a job uses that of the input */
     bioinfer_model *model;
-    bioinfer_task *sequences; /* embeds or scores; NULL in other commands */
-    void *task;               /* the state of the task that is computed, which its begin() makes */
+    bioinfer_task *sequences; /* computes; NULL where workers do, and in bioinfer align */
+    void *task;               /* the state of the task that is computed (struct cli_work) */
+    bool loads_late;          /* cli_fingerprint() does not load the task's weights first */
     struct bioinfer_model_info info;
     const char *fingerprint; /* the model's; NULL until cli_fingerprint() */
     const char *input_name;  /* for messages */
@@ -321,25 +255,18 @@ struct cli {
  * of its own; 0 = there is none; < 0 = a status, also of an input that cannot be opened. It is
  * valid until the next call. Warns once of one that looks like nucleotides, not with --quiet. */
 int cli_next_protein(struct cli *cli, struct bioinfer_record *record, struct bioinfer_error *err);
-/* The signal that asked to stop (SIGINT, SIGTERM), 0 = none. */
-int cli_stop_signal(void);
 /* Calls body(user, i) for i in [0, n) on up to n_threads threads, the caller's among them, or on
  * those that can be had, at most 65; returns when all are done. */
 void cli_parallel(int n_threads, int n, void (*body)(void *user, int i), void *user);
-/* "bioinfer: ..." on standard error, in place of the progress line, through cli_escape(), cut to
- * 4,095 bytes; a line of JSON with --log-json. cli may be NULL. */
-void cli_say(struct cli *cli, const char *fmt, ...) CLI_PRINTF(2, 3);
 /* Why a record has no result: the first ten are named, with --quiet none, with --strict the one
  * that ends the run. How many there are is said at the end, by whoever counts them. */
 void cli_say_lost(struct cli *cli, const char *fmt, ...) CLI_PRINTF(2, 3);
+/* Has cli_say() write lines of JSON from now on, as --log-json asks. */
+void cli_say_as_json(void);
 /* In a worker: takes the messages instead. */
 extern void (*cli_say_hook)(const char *text);
 /* Likewise: hears, too, what a context logs as BIOINFER_LOG_NAMED or BIOINFER_LOG_ERROR. */
 extern void (*cli_note_hook)(const char *text);
-/* Says err, or where it is NULL or empty the status' name, and returns the exit code for `status`,
- * which is not 0, at this stage. NOMEM: "out of memory" stands before words that do not say so.
- * CANCELLED: names the signal instead; CLOSED_PIPE: says nothing. cli may be NULL. */
-int cli_fail(struct cli *cli, enum cli_stage stage, int status, const struct bioinfer_error *err);
 /* Says that there is no memory for this; NO_MEMORY. cli may be NULL. */
 int cli_no_memory(struct cli *cli, const char *what);
 
@@ -357,45 +284,25 @@ int cli_open_model(struct cli *cli);
 /* Is called while something long goes on; not 0: it is to end with that status. */
 typedef int (*cli_tick)(void *user, uint64_t records, uint64_t residues);
 /* Sets cli->fingerprint, unless it is set, after loading the weights of cli->sequences, if there is
- * one; an exit code. */
+ * one and it is not cli->loads_late; an exit code. */
 int cli_fingerprint(struct cli *cli);
-/* Gives the fingerprint, which it makes where need be, to a writer that is to be opened, where its
- * format (safetensors) begins with it, else does nothing; a status. The model is open. */
-int cli_sign_first(struct cli *cli, struct bioinfer_writer_params *params,
-                   struct bioinfer_error *err);
-/* Gives the fingerprint, made by cli_fingerprint(), to a writer that is about to finish; an exit
- * code. */
-int cli_sign(struct cli *cli, bioinfer_writer *writer);
 void cli_close(struct cli *cli); /* accepts half-open; once; cli->task is its command's */
 
-/* The command of that name; gives the exit code of the program, and has said all there is to
- * say. */
-int cli_embed(struct cli *cli);
+/* The commands; each gives the exit code of the program, and has said all there is to say. */
+#define RUN(NAME, name, ...) int cli_##name(struct cli *cli);
+#define TASK(NAME, name, ...) RUN(NAME, name, )
+#define COMMAND(NAME, name, ...) RUN(NAME, name, )
+#include "commands.inc"
 /* Gives what is to be computed, of enum bioinfer_include: what --include says, else the mean for
  * --format tsv and jsonl without --head, else 0 = the family's default. */
 unsigned cli_include(const struct cli_options *o);
-/* Further commands, as cli_embed(). */
-int cli_merge(struct cli *cli);
-int cli_index(struct cli *cli);
-int cli_score(struct cli *cli);
-int cli_align(struct cli *cli);
-int cli_tracks(struct cli *cli);
-int cli_design(struct cli *cli);
-int cli_affinity(struct cli *cli);
-int cli_energy(struct cli *cli);
-int cli_info(struct cli *cli);
-int cli_molecule(struct cli *cli);
-int cli_motion(struct cli *cli);
-int cli_report(struct cli *cli);
-int cli_devices(struct cli *cli);
-int cli_serve(struct cli *cli);
+/* As the commands: families and weights that are known by name. */
 int cli_models(struct cli *cli);
 /* Prints the licences of the released weights of the family; an exit code. */
 int cli_license(struct cli *cli);
 
 /* ---- progress.c ---- */
 
-double cli_now(void); /* seconds, monotonic */
 /* Begins the line of progress, where the options, or a terminal without --quiet, ask for it, else
  * none is drawn; never with --log-json. */
 void cli_progress_start(struct cli *cli);
@@ -411,15 +318,6 @@ void cli_show_profile(struct cli *cli, const struct bioinfer_profile *profile);
 
 /* ---- output.c: text, to standard output or to a file that appears when complete */
 
-/* Text that is written to a file, to standard output or to memory. */
-struct cli_output {
-    FILE *file;        /* NULL: text is gathered in memory; zero-initialise for that */
-    char *path, *part; /* NULL for standard output */
-    int status;        /* the first failure */
-    char *text;        /* gathered: n_text bytes, no NUL behind them */
-    size_t n_text, text_cap;
-};
-
 /* Is the output the file at a path that is read, so that it would replace it? Says so. */
 bool cli_output_replaces(const struct cli_options *o, const char *path);
 /* path NULL or "-" = standard output. A file has its name after finish, and replaces one that is
@@ -434,8 +332,6 @@ void cli_output_start(struct cli_output *out);
 /* Completes the output and gives the first failure, 0 = none; close() is still to be called. A
  * failure leaves what had the name. Not for text that is gathered: its status is out->status. */
 int cli_output_finish(struct cli_output *out, struct bioinfer_error *err);
-/* Frees gathered text; without finish, or after one that failed, removes the file. */
-void cli_output_close(struct cli_output *out);
 /* The write callback of bioinfer_file_info and bioinfer_task_dump; user = output. Gives
  * out->status. */
 int cli_output_callback(void *user, const char *text, size_t len);
@@ -446,16 +342,12 @@ void cli_output_field(struct cli_output *out, const char *text);
 
 /* Whether --resume or --shard asks for a journal where a run needs none. */
 bool cli_job_wanted(const struct cli_options *o);
-/* Raises the number of files that this process may have open as far as it may; best effort. */
-void cli_allow_many_files(void);
 /* Opens the index of the input for a job that would not read all of it (--shard, --part-records),
  * when there is one, into cli->index, which keeps it, and params->index; an exit code, 0 also where
  * there is none, the input is "-", or there are several. */
 int cli_job_open_index(struct cli *cli, struct bioinfer_job_params *params);
 /* Whether there is a file that a journal can stand beside, if one is wanted; false: said why. */
 bool cli_job_needs_file(struct cli *cli, const char *path);
-/* Parameters of a writer as the options say; texts are the options', and cli's. */
-struct bioinfer_writer_params cli_writer_params(const struct cli *cli);
 /* Parameters of a job whose records are all computed, copies too; the caller adds writer, options,
  * inputs. `task` is not copied. .input: NULL where there are several. */
 struct bioinfer_job_params cli_job_params(const struct cli *cli, const char *task);
@@ -498,29 +390,6 @@ int cli_job_finish(struct cli *cli, bioinfer_job *job, struct bioinfer_job_stats
 void cli_escape(void (*put)(void *user, const char *text, size_t n), void *user, const char *text,
                 size_t n);
 
-/* ---- mutants.c ---- */
-
-/* Gives each character the id of its token, of one character, -1 = none. Capitals that the
- * vocabulary lacks are read as X, as the engine does; they have -1 where it has no X. */
-void cli_residue_tokens(const struct cli *cli, int token[256]);
-/* The sum of log p, in r->arrays[0], over the record's own residues; NaN where a letter has no
- * token, 0 of an empty record. */
-double cli_log_likelihood(const struct cli *cli, const int token[256],
-                          const struct bioinfer_result *r);
-
-/* Positions of a record, 0-based. */
-struct cli_positions {
-    int64_t *at;
-    size_t n, cap;
-};
-/* Adds those that a mutation touches; one that is no mutation touches none. offset: as of
- * bioinfer_mutation_positions(). 0, or NOMEM: *p is as before. */
-int cli_positions_add(struct cli_positions *p, const char *mutation, int64_t offset);
-/* Leaves those inside the record, ascending, each once, as scores want them; p->at is not NULL
- * then. 0 or NOMEM. */
-int cli_positions_sort(struct cli_positions *p, size_t length);
-void cli_positions_free(struct cli_positions *p);
-
 /* ---- table.c: tables of text, which loaders/csv.h reads ---- */
 
 struct bi_csv;
@@ -528,15 +397,10 @@ struct bi_csv;
 /* Reads a table; an exit code, its words said: USAGE for "-", NO_INPUT, DATA, NO_MEMORY. After a
  * failure there is nothing to be freed. cli may be NULL, here and below. */
 int cli_table_read(struct cli *cli, struct bi_csv *table, const char *path);
-/* The same of a table that is read more than once: NO_INPUT also for a pipe. */
-int cli_table_read_file(struct cli *cli, struct bi_csv *table, const char *path);
 /* Finds the columns of n names, -1 = there is none; the first n_needed must be there. An exit code,
  * its words said: DATA also where the header has one of them twice. */
 int cli_table_columns(struct cli *cli, const struct bi_csv *table, const char *const *names, int n,
                       int n_needed, int *columns);
-/* Tells whether a row whose cell of heads is `name` belongs to a head: `name` is the head's, or one
- * of its parts between dots; NULL, which a table without such a column gives, belongs to all. */
-bool cli_table_belongs(const char *name, const char *head);
 /* Writes a cell that says `text`, quoted where the separator is a comma and needs it; else tabs and
  * line ends become spaces. */
 void cli_csv_cell(struct cli_output *out, char separator, const char *text);

@@ -31,26 +31,21 @@ static void print_commands(void)
 /* Is the value of the option a number, or one of many, so that no file completes it? */
 static bool is_number(const struct cli_option *opt)
 {
-    return opt->type == COUNT || opt->type == LARGE || opt->type == NUMBER || opt->type == SHARD ||
-           opt->type == OFFSET || opt->type == LAYERS || opt->type == RULES;
+    return opt->type == COUNT || opt->type == LARGE || opt->type == SHARD || opt->type == OFFSET ||
+           opt->type == NUMBERS || opt->type == NAMES;
 }
 
 /* Writes the values that an option may have for a command, with blanks between; "" = no list. */
 static const char *values_of(const struct cli_option *opt, int command, char *text, size_t size)
 {
-    const char *name;
+    const char *name, *at = opt->choices;
+    char word[64];
     size_t n = 0;
 
     *text = 0;
-    if (opt->choices) {
-        snprintf(text, size, "%s", opt->choices);
-        for (char *c = text; (c = strchr(c, '|'));)
-            *c = ' ';
-    } else if (opt->type == KINDS && command == CLI_DESIGN) {
-        snprintf(text, size, "logprobs probs");
-    } else if (opt->type == KINDS) {
-        for (unsigned bit = 1; (name = bioinfer_include_name(bit)) && n < size; bit <<= 1)
-            n += (size_t)snprintf(text + n, size - n, n ? " %s" : "%s", name);
+    if (at) {
+        while (cli_next_choice(&at, word, sizeof word) && n < size)
+            n += (size_t)snprintf(text + n, size - n, n ? " %s" : "%s", word);
     } else if (!strcmp(opt->name, "format")) {
         for (int i = 0; (name = cli_format_name(command, i)) && n < size; i++)
             n += (size_t)snprintf(text + n, size - n, n ? " %s" : "%s", name);
@@ -74,7 +69,9 @@ static void print_bash_values(void)
                 *values_of(opt, sub->command, text, sizeof text))
                 printf("        \"%s --%s\") list=\"%s\" ;;\n", sub->name, opt->name, text);
     for (size_t k = 0; (opt = cli_option_at(k)); k++)
-        if (is_number(opt))
+        if (cli_option_find(opt->name, strlen(opt->name)) != opt)
+            continue; /* as the first one of its name */
+        else if (is_number(opt))
             printf("        *\" --%s\") compopt +o default; return ;;\n", opt->name);
         else if (opt->type == TEXT && !*values_of(opt, 0, text, sizeof text))
             printf("        *\" --%s\") return ;;\n", opt->name);
@@ -173,7 +170,7 @@ static void zsh_option(const struct cli_option *opt, int command)
 {
     char text[1000];
 
-    printf("            '%s--%s%s[", opt->type == RULES ? "*" : "", opt->name,
+    printf("            '%s--%s%s[", opt->type == NAMES ? "*" : "", opt->name,
            opt->type == FLAG       ? ""
            : opt->type == OPTIONAL ? "=-"
                                    : "=");
@@ -185,7 +182,7 @@ static void zsh_option(const struct cli_option *opt, int command)
         printf("::value:(%s)", values_of(opt, command, text, sizeof text));
     else if (*values_of(opt, command, text, sizeof text)) {
         printf(":value:");
-        if (opt->type == KINDS)
+        if (opt->type == WORDS)
             printf("_values -s , value %s", text);
         else if (strchr(text, ':')) /* a device */
             printf("(%.*s)", (int)strcspn(text, ":") - 5, text);

@@ -6,21 +6,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
-struct run {
-    struct cli *cli;
-    struct cli_pool *pool; /* NULL: this process computes */
-    enum cli_design_format format;
-    bioinfer_job *job; /* NULL: results go to `out` or `writer` */
-    struct cli_output out;
-    bioinfer_writer *writer;
-    struct bioinfer_job_stats stats;
+struct designing {
+    struct cli_run run;
     struct cli_paths structures;
-    enum cli_stage stage; /* the stage at which the run failed */
-    uint64_t n_structures, n_failed, n_sequences;
-    bool any;       /* rows were written */
-    size_t n_read;  /* structures that were read */
-    uint64_t bytes; /* the size of all files, where workers share them */
+    size_t n_read; /* structures that were read */
     char id[512];
+    char head[256]; /* the first line of a table */
 };
 
 /* ---- structures in ---- */
@@ -28,172 +19,101 @@ struct run {
 /* A bioinfer_source: the name of a structure, and its path for a sequence. */
 static int next_structure(void *user, struct bioinfer_record *record, struct bioinfer_error *err)
 {
-    struct run *run = user;
+    struct designing *x = user;
     const char *path, *base;
 
     (void)err;
-    if (cli_stop_signal())
-        return BIOINFER_CANCELLED;
-    if (run->n_read == run->structures.n)
+    if (x->n_read == x->structures.n)
         return 0;
-    path = run->structures.of[run->n_read];
+    path = x->structures.of[x->n_read];
     base = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
-    snprintf(run->id, sizeof run->id, "%.*s", (int)cli_structure_stem(base), base);
-    *record = (struct bioinfer_record){.id = run->id,
+    snprintf(x->id, sizeof x->id, "%.*s", (int)cli_structure_stem(base), base);
+    *record = (struct bioinfer_record){.id = x->id,
                                        .description = "",
                                        .message = "",
                                        .sequence = path,
                                        .length = strlen(path),
-                                       .ordinal = run->n_read++};
+                                       .ordinal = x->n_read++};
     return 1;
 }
 
-/* The structures that the job hands out. */
-static int take_structure(void *user, struct bioinfer_record *record, struct bioinfer_error *err)
-{
-    struct run *run = user;
-    int st = bioinfer_job_source(run->job, record, err);
-
-    if (st < 0 && run->stage == CLI_AT_RUN)
-        run->stage = st == BIOINFER_NO_SPACE || st == BIOINFER_IO ? CLI_AT_WRITE : CLI_AT_READ;
-    return st;
-}
-
 /* A worker opens a structure by its path, maybe for the second time, so a pipe will not do. */
-static int check_files(struct run *run)
+static int check_files(struct designing *x)
 {
     struct stat st;
 
-    for (size_t i = 0; i < run->structures.n; i++) {
-        if (stat(run->structures.of[i], &st))
+    for (size_t i = 0; i < x->structures.n; i++) {
+        if (stat(x->structures.of[i], &st))
             continue; /* who reads it says why */
         if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) {
-            cli_say(run->cli, "%s: not a file; workers (--workers, --device) take files alone",
-                    run->structures.of[i]);
+            cli_say(x->run.cli, "%s: not a file; workers (--workers, --device) take files alone",
+                    x->structures.of[i]);
             return CLI_EXIT_USAGE;
         }
-        run->bytes += (uint64_t)st.st_size;
+        x->run.input_size += (uint64_t)st.st_size;
     }
     return CLI_EXIT_OK;
 }
 
-/* ---- results out ---- */
-
-static int lose_structure(struct run *run, const struct bioinfer_result *r,
-                          struct bioinfer_error *err)
+/* Names the options that change how letters are drawn, where none are. */
+static void say_unused(struct cli *cli)
 {
-    run->n_failed++;
-    cli_say_lost(run->cli, "%s: no result: %s: %s", r->id, bioinfer_status_name(r->status),
-                 r->message);
-    if (!run->cli->options->strict)
-        return 0;
-    run->stage = CLI_AT_READ;
-    run->cli->lost_record = true;
-    err->status = r->status;
-    snprintf(err->text, sizeof err->text, "--strict: stopped, nothing written");
-    return r->status;
+    static const char *const all[] = {"temperature", "tied",         "omit-aa", "omit",
+                                      "bias",        "bias-residue", "pssm"};
+    struct cli_output text = {0};
+
+    for (size_t i = 0; i < CLI_COUNT(all); i++)
+        if (cli_given(cli->options, all[i]))
+            cli_output_printf(&text, "%s--%s", text.n_text ? ", " : "", all[i]);
+    cli_output_write(&text, "", 1);
+    if (!text.status && text.n_text > 1 && !cli->options->quiet)
+        cli_say(cli, "no letters are drawn: %s changes nothing", text.text);
+    cli_output_close(&text);
 }
 
-/* Writes a piece to the output of a run without a journal. */
-static int write_piece(struct run *run, const struct bioinfer_result *piece,
-                       struct bioinfer_error *err)
+/* Finds the structures and checks the options. */
+static int check(struct cli_run *run)
 {
-    struct bioinfer_result r = *piece;
-    char head[256];
+    struct designing *x = (struct designing *)run;
+    struct cli *cli = run->cli;
+    struct cli_designer *d;
+    int code;
 
-    if (run->format == CLI_ARRAYS) {
-        r.piece = 0;
-        r.more = 0;
-        return r.n_arrays ? bioinfer_writer_put(run->writer, &r, err) : 0;
-    }
-    for (int i = 0; i < r.n_texts; i++) {
-        if (!run->any)
-            cli_output_printf(&run->out, "%s",
-                              cli_design_head(run->cli, run->format, head, sizeof head));
-        run->any = true;
-        cli_output_write(&run->out, r.texts[i].text, r.texts[i].length);
-    }
-    return run->out.status;
+    if (!cli_job_needs_file(cli, cli->options->output))
+        return CLI_EXIT_USAGE;
+    if ((code = cli_task_begin(cli, run->task)) ||
+        (code = cli_structures_find(cli, &x->structures)))
+        return code;
+    d = cli->task;
+    if (d->params->mode != BIOINFER_DESIGN_SAMPLE)
+        say_unused(cli);
+    d->all = &x->structures;
+    if (d->format != CLI_ARRAYS)
+        run->head = cli_design_head(cli, d->format, x->head, sizeof x->head);
+    return cli_task_pooled(cli, run->task) ? check_files(x) : CLI_EXIT_OK;
 }
 
-static int take_result(void *user, const struct bioinfer_result *result, struct bioinfer_error *err)
-{
-    struct run *run = user;
-    struct bioinfer_result r = *result, empty;
-    unsigned long long n_sequences = 0;
-    int st = 0;
+/* ---- the job ---- */
 
-    if (!r.more) {
-        cli_take_counts(&r, &n_sequences, 1);
-        run->n_structures++;
-        run->n_sequences += n_sequences;
-        if (r.status && (st = lose_structure(run, &r, err)))
-            return st;
-    }
-    if (run->job && r.status && !r.piece) { /* a failure has no row, so it is no first piece */
-        empty = (struct bioinfer_result){
-            .ordinal = r.ordinal, .id = r.id, .length = r.length, .message = "", .more = 1};
-        st = bioinfer_job_sink(run->job, &empty, err);
-        r.piece = 1;
-    }
-    if (!st)
-        st = run->job ? bioinfer_job_sink(run->job, &r, err) : write_piece(run, &r, err);
-    if (st)
-        run->stage = CLI_AT_WRITE;
-    return st;
-}
-
-/* ---- the run ---- */
-
-static void say_failed(const struct run *run)
-{
-    cli_say(run->cli, "%llu of %llu structures have no result", (unsigned long long)run->n_failed,
-            (unsigned long long)run->n_structures);
-}
-
-static void say_summary(struct run *run)
-{
-    const struct cli *cli = run->cli;
-    double seconds = cli_now() - cli->progress.start;
-
-    if (cli->options->quiet)
-        return;
-    cli_say(run->cli, "%llu structures, %llu %s in %.2f s, model %s from %s, %s %s%s%s",
-            (unsigned long long)(run->n_structures - run->n_failed),
-            (unsigned long long)run->n_sequences, cli->options->score_only ? "scores" : "sequences",
-            seconds, cli->info.name, cli->info.path, cli->info.device, cli->info.kernels,
-            cli->options->output ? " -> " : "", cli->options->output ? cli->options->output : "");
-    if (run->job)
-        cli_job_say_shard(run->cli, &run->stats, cli->options->output);
-}
-
-static int dump(struct cli *cli, bioinfer_task *design)
-{
-    const struct cli_options *o = cli->options;
-    struct bioinfer_error err = {0};
-    struct cli_output out;
-    int st;
-
-    cli_output_open(&out, NULL, &err);
-    st = bioinfer_task_dump(design, 100, !o->dump_graph || strcmp(o->dump_graph, "plain"),
-                            o->trace_rules, cli_output_callback, &out, &err);
-    if (st && !out.status)
-        return cli_fail(cli, CLI_AT_RUN, st, &err);
-    st = cli_output_finish(&out, &err);
-    return st ? cli_fail(cli, CLI_AT_WRITE, st, &err) : CLI_EXIT_OK;
-}
-
-/* All that changes results and is neither a file nor part of the model's fingerprint. */
-static void describe_options(const struct run *run, const struct bioinfer_design_params *p,
-                             struct cli_output *text)
+static void describe(struct cli_run *run, struct cli_output *text)
 {
     static const char *const formats[] = {"fasta", "tsv", "arrays"};
     const struct cli_options *o = run->cli->options;
+    const struct cli_designer *d = run->cli->task;
+    const struct bioinfer_design_params *p = d->params;
+    const struct {
+        const char *role;
+        const struct bioinfer_text *file;
+    } files[CLI_RUN_INPUTS] = {{"chains", p->chains_json}, {"fixed", p->fixed_json},
+                               {"tied", p->tied_json},     {"omit", p->omit_json},
+                               {"bias", p->bias_json},     {"bias-residue", p->bias_residue_json},
+                               {"pssm", p->pssm_json},     {"sequences", p->sequences}};
+    const char *rng = cli_given(o, "rng");
 
     cli_output_printf(text,
                       "format=%s include=%u mode=%d rng=%s seed=%llu rng-skip=%lld "
                       "num-seq=%d batch=%d temperature=",
-                      formats[run->format], o->design_include, p->mode, o->rng ? o->rng : "native",
+                      formats[d->format], o->design_include, p->mode, rng ? rng : "native",
                       (unsigned long long)(p->seed ? p->seed : 37),
                       p->no_rng_skip ? -1LL : (long long)p->rng_skip,
                       p->n_sequences ? p->n_sequences : 1, p->per_draw ? p->per_draw : 1);
@@ -209,210 +129,67 @@ static void describe_options(const struct run *run, const struct bioinfer_design
                       "interface=%s residue-order=%d all-chains=%d max-length=%lld no-rule=%s",
                       p->no_ligand, p->side_chains, p->transmembrane, p->buried ? p->buried : "",
                       p->interface_ ? p->interface_ : "", p->residue_order, p->all_chains,
-                      (long long)p->max_length, o->no_rules);
-    cli_output_write(text, "", 1);
+                      (long long)p->max_length, p->no_rules ? p->no_rules : "");
+    for (size_t i = 0; i < CLI_COUNT(files); i++)
+        cli_run_input(run, files[i].role, files[i].file ? files[i].file->name : NULL);
 }
 
-static int open_job(struct run *run, const struct bioinfer_design_params *p)
-{
-    struct cli *cli = run->cli;
-    struct bioinfer_job_input all[CLI_DESIGN_INPUTS], given[CLI_DESIGN_INPUTS];
-    struct bioinfer_job_params params = cli_job_params(cli, "design");
-    struct bioinfer_writer_params writer;
-    struct bioinfer_error err = {0};
-    struct cli_output options = {0};
-    char head[256];
-    int st, code = cli_fingerprint(cli);
+/* ---- results ---- */
 
-    if (code)
-        return code;
-    writer = cli_writer_params(cli);
-    describe_options(run, p, &options);
-    cli_design_inputs(cli, all);
-    for (size_t i = 0; i < CLI_COUNT(all); i++)
-        if (all[i].path)
-            given[params.n_inputs++] = all[i];
-    params.writer = &writer;
-    params.options = options.text;
-    params.inputs = given;
-    params.files = 1;
-    params.text_head = run->format == CLI_ARRAYS
-                           ? NULL
-                           : cli_design_head(cli, run->format, head, sizeof head);
-    if (!(st = options.status))
-        st = bioinfer_job_open(&run->job, cli->ctx, cli->options->output, &params, &err);
-    cli_output_close(&options);
-    return st ? cli_fail(cli, CLI_AT_CREATE, st, &err) : CLI_EXIT_OK;
+static int take(struct cli_run *run, struct bioinfer_result *r, struct bioinfer_error *err)
+{
+    int st = 0;
+
+    if (run->job && r->status && !r->piece) { /* a failure has no row, so it is no first piece */
+        const struct bioinfer_result empty = {
+            .ordinal = r->ordinal, .id = r->id, .length = r->length, .message = "", .more = 1};
+        st = bioinfer_job_sink(run->job, &empty, err);
+        r->piece = 1;
+    }
+    return st ? st : run->writer && !r->n_arrays;
 }
 
-static int open_output(struct run *run, struct bioinfer_error *err)
+/* A run of files that are all missing makes no output. */
+static int check_any(struct cli_run *run)
 {
-    struct cli *cli = run->cli;
-    struct bioinfer_writer_params params = BIOINFER_PARAMS(
-        struct bioinfer_writer_params, .format = cli->options->format,
-        .suffix_duplicates = cli->options->dup_ids && !strcmp(cli->options->dup_ids, "suffix"),
-        .model = cli->info.name);
-    int st = run->format == CLI_ARRAYS ? cli_sign_first(cli, &params, err) : 0;
-
-    return st ? st
-           : run->format == CLI_ARRAYS
-               ? bioinfer_writer_open(&run->writer, cli->ctx, cli->options->output, &params, err)
-               : cli_output_open(&run->out, cli->options->output, err);
-}
-
-static int finish(struct run *run)
-{
-    struct cli *cli = run->cli;
-    struct bioinfer_error err = {0};
-    int st, code;
-
-    if (run->job)
-        return cli_job_finish(cli, run->job, &run->stats);
-    if (run->format == CLI_ARRAYS && (code = cli_sign(cli, run->writer)))
-        return code;
-    st = run->format == CLI_ARRAYS ? bioinfer_writer_finish(run->writer, &err)
-                                   : cli_output_finish(&run->out, &err);
-    return st ? cli_fail(cli, CLI_AT_WRITE, st, &err) : CLI_EXIT_OK;
-}
-
-static int pending(void *user)
-{
-    struct run *run = user;
-
-    return bioinfer_job_pending(run->job);
-}
-
-static int compute(struct run *run, struct bioinfer_error *err)
-{
-    const struct cli_run_io io = {.source = run->job ? take_structure : next_structure,
-                                  .sink = take_result,
-                                  .pending = run->job ? pending : NULL,
-                                  .user = run,
-                                  .input_size = run->bytes,
-                                  .in_order = !run->job};
-    int st;
-
-    if (run->job)
-        bioinfer_job_set_source(run->job, next_structure, run);
-    st = cli_task_run(run->cli, &cli_design_task, run->pool, &io, err);
-    if (run->out.status)
-        st = cli_output_finish(&run->out, err); /* which knows the reason */
-    return st;
-}
-
-/* Names the options that change how letters are drawn, where none are. */
-static void say_unused(struct cli *cli)
-{
-    const struct cli_options *o = cli->options;
-    const struct {
-        const char *name;
-        bool given;
-    } all[] = {{"temperature", o->temperature},
-               {"tied", o->tied},
-               {"omit-aa", o->omit_aa},
-               {"omit", o->omit},
-               {"bias", o->bias},
-               {"bias-residue", o->bias_residue},
-               {"pssm", o->pssm}};
-    struct cli_output text = {0};
-
-    for (size_t i = 0; i < CLI_COUNT(all); i++)
-        if (all[i].given)
-            cli_output_printf(&text, "%s--%s", text.n_text ? ", " : "", all[i].name);
-    cli_output_write(&text, "", 1);
-    if (!text.status && text.n_text > 1 && !o->quiet)
-        cli_say(cli, "no letters are drawn: %s changes nothing", text.text);
-    cli_output_close(&text);
-}
-
-/* Opens all that a run needs; an exit code. */
-static int open_run(struct run *run)
-{
-    struct cli *cli = run->cli;
-    struct bioinfer_error err = {0};
-    struct cli_designer *d;
-    int st, code;
-
-    if ((code = cli_design_task.begin(cli)) || (code = cli_structures_find(cli, &run->structures)))
-        return code;
-    d = cli->task;
-    if (d->params.mode != BIOINFER_DESIGN_SAMPLE)
-        say_unused(cli);
-    d->all = &run->structures;
-    run->format = d->format;
-    if (cli_task_pooled(cli, &cli_design_task) && (code = check_files(run)))
-        return code;
-    if ((code = cli_open_context(cli)) || (code = cli_task_open(cli, &cli_design_task, &run->pool)))
-        return code;
-    if (cli->options->dump_graph || cli->options->trace_rules || cli->options->dry_run)
+    if (run->n_failed < run->n_records ||
+        !cli_structures_none(&((struct designing *)run)->structures))
         return CLI_EXIT_OK;
-    if (cli_job_wanted(cli->options))
-        return open_job(run, &d->params);
-    st = open_output(run, &err);
-    return st ? cli_fail(cli, CLI_AT_CREATE, st, &err) : CLI_EXIT_OK;
+    cli_run_say_lost(run, run->n_failed, run->n_records, run->records, run->result);
+    return CLI_EXIT_NO_INPUT;
 }
 
-/* Computes all, and tells how it went; an exit code. */
-static int run_all(struct run *run)
+static void say(struct cli_run *run)
 {
-    struct cli *cli = run->cli;
-    const struct cli_options *o = cli->options;
-    struct bioinfer_error err = {0};
-    int st, code;
+    const struct cli *cli = run->cli;
+    const struct cli_designer *d = cli->task;
+    const char *output = cli->options->output;
 
-    cli_progress_start(cli);
-    st = compute(run, &err);
-    cli_progress_end(cli);
-    if (st) {
-        code = cli_fail(cli, cli_stop_signal() ? CLI_AT_RUN : run->stage, st, &err);
-        return cli_job_stopped(cli, run->job, code);
-    }
-    if (run->n_failed == run->n_structures && cli_structures_none(&run->structures)) {
-        say_failed(run);
-        if (run->job)
-            bioinfer_job_discard(run->job);
-        return CLI_EXIT_NO_INPUT;
-    }
-    if ((code = finish(run)))
-        return code;
-    if (o->profile && !run->pool)
-        cli_design_task.profile(cli);
-    say_summary(run);
-    if (run->job && run->stats.failed)
-        cli_job_say_failed(cli, "structures", &run->stats, o->n_shards ? NULL : o->output);
-    else if (run->n_failed)
-        say_failed(run);
-    return (run->job && run->stats.failed) || run->n_failed ? CLI_EXIT_RECORDS : CLI_EXIT_OK;
-}
-
-static int dry_run(struct run *run)
-{
-    const struct cli_designer *d = run->cli->task;
-    const struct cli_dry how = {.next = next_structure,
-                                .user = run,
-                                .weigh = cli_design_task.weigh,
-                                .run = cli_design_task.run,
-                                .task = d->design};
-
-    return cli_dry_measure(run->cli, &how);
+    cli_say(run->cli, "%llu structures, %llu %s in %.2f s, model %s from %s, %s %s%s%s",
+            (unsigned long long)(run->n_records - run->n_failed), run->counts[0],
+            d->params->mode == BIOINFER_DESIGN_SCORE ? "scores" : "sequences",
+            cli_now() - cli->progress.start, cli->info.name, cli->info.path, cli->info.device,
+            cli->info.kernels, output ? " -> " : "", output ? output : "");
 }
 
 int cli_design(struct cli *cli)
 {
-    const struct cli_options *o = cli->options;
-    struct run run = {.cli = cli, .stage = CLI_AT_RUN};
-    int code = CLI_EXIT_USAGE;
+    struct designing x = {.run = {.cli = cli,
+                                  .task = &cli_design_task,
+                                  .check = check,
+                                  .source = next_structure,
+                                  .source_user = &x,
+                                  .tokens = 100,
+                                  .late_head = true,
+                                  .describe = describe,
+                                  .take = take,
+                                  .strict_status = true,
+                                  .done = check_any,
+                                  .records = "structures",
+                                  .result = "result",
+                                  .say = say}};
+    const int code = cli_run(&x.run);
 
-    if (cli_job_needs_file(cli, o->output) && !(code = open_run(&run)))
-        code = o->dump_graph || o->trace_rules
-                   ? dump(cli, ((struct cli_designer *)cli->task)->design)
-               : o->dry_run ? dry_run(&run)
-                            : run_all(&run);
-    cli_pool_close(&run.pool);
-    cli_output_close(&run.out);
-    bioinfer_job_close(&run.job);
-    bioinfer_writer_close(&run.writer);
-    cli_design_task.end(cli);
-    cli_paths_free(&run.structures);
+    cli_paths_free(&x.structures);
     return code;
 }

@@ -86,7 +86,7 @@ static int read_all(struct dry *d, struct bioinfer_error *err)
     int st;
 
     while ((st = cli_stop_signal() ? BIOINFER_CANCELLED : how->next(how->user, &r, err)) > 0) {
-        const uint64_t work = r.status ? 0 : how->weigh(d->cli, &r).work;
+        const uint64_t work = r.status ? 0 : how->task->weigh(d->cli, &r).work;
         const uint64_t length = r.length + r.target_length;
         if (!r.status && (st = keep(d, &r, work)))
             return st;
@@ -148,7 +148,7 @@ static int measure(struct dry *d, size_t first, size_t n, double *seconds, uint6
     for (size_t i = first; i < first + n; i++)
         *work += d->of[i].work;
     d->cli->hushed = !d->tells; /* the same records follow */
-    st = d->how->run(d->cli, next_sample, d, drop, d, err);
+    st = cli_task_compute(d->cli, d->how->task, next_sample, d, drop, d, err);
     d->cli->hushed = false;
     *seconds = cli_now() - start;
     return st;
@@ -161,7 +161,7 @@ static void print_profile(const struct dry *d, const struct bioinfer_profile *be
     struct bioinfer_profile p = {.struct_size = sizeof p};
     double batches;
 
-    if (bioinfer_task_get_profile(d->how->task, &p) || !p.passes)
+    if (bioinfer_task_get_profile(d->how->open, &p) || !p.passes)
         return;
     batches = (double)(p.passes - before->passes) * (double)d->work /
               (double)(measured ? measured : 1);
@@ -215,7 +215,7 @@ static int run(struct dry *d, struct bioinfer_error *err)
     limit = (uint64_t)(rate * SECONDS);
     for (uint64_t sum = d->of[0].work; n < d->n_kept && (!n || sum <= limit); n++)
         sum += n + 1 < d->n_kept ? d->of[n + 1].work : 0;
-    bioinfer_task_get_profile(d->how->task, &before);
+    bioinfer_task_get_profile(d->how->open, &before);
     d->tells = true;
     if ((st = measure(d, 0, n, &seconds, &work, err)))
         return st;
@@ -227,9 +227,10 @@ int cli_dry_measure(struct cli *cli, const struct cli_dry *how)
 {
     struct dry d = {.cli = cli, .how = how, .stride = 1};
     struct bioinfer_error err = {0};
-    int st = run(&d, &err), code = CLI_EXIT_OK;
+    int st, code = CLI_EXIT_OK;
 
-    if (st) {
+    bioinfer_task_set_profile(how->open, 0);
+    if ((st = run(&d, &err))) {
         code = cli_fail(cli, CLI_AT_RUN, st, &err);
     } else if (!d.n_kept) {
         cli_say(cli, "%s: no record that can be computed",
@@ -238,31 +239,5 @@ int cli_dry_measure(struct cli *cli, const struct cli_dry *how)
     }
     for (size_t i = 0; i < d.n_kept; i++)
         drop_sample(&d.of[i]);
-    return code;
-}
-
-/* A bioinfer_source. */
-static int next_protein(void *user, struct bioinfer_record *record, struct bioinfer_error *err)
-{
-    return cli_next_protein(user, record, err);
-}
-
-int cli_dry_run(struct cli *cli, const struct cli_task *task)
-{
-    struct cli_dry how = {.length = "residues",
-                          .next = next_protein,
-                          .user = cli,
-                          .weigh = task->weigh,
-                          .run = task->run};
-    int code;
-
-    if (!(code = cli_open_context(cli)) && !(code = cli_open_reader(cli, BIOINFER_MAX_RESIDUES)) &&
-        !(code = task->begin(cli)) && !(code = cli_open_model(cli)) &&
-        !(code = task->open(cli, cli_progress_tick))) {
-        how.task = cli->sequences;
-        bioinfer_task_set_profile(how.task, 0);
-        code = cli_dry_measure(cli, &how);
-    }
-    task->end(cli);
     return code;
 }

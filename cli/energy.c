@@ -9,6 +9,11 @@ static const char with_stress[] =
     "id\tatoms\tenergy\tlargest_force\tstress_xx\tstress_yy\tstress_zz\t"
     "stress_yz\tstress_xz\tstress_xy\tstatus\tmessage\n";
 
+struct computing {
+    struct cli_run run;
+    char arrays[512]; /* a file of arrays has these */
+};
+
 int cli_energy_form(const struct cli_options *o)
 {
     static const struct {
@@ -47,27 +52,6 @@ int cli_energy_form(const struct cli_options *o)
     return path ? found.by_suffix : CLI_ENERGY_TSV;
 }
 
-/* Checks options that exclude each other; false: said why. */
-static bool check(const struct cli_options *o, int form)
-{
-    if (form < 0)
-        return false;
-    if (form == CLI_ENERGY_TSV && o->forces) {
-        cli_say(NULL, "--forces: a table has one row for a frame; write -o FILE.extxyz, .jsonl, "
-                      ".npz or .h5");
-        return false;
-    }
-    if (form == CLI_ENERGY_EXTXYZ && o->units && strcmp(o->units, "eV")) {
-        cli_say(NULL, "--units %s: extended XYZ is in eV and angstrom", o->units);
-        return false;
-    }
-    if (form == CLI_ENERGY_ARRAYS && (!o->output || !strcmp(o->output, "-"))) {
-        cli_say(NULL, "--format %s needs a file: name it with -o", o->format);
-        return false;
-    }
-    return true;
-}
-
 /* Lists the arrays of a file of arrays, as bioinfer_writer_params.columns has them. */
 static void list_arrays(const struct cli_options *o, char *list, size_t size)
 {
@@ -85,77 +69,63 @@ static void list_arrays(const struct cli_options *o, char *list, size_t size)
         snprintf(list + n, size - (size_t)n, "forces\t<f4\titem\t3\t%s/angstrom\n", unit);
 }
 
-static int create(struct cli_rows *rows)
+static int check(struct cli_run *run)
 {
-    const struct cli_options *o = rows->cli->options;
-    struct bioinfer_job_params params = cli_job_params(rows->cli, "energy");
-    struct cli_output options = {0};
-    int code;
+    const struct cli_options *o = run->cli->options;
+    struct computing *e = (struct computing *)run;
+    const int form = cli_energy_form(o);
 
-    cli_output_printf(&options, "form=%d forces=%d stress=%d units=%s pbc=%s charge=%s no-rule=%s",
+    if (form < 0)
+        return CLI_EXIT_USAGE;
+    if (form == CLI_ENERGY_TSV && o->forces) {
+        cli_say(NULL, "--forces: a table has one row for a frame; write -o FILE.extxyz, .jsonl, "
+                      ".npz or .h5");
+        return CLI_EXIT_USAGE;
+    }
+    if (form == CLI_ENERGY_EXTXYZ && o->units && strcmp(o->units, "eV")) {
+        cli_say(NULL, "--units %s: extended XYZ is in eV and angstrom", o->units);
+        return CLI_EXIT_USAGE;
+    }
+    if (form == CLI_ENERGY_ARRAYS && (!o->output || !strcmp(o->output, "-"))) {
+        cli_say(NULL, "--format %s needs a file: name it with -o", o->format);
+        return CLI_EXIT_USAGE;
+    }
+    if (form == CLI_ENERGY_ARRAYS) {
+        list_arrays(o, e->arrays, sizeof e->arrays);
+        run->columns = e->arrays;
+    }
+    run->head = form != CLI_ENERGY_TSV ? "" : o->stress ? with_stress : table;
+    return cli_job_needs_file(run->cli, o->output) ? CLI_EXIT_OK : CLI_EXIT_USAGE;
+}
+
+static void describe(struct cli_run *run, struct cli_output *text)
+{
+    const struct cli_options *o = run->cli->options;
+    const struct bioinfer_energy_params *p = bioinfer_params_struct(o->params);
+    const char *pbc = cli_given(o, "pbc"), *charge = cli_given(o, "charge");
+
+    cli_output_printf(text, "form=%d forces=%d stress=%d units=%s pbc=%s charge=%s no-rule=%s",
                       cli_energy_form(o), o->forces, o->stress, o->units ? o->units : "eV",
-                      o->pbc ? o->pbc : "file", o->charge ? o->charge : "-", o->no_rules);
-    cli_output_write(&options, "", 1);
-    params.options = options.text;
-    params.input_role = "frames";
-    code = options.status ? cli_no_memory(rows->cli, "options") : cli_rows_create(rows, &params);
-    cli_output_close(&options);
-    return code;
+                      pbc ? pbc : "file", charge ? charge : "-", p->no_rules ? p->no_rules : "");
 }
 
 int cli_energy(struct cli *cli)
 {
-    enum { ATOMS = 64 };
-    const struct cli_options *o = cli->options;
-    const int form = cli_energy_form(o);
-    char arrays[512];
     bioinfer_frames *frames = NULL;
-    struct bioinfer_error err = {0};
-    struct cli_rows rows = {.cli = cli,
-                            .task = &cli_energy_task,
-                            .source = bioinfer_frames_source,
-                            .records = "frames",
-                            .result = "energy",
-                            .columns = form == CLI_ENERGY_ARRAYS ? arrays : NULL,
-                            .head = form != CLI_ENERGY_TSV ? ""
-                                    : o->stress            ? with_stress
-                                                           : table};
-    int code = CLI_EXIT_USAGE, st;
+    struct computing e = {.run = {.cli = cli,
+                                  .task = &cli_energy_task,
+                                  .check = check,
+                                  .open = cli_frames_open,
+                                  .source = cli_frames_next,
+                                  .source_user = &frames,
+                                  .role = "frames",
+                                  .tokens = 64,
+                                  .describe = describe,
+                                  .records = "frames",
+                                  .result = "energy",
+                                  .results = "energies"}};
+    const int code = cli_run(&e.run);
 
-    list_arrays(o, arrays, sizeof arrays);
-    cli->input_name = strcmp(o->input, "-") ? o->input : "standard input";
-    if (!check(o, form) || !cli_job_needs_file(cli, o->output) || (code = cli_open_context(cli)))
-        goto out;
-    if ((st = bioinfer_frames_open(&frames, cli->ctx, o->input, &err))) {
-        code = cli_fail(cli, CLI_AT_INPUT, st, &err);
-        goto out;
-    }
-    rows.source_user = frames;
-    if ((code = cli_energy_task.begin(cli)) ||
-        (code = cli_task_open(cli, &cli_energy_task, &rows.pool)))
-        goto out;
-    if (o->dump_graph || o->trace_rules) {
-        code = cli_rows_dump(&rows, ATOMS);
-        goto out;
-    }
-    if (o->dry_run) {
-        const struct cli_dry how = {.next = bioinfer_frames_source,
-                                    .user = frames,
-                                    .weigh = cli_energy_task.weigh,
-                                    .run = cli_energy_task.run,
-                                    .task = cli->sequences};
-        code = cli_dry_measure(cli, &how);
-        goto out;
-    }
-    if ((code = create(&rows)))
-        goto out;
-    if ((code = cli_rows_run(&rows)))
-        goto out;
-    cli_rows_say(&rows, NULL);
-    code = cli_rows_code(&rows);
-out:
-    cli_rows_close(&rows);
-    cli_energy_task.end(cli);
     bioinfer_frames_close(&frames);
     return code;
 }

@@ -5,7 +5,7 @@
 #ifndef BI_CLI_ENERGY_H
 #define BI_CLI_ENERGY_H
 
-#include "rows.h"
+#include "motion.h"
 
 enum cli_energy_form { CLI_ENERGY_TSV, CLI_ENERGY_EXTXYZ, CLI_ENERGY_JSONL, CLI_ENERGY_ARRAYS };
 

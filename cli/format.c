@@ -1,5 +1,5 @@
 /* format.c - the names of output formats, their suffixes, and which command writes them. */
-#include "cli.h"
+#include "options.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -154,6 +154,7 @@ static bool refuse(const struct cli_options *o, const char *where, const char *w
  * for. */
 static bool check_arrays(const struct cli_options *o, const struct format *f)
 {
+    const struct bioinfer_embed_params *p = cli_embed_params(o);
     const unsigned vectors = BIOINFER_MEAN | BIOINFER_BOS | BIOINFER_HEAD | BIOINFER_CLASS_LOGITS;
     const bool half = o->dtype && !strcmp(o->dtype, "f16");
     const bool matrix = o->layout && !strcmp(o->layout, "matrix");
@@ -169,7 +170,7 @@ static bool check_arrays(const struct cli_options *o, const struct format *f)
                 f->name);
         return false;
     }
-    if (matrix && (o->include & ~vectors || o->include & (o->include - 1) || o->n_layers > 1)) {
+    if (matrix && (p->include & ~vectors || p->include & (p->include - 1) || p->n_layers > 1)) {
         cli_say(NULL, "--layout matrix: a row is one vector per record: one of mean, bos and head, "
                       "of one layer; without --layout every record has arrays of its own");
         return false;
@@ -203,8 +204,10 @@ static bool check_kinds(const struct cli_options *o, const struct format *f)
         {"esm-pt", "mean, per-residue, bos and contacts of each record",
          BIOINFER_MEAN | BIOINFER_PER_RESIDUE | BIOINFER_BOS | BIOINFER_CONTACTS, false},
     };
+    const struct bioinfer_embed_params *p = cli_embed_params(o);
+
     for (size_t i = 0; f && o->command == CLI_EMBED && i < CLI_COUNT(limits); i++) {
-        const unsigned beyond = o->include & ~limits[i].kinds;
+        const unsigned beyond = p->include & ~limits[i].kinds;
         if (strcmp(f->name, limits[i].format))
             continue;
         if (beyond) {
@@ -212,10 +215,10 @@ static bool check_kinds(const struct cli_options *o, const struct format *f)
                     f->name, limits[i].holds, bioinfer_include_name(beyond & -beyond));
             return false;
         }
-        if (limits[i].one && (o->include & (o->include - 1) || differ(o->layers, o->n_layers))) {
+        if (limits[i].one && (p->include & (p->include - 1) || differ(p->layers, p->n_layers))) {
             cli_say(NULL,
                     "--%s: %s holds %s, of one layer; npz, safetensors, jsonl and tsv hold more",
-                    o->include & (o->include - 1) ? "include" : "layers", f->name, limits[i].holds);
+                    p->include & (p->include - 1) ? "include" : "layers", f->name, limits[i].holds);
             return false;
         }
     }
@@ -260,21 +263,14 @@ bool cli_check_format(struct cli_options *o)
 {
     const char *path = o->command == CLI_MERGE ? o->input : o->output;
     const struct format *named = NULL, *meant = path ? by_suffix(path, o->command) : NULL;
-    static const struct {
-        int commands;
-        const char *format;
-    } always[] = {{CLI_MD | CLI_RELAX, "extxyz"},
-                  {CLI_SCORE | CLI_AFFINITY, "tsv"}, /* the table of --mutations as it came */
-                  {CLI_REPORT, "html"},
-                  {CLI_PLOT, "svg"}};
+    const char *only = cli_subcommand_of(o->command)->format;
 
     if (path && cli_ends_with(path, ".gz")) {
         cli_say(NULL, "%s: outputs are not compressed: leave out .gz", path);
         return false;
     }
-    for (size_t i = 0; i < CLI_COUNT(always); i++)
-        if (o->command & always[i].commands && !(o->command == CLI_SCORE && o->mutations))
-            return cli_suffix_fits(o, always[i].format);
+    if (only && !(o->command == CLI_SCORE && o->mutations)) /* that table as it came */
+        return cli_suffix_fits(o, only);
     if (!(o->command & (CLI_EMBED | CLI_MERGE | CLI_TRACKS | CLI_DESIGN | CLI_ALIGN)))
         return true;
     if (o->format) {

@@ -48,26 +48,49 @@ static void print_option(const struct cli_option *opt, int command)
     print_words(cli_option_help(opt, command), print_name(opt), MARGIN);
 }
 
-/* Prints what an option means for each command that knows it. */
-static void print_meanings(const struct cli_option *opt)
+/* The option of this name that a command knows; NULL = there is none. */
+static const struct cli_option *option_of(const char *name, int command)
 {
+    const struct cli_option *opt;
+
+    for (size_t i = 0; (opt = cli_option_at(i)); i++)
+        if (opt->commands & (unsigned)command && !strcmp(opt->name, name))
+            return opt;
+    return NULL;
+}
+
+/* Does no other option of its name mean anything else? */
+static bool has_one_meaning(const struct cli_option *opt)
+{
+    const struct cli_option *other;
+
+    for (size_t i = 0; (other = cli_option_at(i)); i++)
+        if (!strcmp(other->name, opt->name) && (!other->help || strcmp(other->help, opt->help)))
+            return false;
+    return true;
+}
+
+/* Prints what options of this name mean for each command that knows one. */
+static void print_meanings(const char *name)
+{
+    const struct cli_option *opt = cli_option_find(name, strlen(name)), *same;
     const struct cli_subcommand *sub, *other;
     int at = print_name(opt);
 
     for (size_t i = 0; (sub = cli_subcommand_at(i)); i++) {
-        const char *help = cli_option_help(opt, sub->command);
         char text[1000] = "";
-        bool told = !((unsigned)sub->command & opt->commands);
+        bool told = !(opt = option_of(name, sub->command));
         for (size_t k = 0; (other = cli_subcommand_at(k)) && !told; k++) {
-            if (!((unsigned)other->command & opt->commands) ||
-                cli_option_help(opt, other->command) != help)
+            if (!(same = option_of(name, other->command)) ||
+                strcmp(cli_option_help(same, other->command), cli_option_help(opt, sub->command)))
                 continue;
             told = k < i;
             strcat(strcat(text, *text ? ", " : ""), other->name);
         }
         if (told)
             continue;
-        snprintf(text + strlen(text), sizeof text - strlen(text), ": %s", help);
+        snprintf(text + strlen(text), sizeof text - strlen(text), ": %s",
+                 cli_option_help(opt, sub->command));
         print_words(text, at, MARGIN);
         at = 0;
     }
@@ -130,7 +153,6 @@ static void overview(void)
         print_words(sub->summary, printf("  %-11s", sub->name), 14);
     printf("\nFirst steps:\n");
     print_lines("bioinfer MODEL in.fasta --weights tiny -o out.npz\n"
-                "bioinfer info out.npz\n"
                 "bioinfer report out.npz -o report.html\n",
                 bioinfer_family_name(0));
     printf("\n`bioinfer help MODEL` and `bioinfer help COMMAND` say more, `man bioinfer` all,\n"
@@ -175,7 +197,8 @@ static void print_main(const struct cli_subcommand *sub)
     for (const char *at = sub->main; *at; at += strspn(at, " ")) {
         const size_t length = strcspn(at, " ");
         for (size_t i = 0; (opt = cli_option_at(i)); i++)
-            if (strlen(opt->name) == length && !strncmp(opt->name, at, length))
+            if (opt->commands & (unsigned)sub->command && strlen(opt->name) == length &&
+                !strncmp(opt->name, at, length))
                 print_option(opt, sub->command);
         at += length;
     }
@@ -199,25 +222,8 @@ static void print_head(const struct cli_subcommand *sub, const char *model)
 
     printf("Usage: %s\n\n", sub->usage);
     print_words(sub->summary, 0, 2);
-    if (command & (CLI_BOTH | CLI_TRACKS))
-        print_words(
-            command == CLI_TRACKS
-                ? "INPUT is FASTA, with --genome also BED or VCF: plain, gzip or BGZF; "
-                  "'-' reads standard input."
-                : "INPUT is FASTA, plain, gzip or BGZF, a folder of it, or '-' (standard input).",
-            0, 2);
-    if (command == CLI_DESIGN)
-        print_words("STRUCTURE is a PDB or mmCIF file, a folder of them, a list of paths "
-                    "(.txt), or '-' for standard input.",
-                    0, 2);
-    if (command == CLI_AFFINITY)
-        print_words("RECEPTOR is PDB or mmCIF, LIGANDS are SDF, MOL2 or PDB, plain or gzip; "
-                    "PAIRS.csv has columns protein_path and ligand_path.",
-                    0, 2);
-    if (command & (CLI_ENERGY | CLI_MOTION))
-        print_words("FRAMES is extended XYZ, XYZ, POSCAR or PDB, plain or gzip, a folder of them, "
-                    "or '-' for standard input.",
-                    0, 2);
+    if (sub->reads)
+        print_words(sub->reads, 0, 2);
     if (command & CLI_LOADS) {
         printf(model ? "\nModel:\n" : "\nModels:\n");
         cli_print_models(command, model);
@@ -231,8 +237,10 @@ static void print_all(const struct cli_subcommand *sub)
 
     printf("\nOptions:\n");
     for (size_t i = 0; (opt = cli_option_at(i)); i++)
-        if (!sub && !opt->help)
-            print_meanings(opt);
+        if (!sub && cli_option_find(opt->name, strlen(opt->name)) != opt)
+            continue; /* told with the first one of its name */
+        else if (!sub && (!opt->help || !has_one_meaning(opt)))
+            print_meanings(opt->name);
         else if (!sub || opt->commands & (unsigned)sub->command)
             print_option(opt, sub ? sub->command : 0);
     putchar('\n');

@@ -267,6 +267,7 @@ int cli_merge(struct cli *cli)
     char *path;
     int st, code;
 
+    cli->progress.start = cli_now();
     if ((code = cli_open_context(cli)))
         return code;
     if (o->check && o->n_parts) {

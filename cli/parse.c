@@ -22,15 +22,25 @@ static bool parse_integer(const char *text, int64_t *out)
     return true;
 }
 
-static bool is_choice(const char *choices, const char *value)
+bool cli_next_choice(const char **choices, char *word, size_t size)
 {
-    size_t len = strlen(value);
+    const char *at = *choices;
 
-    for (const char *c = choices; c; c = strchr(c, '|')) {
-        c += *c == '|';
-        if (len && !strncmp(c, value, len) && (c[len] == '|' || !c[len]))
+    if (!*at)
+        return false;
+    snprintf(word, size, "%.*s", (int)strcspn(at, "|="), at);
+    at += strcspn(at, "|");
+    *choices = at + (*at == '|');
+    return true;
+}
+
+bool cli_is_choice(const char *choices, const char *value)
+{
+    char word[64];
+
+    while (cli_next_choice(&choices, word, sizeof word))
+        if (!strcmp(word, value))
             return true;
-    }
     return false;
 }
 
@@ -51,72 +61,18 @@ bool cli_next_part(const char **list, char *part, size_t size)
     return true;
 }
 
-/* Refuses a word by the names of all kinds; false. */
-static bool list_kinds(const char *word)
-{
-    char names[512] = "";
-
-    for (unsigned b = 1; b && b <= BIOINFER_ATTENTIONS; b <<= 1)
-        if (bioinfer_include_name(b))
-            snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s",
-                     *names ? ", " : "", bioinfer_include_name(b));
-    cli_say(NULL, "unknown kind of output '%s'; there are %s; of designs probs, logprobs", word,
-            names);
-    return false;
-}
-
-static bool parse_kinds(struct cli_options *o, const char *value)
+/* Takes words of a design. */
+static bool parse_words(struct cli_options *o, const struct cli_option *opt, const char *value)
 {
     char part[64];
 
     while (cli_next_part(&value, part, sizeof part)) {
-        unsigned bit = bioinfer_include_from_name(part);
-        if (!strcmp(part, "logprobs") || !strcmp(part, "probs")) {
-            o->design_include |= part[0] == 'l' ? CLI_LOG_PROBS : CLI_PROBS;
-            continue;
-        }
-        if (!bit) {
-            struct cli_nearest n = {.word = part};
-            for (unsigned b = 1; b && b <= BIOINFER_ATTENTIONS; b <<= 1)
-                cli_consider(&n, bioinfer_include_name(b));
-            return n.best || cli_habit(part) ? cli_refuse_word("kind of output", part, "", &n)
-                                             : list_kinds(part);
-        }
-        o->include |= bit;
-    }
-    return true;
-}
-
-static bool parse_layers(struct cli_options *o, const char *value)
-{
-    char part[64];
-    int64_t layer;
-
-    while (cli_next_part(&value, part, sizeof part)) {
-        if (!parse_integer(part, &layer) || layer < -10000 || layer > 10000) {
-            cli_say(NULL, "--layers: '%s' is not a layer number", part);
+        if (!cli_is_choice(opt->choices, part)) {
+            cli_say(NULL, "--%s: '%s' is not one of %s", opt->name, part, opt->choices);
             return false;
         }
-        if (o->n_layers == CLI_MAX_LAYERS) {
-            cli_say(NULL, "--layers: more than %d layers", CLI_MAX_LAYERS);
-            return false;
-        }
-        o->layers[o->n_layers++] = (int)layer;
+        o->design_include |= part[0] == 'l' ? CLI_LOG_PROBS : CLI_PROBS;
     }
-    return true;
-}
-
-static bool parse_rule(struct cli_options *o, const char *value)
-{
-    size_t have = strlen(o->no_rules), len = strlen(value);
-
-    if (!len || have + len + 2 > sizeof o->no_rules) {
-        cli_say(NULL, len ? "--no-rule: too many names" : "--no-rule: the name is empty");
-        return false;
-    }
-    if (have)
-        o->no_rules[have++] = ',';
-    memcpy(o->no_rules + have, value, len + 1);
     return true;
 }
 
@@ -149,7 +105,7 @@ static bool set_value(struct cli_options *o, const struct cli_option *opt, const
         return true;
     case CHOICE:
     case OPTIONAL:
-        if (!is_choice(opt->choices, value)) {
+        if (!cli_is_choice(opt->choices, value)) {
             cli_say(NULL, "--%s: '%s' is not one of %s", opt->name, value, opt->choices);
             return false;
         }
@@ -183,36 +139,18 @@ static bool set_value(struct cli_options *o, const struct cli_option *opt, const
         }
         *(int64_t *)field = n;
         return true;
-    case NUMBER:
-        if (!parse_integer(value, &n) || n < 0 || n == INT64_MAX) {
-            cli_say(NULL, "--%s: '%s' is not a number from 0", opt->name, value);
-            return false;
-        }
-        *(int64_t *)field = n + 1;
-        return true;
     case SHARD:
         return parse_shard(o, value);
-    case KINDS:
-        return parse_kinds(o, value);
-    case LAYERS:
-        return parse_layers(o, value);
-    case RULES:
-        return parse_rule(o, value);
+    case WORDS:
+        return parse_words(o, opt, value);
+    case NUMBERS: /* parameters of tasks */
+    case NAMES:
+        break;
     }
     return false;
 }
 
 /* ---- the command line ---- */
-
-static const struct cli_option *find_option(const char *name, size_t len)
-{
-    const struct cli_option *opt;
-
-    for (size_t i = 0; (opt = cli_option_at(i)); i++)
-        if (strlen(opt->name) == len && !memcmp(opt->name, name, len))
-            return opt;
-    return NULL;
-}
 
 static bool unknown_option(const char *name, size_t len)
 {
@@ -232,20 +170,34 @@ static const char *implied(const struct cli_option *opt)
     return opt->field == CLI_FIELD(resume) ? "match" : "fused";
 }
 
-enum { MOST_OPTIONS = 256 }; /* more than there are */
-
 struct words {
     const char **word; /* has room for all arguments */
     int n;
-    const struct cli_option *given[MOST_OPTIONS]; /* each once, in their order */
-    int n_given;
 };
 
-static bool take_option(struct cli_options *o, struct words *w, const struct cli_option *opt,
-                        const char *value, int argc, char **argv, int *i)
+/* The next option of this name from number *i on, which is moved; NULL = no more. */
+static const struct cli_option *next_row(const char *name, size_t *i)
 {
-    int k;
+    const struct cli_option *opt;
 
+    while ((opt = cli_option_at((*i)++)))
+        if (!strcmp(opt->name, name))
+            return opt;
+    return NULL;
+}
+
+/* Is it the only option of its name, and no task's? */
+static bool is_alone(const struct cli_option *opt)
+{
+    size_t i = 0;
+
+    next_row(opt->name, &i);
+    return opt->field != CLI_PARAM && !next_row(opt->name, &i);
+}
+
+static bool take_option(struct cli_options *o, const struct cli_option *opt, const char *value,
+                        int argc, char **argv, int *i)
+{
     if (opt->type == FLAG && value) {
         cli_say(NULL, "--%s takes no value", opt->name);
         return false;
@@ -259,14 +211,36 @@ static bool take_option(struct cli_options *o, struct words *w, const struct cli
         }
         value = argv[++*i];
     }
-    for (k = 0; k < w->n_given && w->given[k] != opt; k++)
-        ;
-    if (k == w->n_given && k < MOST_OPTIONS)
-        w->given[w->n_given++] = opt;
-    return set_value(o, opt, value);
+    o->given[o->n_given++] = (struct cli_given){opt, value ? value : "true"};
+    return !is_alone(opt) || set_value(o, opt, value);
 }
 
-static bool take_letters(struct cli_options *o, struct words *w, int argc, char **argv, int *i)
+/* Takes the options that wait for the command. */
+static bool take_given(struct cli_options *o)
+{
+    const struct cli_option *opt;
+
+    for (int i = 0; i < o->n_given; i++) {
+        const char *name = o->given[i].option->name;
+        bool belongs = false;
+        for (size_t k = 0; (opt = next_row(name, &k)) && !belongs;)
+            belongs = opt->commands & (unsigned)o->command;
+        if (!belongs) {
+            cli_say(NULL, "--%s does not belong to `bioinfer %s`", name,
+                    cli_subcommand_of(o->command)->name);
+            return false;
+        }
+    }
+    for (int i = 0; i < o->n_given; i++)
+        for (size_t k = 0; (opt = next_row(o->given[i].option->name, &k));)
+            if (opt->field != CLI_PARAM && !is_alone(opt) && opt->commands & (unsigned)o->command &&
+                !set_value(o, opt, o->given[i].value))
+                return false;
+    o->raw_residues |= cli_given(o, "raw-residues") != NULL;
+    return cli_params_take(o);
+}
+
+static bool take_letters(struct cli_options *o, int argc, char **argv, int *i)
 {
     for (const char *c = argv[*i] + 1; *c; c++) {
         const struct cli_option *opt;
@@ -280,8 +254,8 @@ static bool take_letters(struct cli_options *o, struct words *w, int argc, char 
                                    &(struct cli_nearest){.word = word});
         }
         if (opt->type != FLAG) /* -oFILE or -o FILE */
-            return take_option(o, w, opt, c[1] ? c + 1 : NULL, argc, argv, i);
-        if (!take_option(o, w, opt, NULL, argc, argv, i))
+            return take_option(o, opt, c[1] ? c + 1 : NULL, argc, argv, i);
+        if (!take_option(o, opt, NULL, argc, argv, i))
             return false;
     }
     return true;
@@ -319,6 +293,16 @@ static bool unknown_model(const char *word)
             return false;
         }
         cli_consider(&n, name);
+    }
+    if (access(word, F_OK) == 0) {
+        cli_say(NULL, "%s is a file, expected a model first: bioinfer MODEL %s", word, word);
+        return false;
+    }
+    if (strpbrk(word, "./") && !n.best && !cli_habit(word)) {
+        cli_say(NULL,
+                "%s: no such file, and no model or command of this name; see `bioinfer --help`",
+                word);
+        return false;
     }
     return cli_refuse_word("model or command", word, "", &n);
 }
@@ -441,6 +425,15 @@ static bool say_missing(int command, bool model, int given)
     return false;
 }
 
+/* Has sequences taken as they stand where letters of the model come in pairs. */
+static bool keep_letters(struct cli_options *o)
+{
+    if (cli_letters_of(o->model) != BIOINFER_LETTERS_PAIRS)
+        return true;
+    o->raw_residues = true;
+    return !o->params || !bioinfer_params_set(o->params, "raw-residues", "true", NULL);
+}
+
 /* Gives the words their places: [embed|score] MODEL INPUT, align A [B], merge FILE [PART ...],
  * info FILE, molecule info FILE, devices; embed|score INPUT where --weights says what the model
  * is. */
@@ -486,12 +479,12 @@ static bool place_words(struct cli_options *o, struct words *w)
         return false;
     if ((o->license || o->list_outputs) && o->model && w->n == used)
         return true;
-    if (o->command == CLI_AFFINITY && w->n - used >= 2)
+    if (o->command & CLI_AFFINITY && w->n - used >= 2)
         o->receptor = w->word[used];
-    if (o->command == CLI_ALIGN && w->n - used >= 2)
+    if (o->command & CLI_ALIGN && w->n - used >= 2)
         o->second = w->word[used + 1];
     wanted = o->command & (CLI_DEVICES | CLI_SERVE) ? 0 : o->second || o->receptor ? 2 : 1;
-    if (o->command & (CLI_BOTH | CLI_DESIGN) && w->n - used > wanted)
+    if (cli_subcommand_of(o->command)->many && w->n - used > wanted)
         wanted = w->n - used;
     if (o->command == CLI_MERGE && w->n > used) {
         o->parts = w->word + used + 1;
@@ -508,20 +501,13 @@ static bool place_words(struct cli_options *o, struct words *w)
     o->input = wanted ? w->word[used + (o->receptor != NULL)] : NULL;
     o->inputs = w->word + used;
     o->n_inputs = wanted;
-    o->raw_residues |= cli_letters_of(o->model) == BIOINFER_LETTERS_PAIRS;
-    if (o->command == CLI_DESIGN && o->raw_residues) {
+    if (o->command == CLI_DESIGN && cli_given(o, "raw-residues")) {
         cli_say(NULL,
                 "--raw-residues is for sequences: a design reads structures, and takes those of "
                 "--sequences as they stand anyway; leave it out");
         return false;
     }
-    for (int i = 0; i < w->n_given; i++)
-        if (!(w->given[i]->commands & (unsigned)o->command)) {
-            cli_say(NULL, "--%s does not belong to `bioinfer %s`", w->given[i]->name,
-                    cli_subcommand_of(o->command)->name);
-            return false;
-        }
-    return true;
+    return take_given(o) && keep_letters(o);
 }
 
 /* Whether --device asks for more than one device, or may do so. */
@@ -558,10 +544,9 @@ static bool split_weights(struct cli_options *o)
 /* Whether every file that the command line names for reading stays as it is. */
 static bool keeps_inputs(const struct cli_options *o)
 {
-    const char *const read[] = {
-        o->weights, o->genome, o->head,      o->targets,      o->positions, o->mutations, o->gtf,
-        o->scorers, o->polya,  o->quantiles, o->chains_file,  o->fixed,     o->tied,      o->omit,
-        o->bias,    o->pssm,   o->matrix,    o->bias_residue, o->genes,     o->sequences};
+    const char *const read[] = {o->weights,   o->genome,    o->head,
+                                o->positions, o->mutations, o->genes,
+                                o->sequences, cli_given(o, "matrix")};
 
     for (int i = 0; i < o->n_inputs; i++)
         if (cli_output_replaces(o, o->inputs[i]))
@@ -572,13 +557,16 @@ static bool keeps_inputs(const struct cli_options *o)
     for (int i = 0; i < o->n_ensemble; i++)
         if (cli_output_replaces(o, o->ensemble[i]))
             return false;
-    return true;
+    return cli_params_keep_files(o);
 }
 
 /* Checks options that exclude or need one another; says what is wrong. */
 static bool check_together(struct cli_options *o)
 {
-    bool pppl = o->method && !strcmp(o->method, "pppl");
+    const char *method = cli_given(o, "method");
+    const bool pppl = method && !strcmp(method, "pppl");
+    const char *rng = cli_given(o, "rng");
+    const bool torch = rng && strcmp(rng, "native");
 
     if (pppl && (o->mutations || o->has_offset)) {
         cli_say(NULL,
@@ -610,18 +598,18 @@ static bool check_together(struct cli_options *o)
                       "into parts");
         return false;
     }
-    if (o->n_shards && o->rng && strcmp(o->rng, "native")) {
+    if (o->n_shards && torch) {
         cli_say(NULL,
                 "--rng %s and --shard do not go together: PyTorch's numbers are drawn for "
                 "one structure after the other",
-                o->rng);
+                rng);
         return false;
     }
-    if (o->rng && strcmp(o->rng, "native") && (o->workers || names_several(o->device))) {
+    if (torch && (o->workers || names_several(o->device))) {
         cli_say(NULL,
                 "--rng %s and %s do not go together: PyTorch's numbers are drawn for one "
                 "structure after the other, by one process",
-                o->rng, o->workers ? "--workers" : "several devices");
+                rng, o->workers ? "--workers" : "several devices");
         return false;
     }
     if (o->mutation_col && !o->mutations) {
@@ -634,9 +622,14 @@ static bool check_together(struct cli_options *o)
 bool cli_parse(struct cli_options *o, int argc, char **argv)
 {
     struct words w = {.word = calloc((size_t)argc + 1, sizeof *w.word), .n = 0};
+    size_t n = 1;
     bool only_words = false;
 
-    if (!w.word) {
+    for (int i = 1; i < argc; i++)
+        n += strlen(argv[i]); /* a letter each may be a flag */
+    o->given = calloc(n, sizeof *o->given);
+    if (!w.word || !o->given) {
+        free(w.word);
         cli_say(NULL, "out of memory");
         return false;
     }
@@ -652,15 +645,21 @@ bool cli_parse(struct cli_options *o, int argc, char **argv)
         } else if (arg[1] == '-') {
             const char *name = arg + 2, *value = strchr(name, '=');
             size_t len = value ? (size_t)(value - name) : strlen(name);
-            const struct cli_option *opt = find_option(name, len);
+            const struct cli_option *opt = cli_option_find(name, len);
             if (!opt)
                 return unknown_option(name, len);
-            if (!take_option(o, &w, opt, value ? value + 1 : NULL, argc, argv, &i))
+            if (!take_option(o, opt, value ? value + 1 : NULL, argc, argv, &i))
                 return false;
-        } else if (!take_letters(o, &w, argc, argv, &i)) {
+        } else if (!take_letters(o, argc, argv, &i)) {
             return false;
         }
     }
     return place_words(o, &w) && (o->help || o->version || o->models || o->completion ||
                                   o->license || o->list_outputs || check_together(o));
+}
+void cli_options_free(struct cli_options *o)
+{
+    bioinfer_params_free(&o->params);
+    free(o->given);
+    free(o->words);
 }

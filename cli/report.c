@@ -26,3 +26,8 @@ int cli_report(struct cli *cli)
     cli_output_close(&out);
     return st ? cli_fail(cli, CLI_AT_WRITE, st, &err) : CLI_EXIT_OK;
 }
+
+int cli_plot(struct cli *cli)
+{
+    return cli_report(cli);
+}

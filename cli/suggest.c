@@ -4,6 +4,9 @@
 
 #include <string.h>
 
+#define OTHER_DNA                                                                                  \
+    "an embedding of DNA, by a model that `bioinfer models` lists; Evo 2 is not in bioinfer"
+
 /* Names of options in other programs that do the same, and habits. */
 static const struct {
     const char *theirs, *ours;
@@ -110,6 +113,15 @@ static const struct {
     {"tiny", "--weights tiny: bioinfer MODEL INPUT --weights tiny"},
     {"extract", "bioinfer MODEL INPUT"},
     {"run", "bioinfer MODEL INPUT"},
+    /* programs that bioinfer does not replace */
+    {"evo", OTHER_DNA},
+    {"evo2", OTHER_DNA},
+    {"blast", "`bioinfer align QUERIES TARGETS --top N`, which aligns every pair"},
+    {"mmseqs", "`bioinfer align QUERIES TARGETS --top N`, which aligns every pair"},
+    {"download", "`hf download NAME`; `bioinfer models` lists the names"},
+    {"fetch", "`hf download NAME`; `bioinfer models` lists the names"},
+    {"install", "`hf download NAME`; `bioinfer models` lists the names"},
+    {"pull", "`hf download NAME`; `bioinfer models` lists the names"},
 };
 
 static char lower(char c)

@@ -2,7 +2,6 @@
 #include "cli.h"
 
 #include <string.h>
-#include <sys/stat.h>
 
 #include "../loaders/csv.h"
 
@@ -20,17 +19,6 @@ int cli_table_read(struct cli *cli, struct bi_csv *table, const char *path)
     return st ? cli_fail(cli, CLI_AT_INPUT, st, &err) : CLI_EXIT_OK;
 }
 
-int cli_table_read_file(struct cli *cli, struct bi_csv *table, const char *path)
-{
-    struct stat st;
-
-    if (!stat(path, &st) && !S_ISREG(st.st_mode)) {
-        cli_say(cli, "%s: cannot be read as a table: it is no file", path);
-        return CLI_EXIT_NO_INPUT;
-    }
-    return cli_table_read(cli, table, path);
-}
-
 int cli_table_columns(struct cli *cli, const struct bi_csv *table, const char *const *names, int n,
                       int n_needed, int *columns)
 {
@@ -41,22 +29,6 @@ int cli_table_columns(struct cli *cli, const struct bi_csv *table, const char *c
         st = i < n_needed ? bi_csv_need(table, names[i], &columns[i], &err)
                           : bi_csv_find(table, names[i], &columns[i], &err);
     return st ? cli_fail(cli, CLI_AT_INPUT, st, &err) : CLI_EXIT_OK;
-}
-
-bool cli_table_belongs(const char *name, const char *head)
-{
-    const size_t n = name ? strlen(name) : 0;
-    size_t part;
-
-    if (!name || !strcmp(name, head))
-        return true;
-    for (;; head += part + 1) {
-        part = strcspn(head, ".");
-        if (n == part && !memcmp(name, head, n))
-            return true;
-        if (!head[part])
-            return false;
-    }
 }
 
 void cli_csv_cell(struct cli_output *out, char separator, const char *text)

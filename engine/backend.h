@@ -131,6 +131,8 @@ struct bi_backend_ops {
     void (*ask)(struct bi_queue *queue, int (*ask)(void *user), void *user);
 };
 
+enum { BI_MAX_ORDINAL = 99 }; /* hosts have up to 64 devices of a kind */
+
 /* Backends, numbered from 0: cpu, cuda, hip, and those of tests; NULL past the end and below 0. */
 const struct bi_backend_ops *bi_backend(int index);
 /* The backend and the number, 0 to 99, of a device name: "cpu", "cuda:0"; without a number it is 0.

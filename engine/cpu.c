@@ -39,32 +39,16 @@ struct counter {
     _Alignas(BI_ALIGN) _Atomic int64_t next;
 };
 
-static bool is_given(const char *text)
-{
-    return text && *text;
-}
-
-/* The best kernels of a name and of a precision, where they are given. */
-static const struct bi_cpu_kernels *choose_kernels(const char *mask, const char *precision)
-{
-    const struct bi_cpu_kernels *k;
-    for (int i = 0; (k = bi_cpu_kernels_usable(i)); i++)
-        if ((is_given(mask) ? !strcmp(mask, k->name) : !k->by_name) &&
-            (!is_given(precision) || !strcmp(precision, k->precision)))
-            return k;
-    return NULL;
-}
-
 static int no_kernels(const struct bi_device_params *params, struct bioinfer_error *err)
 {
     const char *mask = params->cpu_mask, *refused = bi_cpu_amx_refused();
     const struct bi_cpu_kernels *k, *last = NULL;
     char list[80] = "";
-    if (choose_kernels(mask, NULL))
+    if (bi_cpu_kernels_choose(mask, NULL))
         return bi_fail(err, BIOINFER_UNSUPPORTED,
                        "precision %s: the %s kernels of this machine compute in fp32%s%s",
-                       params->precision, choose_kernels(mask, NULL)->name, refused ? "; " : "",
-                       refused ? refused : "");
+                       params->precision, bi_cpu_kernels_choose(mask, NULL)->name,
+                       refused ? "; " : "", refused ? refused : "");
     for (int i = 0; (k = bi_cpu_kernels_usable(i)); i++, last = k)
         if (!last || strcmp(k->name, last->name))
             snprintf(list + strlen(list), sizeof list - strlen(list), " %s", k->name);
@@ -76,7 +60,7 @@ static int no_kernels(const struct bi_device_params *params, struct bioinfer_err
 static int cpu_open(struct bi_device **out, const struct bi_env *env,
                     const struct bi_device_params *params, struct bioinfer_error *err)
 {
-    const struct bi_cpu_kernels *k = choose_kernels(params->cpu_mask, params->precision);
+    const struct bi_cpu_kernels *k = bi_cpu_kernels_choose(params->cpu_mask, params->precision);
     struct bi_device *d;
     if (!k)
         return no_kernels(params, err);

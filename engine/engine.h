@@ -26,22 +26,6 @@ struct bioinfer_context {
 /* 0, or FORKED in a child of the process that made the context, which must not be NULL. */
 int bi_context_check(const struct bioinfer_context *ctx, struct bioinfer_error *err);
 
-/* Where weights lie that are called `path`: a file or folder, a hub name, "tiny"; NULL = the usual
- * ones of the family, which is not looked at where there is a path. *out is allocated; the caller
- * frees it by bi_free(). NOT_FOUND: there are none of this name, or the family names no usual ones;
- * INVALID: path is NULL and family is NULL or not the name of one. */
-int bi_find_weights(char **out, const struct bi_env *env, const char *path, const char *family,
-                    struct bioinfer_error *err);
-/* Finds a file or folder of this name that comes with bioinfer; *out is allocated, and the caller
- * frees it by bi_free(). NULL = there is none, which returns 0; NULL after a failure, too. */
-int bi_find_shipped(char **out, const struct bi_env *env, const char *name,
-                    struct bioinfer_error *err);
-
-/* Completes the words of err, which say that the weights of this name are not in the cache, with
- * how to fetch their files. Returns NOT_FOUND always; err stays as it is where it is NULL, has
- * other words or no room, or the name has no '/'. */
-int bi_release_missing(const struct bi_env *env, const char *name, struct bioinfer_error *err);
-
 /* Copies a caller's parameter struct of any version: fields it does not know stay zero, fields
  * we do not know must be zero, else UNSUPPORTED. INVALID: struct_size is not set, or less than its
  * own size. After a failure, and where src is NULL = all defaults, dst stays as it is, zeros. What
@@ -101,16 +85,6 @@ struct bioinfer_model {
     bool check_weights;
     bool half; /* operands of matrix products in float16 */
 };
-
-/* bioinfer_model_open() on a given backend; NULL = the one params name. For backends that only
- * tests link, such as the host emulation. *out is NULL after a failure. */
-int bi_model_open_on(bioinfer_model **out, bioinfer_context *ctx, const char *path,
-                     const struct bioinfer_model_params *params, const struct bi_backend_ops *ops,
-                     struct bioinfer_error *err);
-
-/* Says what its matrix products are computed in: "fp16" comes first, then what the backend says of
- * itself ("bf16x2"), else it is "fp32". */
-const char *bi_model_precision(const struct bioinfer_model *model);
 
 /* Makes model->store, with no weight loaded. Also after a failure it is freed by
  * bi_store_free(). */

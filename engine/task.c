@@ -1,25 +1,38 @@
-/* task.c - the public calls that every task shares. */
+/* task.c - what opening any task needs: parameters of any version, contexts, the task itself. */
 #include "task.h"
 
 #include <string.h>
+#include <unistd.h>
 
-static const struct bi_task_def *const tasks[] = {
-#define TASK(name) &bi_task_##name,
-#include "../tasks/tasks.inc"
-#undef TASK
-};
-
-const char *bioinfer_task_name(int index)
+int bi_params_copy(void *dst, size_t size, const void *src, const char *what,
+                   struct bioinfer_error *err)
 {
-    return index >= 0 && index < (int)BI_COUNT(tasks) ? tasks[index]->name : NULL;
+    enum { MOST = 4096 }; /* larger than any, and no more than that is read */
+    const unsigned char *bytes = src;
+    size_t given;
+    if (!src)
+        return 0;
+    memcpy(&given, src, sizeof given);
+    if (given < sizeof given || given > MOST)
+        return bi_fail(err, BIOINFER_INVALID, "%s: struct_size is %zu: use BIOINFER_PARAMS", what,
+                       given);
+    for (size_t i = size; i < given; i++)
+        if (bytes[i])
+            return bi_fail(err, BIOINFER_UNSUPPORTED,
+                           "%s: a field of a newer version is set "
+                           "(struct_size %zu, this library knows %zu)",
+                           what, given, size);
+    memcpy(dst, src, given < size ? given : size);
+    return 0;
 }
 
-int bioinfer_task_kind(const char *name)
+int bi_context_check(const struct bioinfer_context *ctx, struct bioinfer_error *err)
 {
-    for (size_t i = 0; name && i < BI_COUNT(tasks); i++)
-        if (!strcmp(tasks[i]->name, name))
-            return (int)tasks[i]->kind->kind;
-    return -1;
+    if (ctx->pid != getpid())
+        return bi_fail(err, BIOINFER_FORKED,
+                       "this process was forked from the one that made the "
+                       "context; make a new context, or start children by exec");
+    return 0;
 }
 
 int bi_task_new_direct(struct bioinfer_task **out, struct bioinfer_context *ctx,
@@ -59,126 +72,4 @@ int bi_task_new(struct bioinfer_task **out, const struct bioinfer_model *model,
     /* not const: weights that are loaded fill its store, under a lock */
     (*out)->model = (struct bioinfer_model *)(uintptr_t)model;
     return 0;
-}
-
-void bioinfer_task_close(bioinfer_task **task)
-{
-    struct bioinfer_task *t = task ? *task : NULL;
-    if (!t)
-        return;
-    bi_task_close(t);
-    t->def->free(t);
-    bi_free(t->env, t);
-    *task = NULL;
-}
-
-int bioinfer_task_prepare(bioinfer_task *t, struct bioinfer_error *err)
-{
-    int st;
-    if (!t)
-        return bi_fail(err, BIOINFER_INVALID, "prepare: a task must be given");
-    if ((st = bi_task_enter(t, err)))
-        return st;
-    st = t->def->direct ? 0 : bi_task_load(t, err);
-    bi_task_leave(t);
-    return st;
-}
-
-/* Runs a task that was entered. */
-static int run_entered(bioinfer_task *t, bioinfer_source source, void *source_user,
-                       bioinfer_sink sink, void *sink_user, struct bioinfer_error *err)
-{
-    int st;
-    t->source = source;
-    t->source_user = source_user;
-    t->sink = sink;
-    t->sink_user = sink_user;
-    t->n_wide = t->part_residues = 0;
-    st = t->def->direct ? bi_task_run_alone(t, err) : bi_task_run(t, err);
-    if (t->def->end)
-        t->def->end(t);
-    if (t->n_wide)
-        bi_log(t->env, BIOINFER_LOG_WARNING,
-               "%llu records left the range of float16 and were "
-               "computed again in float32",
-               (unsigned long long)t->n_wide);
-    return st;
-}
-
-int bioinfer_task_run(bioinfer_task *t, bioinfer_source source, void *source_user,
-                      bioinfer_sink sink, void *sink_user, struct bioinfer_error *err)
-{
-    int st;
-    if (!t || !source || !sink)
-        return bi_fail(err, BIOINFER_INVALID, "run: task, source and sink must be given");
-    if ((st = bi_task_enter(t, err)))
-        return st;
-    st = run_entered(t, source, source_user, sink, sink_user, err);
-    bi_task_leave(t);
-    return st;
-}
-
-struct array_source {
-    const struct bioinfer_record *records;
-    size_t n, at;
-};
-
-static int next_of_array(void *user, struct bioinfer_record *record, struct bioinfer_error *err)
-{
-    struct array_source *a = user;
-    (void)err;
-    if (a->at == a->n)
-        return 0;
-    *record = a->records[a->at++];
-    return 1;
-}
-
-int bioinfer_task_compute(bioinfer_task *task, const struct bioinfer_record *records,
-                          size_t n_records, bioinfer_sink sink, void *sink_user,
-                          struct bioinfer_error *err)
-{
-    struct array_source a = {records, n_records, 0};
-    if (!records && n_records)
-        return bi_fail(err, BIOINFER_INVALID, "compute: records must be given");
-    return bioinfer_task_run(task, next_of_array, &a, sink, sink_user, err);
-}
-
-int bi_task_compute_one(bioinfer_task *task, const struct bioinfer_record *record,
-                        bioinfer_sink sink, void *sink_user, struct bioinfer_error *err)
-{
-    struct array_source a = {record, 1, 0};
-    return run_entered(task, next_of_array, &a, sink, sink_user, err);
-}
-
-void bioinfer_task_set_profile(bioinfer_task *t, int on)
-{
-    if (t && t->def->direct)
-        t->def->set_profile(t, on != 0);
-    else if (t)
-        t->exec->profiling = on != 0;
-}
-
-int bioinfer_task_get_profile(bioinfer_task *t, struct bioinfer_profile *profile)
-{
-    const size_t size = profile ? profile->struct_size : 0;
-    if (!t || size < sizeof profile->struct_size)
-        return BIOINFER_INVALID;
-    if (!t->def->direct)
-        return bi_task_get_profile(t, profile);
-    memcpy(profile, t->def->profile(t), size < sizeof *profile ? size : sizeof *profile);
-    profile->struct_size = size;
-    return 0;
-}
-
-int bioinfer_task_dump(bioinfer_task *t, int64_t n_residues, int fused, int trace,
-                       int (*write)(void *user, const char *text, size_t len), void *user,
-                       struct bioinfer_error *err)
-{
-    struct bi_counts one;
-    if (!t || !write || n_residues < 1 || n_residues > BIOINFER_MAX_RESIDUES)
-        return bi_fail(err, BIOINFER_INVALID, "dump: 1 to %d residues", BIOINFER_MAX_RESIDUES);
-    if (t->def->direct)
-        return bi_fail(err, BIOINFER_UNSUPPORTED, "dump: task %s has no graph", t->def->name);
-    one = t->def->one ? t->def->one(t, n_residues) : t->def->smallest;
-    return bi_task_dump(t, &one, fused, trace, write, user, err);
 }

@@ -20,10 +20,6 @@
 
 struct bi_unit;
 
-#define TASK(name) extern const struct bi_task_def bi_task_##name;
-#include "../tasks/tasks.inc"
-#undef TASK
-
 /* One entry of a batch: a sequence, or a copy of it with one residue masked. */
 struct bi_item {
     struct bi_unit *unit;
@@ -139,6 +135,9 @@ struct bi_task_def {
      * place of bi_task_run(), and of the functions above this one read() alone is used. Other than
      * 0 ends the run; what is wrong with the unit alone is its status (bi_unit_fail()). */
     int (*direct)(struct bioinfer_task *t, struct bi_unit *u, struct bioinfer_error *err);
+    /* Runs a task that is made of another one, `inner`, from its source to its sink; none of the
+     * functions above is called then. NULL = the runner does. */
+    int (*run)(struct bioinfer_task *t, struct bioinfer_error *err);
     /* Hands out a unit, also one that has a status, or, where it is not over, a piece of it. Other
      * than 0 ends the run with that status. */
     int (*result)(struct bioinfer_task *t, struct bi_unit *u, struct bioinfer_error *err);
@@ -158,7 +157,8 @@ struct bioinfer_task {
     struct bioinfer_context *ctx;
     struct bioinfer_model *model; /* NULL where def has `direct`, as is exec */
     const struct bi_env *env;
-    struct bi_exec *exec; /* a task reads its figures alone */
+    struct bi_exec *exec;        /* a task reads its figures alone */
+    struct bioinfer_task *inner; /* the task that this one is made of, and closes; NULL = none */
     bioinfer_source source;
     bioinfer_sink sink;
     void *source_user, *sink_user; /* these four: of the run at hand */
@@ -180,10 +180,6 @@ int bi_task_new_direct(struct bioinfer_task **out, struct bioinfer_context *ctx,
 /* The same over a model, which must not be NULL (INVALID), nor of another kind (UNSUPPORTED). */
 int bi_task_new(struct bioinfer_task **out, const struct bioinfer_model *model,
                 const struct bi_task_def *def, size_t size, struct bioinfer_error *err);
-
-/* bioinfer_task_compute() of one record, by a task that the caller has entered. */
-int bi_task_compute_one(struct bioinfer_task *t, const struct bioinfer_record *record,
-                        bioinfer_sink sink, void *sink_user, struct bioinfer_error *err);
 
 /* ---- runner.c ---- */
 

@@ -17,19 +17,41 @@ static int is_there(const char *path)
     return file && !fclose(file);
 }
 
-/* Is told of each frame that was relaxed, or why it could not be. */
-static int say_relaxed(void *user, const struct bioinfer_relaxed *frame)
+/* A file that relaxed frames go to, and how many frames failed. */
+struct output {
+    FILE *file;
+    int n_failed;
+};
+
+/* Takes each frame that was relaxed, or why it could not be. */
+static int take_relaxed(void *user, const struct bioinfer_result *r, struct bioinfer_error *err)
+{
+    struct output *out = user;
+    const struct bioinfer_relaxed *frame = r->relaxed;
+
+    (void)err;
+    if (r->status) {
+        printf("%s: %s\n", r->id, r->message);
+        out->n_failed++;
+        return 0;
+    }
+    printf("%s: %.6f eV, largest force %.4f eV/A, %llu steps%s\n", r->id, frame->energy,
+           frame->largest, (unsigned long long)frame->steps,
+           frame->relaxed ? "" : ", which did not suffice");
+    return fwrite(r->texts[0].text, 1, r->texts[0].length, out->file) == r->texts[0].length
+               ? 0
+               : BIOINFER_IO;
+}
+
+/* Takes where each trajectory ends, or why it has no end. */
+static int take_moved(void *user, const struct bioinfer_result *r, struct bioinfer_error *err)
 {
     int *n_failed = user;
 
-    if (frame->status) {
-        printf("%s: %s\n", frame->id, frame->message);
-        ++*n_failed;
-        return 0;
-    }
-    printf("%s: %.6f eV, largest force %.4f eV/A, %llu steps%s\n", frame->id, frame->energy,
-           frame->largest, (unsigned long long)frame->steps,
-           frame->relaxed ? "" : ", which did not suffice");
+    (void)err;
+    if (r->status)
+        printf("%s: %s\n", r->id, r->message);
+    *n_failed += r->status != 0;
     return 0;
 }
 
@@ -55,34 +77,59 @@ static int say_step(void *user, const struct bioinfer_md_state *state)
     return 0;
 }
 
+/* Runs a task on all frames of a file, and closes it. */
+static int run(bioinfer_context *ctx, bioinfer_task **task, const char *path, bioinfer_sink sink,
+               void *user, struct bioinfer_error *err)
+{
+    bioinfer_frames *frames = NULL;
+    int st = bioinfer_frames_open(&frames, ctx, path, err);
+
+    if (!st)
+        st = bioinfer_task_run(*task, bioinfer_frames_source, frames, sink, user, err);
+    bioinfer_frames_close(&frames);
+    bioinfer_task_close(task);
+    return st;
+}
+
 int main(int argc, char **argv)
 {
     const uint64_t steps = argc == 6 ? strtoull(argv[5], NULL, 10) : 0;
     uint64_t every = steps > 10 ? steps / 10 : 1;
-    int n_failed = 0, st;
-    struct bioinfer_relax_params relax = BIOINFER_PARAMS(
-        struct bioinfer_relax_params, .fmax = 0.05, .done = say_relaxed, .done_user = &n_failed,
-        .progress = say_largest, .progress_user = &every);
+    struct bioinfer_relax_params relax = BIOINFER_PARAMS(struct bioinfer_relax_params, .fmax = 0.05,
+                                                         .progress = say_largest,
+                                                         .progress_user = &every);
     struct bioinfer_md_params md = BIOINFER_PARAMS(
         struct bioinfer_md_params, .steps = steps, .every = 10, .seed = 1, .dt = 0.5,
         .temperature = 300, .resume = 1, .progress = say_step, .progress_user = &every);
+    struct output out = {0};
     bioinfer_context *ctx = NULL;
     bioinfer_model *model = NULL;
     bioinfer_task *task = NULL;
     struct bioinfer_error err = {0};
+    int st;
 
     if (!steps) {
         fprintf(stderr, "usage: move_atoms WEIGHTS FRAME RELAXED TRAJECTORY STEPS\n");
         return 2;
     }
-    if ((st = bioinfer_context_new(&ctx, NULL, &err)) ||
-        (st = bioinfer_model_open(&model, ctx, argv[1], NULL, &err)) ||
-        (st = bioinfer_energy_open(&task, model, NULL, &err)) ||
-        (!is_there(argv[3]) && (st = bioinfer_relax(task, argv[2], argv[3], &relax, &err))) ||
-        (!n_failed && (st = bioinfer_md(task, argv[3], argv[4], &md, &err))))
-        fprintf(stderr, "move_atoms: %s\n", err.text);
+    md.trajectory = argv[4];
+    if (!(st = bioinfer_context_new(&ctx, NULL, &err)))
+        st = bioinfer_model_open(&model, ctx, argv[1], NULL, &err);
+    if (!st && !is_there(argv[3])) {
+        if (!(st = bioinfer_relax_open(&task, model, &relax, &err)) &&
+            !(out.file = fopen(argv[3], "w")))
+            st = BIOINFER_IO;
+        if (!st)
+            st = run(ctx, &task, argv[2], take_relaxed, &out, &err);
+        if (out.file && fclose(out.file) && !st)
+            st = BIOINFER_IO;
+    }
+    if (!st && !out.n_failed && !(st = bioinfer_md_open(&task, model, &md, &err)))
+        st = run(ctx, &task, argv[3], take_moved, &out.n_failed, &err);
+    if (st)
+        fprintf(stderr, "move_atoms: %s\n", err.text[0] ? err.text : bioinfer_status_name(st));
     bioinfer_task_close(&task);
     bioinfer_model_close(&model);
     bioinfer_context_free(&ctx);
-    return st || n_failed;
+    return st || out.n_failed ? 1 : 0;
 }

@@ -4,17 +4,18 @@
  *           6 tasks  7 embed  8 score  9 writers  10 jobs  11 tracks  12 devices  13 align
  *           14 design  15 affinity  16 energy  17 motion
  *
- * Everything that is computed is a task. It takes records and gives results, and it is used in one
- * way: bioinfer_embed_open(), score, tracks, design and align open one with the parameters of its
- * kind, those of section 6 run and close it. Each of these sections begins with a usage, which the
- * tests compile and run.
+ * Everything that is computed is a task, which takes records and gives results.
+ * bioinfer_embed_open() opens one with the parameters of its kind, and so do score, tracks, design
+ * and align. The calls of section 6 run and close it. Each of these sections begins with a usage,
+ * which the tests compile and run.
  *
- * Rules that hold for every function:
+ * Rules that hold for every function
+ *
  *  - Statuses: a function returns BIOINFER_OK (0) or a negative enum bioinfer_status; words go to
  *    the caller's own struct bioinfer_error (NULL: not wanted). Readers also return 1, and sources
  *    1 and BIOINFER_NONE_NOW.
- *    An argument that must be given and is NULL is INVALID; a function without a status gives NULL
- *    or 0 then, and one that returns nothing does nothing.
+ *    An argument that must be given and is NULL is INVALID. A function without a status gives NULL
+ *    or 0 then. One that returns nothing does nothing.
  *  - Parameters: each struct starts with struct_size, and zero in any other field means its
  *    default. BIOINFER_PARAMS fills them. They need live during the call alone. A struct that a
  *    function fills (*_get_*, struct bioinfer_job_stats) has its struct_size set by the caller,
@@ -87,10 +88,11 @@ extern "C" {
     X(DUPLICATE_ID, -24, "duplicate_id")                                                           \
     X(OUT_OF_RANGE, -25, "out_of_range") /* a value beyond what float16 can hold */
 
-/* After DEVICE_LOST every call that needs the device returns it at once, without asking the driver;
- * tasks and models are closed as always, which neither waits nor fails. The driver takes memory on
- * the device back, some only when the process ends, so go on in a new one. AMD's runtime ends the
- * process when a kernel faults, so call the library for "hip:0" in a process that may end. */
+/* After DEVICE_LOST every call that needs the device returns it at once, without asking the
+ * driver. Tasks and models are closed as always, which neither waits nor fails. The driver takes
+ * memory on the device back, some of it only when the process ends, so go on in a new process.
+ * AMD's runtime ends the process when a kernel faults, so call the library for "hip:0" in a
+ * process that may end. */
 enum bioinfer_status {
 #define BIOINFER_X(name, value, word) BIOINFER_##name = value,
     BIOINFER_STATUS_LIST(BIOINFER_X)
@@ -107,9 +109,9 @@ BIOINFER_API const char *bioinfer_version(void); /* "major.minor.patch" of the l
 /* The word of a status, "unknown" for none of ours. Never NULL. */
 BIOINFER_API const char *bioinfer_status_name(int status);
 
-/* BIOINFER_PARAMS(struct x), or with fields: BIOINFER_PARAMS(struct x, .device = "cpu"). C++ knows
- * named fields from C++20 on, and wants them in the order of their declaration; before it, call
- * the macro without fields and assign them. */
+/* BIOINFER_PARAMS(struct x), or with fields: BIOINFER_PARAMS(struct x, .device = "cpu"). C++
+ * knows named fields from C++20 on, and wants them in the order of their declaration. Before
+ * C++20 call the macro without fields and assign them. */
 #define BIOINFER_PARAMS(...) BIOINFER_PARAMS_(__VA_ARGS__, )
 #if defined __cplusplus
 extern "C++" {
@@ -130,7 +132,7 @@ typedef int (*bioinfer_write)(void *user, const char *text, size_t length);
 /* A named text: an input beside the records, whose name messages use, or a part of a result. */
 struct bioinfer_text {
     const char *name;
-    const char *text; /* no NUL need stand behind it */
+    const char *text; /* no NUL need follow it */
     size_t length;
 };
 
@@ -166,9 +168,10 @@ BIOINFER_API int bioinfer_context_new(bioinfer_context **out,
                                       struct bioinfer_error *err);
 BIOINFER_API void bioinfer_context_free(bioinfer_context **ctx);
 BIOINFER_API int bioinfer_context_threads(const bioinfer_context *ctx); /* 0 resolved; NULL: 0 */
-/* Hands a text that a context of another process has logged as BIOINFER_LOG_NAMED or
- * BIOINFER_LOG_ERROR to the jobs of this one, as if it had been logged here; the callback is not
- * called. For programs that compute in several processes. NULL for either: nothing. */
+/* Hands a text that a context of another process has logged to the jobs of this one, as if it
+ * had been logged here. The text is one of BIOINFER_LOG_NAMED or BIOINFER_LOG_ERROR. The
+ * callback is not called. For programs that compute in several processes. NULL for either:
+ * nothing. */
 BIOINFER_API void bioinfer_context_note(bioinfer_context *ctx, const char *text);
 
 /* ---- 3 models ------------------------------------------------------------------------------- */
@@ -176,9 +179,9 @@ typedef struct bioinfer_model bioinfer_model;
 struct bioinfer_model_params {
     size_t struct_size;
     const char *family;    /* by bioinfer_family_name(); NULL = found from the weights */
-    const char *device;    /* "cpu", "cuda:0", "hip:0", "auto" (default): the first GPU that this
-                            * build has kernels for and that the weights fit, told through the
-                            * log, else the CPU */
+    const char *device;    /* "cpu", "cuda:0", "hip:0" or "auto" (default): the first GPU that
+                            * this build has kernels for and that the weights fit, else the CPU.
+                            * The log tells which */
     const char *precision; /* "fp32" (CPU), "fp16" (GPU), each the default; "bf16x2" (AMX) */
     int check_weights;     /* non-zero: read all weights once, refuse NaN and infinity */
     int strict_pickle;     /* non-zero: refuse a pickle with any unlisted class */
@@ -188,26 +191,28 @@ struct bioinfer_model_params {
                             * "formula-tf", "formula-pt" where it knows one; NULL = its own */
     const char *head;      /* file of an annotation head (docs/heads.md); NULL = none */
     const char *rope_frequencies; /* rotary frequencies "exact", "rounded" (to float16, as in
-                                   * training) or "file" (those it stores); NULL = stored ones, else
-                                   * exact ones where transformers 5 wrote the file, else rounded */
-    const char *adapter; /* folder of a LoRA adapter of PEFT, found as weights are, that is added to
-                          * the weights; NULL = none */
-    const char *const *ensemble; /* [n_ensemble] weights of further members, whose results are
-                                  * averaged with those of the first; families of AFFINITY */
+                                   * training) or "file" (as stored). NULL = stored ones. Where
+                                   * the file lacks them: exact ones if transformers 5 wrote it,
+                                   * else rounded */
+    const char *adapter; /* folder of a LoRA adapter of PEFT that is added to the weights, found
+                          * as weights are; NULL = none */
+    const char *const *ensemble; /* [n_ensemble] weights of further members. Results are averaged
+                                  * over the first and these; families of AFFINITY */
     int n_ensemble;
-    const char *factor_order; /* checkpoints of torchmd-net: "old" (written by releases before 3.0)
-                               * or "new"; NULL = as the file shows, and new, with a
-                               * word in the log, where it does not: 2.6.2 and 3.0 look alike */
+    const char *factor_order; /* checkpoints of torchmd-net: "old" (written by releases before
+                               * 3.0) or "new". NULL = as the file shows. 2.6.2 and 3.0 look
+                               * alike: new, with a word in the log */
 };
 
-/* Opens weights: a file, a folder in Hugging Face layout, or a hub name ("org/name") looked up in
- * the user's Hugging Face cache; never the network. path NULL = the family's usual default (then
- * `family` is needed). A folder that holds an adapter alone stands for the model that it names and
- * the adapter. The error text of NOT_FOUND names the command that fetches the weights. INVALID: no
- * family has that name, or neither path nor family is given; UNSUPPORTED: no family knows them, or
- * they, the head or the device have what is not computed (such as a precision); MISMATCH: they do
- * not fit the family or their configuration; FORMAT: damaged; DEVICE: no such device; NONFINITE:
- * check_weights found it. params may be NULL. */
+/* Opens weights: a file, a folder in Hugging Face layout, or a hub name ("org/name"). A name is
+ * looked up in the user's Hugging Face cache, never on the network. path NULL = the family's
+ * usual default; `family` is needed then. A folder that holds an adapter alone stands for the
+ * adapter and the model that it names. params may be NULL. The error text of NOT_FOUND names the
+ * command that fetches the weights. INVALID: no family has that name, or neither path nor family
+ * is given. UNSUPPORTED: no family knows the weights, or something in them, in the head or in
+ * the device is not computed (such as a precision). MISMATCH: they do not fit the family or
+ * their configuration. FORMAT: damaged. DEVICE: no such device. NONFINITE: check_weights found
+ * it. */
 BIOINFER_API int bioinfer_model_open(bioinfer_model **out, bioinfer_context *ctx, const char *path,
                                      const struct bioinfer_model_params *params,
                                      struct bioinfer_error *err);
@@ -226,8 +231,8 @@ struct bioinfer_model_info {
     int n_layers, width, n_heads, vocab_size;
     int64_t n_parameters;
     int has_contacts;
-    /* Residues of the longest records that the weights have places for or, where they have no table
-     * of places, that the family was trained with; 0 = not known. */
+    /* Residues of the longest records that the weights have places for. Without a table of
+     * places: the longest that the family was trained with. 0 = not known. */
     int64_t longest;
 };
 /* Fills *info as far as its struct_size goes; the texts are the model's. INVALID: a pointer is
@@ -235,31 +240,31 @@ struct bioinfer_model_info {
 BIOINFER_API int bioinfer_model_get_info(const bioinfer_model *model,
                                          struct bioinfer_model_info *info);
 
-/* Gives the fingerprint of all that decides this model's numbers, a text of 49 characters: 32 hex
- * digits over every value of every weight that the family takes from the file (and of the head),
- * and over the configuration; '-'; and 16 over version, device, kernels and precision. Weights that
- * no task has loaded so far are read for it, by all threads; any thread may ask, and a second call
- * reads nothing. Containers, shards and element types do not count where the values are equal. The
- * text is the model's. */
+/* Gives the fingerprint of all that decides this model's numbers, a text of 49 characters. 32
+ * hex digits cover the configuration and every value of every weight that the family takes from
+ * the file, and of the head. A '-' follows, and 16 digits that cover version, device, kernels
+ * and precision. Weights that no task has loaded so far are read for it, by all threads. Any
+ * thread may ask, and a second call reads nothing. Containers, shards and element types do not
+ * count where the values are equal. The text is the model's. */
 BIOINFER_API int bioinfer_model_fingerprint(bioinfer_model *model, const char **text,
                                             struct bioinfer_error *err);
 
 /* The symbol of token id (0 <= id < vocab_size), NULL outside. */
 BIOINFER_API const char *bioinfer_model_token(const bioinfer_model *model, int id);
 
-/* Models of DNA have heads ("human"), each with so many tracks: the name of head `index`; NULL, and
- * *n_tracks as before, past the end and for other models. n_tracks may be NULL.
+/* Gives the name of head `index` of a model of DNA ("human") and the number of its tracks. NULL,
+ * and *n_tracks as before, past the end and for other models. n_tracks may be NULL.
  * bioinfer_model_output() (section 11) says more of each. */
 BIOINFER_API const char *bioinfer_model_head(const bioinfer_model *model, int index, int *n_tracks);
 
 /* Families known to this build: name and one line of description; NULL past the end. */
 BIOINFER_API const char *bioinfer_family_name(int index);
 BIOINFER_API const char *bioinfer_family_summary(int index);
-/* Writes a table of the weights that families know by name, in one call; its first line names the
- * columns, and the last one is where the weights lie in the cache, or '-'. */
+/* Writes a table of the weights that families know by name, in one call. Its first line names
+ * the columns. The last column is where the weights lie in the cache, or '-'. */
 BIOINFER_API int bioinfer_releases(bioinfer_context *ctx, bioinfer_write write, void *user,
                                    struct bioinfer_error *err);
-/* A family takes sequences (embed, score), windows of DNA (tracks), structures (design), or a
+/* A family takes sequences (embed, score), windows of DNA (tracks), structures (design), a
  * receptor with ligands (affinity), or atoms in their places (energy). */
 enum bioinfer_family_kind {
     BIOINFER_FAMILY_SEQUENCES,
@@ -276,8 +281,8 @@ BIOINFER_API int bioinfer_family_find(const char *name);
 BIOINFER_API const char *bioinfer_task_name(int index);
 /* The kind of families that do a task; -1: no task over models is called so. */
 BIOINFER_API int bioinfer_task_kind(const char *name);
-/* The letters of a family's records. A family of PAIRS takes two for each residue, the amino acid
- * and a state of its structure in lower case ("MdEv#p"), and so reads records with
+/* The letters of a family's records. A family of PAIRS takes two for each residue: the amino
+ * acid, and a state of its structure in lower case ("MdEv#p"). It reads records with
  * BIOINFER_RESIDUES_RAW. */
 enum bioinfer_family_letters {
     BIOINFER_LETTERS_RESIDUES, /* amino acids */
@@ -286,10 +291,10 @@ enum bioinfer_family_letters {
 };
 BIOINFER_API int bioinfer_family_letters(int index); /* RESIDUES past the end */
 
-/* Writes what a file is, by its content, as text through `write`: format, tensors or arrays with
- * type and shape, metadata; records of FASTA, BED and VCF. `path` may be what bioinfer_model_open()
- * takes. All is written in one call. UNSUPPORTED names what it is where that is all that is known;
- * NOT_FOUND: there is no such file, nor such weights. */
+/* Writes what a file is, by its content, as text through `write`, in one call. The text has the
+ * format, tensors or arrays with type and shape, and metadata; of FASTA, BED and VCF the
+ * records. `path` may be what bioinfer_model_open() takes. UNSUPPORTED names the kind of file
+ * where nothing else is known. NOT_FOUND: there is no such file, nor such weights. */
 BIOINFER_API int bioinfer_file_info(bioinfer_context *ctx, const char *path, bioinfer_write write,
                                     void *user, struct bioinfer_error *err);
 
@@ -301,69 +306,39 @@ struct bioinfer_report_params {
     int picture;           /* non-zero: one figure as SVG, the first that is no table */
 };
 
-/* Writes an output of bioinfer (arrays, tables, designs, alignments, bedGraph) through `write`, in
- * one call, as a page of HTML that needs no other file and no network. Equal files give equal
- * bytes; of large ones a part is shown, which the page says. params may be NULL. NOT_FOUND: no such
- * file, record or figure. EMPTY: nothing to show. FORMAT: damaged. UNSUPPORTED: no output of a kind
- * that it knows. Nothing is written after a failure. */
+/* Writes an output of bioinfer through `write`, in one call, as a page of HTML that needs no
+ * other file and no network. The output may be arrays, a table, designs, alignments or bedGraph.
+ * Equal files give equal bytes. Of large files a part is shown, and the page says so. params may
+ * be NULL. NOT_FOUND: no such file, record or figure. EMPTY: nothing to show. FORMAT: damaged.
+ * UNSUPPORTED: no output of a kind that it knows. Nothing is written after a failure. */
 BIOINFER_API int bioinfer_file_report(bioinfer_context *ctx, const char *path,
                                       const struct bioinfer_report_params *params,
                                       bioinfer_write write, void *user, struct bioinfer_error *err);
 
-/* Writes what perception makes of each molecule of a file (SDF, MOL2, or the ligands of a PDB file,
- * plain or in gzip; "-" is standard input) as a table, which `man bioinfer` explains; with `atoms`
- * each atom and bond as well. Rows are written as they are made, also in front of a failure.
- * *n_failed (NULL: not wanted) becomes the number of molecules that cannot be used: they have a row
- * each, and the call gives 0. EMPTY: there is no molecule, and nothing was written. */
+/* Writes what perception makes of each molecule of a file as a table, which `man bioinfer`
+ * explains. The file is SDF, MOL2, or a PDB file with ligands, plain or in gzip; "-" is standard
+ * input. With `atoms` each atom and bond is written as well. Rows are written as they are made,
+ * also before a failure. *n_failed (NULL: not wanted) becomes the number of molecules that
+ * cannot be used. Each of these has a row, and the call gives 0. EMPTY: there is no molecule,
+ * and nothing was written. */
 BIOINFER_API int bioinfer_molecule_info(bioinfer_context *ctx, const char *path, int atoms,
                                         bioinfer_write write, void *user, uint64_t *n_failed,
                                         struct bioinfer_error *err);
 
 /* ---- 4 records and readers ------------------------------------------------------------------ */
-/* For tracks: a window that differs from its record's, whose bases [first, first + length) are
- * these in it. A deletion or an insertion changes all bases behind it, too. */
+/* For tracks: a window that differs from its record's. Its bases [first, first + length) are
+ * these. A deletion or an insertion changes all bases after it, too. */
 struct bioinfer_change {
     int64_t first, length;
     const char *bases;
 };
-
-/* For tracks of junctions: the sites to count between, instead of the window's most likely ones, so
- * that windows of two alleles have counts of the same junctions. Places are those of the first
- * allele; where the second has other bases more or less behind base `joint`, its window says so:
- * bases that it has more are one row with this one, the largest of each channel, and bases that it
- * lacks, and what the other window has at its end, are rows of zeros. */
-struct bioinfer_sites {
-    const int32_t *at; /* [4, n] as in the array "sites": each class ascending, then -1 */
-    int64_t n;         /* at most as many as that array has */
-    int64_t joint;     /* read where `inserted` is not 0 */
-    int64_t inserted;  /* bases of this window's allele less bases of the first one's */
-};
-
-/* For tracks of an output that is given by lists: rows of it, which the device sums up. A row
- * is -1 for zeros, or -2 for the largest numbers in rows first ... end - 1. */
-struct bioinfer_row_lists {
-    const int32_t *rows; /* [n_rows] of all lists, one behind the other */
-    /* [n_rows] Where rows are compared: the place in `rows` of the record's own window that has the
-     * row which each is compared with. That window is compared with nothing, and has no list. */
-    const int32_t *against;
-    const int32_t *ends; /* [n], at most 32,768: where each list ends in `rows`, ascending */
-    int32_t n, n_rows, first, end;
-};
-
-struct bioinfer_result; /* section 5 */
-/* Chooses the sites that junctions of a change are counted between: the result has the values of
- * the window and of changes around this one, but counts. n of *sites stays 0: none. `at` is copied.
- * A status ends the run. */
-typedef int (*bioinfer_choose_sites)(void *user, const struct bioinfer_result *result,
-                                     size_t change, struct bioinfer_sites *sites,
-                                     struct bioinfer_error *err);
 
 /* Fill what the task takes and leave the rest zero. */
 struct bioinfer_record {
     const char *id;          /* for results and messages; never NULL */
     const char *description; /* rest of the header line, "" when none */
     const char *sequence;    /* residues, bases, a query, or the text of a structure's file */
-    size_t length;           /* in characters; no NUL need stand behind them */
+    size_t length;           /* in characters; no NUL need follow them */
     uint64_t ordinal;        /* number in the input, from 0 */
     int status;              /* not 0: the reader found this record unusable ... */
     const char *message;     /* ... and says why, naming file, line and column */
@@ -371,27 +346,23 @@ struct bioinfer_record {
     const int64_t *positions;
     size_t n_positions;
     /* For tracks: windows that differ from this one, which are computed with it. All have the
-     * values that each has alone; the part in front of the transformer is computed only where a
-     * base that differs is seen, and many run together. */
+     * values that each has alone. The layers before the transformer are computed only where a
+     * base that differs is seen. */
     const struct bioinfer_change *changes;
     size_t n_changes;
-    /* For designs: draw the random numbers of this structure and do nothing else. A run that goes
-     * on behind structures that are done then gives the sequences of one that was never disturbed;
-     * numbers of BIOINFER_RNG_NATIVE belong to their structure, and nothing is drawn. */
+    /* For designs: draw the random numbers of this structure and do nothing else. A run that
+     * goes on after structures that are done then gives the sequences of a run that was never
+     * disturbed. Numbers of BIOINFER_RNG_NATIVE belong to their structure, and nothing is drawn. */
     int skip;
     /* For alignments: what `sequence`, the query, is aligned with. */
     const char *target;
     size_t target_length;
-    /* For affinities, each NULL or 0 where it is not known: the file of the receptor, where the
-     * task has none; the file of the molecule, and its number and first line there, from 1. */
+    /* For affinities, each NULL or 0 where it is not known: the file of the receptor, if the
+     * task was opened without one. Then the file of the molecule, its number there, and its
+     * first line, from 1. */
     const char *receptor, *file;
     uint64_t number, line;
     const struct bioinfer_atoms *atoms; /* for energies, instead of the text of a file */
-    const struct bioinfer_sites *sites; /* for tracks of junctions; NULL = the most likely ones */
-    /* For tracks with lists: [1 + n_changes, outputs], those of the window first. */
-    const struct bioinfer_row_lists *lists;
-    bioinfer_choose_sites choose; /* where one is BIOINFER_LIST_COUNTS */
-    void *choose_user;
 };
 
 /* Atoms in their places. */
@@ -399,10 +370,15 @@ struct bioinfer_atoms {
     size_t n;
     const int32_t *numbers;  /* [n] atomic numbers */
     const double *positions; /* [n, 3] angstrom */
-    const double *cell; /* [3, 3] vectors as rows, of 0 where an axis has none; NULL = no cell */
+    const double *cell; /* [3, 3] vectors as rows, zeros along an axis without; NULL = no cell */
     int periodic[3];    /* along which vectors the atoms are repeated */
     double charge;      /* all atoms together have it, in elementary charges ... */
     int has_charge;     /* ... if non-zero */
+    /* For relax and md; energies do not read them. */
+    const double *momenta;     /* [n, 3] in dalton angstrom per unit of time, which is angstrom
+                                * sqrt(dalton / eV); NULL = none */
+    const unsigned char *held; /* [n] the sum of 1 << k over the components k of a place that are
+                                * fixed; NULL = none is */
 };
 
 /* How characters outside A-Z are taken; the model has its own say on letters. */
@@ -423,10 +399,10 @@ struct bioinfer_reader_params {
 
 typedef struct bioinfer_reader bioinfer_reader;
 
-/* Opens FASTA, plain, gzip or BGZF: of a file, "-" is standard input; or of a text in memory, which
- * stays until the reader is closed (its name NULL = "text"). params may be NULL. INVALID: no such
- * policy of residues, or n_threads not in 0 ... 4096; NOT_FOUND: no such file. A file that is no
- * FASTA, or that holds no record, fails with the first record, not here. */
+/* Opens FASTA, plain, gzip or BGZF: a file ("-" is standard input), or a text in memory. The
+ * text stays until the reader is closed; its name NULL = "text". params may be NULL. INVALID: no
+ * such policy of residues, or n_threads not in 0 ... 4096. NOT_FOUND: no such file. A file that
+ * is no FASTA, or that holds no record, fails with the first record, not here. */
 BIOINFER_API int bioinfer_reader_open(bioinfer_reader **out, bioinfer_context *ctx,
                                       const char *path, const struct bioinfer_reader_params *params,
                                       struct bioinfer_error *err);
@@ -434,21 +410,21 @@ BIOINFER_API int bioinfer_reader_open_text(bioinfer_reader **out, bioinfer_conte
                                            const struct bioinfer_text *text,
                                            const struct bioinfer_reader_params *params,
                                            struct bioinfer_error *err);
-/* 1 = *record is the next one (valid until the next call), 0 = end, < 0 = status.
- * An unusable record comes with its status set; the reader goes on behind it. After the end it is
- * 0 again, and after a failure the same failure; *record is as before in both. FORMAT: no FASTA, no
- * record at all, or a damaged file. */
+/* 1 = *record is the next one (valid until the next call), 0 = end, < 0 = status. An unusable
+ * record comes with its status set, and the next call gives the record after it. After the end it
+ * is 0 again, and after a failure the same failure; *record is as before in both. FORMAT: no FASTA,
+ * no record at all, or a damaged file. */
 BIOINFER_API int bioinfer_reader_next(bioinfer_reader *reader, struct bioinfer_record *record,
                                       struct bioinfer_error *err);
-/* Records that follow each other, some hundred KiB of them; bioinfer_reader_next() goes on behind
+/* Records that follow each other, some hundred KiB of them. bioinfer_reader_next() goes on after
  * them. They stay valid until they are freed, by any thread, before the context is. */
 struct bioinfer_records {
     const struct bioinfer_record *records; /* n_records, at least 1 */
     size_t n_records;
     uint64_t n_residues;
 };
-/* 1 = *records are the next ones, 0 = end, < 0 = status; *records is NULL then. Records in front of
- * a failure are given first, and the failure is told by the next call. */
+/* 1 = *records are the next ones, 0 = end, < 0 = status; *records is NULL then. Records before a
+ * failure are given first, and the next call tells the failure. */
 BIOINFER_API int bioinfer_reader_next_many(bioinfer_reader *reader,
                                            struct bioinfer_records **records,
                                            struct bioinfer_error *err);
@@ -462,17 +438,17 @@ BIOINFER_API void bioinfer_reader_progress(const bioinfer_reader *reader, uint64
                                            uint64_t *total);
 BIOINFER_API void bioinfer_reader_close(bioinfer_reader **reader);
 
-/* Reads a file as one record: its bytes as they stand are the sequence, its path the description,
- * and its name without folder and suffix the id. LIMIT: it has more than 1 GiB. */
+/* Reads a file as one record. Its bytes as they stand are the sequence, its path the
+ * description. Its name without folder and suffix is the id. LIMIT: it has more than 1 GiB. */
 BIOINFER_API int bioinfer_record_read(struct bioinfer_record **record, bioinfer_context *ctx,
                                       const char *path, struct bioinfer_error *err);
 BIOINFER_API void bioinfer_record_free(struct bioinfer_record **record);
 
-/* PATH.bfi says where blocks of records of a plain FASTA file begin. make() writes it, over one
- * that is there; UNSUPPORTED: the file is compressed, a pipe, or has lines that end with CR alone;
- * MISMATCH: it changed meanwhile. open() reads it; NOT_FOUND: there is none; FORMAT: it is damaged;
- * MISMATCH: it was made with other parameters (residues, max_length), or the file has changed.
- * params may be NULL in both. */
+/* PATH.bfi says where blocks of records of a plain FASTA file begin. params may be NULL in both
+ * calls. make() writes it, over one that is there. UNSUPPORTED: the file is compressed, a pipe,
+ * or has lines that end with CR alone. MISMATCH: it changed meanwhile. open() reads it.
+ * NOT_FOUND: there is none. FORMAT: it is damaged. MISMATCH: it was made with other parameters
+ * (residues, max_length), or the file has changed. */
 typedef struct bioinfer_index bioinfer_index;
 BIOINFER_API int bioinfer_index_make(bioinfer_context *ctx, const char *path,
                                      const struct bioinfer_reader_params *params,
@@ -494,11 +470,23 @@ BIOINFER_API void bioinfer_index_close(bioinfer_index **index);
 /* One named float32 array of a result. */
 struct bioinfer_array {
     const char *kind; /* "head", "mean", "per-residue", "bos", "logits", "contacts", "attentions",
-                       * "class-logits", "log-probs", "probs", "tracks" */
+                       * "class-logits", "log-probs", "probs", "tracks", "plddt", "coordinates" */
     int has_layer, layer; /* has_layer not 0: it is of layer 0, the embedding, to n_layers */
     int n_dims;
     int64_t shape[4];
     const float *data;
+};
+
+/* A column of a result's rows: numbers, or texts. */
+enum bioinfer_column_type { BIOINFER_F32, BIOINFER_F64, BIOINFER_I64, BIOINFER_TEXT };
+#define BIOINFER_MISSING                                                                           \
+    INT64_MIN /* an int64 that is not there; a missing float is NaN, a text "" */
+struct bioinfer_column {
+    const char *name;
+    int type;          /* enum bioinfer_column_type */
+    const void *data;  /* [n_rows] numbers; of texts int64 [n_rows + 1]: where each begins in
+                       * `bytes`, and the last one ends; NULL where there are no rows */
+    const char *bytes; /* texts one after the other, without NULs; else NULL */
 };
 
 struct bioinfer_changed;   /* section 11 */
@@ -517,9 +505,9 @@ struct bioinfer_result {
     int n_layers_kept;                   /* layers asked for: 1 = names need no layer */
     int n_kinds;                         /* kinds asked for */
     const char *description;             /* rest of the header line; NULL = not known here */
-    const char *labels; /* the best class of "head", else of "class-logits", for residues one letter
-                         * each or names with blanks between; a classifier of several labels: all
-                         * whose logit is above 0; NULL = no classes were asked for */
+    const char *labels; /* the best class of "head", else of "class-logits"; NULL = no classes
+                         * were asked for. Of residues one letter each, or names with blanks
+                         * between. Of a classifier of several labels all whose logit is above 0 */
     uint32_t piece;     /* a record may give its result in pieces, 0, 1, ...: ... */
     int more;           /* ... non-zero: pieces of this record follow; 0: this one is the last */
     int n_texts;
@@ -530,24 +518,30 @@ struct bioinfer_result {
     const struct bioinfer_design *design;       /* design; else, and in a piece without, NULL */
     const struct bioinfer_alignment *alignment; /* align; else, and without a result, NULL */
     const struct bioinfer_affinity *affinity;   /* affinity; else, and without a result, NULL */
-    const struct bioinfer_energy *energy;       /* energy; else, and without a result, NULL */
+    const struct bioinfer_energy *energy;       /* energy, and relax and md of the last places;
+                                                 * else, and without a result, NULL */
+    const struct bioinfer_relaxed *relaxed;     /* relax; else, and without a result, NULL */
+    const struct bioinfer_md_state *moved;      /* md; else, and without a result, NULL */
+    int64_t n_rows;
+    int n_columns; /* variants; else 0 */
+    const struct bioinfer_column *columns;
 };
 
 /* ---- 6 tasks -------------------------------------------------------------------------------- */
-/* A task is what is asked of a model. It keeps memory and compiled plans from run to run, so open
- * it once. A run or bioinfer_task_prepare() from another thread, or from a callback of the run at
- * hand, gets MISUSE; no other call of the task is to be made meanwhile, and that is not found out.
- * Several tasks may share a model, on a thread each. The usages below have the handles ctx, model,
- * reader and task, a status st and a struct bioinfer_error err; dots stand before a function's
- * body. */
+/* A task is what is asked of a model. It keeps memory and compiled plans from run to run, so
+ * open it once. Several tasks may share a model, on a thread each. A run or
+ * bioinfer_task_prepare() gets MISUSE from another thread, and from a callback of the run at
+ * hand. No other call of the task is to be made meanwhile, which is not checked. The usages
+ * below have the handles ctx, model, reader and task, a status st and a struct bioinfer_error
+ * err. Dots stand before a function's body. */
 typedef struct bioinfer_task bioinfer_task;
 
-/* Fills *record, which is all zeros, with the next one and returns 1; 0 = there are no more;
- * BIOINFER_NONE_NOW = none at present; < 0 = a status, with which the run ends when the records
+/* Fills *record, which is all zeros, with the next one and returns 1. 0 = there are no more.
+ * BIOINFER_NONE_NOW = none at present. < 0 = a status, with which the run ends when the records
  * before it are handed out. What *record points to stays valid until the source is asked again.
  * After NONE_NOW the records so far are computed and handed out, and then the source is asked
- * again; where it has none then either, the run returns BIOINFER_NONE_NOW, and the next run goes
- * on. */
+ * again. If it gives NONE_NOW then, too, the run returns BIOINFER_NONE_NOW, and the next run
+ * goes on. */
 typedef int (*bioinfer_source)(void *user, struct bioinfer_record *record,
                                struct bioinfer_error *err);
 enum { BIOINFER_NONE_NOW = 2 };
@@ -556,24 +550,29 @@ typedef int (*bioinfer_sink)(void *user, const struct bioinfer_result *result,
                              struct bioinfer_error *err);
 
 /* Runs all records of `source` and hands every one to `sink`, unusable ones with their status.
- * Records are read ahead of the results, by some times what is computed together. A record gives
- * the same bytes alone or in any company, on any number of threads. OK: the source came to its end,
- * whatever the records' own statuses; one that memory does not hold alone has NOMEM or TOO_LONG as
- * such, and the run goes on. Records read before the source fails are still computed and handed
- * out; where the sink fails with one of them, its status is returned. After a failure the task is
- * as before the run; results that the sink has had stand. CANCELLED: the task's progress callback
- * gave non-zero. */
+ * The runner reads a few batches ahead of the results that it hands out. A record gives the same
+ * bytes alone or in any company, on any number of threads. OK: the source came to its end,
+ * whatever the records' own statuses. A record that memory does not hold alone has NOMEM or
+ * TOO_LONG as its status, and the run goes on. Records read before the source fails are still
+ * computed and handed out. Where the sink fails with one of them, its status is returned. After
+ * a failure the task is as before the run; results that the sink has had stand. CANCELLED: the
+ * task's progress callback gave non-zero. */
 BIOINFER_API int bioinfer_task_run(bioinfer_task *task, bioinfer_source source, void *source_user,
                                    bioinfer_sink sink, void *sink_user, struct bioinfer_error *err);
 /* The same over an array of records, which may be empty (then NULL, too): call and response. */
 BIOINFER_API int bioinfer_task_compute(bioinfer_task *task, const struct bioinfer_record *records,
                                        size_t n_records, bioinfer_sink sink, void *sink_user,
                                        struct bioinfer_error *err);
-/* Loads the weights that the task needs now, instead of with its first record; nothing, and 0,
- * for a task without a model, and for weights that are loaded. After a failure it may be tried
+/* Loads the weights that the task needs now, instead of with its first record. A task without a
+ * model, or whose weights are loaded, does nothing and gives 0. After a failure it may be tried
  * again. */
 BIOINFER_API int bioinfer_task_prepare(bioinfer_task *task, struct bioinfer_error *err);
 BIOINFER_API void bioinfer_task_close(bioinfer_task **task);
+/* Has a task call this instead of the `progress` of its parameters; NULL = nothing. */
+BIOINFER_API void bioinfer_task_set_progress(bioinfer_task *task,
+                                             int (*progress)(void *user, uint64_t records,
+                                                             uint64_t residues),
+                                             void *user);
 
 struct bioinfer_op_profile {
     const char *op; /* "linear", "attention", ... */
@@ -605,6 +604,99 @@ BIOINFER_API int bioinfer_task_get_profile(bioinfer_task *task, struct bioinfer_
  * 1 to BIOINFER_MAX_RESIDUES, else INVALID; a task of DNA windows shows one window instead. */
 BIOINFER_API int bioinfer_task_dump(bioinfer_task *task, int64_t n_residues, int fused, int trace,
                                     bioinfer_write write, void *user, struct bioinfer_error *err);
+
+/* usage: params
+ *     static int take(void *user, const struct bioinfer_result *r, struct bioinfer_error *e)
+ *     {
+ *         return r->status ? 0 : printf("%s %.6g\n", r->id, r->arrays[0].data[0]) < 0;
+ *     }
+ *     ...
+ *     bioinfer_params *params = NULL;
+ *     if (!(st = bioinfer_params_new(&params, "embed", &err)) &&
+ *         !(st = bioinfer_params_set(params, "include", "mean", &err)) &&
+ *         !(st = bioinfer_task_open(&task, ctx, model, params, &err)))
+ *         st = bioinfer_task_run(task, bioinfer_reader_source, reader, take, NULL, &err);
+ *     bioinfer_params_free(&params);
+ *     bioinfer_task_close(&task); */
+
+/* Parameters of a task by their names, for programs that take them as text: the structs below are
+ * the same for programs that know them. All tasks have a table but align. */
+typedef struct bioinfer_params bioinfer_params;
+
+enum bioinfer_params_kind {
+    BIOINFER_PARAMS_FLAG,   /* "true", "1", "false" or "0" */
+    BIOINFER_PARAMS_INT,    /* "-1" */
+    BIOINFER_PARAMS_REAL,   /* "0.5", "1e-3" */
+    BIOINFER_PARAMS_CHOICE, /* one of the choices */
+    BIOINFER_PARAMS_BITS,   /* some of the choices, with commas between */
+    BIOINFER_PARAMS_TEXT,
+    BIOINFER_PARAMS_NAMES,  /* a text that a further one is added to, with a comma between */
+    BIOINFER_PARAMS_FILE,   /* the path of a file, which bioinfer_task_open() reads */
+    BIOINFER_PARAMS_OUTPUT, /* "cage", or with tracks "cage:0+3" */
+    BIOINFER_PARAMS_PATH,   /* the path of a file, which the task reads */
+    BIOINFER_PARAMS_RANGE,  /* "447-448": the first and the last */
+    BIOINFER_PARAMS_COST    /* "10.5": in points, at most three decimals */
+};
+
+enum bioinfer_params_taker {
+    BIOINFER_PARAMS_COMMAND = 1 << 0, /* an option of the task's command */
+    BIOINFER_PARAMS_REQUEST = 1 << 1, /* a member of a request to a server */
+    BIOINFER_PARAMS_SERVE = 1 << 2,   /* an option of `bioinfer serve`, for all requests */
+    BIOINFER_PARAMS_PYTHON = 1 << 3   /* a keyword of the task's method */
+};
+
+struct bioinfer_field {
+    size_t struct_size;
+    const char *name;      /* "batch-tokens": of the option and of the member of a request */
+    const char *member;    /* "tokens_at_once": of the task's struct, and Python's keyword; of a
+                            * RANGE, which has two members, the name */
+    int kind;              /* enum bioinfer_params_kind; a list: the kind of its values */
+    int is_list;           /* non-zero: several values with commas between */
+    double least, most;    /* bounds of INT, REAL and RANGE, both included */
+    const char *choices;   /* "a|b|c", of CHOICE and BITS; "c=0" means the same as the word whose
+                            * number that is, from 0. Else NULL */
+    const char *value;     /* "N": the name of the value in help; NULL = a flag */
+    const char *otherwise; /* words for what holds where nothing is set; NULL = the help has them */
+    const char *unit;      /* "tokens"; NULL = no unit */
+    const char *help;      /* perhaps several lines */
+    unsigned takers;       /* bits of enum bioinfer_params_taker */
+};
+/* Fills *field with parameter `index` of a task as far as its struct_size goes. The texts are the
+ * library's. NOT_FOUND past the last one, and for a task without a table. INVALID: field is NULL,
+ * or struct_size is not set. */
+BIOINFER_API int bioinfer_params_field(const char *task, int index, struct bioinfer_field *field);
+/* Makes parameters of a task, all at their defaults. NOT_FOUND: the task has no table. */
+BIOINFER_API int bioinfer_params_new(bioinfer_params **out, const char *task,
+                                     struct bioinfer_error *err);
+BIOINFER_API void bioinfer_params_free(bioinfer_params **params); /* NULL-safe */
+/* Sets a parameter, by its name or by the member's, from text, which is copied. Lists, BITS
+ * and NAMES keep what they had and have more. INVALID: it is no such value, and LIMIT: a list has
+ * too many, which *err says; NOT_FOUND: no such parameter. After a failure all is as before. */
+BIOINFER_API int bioinfer_params_set(bioinfer_params *params, const char *name, const char *text,
+                                     struct bioinfer_error *err);
+/* Sets a FILE by its name, which messages use, and its text; both are copied. NOT_FOUND: no such
+ * parameter is a file. */
+BIOINFER_API int bioinfer_params_set_file(bioinfer_params *params, const char *name,
+                                          const struct bioinfer_text *file,
+                                          struct bioinfer_error *err);
+/* Writes the value of a parameter as bioinfer_params_set() takes it, nothing for an empty list, set
+ * or text. With NULL for the name it writes a line NAME=VALUE for each that was set, in the order
+ * of the table. Equal texts are equal parameters. IO: `write` gave non-zero. */
+BIOINFER_API int bioinfer_params_text(const bioinfer_params *params, const char *name,
+                                      bioinfer_write write, void *user, struct bioinfer_error *err);
+/* Checks values together, as bioinfer_task_open() does. INVALID: some exclude or lack one
+ * another, or params is NULL. */
+BIOINFER_API int bioinfer_params_check(const bioinfer_params *params, struct bioinfer_error *err);
+/* Gives the task's struct, such as a struct bioinfer_embed_params, whose members may be set, and
+ * which lives as long as params. A bioinfer_params_set() of alignments sets all anew. What they
+ * point to stays the caller's. A file that is not read yet has a name and no text. NULL for
+ * NULL. */
+BIOINFER_API void *bioinfer_params_struct(bioinfer_params *params);
+/* Opens the task that the parameters are of, as bioinfer_embed_open() and so on do, with their
+ * statuses. INVALID: params is NULL. */
+BIOINFER_API int bioinfer_task_open(bioinfer_task **out, bioinfer_context *ctx,
+                                    const bioinfer_model *model, const bioinfer_params *params,
+                                    struct bioinfer_error *err);
 
 /* ---- 7 embed -------------------------------------------------------------------------------- */
 /* usage: embed
@@ -689,27 +781,27 @@ struct bioinfer_score_params {
     const char *no_rules;
     int (*progress)(void *user, uint64_t records, uint64_t residues);
     void *progress_user;
-    /* Residues of a window, 0 = none: longer records are computed in windows as ProteinGym has them
-     * (with 1022). A window has window + the special tokens of a record, and those at the record's
-     * ends alone in the first and the last one. BIOINFER_MASKED_MARGINALS: each position in the
-     * window around it, at least 2. BIOINFER_WT_MARGINALS: in windows that overlap by half, whose
-     * log p are averaged with weights that fall towards their ends, at least 8. */
+    /* Residues of a window, 0 = none: longer records are computed in windows as ProteinGym has
+     * them (with 1022). A window has window + the special tokens of a record; only the first and
+     * the last window have the tokens of the record's ends. BIOINFER_MASKED_MARGINALS: each
+     * position in the window around it, at least 2. BIOINFER_WT_MARGINALS: windows overlap by
+     * half, at least 8, and their log p are averaged with weights that fall towards their ends. */
     int64_t window;
 };
 
 /* Opens the task that gives each record its `sequence` and one array "log-probs" [length,
- * vocab_size]: row i is log p over the vocabulary at position i, NaN where
- * bioinfer_record.positions leaves it out. The pseudo-log-likelihood of a record is the sum of its
- * own residues' log p. params may be NULL. UNSUPPORTED: the weights have no head for a language
- * model, or the family takes no sequences of residues. INVALID: no such method. */
+ * vocab_size]. Row i is log p over the vocabulary at position i, NaN where
+ * bioinfer_record.positions leaves it out. The pseudo-log-likelihood of a record is the sum of
+ * its own residues' log p. params may be NULL. UNSUPPORTED: the weights have no head for a
+ * language model, or the family takes no sequences of residues. INVALID: no such method. */
 BIOINFER_API int bioinfer_score_open(bioinfer_task **out, const bioinfer_model *model,
                                      const struct bioinfer_score_params *params,
                                      struct bioinfer_error *err);
-/* The score of a mutation, "A12G" or "A12G:K15R" (position - offset = index from 0), by a result of
- * that task: the sum over its terms of log p(mutant) - log p(wild type). The first term that fails
- * decides, and *score is as before then. INVALID: no mutation (letters are capitals), no such
- * position, one that is there twice or was left out, or a result that has none, such as one with a
- * status. MISMATCH: the record has another residue there. BAD_RESIDUE: no token. */
+/* The score of a mutation, "A12G" or "A12G:K15R", by a result of that task: the sum over its
+ * terms of log p(mutant) - log p(wild type). Position - offset is the index from 0. The first
+ * term that fails decides, and *score is as before then. INVALID: no mutation (letters are
+ * capitals), no such position, a position twice or left out, or a result without log p, such as
+ * one with a status. MISMATCH: the record has another residue there. BAD_RESIDUE: no token. */
 BIOINFER_API int bioinfer_score_mutation(const bioinfer_model *model,
                                          const struct bioinfer_result *result, const char *mutation,
                                          int64_t offset, double *score, struct bioinfer_error *err);
@@ -724,55 +816,63 @@ BIOINFER_API int bioinfer_mutation_positions(const char *mutation, int64_t offse
 typedef struct bioinfer_writer bioinfer_writer;
 struct bioinfer_writer_params {
     size_t struct_size;
-    const char *format;      /* "npz", "npy", "safetensors", "h5", "jsonl", "tsv",
-                                * "esm-pt" (a folder of fair-esm's .pt files), "bedgraph" and
-                                * "bigwig" (a folder with a file of each track);
-                                * NULL = by the suffix of path */
+    const char *format;      /* "npz", "npy", "safetensors", "h5", "jsonl", "tsv";
+                              * "esm-pt" (a folder of fair-esm's .pt files); "bedgraph" and
+                              * "bigwig" (a folder with a file of each track).
+                              * NULL = by the suffix of path */
     int suffix_duplicates;   /* non-zero: a repeated id gets _2, _3, ... */
     int json_floats;         /* non-zero: jsonl numbers as text instead of base64 */
     const char *model;       /* written as metadata where the format has a place */
     const char *fingerprint; /* as bioinfer_model_fingerprint() gives it */
     int prottrans_names;     /* non-zero: names in h5 as the script of ProtTrans makes them */
-    const char *dtype;       /* numbers of arrays: "f32" (NULL), or "f16", rounded to the nearest,
-                                * ties to even; "f16" in npz, npy, safetensors and h5 alone */
-    const char *layout;      /* "records" (NULL): arrays of each record by its id; "matrix": one
-                                * array "embeddings" [N, D] of the vectors of all records that have
-                                * a result, in input order, and "ids" of its rows; npz, safetensors
-                                * and h5; npy is always so, with the ids in PATH.ids.txt */
-    const char *tracks; /* "bedgraph" and "bigwig": names of the files, each with a '\n' behind it,
-                         * in the order of the columns. A result has one or several arrays [bins,
-                         * tracks], and a text "window" first, a line for each of them: contig, its
-                         * length, the place of the first bin and the bases of a bin, with tabs
-                         * between. Where windows overlap, on one grid of bins, a file has their
-                         * mean; LIMIT at the end where they do not fit */
+    const char *dtype;       /* numbers of arrays: "f32" (NULL), or "f16", rounded to the
+                              * nearest, ties to even; "f16" in npz, npy, safetensors and h5
+                              * alone */
+    const char *layout;      /* "records" (NULL): arrays of each record by its id. "matrix" (npz,
+                              * safetensors, h5): one array "embeddings" [N, D] of the vectors of
+                              * all records that have a result, in input order, and "ids" of its
+                              * rows. npy is always so, with the ids in PATH.ids.txt */
+    const char *tracks;      /* "bedgraph" and "bigwig": names of the files in the order of the
+                              * columns, each ended by a '\n'. A result has one or several arrays
+                              * [bins, tracks], and first a text "window" with a line for each
+                              * array: contig, its length, the place of the first bin and the
+                              * bases of a bin, with tabs between. Windows that overlap lie on
+                              * one grid of bins, and a file has their mean; LIMIT at the end
+                              * where they do not fit */
     const char *compression; /* "none" (NULL), or "gzip": h5 alone, in chunks of about a MiB */
     const char *matrix_name; /* names the array of the layout "matrix"; NULL = embeddings */
-    const char *columns; /* not NULL: the arrays of all records that npz or h5 has, each a line with
-                          * a '\n' behind it: name, type (<f4, <f8, <i4, <i8), whether a row is of a
-                          * "record" or an "item" (an atom), the shape of a row ("3,3"; "-" = one
-                          * number), unit, with tabs between. A result has one text: the number of
-                          * its items as int64, then the rows of each array, all little-endian.
-                          * Behind them are "offsets" int64 [N + 1], where the items of records
-                          * begin and end, "ids", and units as the text "units.tsv" of npz or
-                          * an attribute "unit" of h5 */
+    const char *columns;     /* not NULL: the arrays of all records that npz or h5 has, each a
+                              * line that a '\n' ends, with tabs between: name, type (<f4, <f8,
+                              * <i4, <i8), whether a row is of a "record" or an "item" (an atom),
+                              * the shape of a row ("3,3"; "-" = one number), unit. A result has
+                              * one text: the number of its items as int64, then the rows of each
+                              * array, all little-endian. The file also has "offsets" int64 [N +
+                              * 1], where the items of records begin and end, and "ids". Units
+                              * are the text "units.tsv" of npz or an attribute "unit" of h5 */
+    const char *files;       /* not NULL: PATH is a folder, whatever the format, and this is the
+                              * first line of its "scores.tsv". Each text of a result is a file
+                              * ID.cif, say, where it is called "cif"; the one called "row" goes
+                              * to scores.tsv. Arrays are in ID.npz, by their kinds. With a text
+                              * called "part" the files are ID_PART.cif and ID_PART.npz, so that
+                              * pieces of a record have their own */
 };
 
 /* path "-" is standard output (jsonl, tsv). Files get their names when finish() succeeds. params
  * may be NULL. INVALID: no format is named or found by the suffix, or it does not hold what the
- * params ask for; UNSUPPORTED: h5 in a build without it. */
+ * params ask for. UNSUPPORTED: h5 in a build without it. */
 BIOINFER_API int bioinfer_writer_open(bioinfer_writer **out, bioinfer_context *ctx,
                                       const char *path, const struct bioinfer_writer_params *params,
                                       struct bioinfer_error *err);
-/* A bioinfer_sink; user = the writer. A result with a status becomes a row of jsonl and tsv, and is
- * passed over by other formats, with 0. DUPLICATE_ID: the format needs ids that differ; INVALID: it
- * does not hold such arrays; LIMIT: nor so many; OUT_OF_RANGE, as below. A failure is final: put
- * and finish give it again, and the writer can only be closed. */
+/* A bioinfer_sink; user = the writer. A result with a status becomes a row of jsonl and tsv, and
+ * is passed over by other formats, with 0. DUPLICATE_ID: the format needs ids that differ.
+ * INVALID: it does not hold such arrays. LIMIT: it does not hold more. OUT_OF_RANGE: as below. A
+ * failure is final: put and finish give it again, and the writer can only be closed. */
 BIOINFER_API int bioinfer_writer_put(void *writer, const struct bioinfer_result *result,
                                      struct bioinfer_error *err);
-/* 0 when arrays of this dtype ("f16", else "f32") can hold every value of the result; else
- * OUT_OF_RANGE with words that name the first finite value that would round to infinity. A writer
- * refuses such a result, which ends a run; a sink may ask first, and hand on a failed record with
- * that reason. */
+/* 0 when arrays of this dtype ("f16", else "f32") can hold every value of the result. Else
+ * OUT_OF_RANGE, with words that name the first finite value that would round to infinity. A
+ * writer refuses such a result, which ends a run. A sink may ask first, and hand on a failed
+ * record with that reason. */
 BIOINFER_API int bioinfer_result_fits(const struct bioinfer_result *result, const char *dtype,
                                       struct bioinfer_error *err);
 /* The fingerprint to be written, where the weights are read only after the writer is opened; until
@@ -788,16 +888,16 @@ BIOINFER_API void bioinfer_writer_close(bioinfer_writer **writer);
 BIOINFER_API const char *bioinfer_writer_format(int index);
 
 /* ---- 10 jobs -------------------------------------------------------------------------------- */
-/* A run that survives being killed. Results go into a journal, the folder PATH.part; when all
- * are there the output is built from it, in input order, and takes its name in one step, beside
- * PATH.manifest.tsv, a row for each input record: ordinal, id, length, status, same_as, message.
- * A job that is resumed gives the same bytes as one that was never disturbed, and so do shards that
- * are merged. Records with equal sequences are computed once; none has a target.
- * Behind the records the manifest has a row with the status "note" and a message alone for each
- * text that the context logged as BIOINFER_LOG_NAMED or BIOINFER_LOG_ERROR while the job was open,
- * or before it was opened, since the last job of the context was closed. Runs that were resumed and
- * shards add theirs. Each text is there once, in the order of bytes, of at most 511 bytes, and the
- * first 256; nothing but these rows depends on them. */
+/* A run that survives being killed. Results go into a journal, the folder PATH.part. When all
+ * are there the output is built from it, in input order, and takes its name in one step.
+ * PATH.manifest.tsv beside it has a row for each input record: ordinal, id, length, status,
+ * same_as, message. A job that is resumed gives the same bytes as one that was never disturbed,
+ * and so do shards that are merged. Records with equal sequences are computed once; none has a
+ * target. The manifest ends with rows of notes: status "note" and a message, one for each text
+ * that the context logged as BIOINFER_LOG_NAMED or BIOINFER_LOG_ERROR. These are texts of the
+ * time while the job was open, or before it, since the last job of the context was closed. Runs
+ * that were resumed and shards add theirs. Each text is there once, in the order of bytes, of at
+ * most 511 bytes, and the first 256. Nothing but these rows depends on them. */
 typedef struct bioinfer_job bioinfer_job;
 
 enum bioinfer_resume {
@@ -812,11 +912,12 @@ struct bioinfer_job_input {
     const char *role, *path;
 };
 
-/* A matrix of all pairs that a job writes. Its records are tiles: rectangles of the matrix, row of
- * tiles by row of tiles, of one file from the diagonal on. The texts of all pieces of a tile are,
- * one behind the other, names of its rows, names of its columns, each with a NUL behind it, and its
- * values as doubles, row by row, on the diagonal of one file each row from the diagonal on; the
- * values may be missing altogether, and are nan then, as a pair without a result is. */
+/* A matrix of all pairs that a job writes. Its records are tiles: rectangles of the matrix, row
+ * of tiles by row of tiles, of one file from the diagonal on. The texts of all pieces of a tile,
+ * joined, are the names of its rows and the names of its columns, each ended by a NUL, and then
+ * its values. Values are doubles, row by row; on the diagonal of one file each row begins at the
+ * diagonal. The values may be missing altogether, and are nan then, as a pair without a result
+ * is. */
 struct bioinfer_square {
     const char *kind;   /* "score": whole numbers, to be divided by scale; else from 0 to 1. Others
                          * end bioinfer_job_finish() and a merge with FORMAT */
@@ -825,7 +926,7 @@ struct bioinfer_square {
     uint64_t tile_rows, tile_columns; /* up to 2^20 values; the last tiles may have fewer */
     int one_file; /* non-zero: rows and columns are the same, and what lies below the diagonal is
                    * what lies above it */
-    int lower;    /* non-zero, of one file as text: a row ends in front of the diagonal */
+    int lower;    /* non-zero, of one file as text: a row ends before the diagonal */
     int strict_names; /* non-zero: names of phylip are ten columns wide; longer ones are refused */
     int scale;        /* divides 1000 */
 };
@@ -844,29 +945,29 @@ struct bioinfer_job_params {
     int n_inputs;
     int files;             /* non-zero: the sequence of a record is the path of a file, whose
                             * contents stand for it */
-    const char *text_head; /* not NULL: the output is this text (UTF-8, "" = none) and behind it all
-                            * texts of all pieces in input order. Every record is computed then, and
-                            * of the writer's parameters model and fingerprint count */
-    int64_t part_records; /* not 0: PATH is a folder of parts of so many records, each a file of the
-                           * writer's format (which must be named) with its manifest, written once;
-                           * a shard computes every n_shards-th part. index.json lists all */
-    int units; /* non-zero: what the source gives is a unit of one or several records (a cluster of
-                * variants). Each piece of its result is one of them, with an id and a status of its
-                * own and a row in the manifest; they are numbered as they come in the output. The
-                * pieces of a unit come one behind the other, and every unit is computed */
+    const char *text_head; /* not NULL: the output is this text (UTF-8, "" = none) and then all
+                            * texts of all pieces in input order. Every record is computed then,
+                            * and of the writer's parameters model and fingerprint count */
+    int64_t part_records;  /* not 0: PATH is a folder of parts, each a file of this many records
+                            * with its manifest, written once. The writer's format must be named.
+                            * A shard computes every n_shards-th part. index.json lists all */
+    int units; /* non-zero: the source gives units of one or several records (a cluster of
+                * variants). Each piece of a unit's result is one of them, with an id and a
+                * status of its own and a row in the manifest. They are numbered as they come in
+                * the output. The pieces of a unit follow each other, and every unit is computed */
     const char *input_role; /* names what the task takes `input` for; NULL = "input" */
     /* Not NULL: the index of the file that the source reads, open until the job is closed. A shard
      * then has every n_shards-th block, and `seek` (with the source's user) goes to one. */
     const bioinfer_index *index;
     int (*seek)(void *user, uint64_t ordinal, struct bioinfer_error *err);
-    const char *text_tail; /* not NULL: stands behind the texts where there is a text_head */
+    const char *text_tail; /* not NULL: follows the texts where there is a text_head */
     /* Not NULL: the output is this matrix; there is no text_head, and no units. */
     const struct bioinfer_square *square;
 };
 
-/* Takes the lock of the job and reads its journal. params may be NULL. MISMATCH names what differs
- * from the journal, or says that RESUME_NO found an unfinished job. IO: another job is writing this
- * output, or there is something in its way: a folder, a device, an output that is a folder.
+/* Takes the lock of the job and reads its journal. params may be NULL. MISMATCH names what
+ * differs from the journal, or tells that RESUME_NO found an unfinished job. IO: another job is
+ * writing this output, or a folder, a device or an output that is a folder is in its way.
  * INVALID: no such shard, "-", or parameters that exclude each other. FORMAT: the journal's
  * description is damaged. */
 BIOINFER_API int bioinfer_job_open(bioinfer_job **out, bioinfer_context *ctx, const char *path,
@@ -875,24 +976,26 @@ BIOINFER_API int bioinfer_job_open(bioinfer_job **out, bioinfer_context *ctx, co
 /* Sets where bioinfer_job_source() reads its records; it hands out those that are still to be
  * computed. Without a source there are no records, and the input does not end. */
 BIOINFER_API void bioinfer_job_set_source(bioinfer_job *job, bioinfer_source source, void *user);
-/* Before the first record is taken: tells of the records to come, in order, all of the input, which
- * are counted; with an index those that are wanted, by their ordinals. All that the output cannot
- * hold is known then, before anything is computed: DUPLICATE_ID, LIMIT. 0: it was noted. 1: this
- * output holds anything, or records were taken already, and no more need be told. */
+/* Tells of the records to come, in order, before the first record is taken. All of the input is
+ * told, which is counted; with an index those that are wanted, by their ordinals. So all that
+ * the output cannot hold is known before anything is computed: DUPLICATE_ID, LIMIT. 0: it was
+ * noted. 1: this output holds anything, or records were taken already, and no more need be told. */
 BIOINFER_API int bioinfer_job_expect(bioinfer_job *job, const struct bioinfer_record *record,
                                      struct bioinfer_error *err);
 /* The first record from this ordinal on that is the job's to compute, done or not, also past the
- * end of the input; job NULL: the ordinal itself. */
+ * end of the input. job NULL: the ordinal itself. */
 BIOINFER_API uint64_t bioinfer_job_wants(const bioinfer_job *job, uint64_t ordinal);
-/* A bioinfer_source and a bioinfer_sink; user = the job. Results may come in any order, in pieces
- * where the job has no_dedup: a record is done when its last piece is there. The last one alone may
- * have a status, and a piece of several that holds nothing is not written, but pieces of units are
- * records (bioinfer_job_params.units). Piece 0 begins a record anew: pieces that came before it,
- * from a worker that ended, count no more. The source may end and have records again later, when
- * bioinfer_job_pending(); it has none now when its own has none (of parts: UNSUPPORTED). Failures
- * of the source: UNSUPPORTED: a record has a target; MISMATCH: a record is not the one that the
- * journal or the index has. Sink: MISUSE: a record that was not handed out, or a piece that does
- * not follow; a result that the writer cannot hold gives the writer's status. */
+/* A bioinfer_source and a bioinfer_sink; user = the job. Results may come in any order, in
+ * pieces where the job has no_dedup: a record is done when its last piece is there. The last
+ * piece alone may have a status. A piece that holds nothing, of several, is not written, but
+ * pieces of units are records (bioinfer_job_params.units). Piece 0 begins a record anew: pieces
+ * that came before it, from a worker that ended, no longer count. The source may end and have
+ * records again later, when bioinfer_job_pending(). It answers BIOINFER_NONE_NOW when the job's
+ * own source does (of parts: UNSUPPORTED). The source fails with UNSUPPORTED: a record has a
+ * target; MISMATCH: a record is not the one that the journal or the index has. The sink fails
+ * with MISUSE: a record that was not handed out, or a piece that does not follow. It fails with
+ * UNSUPPORTED: a result of columns alone, without an array or a text of them. A result that the
+ * writer cannot hold gives the writer's status. */
 BIOINFER_API int bioinfer_job_source(void *job, struct bioinfer_record *record,
                                      struct bioinfer_error *err);
 BIOINFER_API int bioinfer_job_sink(void *job, const struct bioinfer_result *result,
@@ -906,10 +1009,10 @@ BIOINFER_API int bioinfer_job_run(bioinfer_job *job, bioinfer_task *task,
 /* Makes results so far safe against a power loss; 0 also where nothing is new. A failure is final
  * for the job, but what was committed before stays. */
 BIOINFER_API int bioinfer_job_commit(bioinfer_job *job, struct bioinfer_error *err);
-/* Builds the output and the manifest and removes the journal; of a shard: closes it, and it stays
- * to be merged. MISUSE: the input, or a result, has not come to its end; MISMATCH: the journal
- * holds more records than the input; FORMAT: the journal is damaged, and a run that goes on
- * computes that anew. After a failure the journal stays; close is to be called in any case. */
+/* Builds the output and the manifest and removes the journal. A shard is closed, and stays to be
+ * merged. MISUSE: the input, or a result, has not come to its end. MISMATCH: the journal holds
+ * more records than the input. FORMAT: the journal is damaged, and a run that goes on computes
+ * that anew. After a failure the journal stays. Close is to be called in any case. */
 BIOINFER_API int bioinfer_job_finish(bioinfer_job *job, struct bioinfer_error *err);
 
 struct bioinfer_job_stats {
@@ -934,33 +1037,34 @@ BIOINFER_API void bioinfer_job_discard(bioinfer_job *job);
  * that committed nothing leaves no folder. */
 BIOINFER_API void bioinfer_job_close(bioinfer_job **job);
 
-/* Where PATH is a folder of parts: checks that all of them are there and of one job, and writes its
- * index.json; no data is moved. Else builds PATH and its manifest from the journals of all shards,
- * in any order: `parts` are their folders, n_parts 0 = PATH.part-*, which are left alone. MISMATCH
- * names a missing, double, unfinished or foreign shard, or an unfinished job of PATH itself.
- * NOT_FOUND: there is no shard. FORMAT: a journal is damaged. INVALID: finished texts, and a format
- * is asked for. writer as for a job, but model and fingerprint are the journals'; NULL = by the
- * suffix. *stats (NULL: not wanted) is filled where the merge succeeds, without resumed, committed
- * and folder. */
+/* Makes one output of shards. Where PATH is a folder of parts, checks that all of them are there
+ * and of one job, and writes its index.json; no data is moved. Else builds PATH and its manifest
+ * from the journals of all shards, in any order. `parts` are their folders, n_parts 0 =
+ * PATH.part-*, which are left alone. writer as for a job, but model and fingerprint are the
+ * journals'; NULL = by the suffix. MISMATCH names a missing, double, unfinished or foreign
+ * shard, or an unfinished job of PATH itself. NOT_FOUND: there is no shard. FORMAT: a journal is
+ * damaged. INVALID: finished texts, and a format is asked for. *stats (NULL: not wanted) is
+ * filled where the merge succeeds, without resumed, committed and folder. */
 BIOINFER_API int bioinfer_job_merge(bioinfer_context *ctx, const char *path,
                                     const char *const *parts, size_t n_parts,
                                     const struct bioinfer_writer_params *writer,
                                     struct bioinfer_job_stats *stats, struct bioinfer_error *err);
 
-/* The same of a folder of parts. Where `check` is not zero all files are read, and one whose
- * checksum is not the one that was written is a MISMATCH that names it; otherwise their sizes are
- * compared. NOT_FOUND: no shard is finished, or a file of a part is gone; FORMAT: a description is
- * damaged. *stats as above; of by_status it has those with a result alone. */
+/* The same of a folder of parts. Where `check` is not zero all files are read, and MISMATCH
+ * names a file whose checksum is not the one that was written. Otherwise their sizes are
+ * compared. NOT_FOUND: no shard is finished, or a file of a part is gone. FORMAT: a description
+ * is damaged. *stats as above; by_status counts records with a result alone. */
 BIOINFER_API int bioinfer_parts_merge(bioinfer_context *ctx, const char *folder, int check,
                                       struct bioinfer_job_stats *stats, struct bioinfer_error *err);
 
-/* A result as bytes, to hand it to another process of the same machine: `write` takes them piece by
- * piece, bioinfer_result_size() in all (a multiple of 8; 0: no result can have such shapes, which
- * pack() calls INVALID). Non-zero of `write` ends pack() and is returned, without words. unpack()
- * fills *result with pointers into `bytes`, which start at a multiple of 8, and into `arrays`, room
- * for n_arrays, and `texts`, for n_texts, NULL where that is 0: all of them are to live as long.
- * Not packed, and NULL, are `sequence` and the structs of design, alignments, affinity, energy and
- * changes. FORMAT: the bytes contradict themselves, or there is no room. */
+/* A result as bytes, to hand it to another process of the same machine. `write` takes them piece
+ * by piece, bioinfer_result_size() in all (a multiple of 8). A size of 0: no result can have
+ * such shapes, which pack() calls INVALID. Non-zero of `write` ends pack() and is returned,
+ * without words. unpack() fills *result with pointers into `bytes`, which start at a multiple of
+ * 8, and into `arrays` and `texts`. These have room for n_arrays and n_texts, NULL where that is
+ * 0, and all of them are to live as long. Not packed, and NULL, are `sequence` and the structs
+ * of design, alignments, affinity, energy, relax, md and changes. FORMAT: the bytes
+ * contradict themselves, or there is no room. */
 BIOINFER_API uint64_t bioinfer_result_size(const struct bioinfer_result *result);
 BIOINFER_API int bioinfer_result_pack(const struct bioinfer_result *result,
                                       int (*write)(void *user, const void *bytes, size_t size),
@@ -987,19 +1091,8 @@ BIOINFER_API int bioinfer_result_unpack(struct bioinfer_result *result,
 enum bioinfer_tracks_sums {
     BIOINFER_NO_SUMS,
     BIOINFER_SUMS,         /* over the values of all bins: 2 rows */
-    BIOINFER_SUMS_AND_LOGS /* behind them over log2(1 + value): 4 rows; one strand and at most one
+    BIOINFER_SUMS_AND_LOGS /* these, then over log2(1 + value): 4 rows; one strand and at most one
                             * shift alone */
-};
-/* An output is given whole, or each list of its rows gives 2 rows, which are a sum as above. */
-enum bioinfer_tracks_lists {
-    BIOINFER_ALL_ROWS,
-    BIOINFER_LIST_SUMS,     /* the sum of its rows */
-    BIOINFER_LIST_GAP,      /* the largest absolute difference from rows of the record's window */
-    BIOINFER_LIST_GAP_SUMS, /* the sum of these */
-    /* Junctions: counts between sites that are chosen once all other values are there, of the
-     * record's window and then of the change: [2 n n, n_tracks]. A list names the rows of single
-     * bases, ascending, that have such sites, and is no sum. */
-    BIOINFER_LIST_COUNTS
 };
 enum bioinfer_tracks_kind { BIOINFER_BINS, BIOINFER_GRID, BIOINFER_JUNCTIONS };
 
@@ -1018,19 +1111,19 @@ struct bioinfer_output_info {
  * The texts are the model's. */
 BIOINFER_API int bioinfer_model_output(const bioinfer_model *model, int index,
                                        struct bioinfer_output_info *info);
-/* Finds the row that is meant by a name: "human.cage.128", "cage.128" or "cage". organism NULL =
- * that of the name, or of the first row, or the only one; resolution 0 = the finest; name NULL =
- * the first output. An output of one resolution is found by any that some output of the model has.
- * UNSUPPORTED: the model gives no tracks. INVALID: model or index is NULL, resolution is below 0,
- * or there is no such output, organism or resolution; the text names those there are. *index is as
- * before after a failure. */
+/* Finds the row that is meant by a name: "human.cage.128", "cage.128" or "cage"; NULL = the
+ * first output. organism NULL = as the name has it, or the first row's, or the only one.
+ * resolution 0 = the finest. An output of one resolution is found by any that some output of the
+ * model has. UNSUPPORTED: the model gives no tracks. INVALID: model or index is NULL, resolution
+ * is below 0, or there is no such output, organism or resolution; the text names those there
+ * are. *index is as before after a failure. */
 BIOINFER_API int bioinfer_model_find_output(const bioinfer_model *model, const char *name,
                                             const char *organism, int64_t resolution, int *index,
                                             struct bioinfer_error *err);
 
-/* Finds the table of the tracks of an organism's outputs that comes with bioinfer, and writes its
- * path to path[size]: NOT_FOUND where the family has none of that organism (NULL: of none);
- * LIMIT: the path with its NUL does not fit. */
+/* Finds the table of the tracks of an organism's outputs that comes with bioinfer, and writes
+ * its path to path[size]. organism NULL: the outputs have no organism. NOT_FOUND: the family
+ * lacks such a table. LIMIT: the path with its NUL does not fit. */
 BIOINFER_API int bioinfer_model_tracks_table(const bioinfer_model *model, const char *organism,
                                              char *path, size_t size, struct bioinfer_error *err);
 
@@ -1047,7 +1140,7 @@ struct bioinfer_tracks_params {
     const char *head;        /* an output by its name; NULL = the first of the organism */
     const int *tracks;       /* tracks of the head, from 0, in the order wanted */
     int n_tracks;            /* 0 = all */
-    const int *shifts;       /* the mean over windows moved right by so many bases, where ... */
+    const int *shifts;       /* the mean over windows moved right by these bases, where ... */
     int n_shifts;            /* ... what moves in is no base; 0 = the window as it is */
     int reverse_complement;  /* non-zero: the mean over both strands, bins turned back */
     const int *strand_pairs; /* [tracks of the head] a track's other strand; NULL = itself */
@@ -1062,20 +1155,17 @@ struct bioinfer_tracks_params {
     int n_outputs;                                /* ... and strand_pairs; 0 = these */
     const char *organism;                         /* as in bioinfer_model_find_output() */
     int64_t resolution;                           /* the same */
-    /* [outputs] enum bioinfer_tracks_lists; NULL = all rows. Lists are of one view: the window as
-     * it is. */
-    const int *lists;
 };
 
-/* Opens the task that gives each record, a window of bases in either case (U is T; N, IUPAC's
- * other letters for bases, '.' and '-' are no base; another letter is BAD_RESIDUE), an array
- * for each output in the order asked for: [n_rows, n_tracks], of pairs [n, n, n_tracks]. The
- * array of a single output is called "tracks", several have their outputs' names ("cage"), with the
- * resolution behind them ("cage.128") where two are the same. "sites" [4, n] of junctions is last.
- * All outputs share one pass of the model, and each has the bytes it would have alone; those that
- * cannot, of other organisms, are INVALID together, as is an output twice, or a track that the
- * output does not have. params may be NULL. UNSUPPORTED: the model gives no tracks, or junctions
- * are asked for in fp16. */
+/* Opens the task that gives each record, a window of bases in either case, an array for each
+ * output in the order asked for: [n_rows, n_tracks], of pairs [n, n, n_tracks]. U is T. N,
+ * IUPAC's other letters for bases, '.' and '-' are no base. Another letter is BAD_RESIDUE. The
+ * array of a single output is called "tracks". Several have their outputs' names ("cage"), with
+ * the resolution ("cage.128") where two are the same. "sites" [4, n] of junctions is last. All
+ * outputs share one pass of the model, and each has the bytes it would have alone. params may be
+ * NULL. INVALID: outputs of different organisms together, an output twice, or a track that the
+ * output does not have. UNSUPPORTED: the model gives no tracks, or junctions are asked for in
+ * fp16. */
 BIOINFER_API int bioinfer_tracks_open(bioinfer_task **out, const bioinfer_model *model,
                                       const struct bioinfer_tracks_params *params,
                                       struct bioinfer_error *err);
@@ -1085,18 +1175,17 @@ struct bioinfer_tracks_info {
     const char *head;
     int64_t window;    /* bases in */
     int64_t bin_size;  /* bases of a bin */
-    int64_t first_bin; /* bins of the window in front of the first that is given */
+    int64_t first_bin; /* bins of the window before the first that is given */
     int64_t n_bins;
     int n_tracks, n_head_tracks;
     int64_t n_tokens; /* tokens of the transformer */
     /* so far: full windows, changed windows that reused the reference, tokens they computed */
     uint64_t n_whole, n_cut, cut_tokens;
-    int64_t n_rows; /* rows of a window's values: n_bins, 2 or 4 of sums, 0 of lists, which records
-                     * have */
+    int64_t n_rows; /* rows of a window's values: n_bins, 2 or 4 of sums */
     int kind;       /* enum bioinfer_tracks_kind: what a row is (docs/genomics.md) */
     int n_outputs;
     int64_t n_values;   /* values of a window: n_rows n_tracks of all outputs together ... */
-    int64_t values_at;  /* ... and those in front of this one's */
+    int64_t values_at;  /* ... and how many come before this one's */
     const char *array;  /* the name of its array: "tracks", "cage", "cage.128" */
     const char *output; /* as in struct bioinfer_output_info, and so is ... */
     const char *organism;
@@ -1104,7 +1193,8 @@ struct bioinfer_tracks_info {
 /* Tells of the first output. INVALID: the task is of another kind. */
 BIOINFER_API int bioinfer_tracks_get_info(const bioinfer_task *task,
                                           struct bioinfer_tracks_info *info);
-/* Tells of output `index` in the order asked for; NOT_FOUND past the end; INVALID as before. */
+/* Tells of output `index` in the order asked for; NOT_FOUND past the end; INVALID as before. A task
+ * of bioinfer_variants_open() has outputs, too. */
 BIOINFER_API int bioinfer_tracks_get_output(const bioinfer_task *task, int index,
                                             struct bioinfer_tracks_info *info);
 
@@ -1115,7 +1205,7 @@ struct bioinfer_contributions_params {
     const int *tracks; /* ... these */
     int n_tracks;      /* 0 = all */
     int64_t first_bin; /* bins first_bin ... first_bin + n_bins - 1 of those that are given, ... */
-    int64_t n_bins;    /* ... from 0; 0 bins = those of the 256 bases in the middle of them */
+    int64_t n_bins;    /* ... from 0; 0 = the bins of the 256 bases in the middle of them */
     int64_t memory_limit; /* bytes of activations; 0 = from the free memory */
     const char *no_rules; /* as in bioinfer_embed_params */
     int (*progress)(void *user, uint64_t windows, uint64_t bases); /* the same */
@@ -1124,11 +1214,11 @@ struct bioinfer_contributions_params {
 
 /* Opens the task that gives each record, a window as for bioinfer_tracks_open(), three arrays:
  * "contributions" [window], "gradient" [window, 4] and "value" [1]. The value is the mean of the
- * tracks over the bins; the gradient is its derivative by the one-hot input (columns A, C, G, T),
- * by backward propagation through the whole model in float32; the contribution of a base is the
- * gradient times the input: its own column, 0 where the window has no base. params may be NULL.
- * UNSUPPORTED: the head or the model has no derivative, or gives no tracks. INVALID: no such track
- * or bin. */
+ * tracks over the bins. The gradient is its derivative by the one-hot input (columns A, C, G,
+ * T), by backward propagation through the whole model in float32. The contribution of a base is
+ * the gradient times the input: its own column, 0 where the window has no base. params may be
+ * NULL. UNSUPPORTED: the head or the model has no derivative, or gives no tracks. INVALID: no
+ * such track or bin. */
 BIOINFER_API int bioinfer_contributions_open(bioinfer_task **out, const bioinfer_model *model,
                                              const struct bioinfer_contributions_params *params,
                                              struct bioinfer_error *err);
@@ -1141,12 +1231,10 @@ BIOINFER_API int bioinfer_contributions_get_info(const bioinfer_task *task,
  * array of the window, too. */
 struct bioinfer_changed {
     size_t first, n;     /* changes [first, first + n) of the record */
-    const float *values; /* [n, n_values]: of each the outputs, one behind the other */
+    const float *values; /* [n, n_values]: the outputs of each, joined */
     const int *statuses; /* [n] 0, or NONFINITE: that one has no values */
     int64_t n_values;
-    /* [outputs] where they begin in the values of a change. An output of lists has 2 rows for each
-     * list of the change that has the most, and zeros behind those of the others. */
-    const int64_t *values_at;
+    const int64_t *values_at; /* [outputs] where they begin in the values of a change */
 };
 
 /* A FASTA with its index <path>.fai, plain or by bgzip with <path>.gzi. NOT_FOUND:
@@ -1154,16 +1242,16 @@ struct bioinfer_changed {
 typedef struct bioinfer_genome bioinfer_genome;
 BIOINFER_API int bioinfer_genome_open(bioinfer_genome **out, bioinfer_context *ctx,
                                       const char *path, struct bioinfer_error *err);
-/* Writes the index of a FASTA, <path>.fai and, by bgzip, <path>.gzi, over those that are there.
- * FORMAT: it is no FASTA or damaged, has a name twice, or a contig's lines but its last differ in
- * length; UNSUPPORTED: compressed otherwise; MISMATCH: it changed meanwhile. */
+/* Writes the index of a FASTA over one that is there: <path>.fai and, by bgzip, <path>.gzi.
+ * FORMAT: it is no FASTA or damaged, has a name twice, or a contig's lines but its last differ
+ * in length. UNSUPPORTED: compressed otherwise. MISMATCH: it changed meanwhile. */
 BIOINFER_API int bioinfer_genome_index(bioinfer_context *ctx, const char *path,
                                        struct bioinfer_error *err);
 /* Contig number `index`, in the order of the index: name, the genome's, and length (may be NULL);
  * NULL, with *length as before, past the end. */
 BIOINFER_API const char *bioinfer_genome_contig(const bioinfer_genome *genome, int64_t index,
                                                 int64_t *length);
-/* Length of a contig by name. NOT_FOUND: the genome has none of it, and *length is 0. */
+/* Length of a contig by name. NOT_FOUND: the genome lacks it, and *length is 0. */
 BIOINFER_API int bioinfer_genome_length(const bioinfer_genome *genome, const char *contig,
                                         int64_t *length);
 /* Bases [start, end) as they stand, in either case, 'N' off the ends of the contig; end - start of
@@ -1197,6 +1285,115 @@ BIOINFER_API int bioinfer_loci_are_variants(const bioinfer_loci *loci);
 BIOINFER_API int bioinfer_loci_next(bioinfer_loci *loci, struct bioinfer_locus *locus,
                                     struct bioinfer_error *err);
 BIOINFER_API void bioinfer_loci_close(bioinfer_loci **loci);
+
+/* Records of the places of a genome: intervals of BED, or of VCF clusters of variants. */
+struct bioinfer_places_params {
+    size_t struct_size;
+    int64_t window;  /* bases of a window, as struct bioinfer_tracks_info has it; must be given */
+    int64_t cluster; /* variants that start within so many bases of the first share a record; 0 =
+                      * each has its own; less than half a window */
+    int mutagenesis; /* non-zero: intervals have 1 base to as many as a window */
+    int scorers;     /* non-zero: ALT has at most a quarter of a window, else a window */
+};
+typedef struct bioinfer_places bioinfer_places;
+/* The loci and the genome stay the caller's, and must live as long. INVALID: one of them is NULL,
+ * the window is below 1, or the cluster is too large. */
+BIOINFER_API int bioinfer_places_open(bioinfer_places **out, bioinfer_context *ctx,
+                                      bioinfer_loci *loci, const bioinfer_genome *genome,
+                                      const struct bioinfer_places_params *params,
+                                      struct bioinfer_error *err);
+/* A bioinfer_source, user = the places. A record has the name of its first place, and for a
+ * sequence a text of its places, a line for each, with tabs between the number of its line, the
+ * contig, the start, and of an interval its end and name, of a variant its name, REF and ALT. One
+ * that cannot be used has one place and a status: that of the locus, INVALID where the genome
+ * lacks it or it has too few bases or too many, TOO_LONG for REF above a quarter of a window and
+ * ALT as above. */
+BIOINFER_API int bioinfer_places_source(void *places, struct bioinfer_record *record,
+                                        struct bioinfer_error *err);
+/* Variants so far whose ALT is longer or shorter than REF. */
+BIOINFER_API uint64_t bioinfer_places_indels(const bioinfer_places *places);
+BIOINFER_API void bioinfer_places_close(bioinfer_places **places);
+/* Reads the places of such a record one by one; *at begins as 0. 1, or 0 after the last one.
+ * FORMAT: a line is no place. The texts of *locus lie in `text`, of record->length + 1 bytes. */
+BIOINFER_API int bioinfer_record_place(const struct bioinfer_record *record, size_t *at, char *text,
+                                       struct bioinfer_locus *locus, struct bioinfer_error *err);
+
+/* Variants of a genome, intervals and the mutagenesis of them, in windows that are read around
+ * each; and windows of bases, with outputs and tracks that are asked for by texts. */
+enum bioinfer_places_kind {
+    BIOINFER_VARIANTS,
+    BIOINFER_INTERVALS,
+    BIOINFER_MUTAGENESIS,
+    BIOINFER_WINDOWS /* records of bases, no places */
+};
+/* Which bases keep their places in the window of an insertion or a deletion. */
+enum bioinfer_indel {
+    BIOINFER_INDEL_BOTH, /* the mean of the two others */
+    BIOINFER_INDEL_LEFT,
+    BIOINFER_INDEL_RIGHT
+};
+struct bioinfer_variants_params {
+    size_t struct_size;
+    int kind;                /* enum bioinfer_places_kind: what all records are */
+    bioinfer_genome *genome; /* it stays the caller's, and must live as long */
+    const char *outputs; /* names with commas between, or "all" of the organism; NULL = the first */
+    const char *organism; /* as in bioinfer_model_find_output() */
+    int64_t resolution;   /* the same */
+    const char *tracks;   /* numbers, ranges ("0-5"), identifiers and patterns with '*', with commas
+                         * between; NULL = all */
+    const char *ontology; /* terms with commas between: the tracks of samples that have one */
+    const char *targets;  /* the table of tracks; NULL = the one that comes with bioinfer */
+    const int *shifts;    /* as in bioinfer_tracks_params */
+    int n_shifts;
+    int reverse_complement; /* the same; strands have the pairs of the table of tracks */
+    /* Scores of variants: "SAD", "SAR", "REF", "ALT" with commas between; NULL = "SAD". */
+    const char *stats;
+    int indel; /* enum bioinfer_indel */
+    /* Scorers of variants instead of these: "recommended", "center", "gene", "splicing", "contact",
+     * "junction", "polya", with commas between; they take one organism's outputs. */
+    const char *scorers;
+    const char *gtf;       /* genes, for scorers that need some */
+    const char *polya;     /* a table of polyadenylation sites, for "polya" */
+    const char *quantiles; /* a table of raw scores at quantiles; NULL = no such column */
+    int contributions;     /* non-zero: of intervals and windows, contributions instead of tracks */
+    int64_t first_bin, n_bins; /* as in bioinfer_contributions_params */
+    int64_t memory_limit;      /* bytes of activations; 0 = from the free memory */
+    const char *no_rules;      /* as in bioinfer_embed_params */
+    int (*progress)(void *user, uint64_t windows, uint64_t bases); /* the same */
+    void *progress_user;
+};
+
+/* Opens the task whose records are those of bioinfer_places_source() of the same kind, or windows.
+ * The results of a record are pieces, one for each place. Each has a status of its own. Of
+ *  - windows and intervals the arrays of bioinfer_tracks_open(), or of contributions;
+ *  - mutagenesis an array [bases, 4, tracks] for each output, SAD of A, C, G and T at each base, 0
+ *    for the genome's own; it is called "ism", or as the array of one of several outputs;
+ *  - variants an array [tracks] for each statistic and output ("SAD", or "cage.SAD" of several
+ *    outputs), and one row of the columns chrom, pos (from 1), id, ref, alt, also without a result;
+ *  - variants with scorers rows alone, with the columns of docs/genomics.md, missing where a score
+ *    is of no gene or junction, in the order of scorers, tracks and genes.
+ * Intervals and mutagenesis have a text "window" as struct bioinfer_writer_params describes it.
+ * MISMATCH: REF is not the genome's. INVALID: a text means nothing, or params do not go together;
+ * NOT_FOUND, FORMAT: a table or genes cannot be read; UNSUPPORTED: the model gives no tracks. */
+BIOINFER_API int bioinfer_variants_open(bioinfer_task **out, const bioinfer_model *model,
+                                        const struct bioinfer_variants_params *params,
+                                        struct bioinfer_error *err);
+
+/* A track of an output of such a task. */
+struct bioinfer_track {
+    size_t struct_size;
+    int number;             /* within the output, from 0 */
+    const char *identifier; /* as the table of tracks has it; NULL = none was needed */
+};
+/* Fills *track with track `index` of output `output`, both in the order of the results. NOT_FOUND:
+ * there is none, as with scorers; INVALID: the task is of another kind. */
+BIOINFER_API int bioinfer_variants_get_track(const bioinfer_task *task, int output, int index,
+                                             struct bioinfer_track *track);
+/* The names of the columns of its results, in their order; NULL past the end and for a task of
+ * another kind. */
+BIOINFER_API const char *bioinfer_variants_column(const bioinfer_task *task, int index);
+/* The table of tracks that was read; "" = none. NULL: the task is of another kind. */
+BIOINFER_API const char *bioinfer_variants_table(const bioinfer_task *task);
 
 /* BigWig: values in bins of one size along contigs, with zoom levels. */
 typedef struct bioinfer_bigwig bioinfer_bigwig;
@@ -1269,30 +1466,34 @@ enum bioinfer_align_ties {
 struct bioinfer_align_params {
     size_t struct_size;
     const char *matrix;    /* a built-in matrix (bioinfer_align_matrix) or a file in NCBI's
-                          * layout; NULL = match and mismatch of nucleotides, whose codes
-                          * of several (N, R, ...) match nothing */
-    int match, mismatch;   /* without a matrix; both 0 = 5 and -4 */
-    int gap_open;          /* cost of a gap's first residue; 0 = 11 and 1 for both gaps */
+                            * layout; NULL = match and mismatch of nucleotides, whose codes of
+                            * several (N, R, ...) match nothing */
+    int match, mismatch;   /* without a matrix, in 1/scale of a point; both 0 = 5 and -4 points */
+    int gap_open;          /* cost of a gap's first residue, in 1/scale of a point, as all costs of
+                            * gaps; 0 = 11 points, and 1 for gap_extend */
     int gap_extend;        /* every further one: 0 ... gap_open. Were it more, a gap would cost
-                          * more than two side by side, and its length say nothing of its cost */
-    int scale;             /* every score of the matrix is multiplied by it, so that costs may be
-                          * given in fractions of a point; 0 = 1 */
+                            * more than two side by side, and its length say nothing of its cost */
+    int scale;             /* every score of a matrix is multiplied by it, so that costs may be
+                            * given in fractions of a point; 0 = 1. bioinfer_params_set() takes
+                            * costs as decimals, and finds the scale */
     unsigned free_ends;    /* bits of enum bioinfer_align_end; 0 = global */
     int ties;              /* enum bioinfer_align_ties */
     int traceback;         /* non-zero: cigar and counts, not the score alone */
     uint64_t memory_limit; /* bytes of one pair's traceback before it goes to fewer kept rows,
-                          * which takes longer; 0 = 1 GiB */
+                            * which takes longer; 0 = 1 GiB */
     const char *device;    /* "cpu" (default; "auto" is the CPU, too: alignments take a GPU only
-                          * when it is named), "cuda:0", ... */
-    int free_gaps;         /* non-zero: gaps cost nothing, gap_open and gap_extend are 0. With match
-                          * 1 and mismatch 0 the score is the longest common subsequence's length */
+                            * when it is named), "cuda:0", ... */
+    int free_gaps;         /* non-zero: gaps cost nothing, gap_open and gap_extend are 0. With
+                            * match 1 and mismatch 0 the score is the longest common
+                            * subsequence's length */
     int local; /* non-zero: Smith-Waterman, on the CPU; `bioinfer align --local` in the manual */
     int gap_open2, gap_extend2; /* a second piece of the cost of gaps, on the CPU: above gap_open
                                  * and below gap_extend; both 0 = there is one piece */
-    int identity;    /* non-zero, without traceback: columns and identities of the alignment that a
-                   * traceback gives, those columns included that free ends leave out; on the CPU */
-    int any_letters; /* non-zero, without matrix: match and mismatch are those of any letters A to Z
-                      * and '*', as of proteins, and not of nucleotides */
+    int identity;    /* non-zero, without traceback: columns and identities of the alignment that
+                      * a traceback gives, those columns included that free ends leave out; on
+                      * the CPU */
+    int any_letters; /* non-zero, without matrix: match and mismatch are for any letters A to Z and
+                      * '*', as in proteins, not for nucleotides alone */
 };
 
 struct bioinfer_align_pair {
@@ -1334,9 +1535,9 @@ struct bioinfer_align_stream {
     size_t struct_size;
     /* On the caller's thread: 1; 0 = no more; BIOINFER_NONE_NOW; < 0 = a status. */
     int (*source)(void *user, struct bioinfer_pairs *pairs, struct bioinfer_error *err);
-    /* On another thread, of 2 MiB of stack and no signals, or on the caller's where the system has
-     * none to give; in the order of the source. results[i] belongs to pairs[i]; what they point to
-     * lives during the call. */
+    /* In the order of the source, on another thread (2 MiB of stack, no signals), or on the
+     * caller's where the system gives no thread. results[i] belongs to pairs[i]. They point to
+     * memory that lives during the call. */
     int (*sink)(void *user, const struct bioinfer_pairs *pairs,
                 const struct bioinfer_alignment *results, struct bioinfer_error *err);
     void *user;
@@ -1363,6 +1564,8 @@ BIOINFER_API int bioinfer_align_get_profile(const bioinfer_task *task,
  * INVALID: the task does not align. *score is as before after either. */
 BIOINFER_API int bioinfer_align_score(const bioinfer_task *task, char query, char target,
                                       int *score);
+/* Returns the scale of the task: its scores are in 1/scale of a point. 0: it does not align. */
+BIOINFER_API int bioinfer_align_scale(const bioinfer_task *task);
 /* Names of the built-in matrices: "BLOSUM62", ..., "EDNAFULL"; NULL past the end. */
 BIOINFER_API const char *bioinfer_align_matrix(int index);
 
@@ -1390,14 +1593,14 @@ enum bioinfer_design_mode {
 
 enum bioinfer_rng {
     BIOINFER_RNG_NATIVE,    /* ours: the same on every device, in any company and order */
-    BIOINFER_RNG_TORCH,     /* PyTorch's CPU streams, for each structure those behind the last's */
+    BIOINFER_RNG_TORCH,     /* PyTorch's CPU streams; a structure goes on where the last ended */
     BIOINFER_RNG_TORCH_MKL, /* the same, of builds with MKL's exponentials */
     BIOINFER_RNG_TORCH_CUDA /* PyTorch's CUDA streams */
 };
 
 enum bioinfer_residue_order {
-    BIOINFER_ORDER_REFERENCE, /* as the reference program of the weights: it sorts by number, that
-                               * of weights with ligand context or membrane labels does not */
+    BIOINFER_ORDER_REFERENCE, /* as the reference program of the weights: by number, or as in the
+                               * file for weights with ligand context or membrane labels */
     BIOINFER_ORDER_FILE,      /* as residues stand in the file */
     BIOINFER_ORDER_NUMBER     /* by number, then insertion code, none first */
 };
@@ -1424,7 +1627,7 @@ struct bioinfer_design_params {
     double pssm_multi, pssm_threshold;
     int pssm_bias, pssm_log_odds;
     const struct bioinfer_text *sequences; /* SCORE: FASTA of sequences beside the native one,
-                                              * '/' between chains */
+                                            * '/' between chains */
     const char *buried, *interface_; /* membrane weights: "A12 A13", residues by chain and number */
     int transmembrane;               /* membrane weights: label of all residues not named */
     int64_t tokens_at_once, max_length, memory_limit; /* as in bioinfer_embed_params */
@@ -1437,19 +1640,19 @@ struct bioinfer_design_params {
     int all_chains;    /* non-zero: the sequences of results have the chains of the context, too */
 };
 
-/* Opens the task that gives each record, whose sequence is the text of a PDB or mmCIF file, plain
- * or in gzip, its sequences: a piece each, with bioinfer_result.design. A structure that cannot be
+/* Opens the task that designs sequences for each record, the text of a PDB or mmCIF file, plain
+ * or in gzip. Each sequence is a piece with bioinfer_result.design. A structure that cannot be
  * used gives one piece with its status, which comes last when some sequences were made before.
- * Memory does not grow with the number of sequences. params may be NULL. UNSUPPORTED: the model is
- * of no family that designs. INVALID: a parameter is out of range, excludes another, or is for
- * other weights; a text of JSON or FASTA that cannot be read fails here, too. */
+ * Memory does not grow with the number of sequences. params may be NULL. UNSUPPORTED: the model
+ * is of no family that designs. INVALID: a parameter is out of range, excludes another, or is
+ * for other weights. A text of JSON or FASTA that cannot be read fails here, too. */
 BIOINFER_API int bioinfer_design_open(bioinfer_task **out, const bioinfer_model *model,
                                       const struct bioinfer_design_params *params,
                                       struct bioinfer_error *err);
 
-/* One sequence of a structure. Arrays are those of all its tokens, `length` of the result, designed
- * chains first. log p [length, 21] is the array "log-probs"; where the sequence was drawn, "probs"
- * has what it was drawn from. */
+/* One sequence of a structure. Arrays have a row for each of its tokens (`length` of the
+ * result), designed chains first. "log-probs" is log p [length, 21]. Where the sequence was
+ * drawn, "probs" has the distribution that it was drawn from. */
 struct bioinfer_design {
     const char *header;      /* as the reference writes it, without '>' */
     const char *sequence_id; /* to score: the name of a sequence given; NULL = none was */
@@ -1526,26 +1729,35 @@ typedef struct bioinfer_frames bioinfer_frames;
 BIOINFER_API int bioinfer_frames_open(bioinfer_frames **out, bioinfer_context *ctx,
                                       const char *path, struct bioinfer_error *err);
 /* A bioinfer_source: the next frame as a record, as atoms and as the text of an extended XYZ. One
- * that cannot be used has neither, but a status. */
+ * that cannot be used has neither, but a status. `description` tells relax and md what of the file
+ * they cannot obey. */
 BIOINFER_API int bioinfer_frames_source(void *frames, struct bioinfer_record *record,
                                         struct bioinfer_error *err);
+/* on: the texts of frames to come also have momenta and what is fixed; their atoms have them in any
+ * case. NULL-safe. */
+BIOINFER_API void bioinfer_frames_set_motion(bioinfer_frames *frames, int on);
 BIOINFER_API void bioinfer_frames_close(bioinfer_frames **frames); /* NULL-safe */
+
+enum bioinfer_pbc {
+    BIOINFER_PBC_FILE, /* each frame is periodic as it says */
+    BIOINFER_PBC_XYZ,  /* along all vectors that it has */
+    BIOINFER_PBC_NONE  /* along none */
+};
 
 struct bioinfer_energy_params {
     size_t struct_size;
     int energy_only; /* non-zero: no forces and no stress */
-    double charge;   /* frames that have none of their own have this one ... */
-    int has_charge;  /* ... if non-zero */
-    int ignore_cell; /* non-zero: no frame is periodic */
-    int repeat_all;  /* non-zero: along all vectors that a frame has */
     int as_text;     /* non-zero: results have the frame as a text, an extended XYZ */
-    int64_t atoms_at_once, memory_limit; /* 0 = as fits the device */
+    double charge;   /* for frames that state none; 0 = none, unless ... */
+    int has_charge;  /* ... non-zero: 0 is given, too */
+    int pbc;         /* enum bioinfer_pbc */
+    int64_t tokens_at_once, memory_limit; /* tokens are atoms; 0 = as fits the device */
     const char *no_rules;
     int (*progress)(void *user, uint64_t frames, uint64_t atoms);
     void *progress_user;
 };
 
-/* bioinfer_result.energy, in eV and angstrom. */
+/* bioinfer_result.energy, in eV and angstrom. Of md the atoms have their momenta. */
 struct bioinfer_energy {
     double energy;  /* the references of the elements are in it */
     double network; /* the same without them */
@@ -1573,7 +1785,7 @@ struct bioinfer_energy {
 
 /* Opens the task that gives each record, which is a frame of atoms, its energy and the derivatives
  * by the places of the atoms. params may be NULL. UNSUPPORTED: the model is of no family of ENERGY.
- * INVALID: ignore_cell with repeat_all, or a charge that is too large. */
+ * INVALID: pbc is none of its enum, or a charge is too large. */
 BIOINFER_API int bioinfer_energy_open(bioinfer_task **out, const bioinfer_model *model,
                                       const struct bioinfer_energy_params *params,
                                       struct bioinfer_error *err);
@@ -1582,14 +1794,31 @@ BIOINFER_API int bioinfer_energy_open(bioinfer_task **out, const bioinfer_model 
 struct bioinfer_md_state {
     uint64_t step;
     double time, energy, kinetic, temperature; /* fs, eV, eV, kelvin of what is not fixed */
+    const char *id;                            /* the frame that moves */
+};
+
+enum bioinfer_thermostat {
+    BIOINFER_LANGEVIN,
+    BIOINFER_NVE /* none: velocity Verlet */
 };
 
 struct bioinfer_md_params {
     size_t struct_size;
     uint64_t steps, every, seed; /* in all, 0 = 1000; between frames of the trajectory, 0 = 100 */
     double dt, friction;         /* femtoseconds, 0 = 0.5; Langevin's, 1 / ps, 0 = 1 */
-    double temperature; /* kelvin: the thermostat's, and that of momenta which the frame lacks */
-    int nve, resume;    /* non-zero: velocity Verlet alone; go on with the trajectory where it is */
+    double temperature; /* kelvin: of the thermostat, and of momenta that the frame lacks; 0 = 300,
+                         * unless ... */
+    int no_temperature; /* ... non-zero: 0 kelvin */
+    int thermostat;     /* enum bioinfer_thermostat */
+    /* As in bioinfer_energy_params. */
+    double charge;
+    int has_charge, pbc;
+    int64_t tokens_at_once, memory_limit;
+    const char *no_rules;
+    const char *trajectory; /* the file that grows, of one frame; with `folder` the folder, which is
+                             * there, of a file ID.extxyz for each frame */
+    int folder;             /* non-zero: many frames */
+    int resume;             /* non-zero: go on with trajectories that are there */
     int (*progress)(void *user, const struct bioinfer_md_state *state); /* after some steps */
     void *progress_user;
     /* After some steps, and on the CPU some times a second while one is made: non-zero ends the
@@ -1598,21 +1827,26 @@ struct bioinfer_md_params {
     void *stop_user;
 };
 
-/* Moves the one frame of a file by the forces of a task of bioinfer_energy_open(). The trajectory
- * is an extended XYZ that grows: with `resume` it has in the end the bytes of a run that was never
- * stopped. NONFINITE: the atoms fly apart, at a step that is named; what was written stays. EMPTY:
- * there is no frame; INVALID: there are several, the trajectory is there already, without
- * `resume`, or with it has steps after the last one; MISMATCH: it is of another run; MISUSE: the
- * task is in use, as it is during this call, also for its callbacks; a frame that cannot be used
- * gives its status. params may be NULL. */
-BIOINFER_API int bioinfer_md(bioinfer_task *energy, const char *input, const char *trajectory,
-                             const struct bioinfer_md_params *params, struct bioinfer_error *err);
+/* Opens the task that moves each record, a frame of atoms, by its forces, and writes its
+ * trajectory, an extended XYZ that grows. With `resume` it has in the end the bytes of a run that
+ * was never stopped. bioinfer_result.moved is the last step. Frames move together, and none
+ * changes the numbers of another one. INVALID: no trajectory is named, or a number is out of its
+ * range. UNSUPPORTED and INVALID also as of energy. LIMIT: 2^39 steps or more. Statuses of
+ * results, whose trajectories keep what was written. NONFINITE: the atoms fly apart, at a step that
+ * is named. INVALID: the trajectory is there already, without `resume`. It has steps after the last
+ * one. The id makes no name of a file, or has one already. A momentum is not finite, or above 1e7.
+ * UNSUPPORTED: what the file fixes, or its velocities, cannot be followed. MISMATCH: the trajectory
+ * is of another run. A run ends with INVALID if there is a second frame without `folder`. It also
+ * ends with statuses of files, and with non-zero of a callback. */
+BIOINFER_API int bioinfer_md_open(bioinfer_task **out, const bioinfer_model *model,
+                                  const struct bioinfer_md_params *params,
+                                  struct bioinfer_error *err);
 
+/* bioinfer_result.relaxed */
 struct bioinfer_relaxed {
-    const char *id, *message;
-    int status, relaxed; /* why the frame is not in the output; 0: the steps did not suffice */
-    uint64_t steps;
-    double energy, largest; /* eV; the largest force, eV / angstrom */
+    int relaxed;            /* 0: the steps did not suffice */
+    uint64_t steps;         /* that were made */
+    double energy, largest; /* eV; the largest force on what is not fixed, eV / angstrom */
 };
 
 struct bioinfer_relax_state {
@@ -1626,23 +1860,39 @@ struct bioinfer_relax_params {
     double fmax;    /* eV / angstrom; 0 = 0.05 */
     uint64_t steps; /* at most; 0 = 500 */
     int cell;       /* non-zero: the cell is relaxed with the atoms */
-    int (*done)(void *user, const struct bioinfer_relaxed *frame); /* after each frame */
-    void *done_user;
+    /* As in bioinfer_energy_params. */
+    double charge;
+    int has_charge, pbc;
+    int64_t tokens_at_once, memory_limit;
+    const char *no_rules;
     int (*progress)(void *user, const struct bioinfer_relax_state *state); /* after some steps */
     void *progress_user;
     int (*stop)(void *user); /* as of bioinfer_md_params */
     void *stop_user;
 };
 
-/* Moves the atoms of each frame of a file or folder to a minimum of the energy by FIRE, and writes
- * an extended XYZ, which appears when all are done. A frame that fails is left out, which done()
- * alone is told: the call gives 0, but NOMEM, DEVICE and DEVICE_LOST end it. params may be NULL.
- * Non-zero from a callback ends either run with that status. The output then has the frames that
- * were done, where there is one, as after any failure but one of the output, whose status is given
- * in place of the other. INVALID: the output is there already, and stays as it is. */
-BIOINFER_API int bioinfer_relax(bioinfer_task *energy, const char *input, const char *output,
-                                const struct bioinfer_relax_params *params,
-                                struct bioinfer_error *err);
+/* usage: relax
+ *     static int take(void *user, const struct bioinfer_result *r, struct bioinfer_error *e)
+ *     {
+ *         return r->status ? 0 : fputs(r->texts[0].text, stdout) < 0;
+ *     }
+ *     ...
+ *     if (!(st = bioinfer_frames_open(&frames, ctx, structure, &err)) &&
+ *         !(st = bioinfer_relax_open(&task, model, NULL, &err)))
+ *         st = bioinfer_task_run(task, bioinfer_frames_source, frames, take, NULL, &err);
+ *     bioinfer_task_close(&task);
+ *     bioinfer_frames_close(&frames); */
+
+/* Opens the task that moves the atoms of each record, which is a frame, to a minimum of the energy
+ * by FIRE. The text of a result is the frame as an extended XYZ. Frames are relaxed together; none
+ * changes the numbers of another one. Non-zero from a callback ends the run with that status.
+ * params may be NULL. INVALID: a number is out of range. UNSUPPORTED and INVALID also as of energy.
+ * Statuses of results. INVALID: `cell`, and the frame is not periodic along all vectors.
+ * UNSUPPORTED: what the file fixes cannot be obeyed. NONFINITE: a force is not finite, or the cell
+ * collapsed. */
+BIOINFER_API int bioinfer_relax_open(bioinfer_task **out, const bioinfer_model *model,
+                                     const struct bioinfer_relax_params *params,
+                                     struct bioinfer_error *err);
 
 #ifdef __cplusplus
 }

@@ -65,7 +65,8 @@ int bi_identity_make(struct bi_identity *id, const struct bi_env *env,
                                .n_shards = params->n_shards ? (uint64_t)params->n_shards : 1,
                                .units = params->units,
                                .dedup = !params->no_dedup && !head && !params->units &&
-                                        !params->square && !(w && w->columns && *w->columns)};
+                                        !params->square && !(w && w->columns && *w->columns) &&
+                                        !(w && w->files && *w->files)};
     if (params->n_inputs < 0 || params->n_inputs >= MAX_INPUTS)
         return bi_fail(err, BIOINFER_INVALID, "job: %d inputs, at most %d", params->n_inputs,
                        MAX_INPUTS - 1);
@@ -81,11 +82,13 @@ int bi_identity_make(struct bi_identity *id, const struct bi_env *env,
         return st;
     id->tracks = w && w->tracks && *w->tracks ? copy(&id->arena, w->tracks) : NULL;
     id->columns = w && w->columns && *w->columns ? copy(&id->arena, w->columns) : NULL;
+    id->files = w && w->files && *w->files ? copy(&id->arena, w->files) : NULL;
     id->inputs = bi_arena_calloc(&id->arena, (size_t)params->n_inputs + 1, sizeof *id->inputs);
     if (!id->version || !id->task || !id->model || !id->fingerprint || !id->options ||
         (head && !id->text_head) || (tail && !id->text_tail) ||
         (w && w->tracks && *w->tracks && !id->tracks) ||
-        (w && w->columns && *w->columns && !id->columns) || !id->inputs)
+        (w && w->columns && *w->columns && !id->columns) ||
+        (w && w->files && *w->files && !id->files) || !id->inputs)
         return bi_fail(err, BIOINFER_NOMEM, "job");
     if (head && strcmp(head, id->text_head))
         return bi_fail(err, BIOINFER_INVALID, "job: the head of the output is no UTF-8");
@@ -153,6 +156,8 @@ int bi_identity_write(const struct bi_identity *id, const struct bi_env *env, co
         put_text(&text, "tracks", id->tracks);
     if (id->columns)
         put_text(&text, "arrays", id->columns);
+    if (id->files)
+        put_text(&text, "files", id->files);
     put_inputs(&text, id);
     bi_buf_printf(&text, "  \"shard\": %" PRIu64 ",\n  \"shards\": %" PRIu64 ",\n", id->shard,
                   id->n_shards);
@@ -256,6 +261,7 @@ static int parse(struct bi_identity *id, const char *path, const char *text, siz
     id->square = bi_json_string(bi_json_get(root, "square"));
     id->tracks = bi_json_string(bi_json_get(root, "tracks"));
     id->columns = bi_json_string(bi_json_get(root, "arrays"));
+    id->files = bi_json_string(bi_json_get(root, "files"));
     bi_json_bool(bi_json_get(root, "units"), &id->units);
     if (!id->version || !id->task || !id->model || !id->fingerprint || !id->options ||
         !parse_inputs(id, bi_json_get(root, "inputs"), &st) ||
@@ -367,6 +373,8 @@ int bi_identity_compare(const struct bi_identity *have, const struct bi_identity
          want->tracks ? want->tracks : "none"},
         {"the arrays", have->columns ? have->columns : "none",
          want->columns ? want->columns : "none"},
+        {"the table of the folder", have->files ? have->files : "none",
+         want->files ? want->files : "none"},
     };
     char a[64], b[64];
     int st;
@@ -408,6 +416,8 @@ uint64_t bi_identity_hash(const struct bi_identity *id)
         h = bi_hash(id->tracks, strlen(id->tracks) + 1, h);
     if (id->columns)
         h = bi_hash(id->columns, strlen(id->columns) + 1, h);
+    if (id->files)
+        h = bi_hash(id->files, strlen(id->files) + 1, h);
     for (int i = 1; i < id->n_inputs; i++) /* the first one is known by its records */
         h = bi_hash(id->inputs[i].facts.hash, sizeof id->inputs[i].facts.hash,
                     bi_hash(id->inputs[i].role, strlen(id->inputs[i].role) + 1, h));

@@ -800,6 +800,11 @@ static int check_piece(const struct bioinfer_job *job, const struct bi_flight *f
                        "job: record %" PRIu64 ": a piece that is not the "
                        "last %s",
                        r->ordinal, r->status ? "has a status" : "of a job with dedup");
+    if (r->n_rows && !r->n_arrays && !r->n_texts)
+        return bi_fail(err, BIOINFER_UNSUPPORTED,
+                       "job: record %" PRIu64 ": %" PRId64
+                       " rows of columns, which a journal does not hold: make a text of them",
+                       r->ordinal, r->n_rows);
     return 0;
 }
 
@@ -912,6 +917,8 @@ int bi_job_build(struct bioinfer_job *job, struct bioinfer_error *err)
         b.params.tracks = job->identity.tracks; /* as a merge has them */
     if (job->identity.columns)
         b.params.columns = job->identity.columns;
+    if (job->identity.files)
+        b.params.files = job->identity.files;
     bi_seen_free(&job->writer->names); /* room for the names of what is built */
     bi_seen_free(&job->sequences);
     job->built.arrays.env = job->env;

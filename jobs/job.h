@@ -116,6 +116,7 @@ struct bi_identity {
     const char *square;    /* NULL, or the matrix that the output is, as bi_square_text() */
     const char *tracks;    /* NULL, or names of the files of bedGraph and BigWig */
     const char *columns;   /* NULL, or a list of arrays of all records */
+    const char *files;     /* NULL, or the first line of a folder's scores.tsv */
     uint64_t shard, n_shards;
     uint64_t block; /* records that go to a shard together; 0: one, and the whole input is read */
     bool units, dedup;
@@ -317,8 +318,8 @@ void bi_job_close(struct bioinfer_job **job);
  * different jobs, one is missing, double or unfinished, or `path` has an unfinished job of its own;
  * IO: `path` is a folder; FORMAT: a journal is damaged; INVALID: it is of finished texts, and
  * params name a format. stats may be NULL; it is filled after success alone, but for resumed,
- * committed and folder. params may be NULL; model, fingerprint, tracks and columns are the
- * journals'. */
+ * committed and folder. params may be NULL; model, fingerprint, tracks, columns and files are
+ * the journals'. */
 int bi_job_merge(const struct bi_env *env, const char *path, const char *const *parts,
                  size_t n_parts, const struct bioinfer_writer_params *params,
                  struct bioinfer_job_stats *stats, struct bioinfer_error *err);

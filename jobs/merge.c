@@ -122,7 +122,7 @@ static int read_identity(struct merge *m, struct part *part, struct bioinfer_err
         m->split = (struct bi_split){m->first.block ? m->first.block : 1, m->n_shards, 0};
         m->identity_hash = bi_identity_hash(&m->first);
     } else {
-        st = bi_identity_compare(&m->first, &id, true, part->folder, err);
+        st = bi_identity_compare(&id, &m->first, true, part->folder, err);
     }
     if (!st)
         st = bi_notes_read(&m->notes, m->env, part->folder, err);
@@ -271,6 +271,7 @@ int bi_job_merge(const struct bi_env *env, const char *path, const char *const *
     b.params.fingerprint = m.first.fingerprint;
     b.params.tracks = m.first.tracks;
     b.params.columns = m.first.columns;
+    b.params.files = m.first.files;
     b.text_head = m.first.text_head;
     b.text_tail = m.first.text_tail;
     b.units = m.first.units;
@@ -285,6 +286,13 @@ int bi_job_merge(const struct bi_env *env, const char *path, const char *const *
         st = bi_fail(err, BIOINFER_INVALID,
                      "%s: the parts hold finished text: it can be merged "
                      "into no other format, %s is asked for",
+                     path, params->format);
+        goto out;
+    }
+    if (m.first.files && params && params->format) {
+        st = bi_fail(err, BIOINFER_INVALID,
+                     "%s: the parts hold finished files: none of them "
+                     "becomes %s, which is asked for",
                      path, params->format);
         goto out;
     }

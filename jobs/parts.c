@@ -357,7 +357,7 @@ int bi_parts_open(struct bi_parts **out, struct bioinfer_job *owner, const char 
     for (size_t n = strlen(path); n > 1 && path[n - 1] == '/'; n--)
         s->folder[n - 1] = '\0';
     if (params->text_head || params->square || !params->writer || !params->writer->format ||
-        params->writer->columns) {
+        params->writer->columns || params->writer->files) {
         st = bi_fail(err, BIOINFER_INVALID, "%s: parts are files of arrays; name their format",
                      s->folder);
         goto out;

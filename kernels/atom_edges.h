@@ -118,13 +118,13 @@ static inline int32_t bi_edge_bins(const struct bi_atom_edges_params *p)
     return p->counts->n_seqs < 1 ? 0 : f->first_bin + f->n_bins[0] * f->n_bins[1] * f->n_bins[2];
 }
 
-/* The frame of an atom of the batch, by a search; frames without atoms are passed over. */
-static inline int32_t bi_atom_frame_of(const struct bi_atom_edges_params *p, int64_t i)
+/* The frame of atom i of a batch of n frames, by a search; frames without atoms are passed over. */
+static inline int32_t bi_frame_of_atom(const struct bi_atom_frame *frame, int32_t n, int64_t i)
 {
-    int32_t first = 0, end = p->counts->n_seqs;
+    int32_t first = 0, end = n;
     while (end - first > 1) {
         const int32_t m = first + (end - first) / 2;
-        if (p->frame[m].first_atom <= i)
+        if (frame[m].first_atom <= i)
             first = m;
         else
             end = m;
@@ -149,7 +149,7 @@ static inline void bi_atom_place_of(const struct bi_atom_edges_params *p, int64_
     const int32_t most = 1 << 30;
     const double *x = p->position + 3 * i;
     const struct bi_atom_frame *f;
-    at->frame = bi_atom_frame_of(p, i);
+    at->frame = bi_frame_of_atom(p->frame, p->counts->n_seqs, i);
     f = p->frame + at->frame;
     at->bin = 0;
     for (int k = 0; k < 3; k++) {

@@ -2,16 +2,19 @@
  *
  *   fire_start  takes the atoms and the state as they were uploaded
  *   fire_place  says where the atoms and the vectors of their cell are
- *   fire_plan   takes the forces there, adds up over all atoms, and decides what the step is
+ *   fire_plan   takes the forces there, adds up over the atoms of a frame, and decides what its
+ *               step is
  *   fire_move   moves the atoms
  *
- * Behind the last step fire_plan sets the atoms of the batch to none: trips that follow have
- * nothing to do, and change nothing. The host makes the same steps, with the same bits
- * (tasks/motion/fire.c, which says what the variables are).
+ * A batch may hold many frames, each with a state of its own, and none changes the bits of
+ * another. A frame that is over stays as it is while the others go on. When all are over fire_plan
+ * sets the atoms of the batch to none: trips that follow have nothing to do, and change nothing.
+ * The host makes the same steps, with the same bits (tasks/motion/fire.c, which says what the
+ * variables are).
  *
- * Sums over the variables, three of each atom and then nine of the cell, have one order on every
- * device: variable i is added to those before it in lane i % BI_FIRE_LANES, and then the lanes are
- * added one by one. So up to BI_FIRE_LANES numbers are added one by one.
+ * Sums over the variables of a frame, three of each atom and then nine of the cell, have one order
+ * on every device: variable i is added to those before it in lane i % BI_FIRE_LANES, and then the
+ * lanes are added one by one. So up to BI_FIRE_LANES numbers are added one by one.
  *
  * Lengths are in angstrom, energies in eV, masses are 1. Arrays are dense. */
 #ifndef BI_FIRE_PARAMS_H
@@ -62,11 +65,12 @@ enum {
 struct bi_fire_params {
     struct bi_counts *counts;             /* fire_plan may set n_tokens to 0 */
     const struct bi_fire_atom *from;      /* [rows] fire_start takes them */
-    const struct bi_fire *begin;          /* [1] likewise */
+    const struct bi_fire *begin;          /* [n_seqs] likewise */
     struct bi_fire_atom *atom;            /* [rows] */
-    struct bi_fire *state;                /* [1] */
-    const struct bi_atom_frame *uploaded; /* [1] fire_place and fire_plan read it */
-    struct bi_atom_frame *frame;          /* [1] fire_place makes it */
+    struct bi_fire *state;                /* [n_seqs] */
+    const struct bi_atom_frame *uploaded; /* [n_seqs] all but fire_start read them; NULL of
+                                           * fire_move: the batch is one frame */
+    struct bi_atom_frame *frame;          /* [n_seqs] fire_place makes them */
     double *position;                     /* [rows, 3] likewise */
     const float *force;                   /* [rows, 12] as edge_forces makes them */
     int64_t rows;
@@ -77,10 +81,16 @@ struct bi_fire_params {
 #define bi_fire_plan_params bi_fire_params
 #define bi_fire_move_params bi_fire_params
 
-/* Atoms of the batch; 0 behind the last step. */
+/* Atoms of the batch; 0 when all frames are over. */
 static inline int64_t bi_fire_rows(const struct bi_fire_params *p)
 {
     return bi_live_rows(p->counts, BI_AXIS_TOKENS, p->rows);
+}
+
+/* The frame of atom i of the batch. */
+static inline int32_t bi_fire_frame_of(const struct bi_fire_params *p, int64_t i)
+{
+    return p->uploaded ? bi_frame_of_atom(p->uploaded, p->counts->n_seqs, i) : 0;
 }
 
 /* ---- matrices ---- */
@@ -282,36 +292,40 @@ static inline void bi_fire_go(const struct bi_fire *s, double *x, double *v, con
 
 /* ---- launches ---- */
 
-/* The force on the variables of atom i. */
-static inline void bi_fire_force_at(const struct bi_fire_params *p, int64_t i, double out[3])
+/* The force on the variables of atom i, whose frame has state s. */
+static inline void bi_fire_force_at(const struct bi_fire_params *p, const struct bi_fire *s,
+                                    int64_t i, double out[3])
 {
     double force[3];
     for (int k = 0; k < 3; k++)
-        force[k] = p->state->std * (double)p->force[12 * i + k];
-    bi_fire_force(p->state, force, out);
+        force[k] = s->std * (double)p->force[12 * i + k];
+    bi_fire_force(s, force, out);
     bi_fire_hold(p->atom[i].held, out);
 }
 
-/* Sets the frame of fire_place, which is read even where no atoms are. */
-static inline void bi_fire_place_frame(const struct bi_fire_params *p)
+/* Sets frame number f of fire_place, which is read even where no atoms are. */
+static inline void bi_fire_place_frame(const struct bi_fire_params *p, int64_t f)
 {
-    *p->frame = *p->uploaded;
-    if (p->state->cell_moves > 0)
-        bi_fire_frame(p->state, p->frame);
+    p->frame[f] = p->uploaded[f];
+    if (p->state[f].cell_moves > 0)
+        bi_fire_frame(&p->state[f], &p->frame[f]);
 }
 
 /* Says where atom i is. */
 static inline void bi_fire_place_atom(const struct bi_fire_params *p, int64_t i)
 {
-    bi_fire_position(p->state, p->atom[i].x, p->position + 3 * i);
+    bi_fire_position(&p->state[bi_fire_frame_of(p, i)], p->atom[i].x, p->position + 3 * i);
 }
 
-/* Makes the step of atom i. */
+/* Makes the step of atom i, unless its frame is over. */
 static inline void bi_fire_move_atom(const struct bi_fire_params *p, int64_t i)
 {
+    const struct bi_fire *s = &p->state[bi_fire_frame_of(p, i)];
     double f[3];
-    bi_fire_force_at(p, i, f);
-    bi_fire_go(p->state, p->atom[i].x, p->atom[i].v, f, 3);
+    if (s->end > BI_FIRE_GOES_ON)
+        return;
+    bi_fire_force_at(p, s, i, f);
+    bi_fire_go(s, p->atom[i].x, p->atom[i].v, f, 3);
 }
 
 /* The stress of the cell from the sums of virials over all atoms. */
@@ -335,13 +349,6 @@ static inline void bi_fire_move_cell(struct bi_fire *s, const struct bi_atom_fra
     next = *frame;
     if (!bi_fire_take_cell(s, n) || !bi_fire_frame(s, &next))
         s->end = BI_FIRE_FAILED;
-}
-
-/* The last of fire_plan: no atoms are left where no step is to be made. */
-static inline void bi_fire_stop(const struct bi_fire_params *p)
-{
-    if (p->state->end > BI_FIRE_GOES_ON)
-        p->counts->n_tokens = 0;
 }
 
 /* The sum of lanes, of which the first n have numbers. */
@@ -381,23 +388,33 @@ static inline void bi_fire_add_velocities(const struct bi_fire *s, double vv[], 
     }
 }
 
-/* All of fire_plan, by one thread. */
-static inline void bi_fire_plan_all(const struct bi_fire_params *p)
+/* The parameters of fire_plan as if frame f were the first one. */
+static inline struct bi_fire_params bi_fire_of_frame(const struct bi_fire_params *p, int64_t f)
+{
+    struct bi_fire_params of = *p;
+    const int64_t first = p->uploaded[f].first_atom;
+    of.uploaded += f;
+    of.state += f;
+    of.atom += first;
+    of.force += 12 * first;
+    return of;
+}
+
+/* Plans the step of the first frame, which goes on, by one thread. */
+static inline void bi_fire_plan_first(const struct bi_fire_params *p)
 {
     struct bi_fire *s = p->state;
-    const int64_t n = bi_fire_rows(p);
+    const int64_t n = p->uploaded->n_atoms;
     const int of_cell = s->cell_moves > 0 ? 9 : 0;
     double fv[BI_FIRE_LANES] = {0}, vv[BI_FIRE_LANES] = {0}, ff[BI_FIRE_LANES] = {0};
     double then[BI_FIRE_LANES] = {0}, virial[9] = {0}, f[3], square = 0;
-    if (n < 1 || s->end > BI_FIRE_GOES_ON)
-        return;
     for (int64_t i = 0; i < n && of_cell; i++)
         for (int k = 0; k < 9; k++)
             virial[k] += s->std * (double)p->force[12 * i + 3 + k];
     if (of_cell)
         bi_fire_take_virial(s, virial, (double)n);
     for (int64_t i = 0; i < n; i++) {
-        bi_fire_force_at(p, i, f);
+        bi_fire_force_at(p, s, i, f);
         square = bi_fire_larger(square, bi_fire_square(f));
         bi_fire_add(fv, vv, ff, 3 * i, f, p->atom[i].v, 3);
     }
@@ -408,14 +425,30 @@ static inline void bi_fire_plan_all(const struct bi_fire_params *p)
         const int64_t all = 3 * n + of_cell;
         bi_fire_decide(s, bi_fire_lanes(fv, all), bi_fire_lanes(vv, all), bi_fire_lanes(ff, all));
         for (int64_t i = 0; i < n; i++) {
-            bi_fire_force_at(p, i, f);
+            bi_fire_force_at(p, s, i, f);
             bi_fire_add_velocities(s, then, 3 * i, f, p->atom[i].v, 3);
         }
         bi_fire_add_velocities(s, then, 3 * n, s->f, s->v, of_cell);
         bi_fire_limit(s, bi_fire_lanes(then, all));
         bi_fire_move_cell(s, p->uploaded, (double)n);
     }
-    bi_fire_stop(p);
+}
+
+/* All of fire_plan, by one thread. */
+static inline void bi_fire_plan_all(const struct bi_fire_params *p)
+{
+    const int32_t n_frames = p->counts->n_seqs;
+    int go_on = 0;
+    if (bi_fire_rows(p) < 1)
+        return;
+    for (int32_t f = 0; f < n_frames; f++) {
+        const struct bi_fire_params of = bi_fire_of_frame(p, f);
+        if (!(of.state->end > BI_FIRE_GOES_ON))
+            bi_fire_plan_first(&of);
+        go_on |= !(of.state->end > BI_FIRE_GOES_ON);
+    }
+    if (!go_on)
+        p->counts->n_tokens = 0;
 }
 
 #endif

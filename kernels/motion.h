@@ -4,13 +4,14 @@
  *   motion_move   B, A, O and A of tasks/motion/dynamics.c: to where forces are to be known
  *   motion_kick   takes these forces, and B
  *
- * The host makes the same steps, with the same bits: sums and products are those of dynamics.c, one
- * by one, and random numbers come from the functions below on either side. Units are those of
- * tasks/motion/motion.h. Arrays are dense. */
+ * A batch may hold many frames, each with facts of its own, and none changes the bits of another;
+ * all make the same number of steps. The host makes the same steps, with the same bits: it adds and
+ * multiplies in the same order (dynamics.c), and random numbers come from the functions below on
+ * either side. Units are as in tasks/motion/motion.h. Arrays are dense. */
 #ifndef BI_MOTION_PARAMS_H
 #define BI_MOTION_PARAMS_H
 
-#include "counts.h"
+#include "atom_edges.h"
 
 /* An atom that moves. */
 struct bi_motion_atom {
@@ -40,11 +41,12 @@ enum {
 
 struct bi_motion_params {
     const struct bi_counts *counts;
-    const struct bi_motion_facts *facts;
-    const struct bi_motion_atom *from; /* [rows] of motion_start */
-    struct bi_motion_atom *atom;       /* [rows] changed in place */
-    const float *force;                /* [rows, 12] of edge_forces, of motion_kick */
-    double *position;                  /* [rows, 3] of motion_move */
+    const struct bi_motion_facts *facts; /* [n_seqs] */
+    const struct bi_atom_frame *frame;   /* [n_seqs]; NULL: the batch is one frame */
+    const struct bi_motion_atom *from;   /* [rows] of motion_start */
+    struct bi_motion_atom *atom;         /* [rows] changed in place */
+    const float *force;                  /* [rows, 12] of edge_forces, of motion_kick */
+    double *position;                    /* [rows, 3] of motion_move */
     int64_t rows;
 };
 
@@ -194,6 +196,35 @@ static inline void bi_motion_kick_atom(const struct bi_motion_facts *f, struct b
         a->p[k] += f->dt / 2 * a->f[k];
     }
     bi_motion_hold(a->held, a->p);
+}
+
+/* ---- launches ---- */
+
+/* The frame of atom i of the batch. */
+static inline int32_t bi_motion_frame_of(const struct bi_motion_params *p, int64_t i)
+{
+    return p->frame ? bi_frame_of_atom(p->frame, p->counts->n_seqs, i) : 0;
+}
+
+/* Moves atom i of the batch, and says where it is. */
+static inline void bi_motion_move_at(const struct bi_motion_params *p, int64_t i)
+{
+    const int32_t frame = bi_motion_frame_of(p, i);
+    const int64_t first = p->frame ? p->frame[frame].first_atom : 0;
+    struct bi_motion_atom a = p->atom[i];
+    bi_motion_move_atom(&p->facts[frame], &a, (uint32_t)(i - first));
+    p->atom[i] = a;
+#pragma GCC unroll 3
+    for (int k = 0; k < 3; k++)
+        p->position[3 * i + k] = a.x[k];
+}
+
+/* Kicks atom i of the batch. */
+static inline void bi_motion_kick_at(const struct bi_motion_params *p, int64_t i)
+{
+    struct bi_motion_atom a = p->atom[i];
+    bi_motion_kick_atom(&p->facts[bi_motion_frame_of(p, i)], &a, p->force + 12 * i);
+    p->atom[i] = a;
 }
 
 #endif

@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "../engine/engine.h"
+#include "lib.h"
 #include "../models/head.h"
 
 /* Adds the parts of a head that are no weights. */

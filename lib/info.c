@@ -14,7 +14,7 @@
 #include "../report/report.h"
 #include "../writers/hdf5_read.h"
 #include "../writers/writer.h"
-#include "../engine/engine.h"
+#include "lib.h"
 #include "info_folder.h"
 #include "info_frames.h"
 

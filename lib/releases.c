@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "../engine/engine.h"
+#include "lib.h"
 
 static const struct bi_release *find(const char *name)
 {

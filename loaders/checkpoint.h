@@ -140,4 +140,9 @@ int bi_hub_resolve(char **out, const struct bi_env *env, const char *name,
  * before; no words. */
 int bi_checkpoint_print(const struct bi_checkpoint *cp, struct bi_buf *out);
 
+/* Finds a file or folder of this name that comes with bioinfer; *out is allocated, and the caller
+ * frees it by bi_free(). NULL = there is none, which returns 0; NULL after a failure, too. */
+int bi_find_shipped(char **out, const struct bi_env *env, const char *name,
+                    struct bioinfer_error *err);
+
 #endif

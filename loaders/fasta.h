@@ -1,6 +1,6 @@
 /* fasta.h - FASTA records from plain text, gzip or BGZF, streaming in constant memory.
  *
- * struct bioinfer_reader is the public handle itself; lib/api.c forwards to these.
+ * struct bioinfer_reader is the public handle itself; lib/readers.c forwards to these.
  *
  * A record that cannot be used comes with its status and a message, its sequence empty, and the
  * reader goes on behind it: EMPTY (no residues), TOO_LONG (beyond max_length), BAD_RESIDUE (a

@@ -24,12 +24,12 @@ struct bi_energy_facts {
 enum bi_energy_moves {
     BI_MOVES_NOT,
     /* Steps of molecular dynamics (kernels/motion.h): there are inputs float64 "atoms" [n_atoms,
-     * 12] and int32 "facts" [1, words] instead of "position", and an output, the atoms behind the
-     * last step; the others are of that step. With gradient. */
+     * 13] and int32 "facts" [n_frames, words] instead of "position", and an output, the atoms
+     * after the last step of their frame; the others are of that step. With gradient. */
     BI_MOVES_DYNAMICS,
-    /* Steps of a relaxation (kernels/fire.h): there are inputs float64 "fire_atoms" [n_atoms, 6]
-     * and "relaxation" [1, numbers] instead of "position", and outputs, both behind the last
-     * step; the others are of the last trip with atoms. One frame, with gradient. */
+    /* Steps of a relaxation (kernels/fire.h): there are inputs float64 "fire_atoms" [n_atoms, 7]
+     * and "relaxation" [n_frames, numbers] instead of "position", and outputs, both after the last
+     * step; the others are of the last forces of each frame. With gradient. */
     BI_MOVES_FIRE
 };
 
@@ -42,8 +42,8 @@ struct bi_energy_shape {
 
 /* Kinds of the graph's outputs: float32 [n_atoms, 1]; float32 [n_atoms, 12], the force on each atom
  * and its share of the sum over edges of vector_a dE/dvector_b; int32 [BI_REPORT_WORDS], whether
- * there was room for the edges; float64 [n_atoms, 12] or [n_atoms, 6], the atoms that move; float64
- * [1, numbers], the state of a relaxation. */
+ * there was room for the edges; float64 [n_atoms, 13] or [n_atoms, 7], the atoms that move; float64
+ * [n_frames, numbers], the states of relaxations. */
 enum { BI_ENERGY_ATOMS = 1, BI_ENERGY_FORCES, BI_ENERGY_REPORT, BI_ENERGY_MOTION, BI_ENERGY_FIRE };
 
 struct bi_energy_def {

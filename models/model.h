@@ -269,7 +269,7 @@ int bi_weight_read(const struct bi_model *model, const struct bi_weight *weight,
  * of reading the file. */
 int bi_model_read(struct bi_model *model, const struct bi_tensor *tensor, float **values,
                   struct bioinfer_error *err);
-/* Refuses settings of config.json that no family of sequences computes: UNSUPPORTED; MISMATCH where
+/* Refuses settings of config.json that no family computes (settings.c): UNSUPPORTED; MISMATCH where
  * it contradicts the vocabulary. For a model that its family has opened. */
 int bi_settings_check(const struct bi_model *model, struct bioinfer_error *err);
 /* A number of config.json in [min, max], min >= 0: 1 = set, 0 = the key is absent or null, or there

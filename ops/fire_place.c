@@ -1,13 +1,13 @@
 /* fire_place.c - fire_place: where atoms and their cell are, by the variables of a relaxation.
- *   atoms [N, 6], state [1, numbers], float64, frame [S, words] int32 ->
- *   position [N, 3] float64, frame; S is 1 (kernels/fire.h) */
+ *   atoms [N, 7], state [S, numbers], float64, frame [S, words] int32 ->
+ *   position [N, 3] float64, frame (kernels/fire.h) */
 #include "fires.h"
 
 static int fire_place_infer(struct bi_graph *g, struct bi_node *node, struct bioinfer_error *err)
 {
     int st = bi_expect_fire(g, node, 0, 1, err);
     if (!st)
-        st = bi_expect_fire_frame(g, node, 2, err);
+        st = bi_expect_fire_frame(g, node, 2, 1, err);
     if (st)
         return st;
     bi_out_shape(g, node, 0, BI_AXIS_TOKENS, 2, (int64_t[]){bi_in(g, node, 0)->shape[0], 3});
@@ -31,7 +31,8 @@ static void fire_place_reference(const void *params)
     const int64_t n = bi_fire_rows(p);
     for (int64_t i = 0; i < n; i++)
         bi_fire_place_atom(p, i);
-    bi_fire_place_frame(p);
+    for (int32_t f = 0; f < p->counts->n_seqs; f++)
+        bi_fire_place_frame(p, f);
 }
 
 /* Returns the positions; *frame becomes that of the cell as it is. */

@@ -1,6 +1,6 @@
 /* fire_plan.c - fire_plan: what the step of a relaxation is, or that none follows, in place.
- *   state [1, numbers] float64, atoms [N, 6] float64, forces [N, 12], frame [S, words] int32 ->
- *   state; it sets the atoms of the batch to none behind the last step (kernels/fire.h) */
+ *   state [S, numbers] float64, atoms [N, 7] float64, forces [N, 12], frame [S, words] int32 ->
+ *   state; it sets the atoms of the batch to none when all frames are over (kernels/fire.h) */
 #include "fires.h"
 
 static int fire_plan_infer(struct bi_graph *g, struct bi_node *node, struct bioinfer_error *err)
@@ -9,7 +9,7 @@ static int fire_plan_infer(struct bi_graph *g, struct bi_node *node, struct bioi
     if (!st)
         st = bi_expect_fire_forces(g, node, 2, bi_in(g, node, 1)->shape[0], err);
     if (!st)
-        st = bi_expect_fire_frame(g, node, 3, err);
+        st = bi_expect_fire_frame(g, node, 3, 0, err);
     if (st)
         return st;
     bi_out_like(g, node, 0, 0);

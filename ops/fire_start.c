@@ -1,5 +1,5 @@
 /* fire_start.c - fire_start: a relaxation as it was uploaded, for steps that change it in place.
- *   atoms [N, 6], state [1, numbers], float64 -> the same (kernels/fire.h) */
+ *   atoms [N, 7], state [S, numbers], float64 -> the same (kernels/fire.h) */
 #include <string.h>
 
 #include "fires.h"
@@ -28,7 +28,7 @@ static void fire_start_reference(const void *params)
 {
     const struct bi_fire_params *p = params;
     memcpy(p->atom, p->from, (size_t)bi_fire_rows(p) * sizeof *p->atom);
-    *p->state = *p->begin;
+    memcpy(p->state, p->begin, (size_t)p->counts->n_seqs * sizeof *p->state);
 }
 
 /* Returns the atoms; *state: how far the relaxation is. */

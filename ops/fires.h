@@ -3,7 +3,7 @@
 #define BI_OPS_FIRES_H
 
 #include "../kernels/fire.h"
-#include "shared.h"
+#include "motions.h"
 
 /* Checks that input i, which is there, has so many rows, or any for -1, and columns. */
 static inline int bi_expect_fire_value(const struct bi_graph *g, const struct bi_node *node, int i,
@@ -24,14 +24,14 @@ static inline int bi_expect_fire(const struct bi_graph *g, const struct bi_node 
                                  int state, struct bioinfer_error *err)
 {
     int st = bi_expect_fire_value(g, node, atoms, BI_F64, -1, BI_FIRE_ATOM_NUMBERS, err);
-    return st ? st : bi_expect_fire_value(g, node, state, BI_F64, 1, BI_FIRE_NUMBERS, err);
+    return st ? st : bi_expect_fire_value(g, node, state, BI_F64, -1, BI_FIRE_NUMBERS, err);
 }
 
-/* Checks that input i is frames. */
+/* Checks that input i is the frames of the states of another input. */
 static inline int bi_expect_fire_frame(const struct bi_graph *g, const struct bi_node *node, int i,
-                                       struct bioinfer_error *err)
+                                       int state, struct bioinfer_error *err)
 {
-    return bi_expect_fire_value(g, node, i, BI_I32, -1, BI_FRAME_WORDS, err);
+    return bi_expect_frames(g, node, i, bi_in(g, node, state)->shape[0], err);
 }
 
 /* Checks that input i is the forces on n atoms. */

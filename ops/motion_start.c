@@ -1,5 +1,5 @@
 /* motion_start.c - motion_start: atoms as they were uploaded, for steps that change them in place.
- *   atoms [N, 12] float64 -> the same (kernels/motion.h) */
+ *   atoms [N, 13] float64 -> the same (kernels/motion.h) */
 #include <string.h>
 
 #include "../kernels/motion.h"

@@ -1,5 +1,5 @@
 /* absent.c - `bioinfer serve` in a build without libmicrohttpd. */
-#include "../cli/cli.h"
+#include "../cli/shared.h"
 
 int cli_serve(struct cli *cli)
 {

@@ -20,6 +20,8 @@ static const struct {
     {"tsv", "text/tab-separated-values; charset=utf-8"},
     {"fasta", "text/x-fasta; charset=utf-8"},
     {"paf", "text/x-paf; charset=utf-8"},
+    {"cif", "chemical/x-mmcif"},
+    {"pdb", "chemical/x-pdb"},
 };
 
 const char *serve_content_type(const char *format)
@@ -30,6 +32,11 @@ const char *serve_content_type(const char *format)
     return "application/octet-stream";
 }
 
+bool serve_is_arrays(const char *format)
+{
+    return !strcmp(format, "npz") || !strcmp(format, "safetensors") || !strcmp(format, "h5");
+}
+
 int serve_http_status(int status)
 {
     switch (status) {
@@ -38,6 +45,9 @@ int serve_http_status(int status)
     case BIOINFER_UNSUPPORTED:
     case BIOINFER_DUPLICATE_ID:
     case BIOINFER_OUT_OF_RANGE:
+    case BIOINFER_EMPTY:
+    case BIOINFER_BAD_RESIDUE:
+    case BIOINFER_TOO_LONG:
         return 400;
     case BIOINFER_LIMIT:
         return 413;
@@ -80,7 +90,7 @@ static int open_writer(struct serve *s, struct serve_request *r, struct bioinfer
     params.format = json ? "jsonl" : r->format;
     params.json_floats = !r->base64;
     snprintf(r->path, sizeof r->path, "%s/%llu", s->folder, (unsigned long long)r->number);
-    return bioinfer_writer_open(&r->writer, s->cli->ctx, r->path, &params, err);
+    return bioinfer_writer_open(&r->writer, s->is.ctx, r->path, &params, err);
 }
 
 void serve_answer_arrays(struct serve *s, struct serve_request *r,
@@ -119,8 +129,8 @@ static void put_scores(struct serve *s, struct serve_request *r,
     bi_buf_puts(&r->text, ",\"scores\":[");
     for (size_t i = 0; i < m->n; i++) {
         err = (struct bioinfer_error){0};
-        const int st = bioinfer_score_mutation(s->cli->model, result, m->texts[i], r->offset,
-                                               &score, &err);
+        const int st = bioinfer_score_mutation(s->is.model, result, m->texts[i], r->offset, &score,
+                                               &err);
         bi_buf_puts(&r->text, i ? ",{\"mutation\":" : "{\"mutation\":");
         bi_put_json(&r->text, m->texts[i]);
         if (!st && isfinite(score)) {
@@ -172,7 +182,8 @@ void serve_answer_put(struct serve *s, struct serve_request *r,
         return;
     if (r->key.work == SERVE_SCORE)
         put_line(s, r, &own);
-    else if (r->key.work == SERVE_EMBED || r->key.work == SERVE_TRACKS)
+    else if (r->key.work == SERVE_EMBED || r->key.work == SERVE_TRACKS ||
+             r->key.work == SERVE_CONTRIBUTIONS)
         serve_answer_arrays(s, r, &own);
     else
         serve_rows_put(s, r, &own);
@@ -187,11 +198,10 @@ void serve_answer_put(struct serve *s, struct serve_request *r,
 void serve_answer_finish(struct serve *s, struct serve_request *r)
 {
     struct bioinfer_error err = {0};
-    const bool arrays = r->key.work == SERVE_DESIGN && strcmp(r->format, "json") &&
-                        strcmp(r->format, "fasta") && strcmp(r->format, "tsv");
     int st = 0;
 
-    if (!r->http && !r->writer && arrays && (st = open_writer(s, r, &err))) /* no sequence */
+    if (!r->http && !r->writer && serve_is_arrays(r->format) &&
+        (st = open_writer(s, r, &err))) /* no sequence */
         fail(r, st, &err);
     if (!r->http && r->writer) {
         if (!(st = bioinfer_writer_finish(r->writer, &err)) &&

@@ -16,13 +16,12 @@
 
 static const double MOST_CELLS = 1e11; /* a minute of a processor, about */
 
-/* Checks the members of an object; `known` ends with NULL. */
-static int check_members(const char *what, const struct bi_json *json, const char *const *known,
+int serve_bodies_members(const char *what, const struct bi_json *json, const char *const *known,
                          struct bioinfer_error *err)
 {
     for (const struct bi_json *at = json->first; at; at = at->next) {
         size_t i = 0;
-        while (known[i] && strcmp(known[i], at->key))
+        while (known[i] && (strcmp(known[i], at->key) || strlen(at->key) != at->key_len))
             i++;
         if (!known[i])
             return serve_refuse(err, BIOINFER_INVALID, "%s: '%.60s' is not known", what, at->key);
@@ -30,8 +29,8 @@ static int check_members(const char *what, const struct bi_json *json, const cha
     return 0;
 }
 
-static int find_list(const struct bi_json **list, const struct bi_json *root, const char *name,
-                     struct bioinfer_error *err)
+int serve_bodies_list(const struct bi_json **list, const struct bi_json *root, const char *name,
+                      struct bioinfer_error *err)
 {
     *list = bi_json_get(root, name);
     if (!*list || (*list)->type != BI_JSON_ARRAY)
@@ -56,7 +55,7 @@ int serve_bodies_structures(struct serve_request *r, const struct bi_json *root,
     static const char *const known[] = {"id", "structure", NULL};
     const struct bi_json *list, *at;
     size_t i = 0;
-    int st = find_list(&list, root, "structures", err);
+    int st = serve_bodies_list(&list, root, "structures", err);
 
     if (!st && r->id)
         return serve_refuse(err, BIOINFER_INVALID,
@@ -65,7 +64,7 @@ int serve_bodies_structures(struct serve_request *r, const struct bi_json *root,
         return st;
     for (at = list->first; at && !st; at = at->next, i++) {
         const struct bi_json *text = at->type == BI_JSON_OBJECT ? bi_json_get(at, "structure") : at;
-        if (at->type == BI_JSON_OBJECT && (st = check_members("structures", at, known, err)))
+        if (at->type == BI_JSON_OBJECT && (st = serve_bodies_members("structures", at, known, err)))
             return st;
         if (!text || text->type != BI_JSON_STRING)
             return serve_refuse(err, BIOINFER_INVALID, "structures: number %zu has no text", i);
@@ -246,7 +245,7 @@ int serve_bodies_pairs(struct serve *s, struct serve_request *r, const struct bi
     static const char *const known[] = {"id", "query", "target_id", "target", NULL};
     const struct bi_json *list, *at;
     size_t i = 0;
-    int st = find_list(&list, root, "pairs", err);
+    int st = serve_bodies_list(&list, root, "pairs", err);
 
     if (st || (st = serve_request_make(r, list->n, err)) || (st = make_targets(r, err)))
         return st;
@@ -257,7 +256,7 @@ int serve_bodies_pairs(struct serve *s, struct serve_request *r, const struct bi
         const struct bi_json *target = object ? bi_json_get(at, "target")
                                        : two  ? at->first->next
                                               : NULL;
-        if (object && (st = check_members("pairs", at, known, err)))
+        if (object && (st = serve_bodies_members("pairs", at, known, err)))
             return st;
         if (!(st = take_side(s, r, &r->records[i], i, bi_json_get(at, "id"), query, err)))
             st = take_side(s, r, &r->targets[i], i, bi_json_get(at, "target_id"), target, err);

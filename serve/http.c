@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <microhttpd.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -67,10 +68,11 @@ enum phase { RECEIVING, COMPUTING, SENDING, IDLE };
 struct connection {
     struct connection *before, *behind;
     int fd;
-    enum phase phase;  /* set by the thread of the connections alone */
-    bool fresh;        /* no request has come yet */
-    const char *wrong; /* the fault of the address that came in last; NULL = none */
-    double until;      /* ended then, but while it computes */
+    enum phase phase;               /* set by the thread of the connections alone */
+    bool fresh;                     /* no request has come yet */
+    struct serve_request *computed; /* it waits for the answer; guarded by the lock */
+    const char *wrong;              /* the fault of the address that came in last; NULL = none */
+    double until;                   /* ended then, but while it computes */
 };
 
 struct serve_http {
@@ -144,7 +146,18 @@ static void on_connection(void *user, struct MHD_Connection *connection, void **
     }
 }
 
-/* Shuts connections down whose time is over; the HTTP library then finds them closed. */
+/* Tells whether the client has closed its end. The HTTP library does not look at a connection
+ * whose request is being computed. */
+static bool is_gone(const struct connection *c)
+{
+    struct pollfd end = {.fd = c->fd, .events = POLLRDHUP};
+
+    return c->fd >= 0 && poll(&end, 1, 0) > 0 &&
+           end.revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL);
+}
+
+/* Shuts connections down whose time is over; the HTTP library then finds them closed. Marks
+ * requests whose clients have gone. */
 static void *watch(void *user)
 {
     struct serve_http *h = user;
@@ -161,6 +174,8 @@ static void *watch(void *user)
                 shutdown(c->fd, SHUT_RDWR);
                 s->metrics.refused_connections += c->until > 0;
                 c->until = 0;
+            } else if (c->computed && !c->computed->gone) {
+                c->computed->gone = is_gone(c);
             }
         stopped = h->stopped;
         pthread_mutex_unlock(&s->lock);
@@ -251,7 +266,9 @@ static struct MHD_Response *request_response(struct serve_http *h, struct serve_
     *size = r->text.size;
     if (r->http == 200 && r->fd < 0 && !strcmp(r->format, "json")) { /* lines, as in a file */
         struct bi_buf out = {.env = r->arena.env};
-        bi_buf_puts(&out, "{\"results\":[");
+        bi_buf_putc(&out, '{');
+        bi_buf_append(&out, r->head.data, r->head.size);
+        bi_buf_puts(&out, "\"results\":[");
         for (size_t i = 0; i < r->text.size; i++)
             if (r->text.data[i] == '\n')
                 r->text.data[i] = i + 1 == r->text.size ? ']' : ',';
@@ -356,11 +373,11 @@ static enum MHD_Result send_answer(struct exchange *x)
 
 static void put_model(struct serve *s, struct bi_buf *out)
 {
-    const struct bioinfer_model_info *info = &s->cli->info;
+    const struct bioinfer_model_info *info = s->is.info;
     const char *words[] = {"version",     bioinfer_version(), "family",    info->family,
                            "model",       info->name,         "device",    info->device,
                            "kernels",     info->kernels,      "precision", info->precision,
-                           "fingerprint", s->cli->fingerprint};
+                           "fingerprint", s->is.fingerprint};
 
     for (size_t i = 0; i < CLI_COUNT(words); i += 2) {
         bi_buf_putc(out, ',');
@@ -567,10 +584,14 @@ static void judge(struct exchange *x, const char *url, const char *method)
     const char *text = header(x, "Content-Length");
     const uint64_t length = text ? strtoull(text, NULL, 10) : 0;
     const int work = serve_work_of(url);
-    const bool page = !strcmp(url, "/health") || !strcmp(url, "/metrics");
+    const char *const pages[] = {"/health", "/metrics"};
     const char *wrong = two_ways(x);
+    bool page;
 
-    x->path = page ? (url[1] == 'h' ? "/health" : "/metrics") : work >= 0 ? "/v1/" : "";
+    x->path = work >= 0 ? "/v1/" : "";
+    for (size_t i = 0; i < CLI_COUNT(pages); i++)
+        x->path = !strcmp(url, pages[i]) ? pages[i] : x->path;
+    page = *x->path && work < 0;
     if (wrong || (wrong = x->place->wrong)) {
         refuse(x, 400, wrong);
         x->huge = x->closes = true;
@@ -599,7 +620,8 @@ static void judge(struct exchange *x, const char *url, const char *method)
     x->request->key.work = work;
     x->request->fd = -1;
     x->request->exchange = x;
-    x->request->arena.env = x->request->text.env = &s->env;
+    x->request->arena.env = x->request->text.env = x->request->head.env = x->request->values.env =
+        &s->env;
 }
 
 static struct exchange *begin(struct serve_http *h, struct MHD_Connection *connection,
@@ -683,7 +705,7 @@ static bool submit(struct exchange *x)
     int st;
 
     h->mhd.MHD_get_connection_values_(x->connection, MHD_GET_ARGUMENT_KIND, check_name, &names);
-    st = err.status ? err.status : serve_settings_query(r, query, x, &err);
+    st = err.status ? err.status : serve_settings_query(s, r, query, x, &err);
     if (st) {
         serve_answer_fail(r, serve_http_status(st), st, err.text);
         return false;
@@ -699,6 +721,7 @@ static bool submit(struct exchange *x)
     }
     x->waits = true;
     x->request = NULL;
+    x->place->computed = r;
     r->next = NULL;
     *(h->unread ? &h->last_unread->next : &h->unread) = r;
     h->last_unread = r;
@@ -771,6 +794,7 @@ void serve_http_done(struct serve_request *r)
 
     pthread_mutex_lock(&s->lock);
     x->request = r;
+    x->place->computed = NULL;
     x->waits = false;
     x->http->mhd.MHD_resume_connection_(x->connection);
     pthread_mutex_unlock(&s->lock);
@@ -815,6 +839,11 @@ static void on_completed(void *user, struct MHD_Connection *connection, void **c
     (void)code;
     if (!x)
         return;
+    if (x->request && !x->answered) { /* the HTTP library found the client gone before we did */
+        pthread_mutex_lock(&h->serve->lock);
+        serve_metrics_code(h->serve, 499);
+        pthread_mutex_unlock(&h->serve->lock);
+    }
     set_phase(x, IDLE, h->serve->timeout);
     leave(x);
     serve_request_free(&x->request);

@@ -24,7 +24,7 @@
 int serve_request_letters(struct serve *s, struct serve_request *r, struct bioinfer_record *record,
                           const char *text, size_t n, struct bioinfer_error *err)
 {
-    const bool raw = s->cli->options->raw_residues;
+    const bool raw = s->is.raw_residues;
     char *out = bi_arena_alloc(&r->arena, n + 1);
     size_t used = 0;
 
@@ -120,7 +120,7 @@ static int take_record(struct serve *s, struct serve_request *r, size_t i,
                        const struct bi_json *json, struct bioinfer_error *err)
 {
     struct bioinfer_record *record = &r->records[i];
-    const struct bi_json *sequence = json, *id = NULL;
+    const struct bi_json *sequence = json, *id = NULL, *mutations = NULL;
     int st;
 
     record->description = "";
@@ -128,13 +128,13 @@ static int take_record(struct serve *s, struct serve_request *r, size_t i,
     if (json->type == BI_JSON_OBJECT) {
         sequence = bi_json_get(json, "sequence");
         id = bi_json_get(json, "id");
+        if (r->key.work == SERVE_SCORE)
+            mutations = bi_json_get(json, "mutations");
         for (const struct bi_json *at = json->first; at; at = at->next)
-            if (at != sequence && at != id &&
-                (r->key.work != SERVE_SCORE || strcmp(at->key, "mutations")))
+            if (at != sequence && at != id && at != mutations)
                 return serve_refuse(err, BIOINFER_INVALID, "sequences: '%.60s' is not known",
                                     at->key);
-        json = bi_json_get(json, "mutations");
-        if (json && (st = take_mutations(r, &r->mutations[i], json, err)))
+        if (mutations && (st = take_mutations(r, &r->mutations[i], mutations, err)))
             return st;
     }
     if (!sequence || sequence->type != BI_JSON_STRING)
@@ -249,8 +249,7 @@ static int read_records(struct serve *s, struct serve_request *r, const char *pa
 {
     struct bioinfer_reader_params params = BIOINFER_PARAMS(
         struct bioinfer_reader_params,
-        .residues = s->cli->options->raw_residues ? BIOINFER_RESIDUES_RAW
-                                                  : BIOINFER_RESIDUES_DEFAULT,
+        .residues = s->is.raw_residues ? BIOINFER_RESIDUES_RAW : BIOINFER_RESIDUES_DEFAULT,
         .max_length = BIOINFER_MAX_RESIDUES);
     struct bioinfer_record record;
     bioinfer_reader *reader = NULL;
@@ -271,17 +270,17 @@ static int read_records(struct serve *s, struct serve_request *r, const char *pa
     return st || !count ? st : serve_request_make(r, n, err);
 }
 
-static int read_fasta(struct serve *s, struct serve_request *r, const char *body, size_t size,
-                      struct bioinfer_error *err)
+int serve_request_read_file(struct serve *s, struct serve_request *r, const char *bytes,
+                            size_t size, serve_file_reader read, struct bioinfer_error *err)
 {
     char path[64];
-    int st, fd = serve_request_file(body, size, err);
+    int st, fd = serve_request_file(bytes, size, err);
 
     if (fd < 0)
         return BIOINFER_NOMEM;
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    if (!(st = read_records(s, r, path, true, err)))
-        st = read_records(s, r, path, false, err);
+    if (!(st = read(s, r, path, true, err)))
+        st = read(s, r, path, false, err);
     close(fd);
     if (st) {
         const char *text = serve_request_words(&r->arena, err->text, path, "request");
@@ -306,7 +305,7 @@ static int read_body(struct serve *s, struct serve_request *r, const char *body,
                             "the body is not JSON with a receptor and ligands");
     if (size > 4 && !memcmp(body, "PK\3\4", 4) && r->key.work != SERVE_ALIGN)
         return serve_npz_read(s, r, body, size, err);
-    st = read_fasta(s, r, body, size, err);
+    st = serve_request_read_file(s, r, body, size, read_records, err);
     return st || r->key.work != SERVE_ALIGN ? st : serve_bodies_join(r, err);
 }
 
@@ -365,6 +364,9 @@ void serve_request_free(struct serve_request **request)
         close(r->fd);
     bi_arena_reset(&r->arena);
     bi_buf_free(&r->text);
+    bi_buf_free(&r->head);
+    bi_buf_free(&r->values);
+    bioinfer_params_free(&r->params);
     free(r);
     *request = NULL;
 }

@@ -1,6 +1,5 @@
 /* rows.c - designs, energies and alignments become lines of an answer: objects of JSON, or
  * the rows and records that the command writes. */
-#include "../cli/affinity.h"
 #include "serve.h"
 
 #include <math.h>
@@ -28,14 +27,36 @@ void serve_rows_status(struct serve_request *r, int status, const char *message)
     bi_put_json(&r->text, message);
 }
 
-/* Moves what was gathered as a row into the answer. */
-static void take_row(struct serve *s, struct serve_request *r)
+void serve_rows_take(struct serve *s, struct serve_request *r)
 {
     if (s->row.status)
         r->text.failed = true;
     else
         bi_buf_append(&r->text, s->row.text, s->row.n_text);
     s->row.n_text = 0;
+}
+
+void serve_rows_arrays(struct serve_request *r, const struct bioinfer_result *result)
+{
+    bi_buf_puts(&r->text, ",\"arrays\":[");
+    for (int i = 0; i < result->n_arrays; i++) {
+        const struct bioinfer_array *a = &result->arrays[i];
+        size_t size = sizeof *a->data;
+        bi_buf_puts(&r->text, i ? ",{\"kind\":" : "{\"kind\":");
+        bi_put_json(&r->text, a->kind);
+        bi_buf_puts(&r->text, ",\"dtype\":\"f4\",\"shape\":[");
+        for (int k = 0; k < a->n_dims; k++) {
+            bi_buf_printf(&r->text, "%s%lld", k ? "," : "", (long long)a->shape[k]);
+            size *= (size_t)a->shape[k];
+        }
+        bi_buf_puts(&r->text, r->base64 ? "],\"data\":\"" : "],\"data\":");
+        if (r->base64)
+            bi_put_base64(&r->text, a->data, size);
+        else
+            bi_put_json_nested(&r->text, a);
+        bi_buf_puts(&r->text, r->base64 ? "\"}" : "}");
+    }
+    bi_buf_putc(&r->text, ']');
 }
 
 static void put_member(struct serve_request *r, const char *name, double value, int digits)
@@ -97,7 +118,7 @@ static void put_design(struct serve *s, struct serve_request *r,
         bi_buf_printf(&r->text, ">%s\n%s\n", result->design->header, result->sequence);
     else if (result->design && !strcmp(r->format, "tsv")) {
         cli_design_row(&s->row, result, r->key.score_only);
-        take_row(s, r);
+        serve_rows_take(s, r);
     } else if (result->design)
         put_design_arrays(s, r, result);
     if (!json || !last)
@@ -119,7 +140,7 @@ static void put_affinity(struct serve *s, struct serve_request *r,
     own.message = words ? words : "no memory for the message";
     if (strcmp(r->format, "json")) {
         cli_affinity_row(&s->row, &own, r->records[r->n_done].number);
-        take_row(s, r);
+        serve_rows_take(s, r);
         return;
     }
     serve_rows_begin(r, own.id);
@@ -143,13 +164,11 @@ static void put_alignment(struct serve *s, struct serve_request *r,
                           const struct bioinfer_result *result)
 {
     const struct bioinfer_record *q = &r->records[r->n_done], *t = &r->targets[r->n_done];
-    struct cli_align_out w = *r->aligner;
 
-    w.format = r->format;
     if (strcmp(r->format, "json")) {
         if (!result->status)
-            cli_align_put(&w, q, t, result->alignment);
-        take_row(s, r);
+            cli_align_answer_put(r->aligner, &s->row, r->format, q, t, result->alignment);
+        serve_rows_take(s, r);
         return;
     }
     serve_rows_begin(r, result->id);
@@ -157,8 +176,8 @@ static void put_alignment(struct serve *s, struct serve_request *r,
     bi_put_json(&r->text, t->id);
     serve_rows_status(r, result->status, result->message);
     if (!result->status) {
-        cli_align_put_json(&w, q, t, result->alignment);
-        take_row(s, r);
+        cli_align_answer_put(r->aligner, &s->row, r->format, q, t, result->alignment);
+        serve_rows_take(s, r);
     }
     bi_buf_puts(&r->text, "}\n");
 }
@@ -168,9 +187,7 @@ static void put_alignment(struct serve *s, struct serve_request *r,
 /* Adds the first line of a table. */
 static void put_title(struct serve_request *r)
 {
-    const struct cli_align_out w = {.format = r->format, .score_only = r->key.score_only};
-
-    bi_buf_puts(&r->text, r->key.work == SERVE_ALIGN      ? cli_align_title(&w)
+    bi_buf_puts(&r->text, r->key.work == SERVE_ALIGN ? cli_align_answer_title(r->aligner, r->format)
                           : r->key.work == SERVE_AFFINITY ? CLI_AFFINITY_HEAD
                                                           : CLI_DESIGN_HEAD);
 }

@@ -54,6 +54,7 @@ static void remove_dead(const struct sockaddr_un *address)
 
 static int listen_unix(struct cli *cli, struct listener *l, const char *path)
 {
+    const char *where = path - strlen("unix:");
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     struct stat file;
 
@@ -68,7 +69,7 @@ static int listen_unix(struct cli *cli, struct listener *l, const char *path)
     /* the umask is 077: only this user may connect */
     if (l->fd < 0 || bind(l->fd, (struct sockaddr *)&address, sizeof address) ||
         listen(l->fd, SOMAXCONN))
-        return listen_failed(cli, cli->options->listen);
+        return listen_failed(cli, where);
     strcpy(l->path, path);
     if (!lstat(path, &file)) {
         l->device = file.st_dev;
@@ -90,7 +91,7 @@ static bool is_loopback(const struct sockaddr *address)
 }
 
 /* Takes HOST:PORT, where the host is an address: 127.0.0.1:8080, [::1]:8080. */
-static int listen_tcp(struct cli *cli, struct listener *l, const char *where)
+static int listen_tcp(struct cli *cli, struct listener *l, const char *where, bool has_token)
 {
     struct addrinfo hints = {.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE,
                              .ai_socktype = SOCK_STREAM};
@@ -112,7 +113,7 @@ static int listen_tcp(struct cli *cli, struct listener *l, const char *where)
         return CLI_EXIT_USAGE;
     }
     l->local = is_loopback(found->ai_addr);
-    if (!l->local && !cli->options->token_file) {
+    if (!l->local && !has_token) {
         cli_say(cli,
                 "--listen %s: other machines reach this address, so requests need a token: "
                 "--token-file FILE",
@@ -148,9 +149,8 @@ static void close_listener(struct listener *l)
 /* ---- the token ---- */
 
 /* Reads the first line of the file, which nobody else may read. */
-static int read_token(struct cli *cli, char token[256])
+static int read_token(struct cli *cli, const char *path, char token[256])
 {
-    const char *path = cli->options->token_file;
     struct stat file;
     FILE *in = fopen(path, "re");
     size_t n = 0;
@@ -216,7 +216,7 @@ static int open_model(struct serve *s)
     char paths[128];
     int st, code;
 
-    if ((code = cli_open_context(cli)) || (code = cli_open_model(cli)))
+    if ((code = cli_serve_open(cli, &s->is)))
         return code;
     if ((st = bioinfer_context_new(&s->quiet, &quiet, &err)))
         return cli_fail(cli, CLI_AT_SETUP, st, &err);
@@ -236,12 +236,8 @@ static void wait_for_work(struct serve *s)
     until.tv_sec += until.tv_nsec / 1000000000;
     until.tv_nsec %= 1000000000;
     pthread_mutex_lock(&s->lock);
-    for (int i = 0; i < SERVE_LANES; i++)
-        if (s->lanes[i].waiting) {
-            pthread_mutex_unlock(&s->lock);
-            return;
-        }
-    pthread_cond_timedwait(&s->changed, &s->lock, &until);
+    if (!serve_lanes_have_work(s))
+        pthread_cond_timedwait(&s->changed, &s->lock, &until);
     pthread_mutex_unlock(&s->lock);
 }
 
@@ -275,6 +271,7 @@ static int loop(struct serve *s)
 
 static int run(struct serve *s, struct listener *l)
 {
+    const struct bioinfer_model_info *info = s->is.info;
     struct cli *cli = s->cli;
     struct serve_http *http = NULL;
     struct bioinfer_error err = {0};
@@ -283,13 +280,13 @@ static int run(struct serve *s, struct listener *l)
     if ((st = serve_http_start(&http, s, l->fd, &err)))
         return cli_fail(cli, CLI_AT_SETUP, st, &err);
     l->fd = -1;
-    if (!cli->options->quiet)
-        cli_say(cli, "serves %s from %s on %s, %s %s at %s", cli->info.name, cli->info.path,
-                cli->info.device, cli->info.kernels, cli->info.precision, l->name);
+    if (!s->is.quiet)
+        cli_say(cli, "serves %s from %s on %s, %s %s at %s", info->name, info->path, info->device,
+                info->kernels, info->precision, l->name);
     code = loop(s);
     serve_lanes_fail(s, 503, BIOINFER_CANCELLED, "the server stops");
     serve_http_stop(&http);
-    if (!cli->options->quiet)
+    if (!s->is.quiet)
         cli_say(cli, "stopped: %llu records, %llu residues in %llu requests",
                 (unsigned long long)s->metrics.records, (unsigned long long)s->metrics.residues,
                 (unsigned long long)s->metrics.n_seconds);
@@ -303,12 +300,11 @@ static int64_t mib(int64_t given, int64_t otherwise)
 
 static int start(struct serve *s, struct listener *l, char token[256])
 {
-    const struct cli_options *o = s->cli->options;
-    const char *where = o->listen ? o->listen : "127.0.0.1:8080";
+    const char *where = s->is.listen ? s->is.listen : "127.0.0.1:8080";
     int code;
 
-    if (o->token_file) {
-        if ((code = read_token(s->cli, token)))
+    if (s->is.token_file) {
+        if ((code = read_token(s->cli, s->is.token_file, token)))
             return code;
         s->token = token;
     }
@@ -316,18 +312,18 @@ static int start(struct serve *s, struct listener *l, char token[256])
     umask(077);
     if ((code = open_model(s)))
         return code;
-    code = strncmp(where, "unix:", 5) ? listen_tcp(s->cli, l, where)
+    code = strncmp(where, "unix:", 5) ? listen_tcp(s->cli, l, where, s->token)
                                       : listen_unix(s->cli, l, where + 5);
     s->local_names = !l->unix_socket && !s->token;
     /* the fingerprint has all weights read, so that the first request need not wait */
-    if (code || (code = make_folder(s)) || (code = cli_fingerprint(s->cli)))
+    if (code || (code = make_folder(s)) || (code = cli_serve_sign(s->cli, &s->is)))
         return code;
     return run(s, l);
 }
 
 int cli_serve(struct cli *cli)
 {
-    const struct cli_options *o = cli->options;
+    const struct cli_served *o;
     struct serve *s = calloc(1, sizeof *s);
     struct listener l = {.fd = -1};
     pthread_condattr_t clock;
@@ -337,6 +333,8 @@ int cli_serve(struct cli *cli)
     if (!s)
         return cli_fail(cli, CLI_AT_SETUP, BIOINFER_NOMEM, NULL);
     s->cli = cli;
+    cli_serve_options(cli, &s->is);
+    o = &s->is;
     s->env = bi_env_default();
     s->max_body = mib(o->max_body, DEFAULT_BODY);
     s->max_answer = mib(o->max_answer, DEFAULT_ANSWER);

@@ -1,17 +1,17 @@
 /* serve.h - what the files of `bioinfer serve` share.
  *
- *   serve.c    the command: where it listens, and the loop that computes
- *   http.c     connections: heads and bodies come in, answers go out (libmicrohttpd)
- *   settings.c what a request asks for: its names and their values
- *   request.c  the body of a request becomes records: sequences
- *   bodies.c   structures, molecules and pairs become records
- *   npz.c      arrays of texts become records
- *   answer.c   results become an answer: arrays and scores
- *   rows.c     designs, energies and alignments become lines of an answer
- *   work.c     the tasks that answer requests, and their paths
- *   lanes.c    requests become batches: one task for each kind of work
- *   metrics.c  counters, as Prometheus reads them
- *   absent.c   the command in a build without libmicrohttpd
+ *   serve.c     the command: where it listens, and the loop that computes
+ *   http.c      connections: heads and bodies come in, answers go out (libmicrohttpd)
+ *   settings.c  what a request asks for: its names and their values
+ *   request.c   the body of a request becomes records: sequences
+ *   bodies.c    structures, molecules and pairs become records
+ *   npz.c       arrays of texts become records
+ *   answer.c    results become an answer: arrays and scores
+ *   rows.c      designs, energies and alignments become lines of an answer
+ *   work.c      the tasks that answer requests, and their paths
+ *   lanes.c     requests become batches: one task for each kind of work
+ *   metrics.c   counters, as Prometheus reads them
+ *   absent.c    the command in a build without libmicrohttpd
  *
  * Three threads work: the HTTP library's has the connections, another one reads bodies, the main
  * one computes. A request belongs to the first until its body is there, to the second until it is
@@ -23,10 +23,7 @@
 #ifndef BI_SERVE_H
 #define BI_SERVE_H
 
-#include "../cli/cli.h" /* first: it says which calls of the system there are */
-
-#include "../cli/align/align.h"
-#include "../cli/design.h"
+#include "../cli/shared.h" /* first: it says which calls of the system there are */
 
 #include "../loaders/json.h"
 #include "../writers/text.h"
@@ -35,6 +32,7 @@ enum serve_work {
     SERVE_EMBED,
     SERVE_SCORE,
     SERVE_TRACKS,
+    SERVE_CONTRIBUTIONS,
     SERVE_DESIGN,
     SERVE_AFFINITY,
     SERVE_ALIGN,
@@ -42,37 +40,20 @@ enum serve_work {
 };
 
 enum {
-    SERVE_MAX_LAYERS = 64,
-    SERVE_MAX_TRACKS = 256,
-    SERVE_MAX_TEMPERATURES = 8,
-    SERVE_MAX_DESIGNS = 10000,  /* for one structure */
-    SERVE_MAX_RECORDS = 100000, /* in one request */
-    SERVE_MAX_TERMS = 10000000, /* in the mutations of all its records together */
+    SERVE_MAX_DESIGNS = 10000,   /* for one structure, ... */
+    SERVE_MAX_DESIGNED = 300000, /* ... and their residues: half a minute of two cores, about */
+    SERVE_MAX_RECORDS = 100000,  /* in one request */
+    SERVE_MAX_TERMS = 10000000,  /* in the mutations of all its records together */
     SERVE_CONNECTIONS = 1024
 };
 
-/* Requests with equal keys are computed by one task and share its batches. Keys are compared as
- * bytes, so there is no room between the members. A member that plays no part is 0. */
+/* Requests with equal keys, and equal values of parameters, are computed by one task and share its
+ * batches. Keys are compared as bytes, so there is no room between the members. A member that plays
+ * no part is 0. */
 struct serve_key {
-    int64_t seed; /* designs; 0 = the default */
-    double temperatures[SERVE_MAX_TEMPERATURES];
-    int work;         /* enum serve_work */
-    int method;       /* enum bioinfer_score_method, or bioinfer_design_mode */
-    unsigned include; /* enum bioinfer_include */
-    int n_layers, layers[SERVE_MAX_LAYERS];
-    int n_tracks, tracks[SERVE_MAX_TRACKS];
-    int reverse_complement;
-    int n_temperatures, n_sequences;
-    int pocket, drop_unknown;
+    int work; /* enum serve_work */
     int score_only;
-    int residue_order, all_chains; /* designs: enum bioinfer_residue_order */
-    char head[64];                 /* tracks */
-    char chains[64], omit_aa[32];
-    char matrix[32], match[16], mismatch[16], gap_open[32], gap_extend[32], gap_convention[8];
-    char mode[16], free_ends[64], ties[16];
-    char rest[4]; /* zeros */
 };
-_Static_assert(sizeof(struct serve_key) % 8 == 0, "no room behind the last member");
 
 /* The mutations of a record, which several may share; n = 0: its perplexity is asked for. */
 struct serve_mutations {
@@ -85,20 +66,24 @@ struct serve_request {
     struct serve_request *next;
     void *exchange; /* http.c's own */
     struct serve_key key;
-    uint64_t asked;     /* bit i: the query of the address has setting i */
-    int64_t offset;     /* number of the first residue, in mutations */
-    const char *format; /* a writer's, "json", "fasta", "tsv" or "paf" */
-    bool base64;        /* arrays in JSON as base64 */
-    unsigned include;   /* designs: CLI_LOG_PROBS, CLI_PROBS */
-    const char *id;     /* names a structure that is the body itself; NULL = none does */
+    bioinfer_params *params;   /* NULL = the task has no table, or a lane took them */
+    struct bi_buf values;      /* the parameters as text; goes to the lane, too */
+    const bioinfer_task *task; /* the lane's; NULL = not begun */
+    uint64_t asked;            /* bit i: the query of the address has setting i of this work */
+    int64_t offset;            /* number of the first residue, in mutations */
+    const char *format;        /* a writer's, "json", "fasta", "tsv" or "paf" */
+    bool base64;               /* arrays in JSON as base64 */
+    unsigned include;          /* designs: CLI_LOG_PROBS, CLI_PROBS */
+    const char *id;            /* names a structure that is the body itself; NULL = none does */
     struct bi_arena arena;
     struct bioinfer_record *records; /* live in the arena, as all that they point to */
     struct serve_mutations *mutations;
-    struct bioinfer_record *targets;     /* alignments: id, sequence and length of each target */
-    char receptor[256];                  /* affinities: the file that has the receptor; "" = none */
-    const struct cli_align_out *aligner; /* the lane's; alignments alone */
+    struct bioinfer_record *targets; /* alignments: id, sequence and length of each target */
+    char receptor[256];              /* affinities: the file that has the receptor; "" = none */
+    const struct cli_align_answer *aligner; /* the lane's; alignments alone */
     size_t n_records, n_asked, n_done, n_failed;
     uint64_t number;          /* in order of arrival */
+    bool gone;                /* the client has closed the connection; guarded by the lock */
     double arrived, deadline; /* seconds; not begun by then: 503 */
     /* The answer. */
     bioinfer_writer *writer;
@@ -106,6 +91,7 @@ struct serve_request {
     int fd;             /* that file, -1 = none: the answer is `text` */
     uint64_t n_bytes;   /* in the arrays so far */
     struct bi_buf text; /* lines, or the words of an error */
+    struct bi_buf head; /* members before "results", each with a comma after it */
     bool in_record;     /* the line of the record at hand has begun */
     int http;           /* status of HTTP; 0 = the answer is not there yet */
 };
@@ -114,6 +100,8 @@ struct serve_request {
 struct serve_lane {
     bool keyed;
     struct serve_key key;
+    bioinfer_params *params; /* NULL = the task has no table */
+    struct bi_buf values;    /* the same as text */
     bioinfer_task *task;
     bool stale;                                   /* the task is there no more, or of another key */
     bool busy;                                    /* the task runs */
@@ -121,14 +109,13 @@ struct serve_lane {
     struct serve_request *begun, *last_begun;     /* results are to come, in this order */
     struct serve *serve;
     uint64_t n_records; /* handed to the task so far */
+    uint64_t turn;      /* the least of all lanes that have work is next */
+    double turn_ends;   /* while other lanes have work, no record is read after that time */
     uint64_t horizon;   /* while other lanes wait, no request behind this number is taken */
     uint64_t batches;   /* the task's, told to the metrics */
     double used_at;
     struct cli_positions positions;
-    /* Alignments alone: */
-    struct cli_options options;
-    struct cli cli; /* has these options */
-    struct cli_aligning aligning;
+    struct cli_align_answer *aligner; /* alignments alone */
 };
 
 enum { SERVE_LANES = 8, SERVE_BUCKETS = 12, SERVE_CODES = 16 };
@@ -147,7 +134,8 @@ struct serve_metrics {
 
 /* The server. */
 struct serve {
-    struct cli *cli;
+    struct cli *cli;      /* for functions of the command */
+    struct cli_served is; /* the options and the model */
     struct bi_env env;
     bioinfer_context *quiet;      /* reads bodies: nobody here wants to hear of them */
     int64_t max_body, max_answer; /* bytes */
@@ -163,6 +151,7 @@ struct serve {
     pthread_cond_t changed;
     struct serve_lane lanes[SERVE_LANES];
     uint64_t n_requests;              /* that were ever put into a lane */
+    uint64_t n_turns;                 /* that lanes have ever asked for */
     uint64_t n_receptors;             /* files of receptors that were ever made */
     int64_t n_queued;                 /* requests whose head was taken and that have no answer */
     int64_t n_exchanges, connections; /* open ones */
@@ -185,12 +174,13 @@ const char *serve_settings_list(const struct serve_request *r);
  * name's, and of JSON a member that nobody knows (those with records are passed over), or one that
  * the query had, too; LIMIT: too many values. The query also sets what a request has that says
  * nothing. Settings taken before a failure stay. */
-int serve_settings_query(struct serve_request *r, serve_option option, void *user,
-                         struct bioinfer_error *err);
+int serve_settings_query(const struct serve *s, struct serve_request *r, serve_option option,
+                         void *user, struct bioinfer_error *err);
 int serve_settings_json(struct serve_request *r, const struct bi_json *root,
                         struct bioinfer_error *err);
 /* Checks settings that depend on each other, and sets those that a request may leave out, some by
- * its records, which are there already. LIMIT: more than SERVE_MAX_DESIGNS of a structure; INVALID:
+ * its records, which are there already. LIMIT: more than SERVE_MAX_DESIGNS of a structure, or than
+ * SERVE_MAX_DESIGNED of their residues; INVALID:
  * `include` of designs for a format of text, or settings of alignments that exclude each other. */
 int serve_settings_finish(const struct serve *s, struct serve_request *r,
                           struct bioinfer_error *err);
@@ -227,6 +217,14 @@ int serve_request_letters(struct serve *s, struct serve_request *r, struct bioin
 /* Puts bytes where a reader can open them, as /proc/self/fd/N: a file descriptor, which the caller
  * closes and whose own place is behind the last byte. -1, with NOMEM in *err, whatever failed. */
 int serve_request_file(const char *bytes, size_t size, struct bioinfer_error *err);
+/* Reads the records of the file at a path: with `count` it counts them and makes room, without it
+ * fills them in; a status. */
+typedef int (*serve_file_reader)(struct serve *s, struct serve_request *r, const char *path,
+                                 bool count, struct bioinfer_error *err);
+/* Makes the records of bytes that a reader opens as a file, twice. A status, whose words say
+ * "request" in place of the path. */
+int serve_request_read_file(struct serve *s, struct serve_request *r, const char *bytes,
+                            size_t size, serve_file_reader read, struct bioinfer_error *err);
 /* A copy of a message in which the path has become `name` wherever it stands, or nowhere where it
  * is ""; it lives in the arena. NULL: no memory. */
 const char *serve_request_words(struct bi_arena *arena, const char *message, const char *path,
@@ -234,6 +232,13 @@ const char *serve_request_words(struct bi_arena *arena, const char *message, con
 
 /* ---- bodies.c ---- */
 
+/* Checks that an object, of the list `what`, has no other members than `known`, which ends with
+ * NULL: INVALID. */
+int serve_bodies_members(const char *what, const struct bi_json *json, const char *const *known,
+                         struct bioinfer_error *err);
+/* Finds the array of a body; INVALID: there is none of the name. */
+int serve_bodies_list(const struct bi_json **list, const struct bi_json *root, const char *name,
+                      struct bioinfer_error *err);
 /* Each makes the records of a body of JSON; a status. INVALID: an array is missing or empty, a text
  * is missing, or an object has members that nobody knows; LIMIT: too many records, or pairs with
  * more than 1e11 products of lengths together. Ligands: also a status of their reader, and NO_SPACE
@@ -274,11 +279,17 @@ void serve_rows_put(struct serve *s, struct serve_request *r, const struct bioin
 void serve_rows_begin(struct serve_request *r, const char *id);
 /* Adds the member "status" and, unless it is 0, "message". */
 void serve_rows_status(struct serve_request *r, int status, const char *message);
+/* Adds the member "arrays", as the writer of jsonl does for arrays of no layer. */
+void serve_rows_arrays(struct serve_request *r, const struct bioinfer_result *result);
+/* Moves what was gathered in s->row into the answer; no memory: r->text.failed. */
+void serve_rows_take(struct serve *s, struct serve_request *r);
 
 /* ---- work.c ---- */
 
 /* The work that a path asks for, by the whole of it; -1 = none. */
 int serve_work_of(const char *path);
+/* The name of the task that does it. */
+const char *serve_work_name(int work);
 /* Whether the model of this server does it; align needs none. Not for -1. */
 bool serve_work_done(const struct serve *s, int work);
 /* Writes the paths of this server's work, with commas between, cut to size - 1 bytes. */
@@ -286,6 +297,7 @@ void serve_work_list(const struct serve *s, char *text, size_t size);
 /* Opens the task of a lane, by its key, after closing the one it has; a status, as of the opening
  * call of the library, INVALID for options of alignments. l->task is NULL after a failure. */
 int serve_work_open(struct serve *s, struct serve_lane *l, struct bioinfer_error *err);
+void serve_work_close(struct serve_lane *l); /* accepts a zeroed one */
 
 /* ---- answer.c ---- */
 
@@ -301,9 +313,12 @@ void serve_answer_finish(struct serve *s, struct serve_request *r);
  * The words are copied. */
 void serve_answer_fail(struct serve_request *r, int http, int status, const char *message);
 /* The status of HTTP that says what a status of the library does: 413 for LIMIT; 503 for NOMEM,
- * NO_SPACE, DEVICE_LOST and CANCELLED; 400 for INVALID, FORMAT, UNSUPPORTED, DUPLICATE_ID and
- * OUT_OF_RANGE; 500 for any other, 0 among them. */
+ * NO_SPACE, DEVICE_LOST and CANCELLED; 400 for INVALID, FORMAT, UNSUPPORTED, DUPLICATE_ID,
+ * OUT_OF_RANGE, and for EMPTY, BAD_RESIDUE and TOO_LONG of an only record; 500 for any other, 0
+ * among them. */
 int serve_http_status(int status);
+/* Whether a writer of arrays makes the format: npz, safetensors, h5. */
+bool serve_is_arrays(const char *format);
 /* The type of content of a format; "application/octet-stream" where it has none of its own. */
 const char *serve_content_type(const char *format);
 /* Hands arrays to the writer of the answer, which it opens with the first ones; a failure, such as
@@ -317,13 +332,19 @@ void serve_answer_arrays(struct serve *s, struct serve_request *r,
  * numbers it; the lock is held. False: no lane has its key, and all have work; the request is as
  * it was, and the caller's. */
 bool serve_lanes_add(struct serve *s, struct serve_request *r);
-/* Computes what waits in the lane that has waited longest, and gives each request its answer: 1,
- * also where these say that it failed or has waited too long; 0 = nothing waits, at once; < 0 =
- * DEVICE_LOST or FORKED, with which no more can be computed. The lock is not held. */
+/* Whether a request waits in a lane, or has records that were not read; the lock is held. */
+bool serve_lanes_have_work(const struct serve *s);
+/* Computes what the lane has that has waited longest, for a second or so where others have work,
+ * too, and gives each request that is done its answer: 1, also where these say that it failed, has
+ * waited too long or lost its client; 0 = nothing waits, at once; < 0 = DEVICE_LOST or FORKED, with
+ * which no more can be computed. The lock is not held. */
 int serve_lanes_run(struct serve *s, struct bioinfer_error *err);
-/* Gives all requests that wait in lanes this answer, and closes the lanes to others; begun ones are
- * not touched. The lock is not held. */
+/* Gives all requests of all lanes this answer, and closes the lanes to others. No lane runs, and
+ * the lock is not held. */
 void serve_lanes_fail(struct serve *s, int http, int status, const char *message);
+/* The progress of a run, user = the lane: non-zero, which ends it, when no client waits for what
+ * has begun. The lock is not held. */
+int serve_lanes_tick(void *user, uint64_t records, uint64_t residues);
 /* How many requests have begun to be computed and have no answer yet; the lock is held. */
 uint64_t serve_lanes_begun(const struct serve *s);
 /* Closes the tasks of all lanes, which are empty. */

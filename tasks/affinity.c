@@ -12,7 +12,7 @@
 
 #include "../base/team.h"
 #include "../models/affinity.h"
-#include "../engine/task.h"
+#include "tasks.h"
 
 enum { FRAMES = BI_FRAMES_OF_TOKEN, DEFAULT_POCKET = 50 };
 
@@ -282,9 +282,8 @@ static int find_receptor(struct affinity *a, const struct bioinfer_record *recor
 
 /* ---- molecules ---- */
 
-/* Parses the molecule of a record; a failure is the record's. */
-static int parse(const struct bi_env *env, const struct bioinfer_record *r, struct bi_molecule *mol,
-                 struct bioinfer_error *why)
+int bi_record_molecule(const struct bi_env *env, const struct bioinfer_record *r,
+                       struct bi_molecule *mol, struct bioinfer_error *why)
 {
     struct bi_molecules *in = NULL;
     const char *name = r->file ? r->file : r->id;
@@ -306,7 +305,7 @@ static int join(const struct affinity *a, struct ahead *r, struct bi_molecule *m
 {
     const struct bioinfer_record *of = &r->record;
     struct bioinfer_error own = {0};
-    int st = parse(a->task.env, of, mol, &r->why);
+    int st = bi_record_molecule(a->task.env, of, mol, &r->why);
     r->notes = st ? 0 : mol->notes;
     if (st)
         return st;

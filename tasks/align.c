@@ -3,7 +3,7 @@
  * A unit is what a source gives at a time: pairs in the caller's memory. It has no graph, so the
  * task computes it itself. */
 #include "../align/aligner.h"
-#include "../engine/task.h"
+#include "tasks.h"
 
 struct align_task {
     struct bioinfer_task task;

@@ -8,7 +8,7 @@
 
 #include "../models/programs.h"
 #include "../models/tracks.h"
-#include "../engine/task.h"
+#include "tasks.h"
 #include "tracks.h"
 
 enum { MIDDLE = 256, BASES = 4 };

@@ -3,7 +3,7 @@
 #define BI_TASK_DESIGN_H
 
 #include "../models/design.h"
-#include "../engine/task.h"
+#include "tasks.h"
 
 enum { BI_DESIGN_SAMPLED = 32 }; /* tokens of samples for each token of a batch */
 

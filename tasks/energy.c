@@ -26,34 +26,6 @@ enum {
     MOST_EDGES = INT32_MAX / 4
 };
 
-struct energy_unit {
-    struct bi_unit base;
-    struct bi_item item;
-    uint64_t ordinal;
-    /* The frame, in one block of memory. */
-    struct bioinfer_atoms atoms;
-    double cell[9];
-    void *memory;
-    double *forces;
-    struct bi_atom_frame frame; /* as if it were the first of a batch */
-    double energy, network, virial[9], stress[9], largest;
-    struct bi_chunk *chunk; /* steps that the atoms make; NULL = none */
-};
-
-struct energy {
-    struct bioinfer_task task;
-    const struct bi_energy_def *def;
-    const struct bi_energy_facts *facts;
-    struct bioinfer_energy_params p;
-    char *no_rules;
-    struct bi_frame frame;        /* that of a record that is a text */
-    struct bi_chunk *chunk;       /* the frames to come make it */
-    double edges_per_atom;        /* that batches had; 0 = there was none yet */
-    bool said_charge;             /* that a frame has one which the model does not know */
-    struct bi_buf text;           /* the result at hand */
-    struct bi_energy_shape shape; /* the last recipe points to it */
-};
-
 /* ---- frames ---- */
 
 /* Says why atoms that a caller gives cannot be used. */
@@ -84,7 +56,7 @@ static const char *symbol_of(int32_t number)
 }
 
 /* Names the elements that the model knows. */
-static int unknown_element(const struct energy *e, size_t atom, int32_t number,
+static int unknown_element(const struct bi_energy *e, size_t atom, int32_t number,
                            struct bioinfer_error *err)
 {
     char list[160] = "";
@@ -107,20 +79,20 @@ static int unknown_element(const struct energy *e, size_t atom, int32_t number,
 }
 
 /* Which axes are periodic, by the parameters. */
-static void settle_axes(const struct energy *e, const double cell[9], int periodic[3])
+static void settle_axes(const struct bi_energy *e, const double cell[9], int periodic[3])
 {
     for (int k = 0; k < 3; k++) {
         const double *v = cell + 3 * k;
-        if (e->p.ignore_cell)
+        if (e->p.pbc == BIOINFER_PBC_NONE)
             periodic[k] = 0;
-        else if (e->p.repeat_all)
+        else if (e->p.pbc == BIOINFER_PBC_XYZ)
             periodic[k] = v[0] != 0 || v[1] != 0 || v[2] != 0;
     }
 }
 
 /* Takes the charge of the frame, or that for frames that state none. One that the model does not
  * know is told once. */
-static int take_charge(struct energy *e, struct energy_unit *u, struct bioinfer_error *err)
+static int take_charge(struct bi_energy *e, struct bi_energy_unit *u, struct bioinfer_error *err)
 {
     struct bioinfer_atoms *a = &u->atoms;
     if (!a->has_charge && e->p.has_charge) {
@@ -141,7 +113,7 @@ static int take_charge(struct energy *e, struct energy_unit *u, struct bioinfer_
 }
 
 /* Takes the atoms of a record into the unit, with what the parameters say of all frames. */
-static int take_atoms(struct energy *e, struct energy_unit *u, const struct bioinfer_atoms *a,
+static int take_atoms(struct bi_energy *e, struct bi_energy_unit *u, const struct bioinfer_atoms *a,
                       struct bioinfer_error *err)
 {
     const size_t n = a->n;
@@ -157,6 +129,7 @@ static int take_atoms(struct energy *e, struct energy_unit *u, const struct bioi
     if (!(positions = bi_calloc(e->task.env, n, 6 * sizeof *positions + sizeof *numbers)))
         return bi_fail(err, BIOINFER_NOMEM, "%zu atoms", n);
     u->memory = positions;
+    u->positions = positions;
     u->forces = positions + 3 * n;
     numbers = (int32_t *)(positions + 6 * n);
     memcpy(positions, a->positions, 3 * n * sizeof *positions);
@@ -164,6 +137,8 @@ static int take_atoms(struct energy *e, struct energy_unit *u, const struct bioi
     u->atoms = *a;
     u->atoms.numbers = numbers;
     u->atoms.positions = positions;
+    u->atoms.momenta = NULL; /* these two are the record's, which is soon gone */
+    u->atoms.held = NULL;
     if (a->cell)
         memcpy(u->cell, a->cell, sizeof u->cell);
     u->atoms.cell = a->cell ? u->cell : NULL;
@@ -174,7 +149,7 @@ static int take_atoms(struct energy *e, struct energy_unit *u, const struct bioi
 /* ---- edges ---- */
 
 /* How many edges an atom of a crystal has on average, by the density; 0: it is none. */
-static double edges_by_density(const struct energy *e, const struct energy_unit *u)
+static double edges_by_density(const struct bi_energy *e, const struct bi_energy_unit *u)
 {
     const double r = e->facts->cutoff, volume = fabs(bi_cell_volume(u->cell));
     return u->frame.periodic == 7 && volume > 0 ? 4.2 * r * r * r * (double)u->atoms.n / volume : 0;
@@ -182,7 +157,7 @@ static double edges_by_density(const struct energy *e, const struct energy_unit 
 
 /* How many edges a frame may have: as many for each atom as other frames had, and, of a crystal,
  * as its density makes. A wrong guess costs time alone. */
-static int32_t guess_edges(const struct energy *e, const struct energy_unit *u)
+static int32_t guess_edges(const struct bi_energy *e, const struct bi_energy_unit *u)
 {
     const double n = (double)u->atoms.n, by_density = edges_by_density(e, u);
     double each = e->edges_per_atom > 0 ? e->edges_per_atom : EDGES_GUESSED;
@@ -191,7 +166,8 @@ static int32_t guess_edges(const struct energy *e, const struct energy_unit *u)
 }
 
 /* Says how the neighbours of a frame's atoms are to be looked for. */
-static int set_frame(struct energy *e, struct energy_unit *u, struct bioinfer_error *err)
+static int set_frame(const struct bi_energy *e, struct bi_energy_unit *u,
+                     struct bioinfer_error *err)
 {
     struct bi_atom_frame *f = &u->frame;
     struct bi_neighbour_grid grid;
@@ -202,6 +178,7 @@ static int set_frame(struct energy *e, struct energy_unit *u, struct bioinfer_er
     if (st)
         return st;
     _Static_assert((int)BI_NEIGHBOURS_BINS == (int)BI_BINS_PER_ATOM, "there is room for the bins");
+    *f = (struct bi_atom_frame){0};
     memcpy(f->cell, grid.cell, sizeof f->cell);
     memcpy(f->inverse, grid.inverse, sizeof f->inverse);
     memcpy(f->low, grid.low, sizeof f->low);
@@ -222,9 +199,8 @@ static int set_frame(struct energy *e, struct energy_unit *u, struct bioinfer_er
     return 0;
 }
 
-/* Finds the pairs of a frame on the host, where the device says that atoms lie on each other: to
- * name them, where they are of this frame. */
-static int name_touches(const struct energy *e, struct energy_unit *u, struct bioinfer_error *err)
+int bi_energy_name_touches(const struct bi_energy *e, struct bi_energy_unit *u,
+                           struct bioinfer_error *err)
 {
     struct bi_neighbours near = {.env = e->task.env};
     const bool periodic[3] = {u->atoms.periodic[0] != 0, u->atoms.periodic[1] != 0,
@@ -237,23 +213,28 @@ static int name_touches(const struct energy *e, struct energy_unit *u, struct bi
 
 /* ---- units ---- */
 
-static void make_item(const struct energy *e, struct energy_unit *u)
+static void make_item(const struct bi_energy *e, struct bi_energy_unit *u)
 {
     const int32_t n = (int32_t)u->atoms.n;
     u->item = (struct bi_item){
         .unit = &u->base,
         .size = {.n_tokens = n, .n_seqs = 1, .longest = n, .n_edges = guess_edges(e, u)},
         .weight = n};
-    u->chunk = e->chunk;
-    u->item.size.n_steps = e->chunk ? e->chunk->steps : 0;
     u->base.items = &u->item;
     u->base.n_items = 1;
-    u->base.is_over = true;
     u->base.result_size = sizeof *u + (uint64_t)n * 64;
 }
 
+int bi_energy_moved(const struct bi_energy *e, struct bi_energy_unit *u, struct bioinfer_error *err)
+{
+    int st = check_atoms(&u->atoms, err);
+    if (!st && !(st = set_frame(e, u, err)))
+        make_item(e, u);
+    return st;
+}
+
 /* Parses the text of a record, which is one frame. */
-static int parse(struct energy *e, const struct bioinfer_record *r, struct bioinfer_atoms *atoms,
+static int parse(struct bi_energy *e, const struct bioinfer_record *r, struct bioinfer_atoms *atoms,
                  struct bioinfer_error *why)
 {
     struct bi_frames *in = NULL;
@@ -272,33 +253,39 @@ static int parse(struct energy *e, const struct bioinfer_record *r, struct bioin
     return st;
 }
 
-static int energy_read(struct bioinfer_task *t, struct bi_unit *unit, struct bioinfer_error *err)
+int bi_energy_read(struct bi_energy *e, struct bi_energy_unit *u, struct bioinfer_record *r,
+                   struct bioinfer_atoms *atoms, struct bioinfer_error *err)
 {
-    struct energy *e = (struct energy *)t;
-    struct energy_unit *u = (struct energy_unit *)unit;
-    struct bioinfer_record r = {0};
+    const struct bi_env *env = e->task.env;
     struct bioinfer_error why = {0};
-    struct bioinfer_atoms atoms = {0};
-    int st = t->source(t->source_user, &r, err);
+    int st = e->task.source(e->task.source_user, r, err);
     if (st != 1)
         return st;
-    u->ordinal = r.ordinal;
-    if (!(unit->id = bi_strdup(t->env, r.id)))
+    u->ordinal = r->ordinal;
+    if (!(u->base.id = bi_strdup(env, r->id)))
         return bi_fail(err, BIOINFER_NOMEM, "record");
-    if (r.status) {
-        bi_unit_fail(t->env, unit, r.status, r.message);
+    if (r->status) {
+        bi_unit_fail(env, &u->base, r->status, r->message);
         return 1;
     }
-    st = r.atoms ? 0 : parse(e, &r, &atoms, &why);
-    if (!st && !(st = take_atoms(e, u, r.atoms ? r.atoms : &atoms, &why)))
-        st = set_frame(e, u, &why);
+    st = r->atoms ? 0 : parse(e, r, atoms, &why);
+    if (r->atoms)
+        *atoms = *r->atoms;
+    if (!st && !(st = take_atoms(e, u, atoms, &why)) && !(st = set_frame(e, u, &why)))
+        make_item(e, u);
     if (st == BIOINFER_NOMEM)
         return bi_fail(err, st, "%s", why.text);
     if (st)
-        bi_unit_fail(t->env, unit, st, why.text);
-    else
-        make_item(e, u);
+        bi_unit_fail(env, &u->base, st, why.text);
     return 1;
+}
+
+static int energy_read(struct bioinfer_task *t, struct bi_unit *unit, struct bioinfer_error *err)
+{
+    struct bioinfer_record r = {0};
+    struct bioinfer_atoms atoms = {0};
+    unit->is_over = true;
+    return bi_energy_read((struct bi_energy *)t, (struct bi_energy_unit *)unit, &r, &atoms, err);
 }
 
 /* ---- batches ---- */
@@ -317,27 +304,30 @@ static int build_graph(const void *user, const void *shape, struct bi_graph *g,
     return 0;
 }
 
-static int energy_recipe(struct bioinfer_task *t, const struct bi_batch *b,
-                         struct bi_recipe *recipe, struct bioinfer_error *err)
+void bi_energy_recipe(struct bi_energy *e, const struct bi_batch *b, enum bi_energy_moves moves,
+                      struct bi_recipe *recipe)
 {
-    struct energy *e = (struct energy *)t;
     struct bi_energy_shape *s = &e->shape;
-    (void)err;
     *s = (struct bi_energy_shape){.n_atoms = b->capacity.n_tokens,
                                   .n_frames = b->capacity.n_seqs,
                                   .n_edges = b->capacity.n_edges > 0 ? b->capacity.n_edges : 1,
-                                  .gradient = !e->p.energy_only || e->chunk,
-                                  .moves = !e->chunk         ? BI_MOVES_NOT
-                                           : e->chunk->atoms ? BI_MOVES_DYNAMICS
-                                                             : BI_MOVES_FIRE};
+                                  .gradient = !e->p.energy_only,
+                                  .moves = moves};
     /* float32 throughout: energies are differences of large numbers */
     *recipe = (struct bi_recipe){.build = build_graph,
-                                 .user = &t->model->base,
+                                 .user = &e->task.model->base,
                                  .shape = s,
                                  .shape_size = sizeof *s,
                                  .n_sizes = 3,
                                  .wide = true,
                                  .no_rules = e->no_rules};
+}
+
+static int energy_recipe(struct bioinfer_task *t, const struct bi_batch *b,
+                         struct bi_recipe *recipe, struct bioinfer_error *err)
+{
+    (void)err;
+    bi_energy_recipe((struct bi_energy *)t, b, BI_MOVES_NOT, recipe);
     return 0;
 }
 
@@ -346,36 +336,21 @@ static int32_t n_bins(const struct bi_atom_frame *f)
     return f->n_bins[0] * f->n_bins[1] * f->n_bins[2];
 }
 
-static void energy_fill(const struct bioinfer_task *t, const struct bi_item *item,
-                        const struct bi_batch_place *place)
+void bi_energy_fill(const struct bi_energy *e, const struct bi_energy_unit *u,
+                    const struct bi_batch_place *place)
 {
-    const struct energy *e = (const struct energy *)t;
-    const struct energy_unit *u = (const struct energy_unit *)item->unit;
     const int32_t n = (int32_t)u->atoms.n, atom = place->at.n_tokens;
     int32_t *code = bi_batch_input(place, "code");
     float *by_charge = bi_batch_input(place, "by_charge");
     double *position = bi_batch_input(place, "position");
     struct bi_atom_frame *frame = bi_batch_input(place, "frame");
-    struct bi_motion_atom *moving = bi_batch_input(place, "atoms");
-    struct bi_motion_facts *motion = bi_batch_input(place, "facts");
-    struct bi_fire_atom *relaxing = bi_batch_input(place, "fire_atoms");
-    struct bi_fire *fire = bi_batch_input(place, "relaxation");
     frame += place->index;
     *frame = u->frame;
     frame->first_atom = atom;
     if (place->index)
         frame->first_bin = frame[-1].first_bin + n_bins(frame - 1);
-    if (u->chunk && u->chunk->atoms) {
-        memcpy(moving + atom, u->chunk->atoms, (size_t)n * sizeof *moving);
-        *motion = u->chunk->facts;
-        motion->std = e->facts->std;
-    } else if (u->chunk) {
-        memcpy(relaxing + atom, u->chunk->fire_atoms, (size_t)n * sizeof *relaxing);
-        *fire = *u->chunk->fire;
-        fire->std = e->facts->std;
-    } else {
+    if (position)
         memcpy(position + 3 * (size_t)atom, u->atoms.positions, 3 * (size_t)n * sizeof *position);
-    }
     for (int32_t i = 0; i < n; i++) {
         code[atom + i] = e->facts->code[u->atoms.numbers[i]];
         if (by_charge)
@@ -383,14 +358,19 @@ static void energy_fill(const struct bioinfer_task *t, const struct bi_item *ite
     }
 }
 
-static const char *const energy_made[] = {"code",  "position", "frame",      "by_charge",
-                                          "atoms", "facts",    "fire_atoms", "relaxation"};
+static void energy_fill(const struct bioinfer_task *t, const struct bi_item *item,
+                        const struct bi_batch_place *place)
+{
+    bi_energy_fill((const struct bi_energy *)t, (const struct bi_energy_unit *)item->unit, place);
+}
+
+static const char *const energy_made[] = {"code", "position", "frame", "by_charge"};
 
 /* ---- results ---- */
 
 /* Adds up what atoms gave: the energies, and of forces and virials. */
-static bool take_outputs(const struct energy *e, struct energy_unit *u, const float *y, int64_t ldy,
-                         const float *f, int64_t ldf)
+static bool take_outputs(const struct bi_energy *e, struct bi_energy_unit *u, const float *y,
+                         int64_t ldy, const float *f, int64_t ldf)
 {
     double sum = 0, references = 0, largest = 0;
     memset(u->virial, 0, sizeof u->virial);
@@ -416,8 +396,7 @@ static bool take_outputs(const struct energy *e, struct energy_unit *u, const fl
     return isfinite(u->network);
 }
 
-/* The output of a kind; NULL: the graph has none. */
-static const void *output_of(const struct bi_batch_place *place, int kind, int64_t *ld)
+const void *bi_energy_output(const struct bi_batch_place *place, int kind, int64_t *ld)
 {
     const struct bi_graph *g = place->slot->plan->graph;
     for (size_t i = 0; i < g->n_outputs; i++)
@@ -426,14 +405,13 @@ static const void *output_of(const struct bi_batch_place *place, int kind, int64
     return NULL;
 }
 
-/* Had the graph no room for the edges of a batch? Then its items are given room. */
-static int energy_again(struct bioinfer_task *t, struct bi_item *const *items,
-                        const struct bi_batch_place *place, struct bioinfer_error *err)
+int bi_energy_again(struct bioinfer_task *t, struct bi_item *const *items,
+                    const struct bi_batch_place *place, struct bioinfer_error *err)
 {
-    struct energy *e = (struct energy *)t;
+    struct bi_energy *e = (struct bi_energy *)t;
     const struct bi_energy_shape *room = bi_plan_shape(place->slot->plan);
     int64_t ld, atoms = 0, guessed = 0;
-    const int32_t *report = output_of(place, BI_ENERGY_REPORT, &ld);
+    const int32_t *report = bi_energy_output(place, BI_ENERGY_REPORT, &ld);
     const double edges = report[BI_REPORT_EDGES];
     for (int64_t i = 0; i < place->n_items; i++) {
         atoms += items[i]->size.n_tokens;
@@ -451,74 +429,38 @@ static int energy_again(struct bioinfer_task *t, struct bi_item *const *items,
     return 1;
 }
 
-/* Takes what a relaxation is behind the steps of a chunk, which were made where `good`: the outputs
- * of atoms are those of its last forces, which only count where it is over. */
-static void take_fire(struct energy_unit *u, const struct bi_batch_place *place, bool good)
+bool bi_energy_take_outputs(const struct bi_energy *e, struct bi_energy_unit *u,
+                            const struct bi_batch_place *place)
 {
-    int64_t ld;
-    const struct bi_fire_atom *atoms = output_of(place, BI_ENERGY_MOTION, &ld);
-    const struct bi_fire *fire = output_of(place, BI_ENERGY_FIRE, &ld);
-    struct bi_chunk *chunk = u->chunk;
-    chunk->failed = !good || fire->end >= BI_FIRE_FAILED;
-    if (chunk->failed)
-        return;
-    *chunk->fire = *fire;
-    memcpy(chunk->fire_atoms, atoms + place->at.n_tokens, u->atoms.n * sizeof *atoms);
-    if (fire->cell_moves > 0)
-        memcpy(u->cell, fire->cell, sizeof u->cell);
-}
-
-/* Takes the atoms behind the steps of a chunk, which were made where `good`. */
-static void take_chunk(struct energy_unit *u, const struct bi_batch_place *place, bool good)
-{
-    int64_t ld;
-    const struct bi_motion_atom *from = output_of(place, BI_ENERGY_MOTION, &ld);
-    const size_t n = u->atoms.n;
-    if (!u->chunk->atoms) {
-        take_fire(u, place, good);
-        return;
-    }
-    from += place->at.n_tokens;
-    for (size_t i = 0; i < n; i++)
-        good = good && from[i].bad == 0;
-    u->chunk->failed = !good;
-    if (good)
-        memcpy(u->chunk->atoms, from, n * sizeof *from);
+    int64_t ldy = 0, ldf = 0;
+    const float *f = bi_energy_output(place, BI_ENERGY_FORCES, &ldf);
+    const float *y = bi_energy_output(place, BI_ENERGY_ATOMS, &ldy);
+    return take_outputs(e, u, y + place->at.n_tokens * ldy, ldy,
+                        f ? f + place->at.n_tokens * ldf : NULL, ldf);
 }
 
 static int energy_collect(struct bioinfer_task *t, struct bi_item *item,
                           const struct bi_batch_place *place, struct bioinfer_error *err)
 {
-    struct energy_unit *u = (struct energy_unit *)item->unit;
-    int64_t ldy = 0, ldf = 0;
-    const int32_t *report = output_of(place, BI_ENERGY_REPORT, &ldy);
-    const float *f = output_of(place, BI_ENERGY_FORCES, &ldf);
-    const float *y = output_of(place, BI_ENERGY_ATOMS, &ldy);
+    struct bi_energy_unit *u = (struct bi_energy_unit *)item->unit;
+    int64_t ld = 0;
+    const int32_t *report = bi_energy_output(place, BI_ENERGY_REPORT, &ld);
     struct bioinfer_error why = {0};
     int st;
-    if (u->chunk) {
-        take_chunk(u, place,
-                   take_outputs((struct energy *)t, u, y + place->at.n_tokens * ldy, ldy,
-                                f + place->at.n_tokens * ldf, ldf) &&
-                       !report[BI_REPORT_TOUCHES]);
-        return 0;
-    }
-    if (report[BI_REPORT_TOUCHES] && (st = name_touches((struct energy *)t, u, &why))) {
+    if (report[BI_REPORT_TOUCHES] &&
+        (st = bi_energy_name_touches((struct bi_energy *)t, u, &why))) {
         if (st == BIOINFER_NOMEM)
             return bi_fail(err, st, "%s", why.text);
         bi_unit_fail(t->env, &u->base, st, why.text);
         return 0;
     }
-    y += place->at.n_tokens * ldy;
-    if (f)
-        f += place->at.n_tokens * ldf;
-    return take_outputs((struct energy *)t, u, y, ldy, f, ldf)
+    return bi_energy_take_outputs((struct bi_energy *)t, u, place)
                ? 0
                : bi_fail(err, BIOINFER_NONFINITE, "the energy or a force is not finite");
 }
 
 /* The frame as an extended XYZ with all that is known of it. */
-static int put_text(struct energy *e, const struct energy_unit *u, bool stress,
+static int put_text(struct bi_energy *e, const struct bi_energy_unit *u, bool stress,
                     struct bioinfer_error *err)
 {
     const struct bioinfer_atoms *a = &u->atoms;
@@ -544,24 +486,36 @@ static int put_text(struct energy *e, const struct energy_unit *u, bool stress,
     return bi_buf_text(&e->text) ? 0 : bi_fail(err, BIOINFER_NOMEM, "a frame of %zu atoms", a->n);
 }
 
-static int energy_result(struct bioinfer_task *t, struct bi_unit *unit, struct bioinfer_error *err)
+bool bi_energy_set_stress(const struct bi_energy *e, struct bi_energy_unit *u)
 {
-    struct energy *e = (struct energy *)t;
-    struct energy_unit *u = (struct energy_unit *)unit;
-    struct bioinfer_text text = {"extxyz", NULL, 0};
-    int st;
     const double volume = u->atoms.cell ? fabs(bi_cell_volume(u->cell)) : 0;
     const bool stress = !e->p.energy_only && volume > 0 &&
                         (u->atoms.periodic[0] || u->atoms.periodic[1] || u->atoms.periodic[2]);
     for (int k = 0; stress && k < 9; k++)
         u->stress[k] = u->virial[k] / volume;
-    const struct bioinfer_energy energy = {.energy = u->energy,
-                                           .network = u->network,
-                                           .n_atoms = u->atoms.n,
-                                           .largest = u->largest,
-                                           .forces = e->p.energy_only ? NULL : u->forces,
-                                           .stress = stress ? u->stress : NULL,
-                                           .atoms = &u->atoms};
+    return stress;
+}
+
+struct bioinfer_energy bi_energy_told(const struct bi_energy_unit *u, bool stress)
+{
+    return (struct bioinfer_energy){.energy = u->energy,
+                                    .network = u->network,
+                                    .n_atoms = u->atoms.n,
+                                    .largest = u->largest,
+                                    .forces = u->forces,
+                                    .stress = stress ? u->stress : NULL,
+                                    .atoms = &u->atoms};
+}
+
+static int energy_result(struct bioinfer_task *t, struct bi_unit *unit, struct bioinfer_error *err)
+{
+    struct bi_energy *e = (struct bi_energy *)t;
+    struct bi_energy_unit *u = (struct bi_energy_unit *)unit;
+    struct bioinfer_text text = {"extxyz", NULL, 0};
+    int st;
+    const bool stress = bi_energy_set_stress(e, u);
+    struct bioinfer_energy energy = bi_energy_told(u, stress);
+    energy.forces = e->p.energy_only ? NULL : u->forces;
     if (e->p.as_text && !unit->status) {
         if ((st = put_text(e, u, stress, err)))
             return st;
@@ -581,22 +535,22 @@ static int energy_result(struct bioinfer_task *t, struct bi_unit *unit, struct b
     return t->sink(t->sink_user, &result, err);
 }
 
-static void energy_drop(struct bioinfer_task *t, struct bi_unit *unit)
+void bi_energy_drop(struct bioinfer_task *t, struct bi_unit *unit)
 {
-    struct energy_unit *u = (struct energy_unit *)unit;
+    struct bi_energy_unit *u = (struct bi_energy_unit *)unit;
     bi_free(t->env, u->memory);
 }
 
-static struct bi_counts energy_one(const struct bioinfer_task *t, int64_t n_residues)
+struct bi_counts bi_energy_one(const struct bioinfer_task *t, int64_t n_residues)
 {
     const int32_t n = (int32_t)n_residues;
     (void)t;
     return (struct bi_counts){.n_tokens = n, .n_seqs = 1, .longest = n, .n_edges = 40 * n};
 }
 
-static void energy_free(struct bioinfer_task *t)
+void bi_energy_free(struct bioinfer_task *t)
 {
-    struct energy *e = (struct energy *)t;
+    struct bi_energy *e = (struct bi_energy *)t;
     bi_free(t->env, e->no_rules);
     if (e->text.env)
         bi_buf_free(&e->text);
@@ -604,56 +558,26 @@ static void energy_free(struct bioinfer_task *t)
         bi_frame_free(&e->frame);
 }
 
-const struct bi_task_def bi_task_energy = {
-    .name = "energy",
-    .kind = &bi_kind_energy,
-    .unit_size = sizeof(struct energy_unit),
-    .smallest = {.n_tokens = 16, .n_seqs = 1, .longest = 16, .n_edges = 256},
-    .made = energy_made,
-    .n_made = BI_COUNT(energy_made),
-    .one = energy_one,
-    .read = energy_read,
-    .recipe = energy_recipe,
-    .fill = energy_fill,
-    .again = energy_again,
-    .collect = energy_collect,
-    .result = energy_result,
-    .drop = energy_drop,
-    .free = energy_free};
+const struct bi_task_def bi_task_energy = {.name = "energy",
+                                           .kind = &bi_kind_energy,
+                                           .unit_size = sizeof(struct bi_energy_unit),
+                                           .smallest = BI_ENERGY_SMALLEST,
+                                           .made = energy_made,
+                                           .n_made = BI_COUNT(energy_made),
+                                           .one = bi_energy_one,
+                                           .read = energy_read,
+                                           .recipe = energy_recipe,
+                                           .fill = energy_fill,
+                                           .again = bi_energy_again,
+                                           .collect = energy_collect,
+                                           .result = energy_result,
+                                           .drop = bi_energy_drop,
+                                           .free = bi_energy_free};
 
 /* ---- life ---- */
 
-void bi_energy_move(bioinfer_task *energy, struct bi_chunk *chunk)
-{
-    ((struct energy *)energy)->chunk = chunk;
-}
-
-bool bi_energy_is(const bioinfer_task *task)
-{
-    return task->def == &bi_task_energy;
-}
-
-void bi_energy_settle(const bioinfer_task *energy, struct bi_frame *frame)
-{
-    const struct energy *e = (const struct energy *)energy;
-    int periodic[3] = {frame->periodic[0], frame->periodic[1], frame->periodic[2]};
-    settle_axes(e, frame->cell, periodic);
-    for (int k = 0; k < 3; k++)
-        frame->periodic[k] = periodic[k] != 0;
-    if (!frame->has_charge && e->p.has_charge) {
-        frame->charge = e->p.charge;
-        frame->has_charge = true;
-    }
-}
-
-const char *bi_energy_no_rules(const bioinfer_task *energy)
-{
-    const struct energy *e = (const struct energy *)energy;
-    return e->no_rules ? e->no_rules : "";
-}
-
-static int open_energy(struct energy *e, const struct bioinfer_energy_params *params,
-                       struct bioinfer_error *err)
+int bi_energy_begin(struct bi_energy *e, const struct bioinfer_energy_params *params,
+                    struct bioinfer_error *err)
 {
     const struct bioinfer_model *model = e->task.model;
     int64_t atoms;
@@ -661,13 +585,14 @@ static int open_energy(struct energy *e, const struct bioinfer_energy_params *pa
     e->def = model->base.def->def;
     if ((st = bi_params_copy(&e->p, sizeof e->p, params, "energy params", err)))
         return st;
-    if (e->p.has_charge && !(fabs(e->p.charge) <= BI_FRAME_MAX_CHARGE))
+    e->p.has_charge = e->p.has_charge || e->p.charge != 0;
+    if (!(fabs(e->p.charge) <= BI_FRAME_MAX_CHARGE))
         return bi_fail(err, BIOINFER_INVALID, "energy: a charge of %g", e->p.charge);
-    if (e->p.ignore_cell && e->p.repeat_all)
-        return bi_fail(err, BIOINFER_INVALID,
-                       "energy: ignore_cell and repeat_all exclude each other");
+    if (e->p.pbc < BIOINFER_PBC_FILE || e->p.pbc > BIOINFER_PBC_NONE)
+        return bi_fail(err, BIOINFER_INVALID, "energy: pbc %d is none of enum bioinfer_pbc",
+                       e->p.pbc);
     e->facts = e->def->facts(&model->base);
-    if (e->p.has_charge && e->p.charge != 0 && !e->facts->takes_charge)
+    if (e->p.charge != 0 && !e->facts->takes_charge)
         return bi_fail(
             err, BIOINFER_UNSUPPORTED,
             "%s: a charge of %g is given, and these weights know none: energies would be "
@@ -676,10 +601,10 @@ static int open_energy(struct energy *e, const struct bioinfer_energy_params *pa
     if (e->p.no_rules && !(e->no_rules = bi_strdup(e->task.env, e->p.no_rules)))
         return bi_fail(err, BIOINFER_NOMEM, "energy");
     /* an atom takes about 150 kB of activations with forces and 128 channels */
-    if (e->p.atoms_at_once < 0)
+    if (e->p.tokens_at_once < 0)
         return bi_fail(err, BIOINFER_INVALID, "energy: %lld atoms at once",
-                       (long long)e->p.atoms_at_once);
-    atoms = e->p.atoms_at_once > 0 ? e->p.atoms_at_once : model->caps.half ? 1 << 14 : 1 << 10;
+                       (long long)e->p.tokens_at_once);
+    atoms = e->p.tokens_at_once > 0 ? e->p.tokens_at_once : model->caps.half ? 1 << 14 : 1 << 10;
     e->task.progress = e->p.progress;
     e->task.progress_user = e->p.progress_user;
     return bi_task_open(&e->task, model, atoms, e->p.memory_limit, err);
@@ -688,8 +613,8 @@ static int open_energy(struct energy *e, const struct bioinfer_energy_params *pa
 int bioinfer_energy_open(bioinfer_task **out, const bioinfer_model *model,
                          const struct bioinfer_energy_params *params, struct bioinfer_error *err)
 {
-    int st = bi_task_new(out, model, &bi_task_energy, sizeof(struct energy), err);
-    if (!st && (st = open_energy((struct energy *)*out, params, err)))
+    int st = bi_task_new(out, model, &bi_task_energy, sizeof(struct bi_energy), err);
+    if (!st && (st = bi_energy_begin((struct bi_energy *)*out, params, err)))
         bioinfer_task_close(out);
     return st;
 }

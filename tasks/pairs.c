@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "../align/aligner.h"
-#include "../engine/task.h"
+#include "tasks.h"
 
 enum {
     BLOCK_PAIRS = 16384, /* on the CPU; a GPU takes more at once */
@@ -217,6 +217,12 @@ int bioinfer_align_score(const bioinfer_task *task, char query, char target, int
     if (!a || !score)
         return BIOINFER_INVALID;
     return bi_aligner_score(a, query, target, score) ? BIOINFER_OK : BIOINFER_BAD_RESIDUE;
+}
+
+int bioinfer_align_scale(const bioinfer_task *task)
+{
+    const bi_aligner *a = bi_align_task_aligner(task);
+    return a ? a->scale : 0;
 }
 
 int bioinfer_align_get_profile(const bioinfer_task *task, struct bioinfer_align_profile *profile)

@@ -2,7 +2,7 @@
 #ifndef BI_SEQUENCES_H
 #define BI_SEQUENCES_H
 
-#include "../engine/task.h"
+#include "tasks.h"
 
 /* The shape of a recipe: a graph of a family that takes sequences. */
 struct bi_sequence_graph {

@@ -258,7 +258,7 @@ static void take_sizes(struct bi_tracks_task *s)
 }
 
 static int open_tracks(struct bi_tracks_task *s, const struct bioinfer_tracks_params *params,
-                       struct bioinfer_error *err)
+                       const int *lists, struct bioinfer_error *err)
 {
     const struct bioinfer_model *model = s->task.model;
     struct bioinfer_tracks_params p = {0};
@@ -270,7 +270,7 @@ static int open_tracks(struct bi_tracks_task *s, const struct bioinfer_tracks_pa
     s->task.progress = p.progress;
     s->task.progress_user = p.progress_user;
     if ((st = take_outputs(s, &p, err)) || (st = take_views(s, &p, err)) ||
-        (st = bi_lists_open(s, &p, err)))
+        (st = bi_lists_open(s, lists, err)))
         return st;
     take_sizes(s);
     if (p.no_rules && !(s->no_rules = bi_strdup(s->task.env, p.no_rules)))
@@ -279,12 +279,31 @@ static int open_tracks(struct bi_tracks_task *s, const struct bioinfer_tracks_pa
     return bi_task_open(&s->task, model, (int64_t)s->most * s->n_views, p.memory_limit, err);
 }
 
+int bi_tracks_open(bioinfer_task **out, const bioinfer_model *model,
+                   const struct bioinfer_tracks_params *params, const int *lists,
+                   struct bioinfer_error *err)
+{
+    int st = bi_task_new(out, model, &bi_task_tracks, sizeof(struct bi_tracks_task), err);
+    if (!st && (st = open_tracks((struct bi_tracks_task *)*out, params, lists, err)))
+        bioinfer_task_close(out);
+    return st;
+}
+
 int bioinfer_tracks_open(bioinfer_task **out, const bioinfer_model *model,
                          const struct bioinfer_tracks_params *params, struct bioinfer_error *err)
 {
-    int st = bi_task_new(out, model, &bi_task_tracks, sizeof(struct bi_tracks_task), err);
-    if (!st && (st = open_tracks((struct bi_tracks_task *)*out, params, err)))
-        bioinfer_task_close(out);
+    return bi_tracks_open(out, model, params, NULL, err);
+}
+
+int bi_tracks_compute(bioinfer_task *task, const struct bioinfer_record *record,
+                      const struct bi_tracks_asks *asks, bioinfer_sink sink, void *sink_user,
+                      struct bioinfer_error *err)
+{
+    struct bi_tracks_task *s = (struct bi_tracks_task *)task;
+    int st;
+    s->asks = asks;
+    st = bioinfer_task_compute(task, record, 1, sink, sink_user, err);
+    s->asks = NULL;
     return st;
 }
 
@@ -637,7 +656,7 @@ static int tracks_next(struct bioinfer_task *t, struct bi_unit *u, struct bioinf
 
 /* Takes the sites that a record gives, which are an array of its result as well. */
 static int take_sites(const struct bi_tracks_task *s, struct bi_window_unit *w,
-                      const struct bioinfer_sites *sites, struct bioinfer_error *err)
+                      const struct bi_given_sites *sites, struct bioinfer_error *err)
 {
     const int st = s->lists[0] ? bi_fail(err, BIOINFER_INVALID, "sites of a window with lists")
                                : bi_sites_take(s, &w->given, sites, err);
@@ -679,7 +698,8 @@ static int copy_window(struct bi_tracks_task *s, struct bi_window_unit *w,
         else if (bi_tracks_letters(c->bases, (size_t)c->length, &letter))
             bi_fail(&why, letter.status, "change %zu: %s", i, letter.text);
     }
-    if (!why.status && from->sites && take_sites(s, w, from->sites, &why) == BIOINFER_NOMEM)
+    if (!why.status && s->asks && s->asks->sites &&
+        take_sites(s, w, s->asks->sites, &why) == BIOINFER_NOMEM)
         return bi_fail(err, BIOINFER_NOMEM, "sites of a window");
     if (!why.status && bi_lists_take(s, w, from, &why) == BIOINFER_NOMEM)
         return bi_fail(err, BIOINFER_NOMEM, "lists of a window");
@@ -848,6 +868,22 @@ const struct bi_task_def bi_task_tracks = {.name = "tracks",
 
 /* ---- public calls ---- */
 
+/* The output of contributions, which are of single bases. */
+static int explained_output(const bioinfer_task *task, int index, struct bioinfer_tracks_info *info)
+{
+    struct bioinfer_tracks_info i = {.struct_size = sizeof i};
+    const size_t size = info ? info->struct_size : 0;
+    if (size < sizeof size || bioinfer_contributions_get_info(task, &i))
+        return BIOINFER_INVALID;
+    if (index)
+        return BIOINFER_NOT_FOUND;
+    i.struct_size = size;
+    i.bin_size = 1;
+    i.first_bin = 0;
+    memcpy(info, &i, size < sizeof i ? size : sizeof i);
+    return 0;
+}
+
 int bioinfer_tracks_get_output(const bioinfer_task *task, int index,
                                struct bioinfer_tracks_info *info)
 {
@@ -855,6 +891,10 @@ int bioinfer_tracks_get_output(const bioinfer_task *task, int index,
     struct bioinfer_tracks_info i = {0};
     const struct bi_tracks_output *o;
     size_t size;
+    if (task && task->inner && task->inner->def == &bi_task_contributions)
+        return explained_output(task->inner, index, info);
+    if (task && task->inner)
+        s = (const struct bi_tracks_task *)(task = task->inner);
     if (!task || task->def->result != tracks_result || !info ||
         info->struct_size < sizeof info->struct_size)
         return BIOINFER_INVALID;

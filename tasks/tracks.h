@@ -7,13 +7,77 @@
 #define BI_TASK_TRACKS_H
 
 #include "../models/programs.h"
-#include "../engine/task.h"
+#include "tasks.h"
 
 enum {
     BI_TRACKS_SHIFTS = 64,
     BI_TRACKS_TOGETHER = 8, /* whole windows in a program, a power of two */
     BI_TRACKS_COMPANY = 16  /* changed windows in a program, the same */
 };
+
+/* ---- what a record asks for beside the public interface ---- */
+
+/* The sites that junctions are counted between, instead of the window's most likely ones, so that
+ * windows of two alleles have counts of the same junctions. Places are places of the first allele.
+ * Where the second has other bases more or less after base `joint`, its window tells: bases that it
+ * has more are one row with this one, the largest of each channel. Bases that it lacks, and what
+ * the other window has at its end, are rows of zeros. */
+struct bi_given_sites {
+    const int32_t *at; /* [4, n] as in the array "sites": each class ascending, then -1 */
+    int64_t n;         /* at most as many as that array has */
+    int64_t joint;     /* read where `inserted` is not 0 */
+    int64_t inserted;  /* bases of this window's allele less bases of the first one's */
+};
+
+/* Rows of an output, which the device sums up. A row is -1 for zeros, or -2 for the largest numbers
+ * in rows first ... end - 1. */
+struct bi_row_lists {
+    const int32_t *rows; /* [n_rows] of all lists, one after the other */
+    /* [n_rows] Where rows are compared: the place in `rows` of the record's own window that has the
+     * row which each is compared with. That window is compared with nothing, and has no list. */
+    const int32_t *against;
+    const int32_t *ends; /* [n], at most 32,768: where each list ends in `rows`, ascending */
+    int32_t n, n_rows, first, end;
+};
+
+/* An output is given whole, or each list of its rows gives 2 rows, which are a sum as with
+ * enum bioinfer_tracks_sums. A change has as many as the one with the most lists, zeros after its
+ * own. */
+enum bi_row_lists_kind {
+    BI_ROWS_ALL,
+    BI_ROWS_SUMS,     /* the sum of its rows */
+    BI_ROWS_GAP,      /* the largest absolute difference from rows of the record's window */
+    BI_ROWS_GAP_SUMS, /* the sum of these */
+    /* Junctions: counts between sites that are chosen once all other values are there, of the
+     * record's window and then of the change: [2 n n, n_tracks]. A list names the rows of single
+     * bases, ascending, that have such sites, and is no sum. */
+    BI_ROWS_COUNTS
+};
+
+/* Chooses the sites that junctions of a change are counted between: the result has the values of
+ * the window and of changes around this one, but counts. n of *sites stays 0: none. `at` is copied.
+ * A status ends the run. */
+typedef int (*bi_choose_sites)(void *user, const struct bioinfer_result *result, size_t change,
+                               struct bi_given_sites *sites, struct bioinfer_error *err);
+
+struct bi_tracks_asks {
+    const struct bi_given_sites *sites; /* NULL = the most likely ones */
+    const struct bi_row_lists *lists;   /* [1 + n_changes, outputs], the window's first; or NULL */
+    bi_choose_sites choose;             /* where one is BI_ROWS_COUNTS */
+    void *choose_user;
+};
+
+/* bioinfer_tracks_open() with outputs that are given by lists: lists [outputs] are of enum
+ * bi_row_lists_kind, and NULL is all rows. Lists are of one view: the window as it is. */
+int bi_tracks_open(bioinfer_task **out, const bioinfer_model *model,
+                   const struct bioinfer_tracks_params *params, const int *lists,
+                   struct bioinfer_error *err);
+/* bioinfer_task_compute() of one record that asks for more; asks NULL: it does not. */
+int bi_tracks_compute(bioinfer_task *task, const struct bioinfer_record *record,
+                      const struct bi_tracks_asks *asks, bioinfer_sink sink, void *sink_user,
+                      struct bioinfer_error *err);
+
+/* ---- the task ---- */
 
 /* The part of the network that an item runs (models/programs.h). */
 struct bi_tracks_part {
@@ -73,7 +137,7 @@ enum bi_tracks_stage {
 /* Sites of junctions that are given. */
 struct bi_sites {
     int32_t *at;                     /* [BI_TRACKS_SITES, side]; NULL = there are none */
-    int64_t joint, inserted, n_span; /* as struct bioinfer_sites and bi_tracks_shape have them */
+    int64_t joint, inserted, n_span; /* as struct bi_given_sites and bi_tracks_shape have them */
 };
 
 /* Where the values of an output are among those of a window. */
@@ -84,7 +148,7 @@ struct bi_tracks_extent {
 /* Lists of rows of a window and its changes (tracks_lists.c). Index 0 is for the window itself, 1
  * for all of its changes. */
 struct bi_window_lists {
-    struct bioinfer_row_lists *of;      /* [1 + n_changes, n_outputs] */
+    struct bi_row_lists *of;            /* [1 + n_changes, n_outputs] */
     int32_t *ints;                      /* their numbers */
     struct bi_tracks_lists *shape[2];   /* [n_outputs] as programs take them */
     struct bi_tracks_extent *extent[2]; /* [n_outputs] */
@@ -96,7 +160,7 @@ struct bi_window_lists {
      * sites; NULL. */
     struct bi_kept **counted;
     struct bi_sites *sites;
-    bioinfer_choose_sites choose;
+    bi_choose_sites choose;
     void *choose_user;
 };
 
@@ -162,7 +226,8 @@ struct bi_tracks_held {
 struct bi_tracks_task {
     struct bioinfer_task task;
     const struct bi_tracks *t;
-    struct bi_tracks_output *of;      /* [n_outputs] */
+    const struct bi_tracks_asks *asks; /* the record at hand; NULL = nothing */
+    struct bi_tracks_output *of;       /* [n_outputs] */
     struct bi_tracks_asked *asked[2]; /* [n_outputs] as graphs take them; [1]: the other strand's */
     int n_outputs, n_features, n_views, n_shifts;
     const struct bi_tracks_output *junctions; /* the one of this kind; NULL = there is none */
@@ -241,12 +306,12 @@ bool bi_cut_is_usual(const struct bi_tracks_task *s, const struct bi_cut *cut);
  * not of the window, none or too many of a class, or the task has no output of junctions, which is
  * found first. */
 int bi_sites_take(const struct bi_tracks_task *s, struct bi_sites *to,
-                  const struct bioinfer_sites *sites, struct bioinfer_error *err);
+                  const struct bi_given_sites *sites, struct bioinfer_error *err);
 /* Fills the inputs of a program that reads them. rows: those that it has, ascending, and a site
  * whose row is not among them counts as none; NULL = all of a window. first: the sites are those of
  * the first allele in its own window. */
 void bi_sites_fill(const struct bi_tracks_task *s, const struct bi_sites *sites, bool first,
-                   const struct bioinfer_row_lists *rows, const struct bi_batch_place *place);
+                   const struct bi_row_lists *rows, const struct bi_batch_place *place);
 
 /* ---- tracks_lists.c: rows that the device sums up ---- */
 
@@ -255,12 +320,11 @@ enum {
     BI_MOST_LISTS = 32768   /* ... so many each, as blocks of a grid of GPUs are counted */
 };
 
-/* Takes what is asked for of each output; nothing where the parameters have no lists. INVALID:
+/* Takes what is asked for of each output; nothing where kinds is NULL. INVALID:
  * there are shifts, sums or the other strand, a kind is none or not for this output, or an output
  * behind the first BI_LISTED_OUTPUTS has lists. All that was made goes with the task, also after a
  * failure. */
-int bi_lists_open(struct bi_tracks_task *s, const struct bioinfer_tracks_params *p,
-                  struct bioinfer_error *err);
+int bi_lists_open(struct bi_tracks_task *s, const int *kinds, struct bioinfer_error *err);
 /* Copies the lists of a record into w->lists, which stays NULL where neither the task nor the
  * record has some. INVALID: one of the two alone has some, a list is wrong, or changes have
  * junctions and nothing chooses sites. bi_lists_drop() frees them, also after a failure. */

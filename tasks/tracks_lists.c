@@ -13,14 +13,13 @@
 
 /* ---- the task's ---- */
 
-int bi_lists_open(struct bi_tracks_task *s, const struct bioinfer_tracks_params *p,
-                  struct bioinfer_error *err)
+int bi_lists_open(struct bi_tracks_task *s, const int *lists, struct bioinfer_error *err)
 {
-    static const int kinds[] = {[BIOINFER_LIST_SUMS] = BI_LIST_SUM,
-                                [BIOINFER_LIST_GAP] = BI_LIST_GAP,
-                                [BIOINFER_LIST_GAP_SUMS] = BI_LIST_GAPS,
-                                [BIOINFER_LIST_COUNTS] = BI_LIST_SUM};
-    if (!p->lists)
+    static const int kinds[] = {[BI_ROWS_SUMS] = BI_LIST_SUM,
+                                [BI_ROWS_GAP] = BI_LIST_GAP,
+                                [BI_ROWS_GAP_SUMS] = BI_LIST_GAPS,
+                                [BI_ROWS_COUNTS] = BI_LIST_SUM};
+    if (!lists)
         return 0;
     if (s->n_views > 1 || s->shifts[0] || s->sums)
         return bi_fail(err, BIOINFER_INVALID,
@@ -29,22 +28,22 @@ int bi_lists_open(struct bi_tracks_task *s, const struct bioinfer_tracks_params 
         if (!(s->lists[changed] = bi_calloc(s->task.env, (size_t)s->n_outputs, sizeof **s->lists)))
             return bi_fail(err, BIOINFER_NOMEM, "outputs");
     for (int i = 0; i < s->n_outputs; i++) {
-        const int kind = p->lists[i];
+        const int kind = lists[i];
         const struct bi_tracks_head *h = s->of[i].h;
         const bool junctions = h->kind == BIOINFER_JUNCTIONS;
         bool compared;
-        if (kind < BIOINFER_ALL_ROWS || kind > BIOINFER_LIST_COUNTS)
+        if (kind < BI_ROWS_ALL || kind > BI_ROWS_COUNTS)
             return bi_fail(err, BIOINFER_INVALID, "%s: lists %d, expected up to %d", h->name, kind,
-                           BIOINFER_LIST_COUNTS);
-        if (junctions != (kind == BIOINFER_LIST_COUNTS))
+                           BI_ROWS_COUNTS);
+        if (junctions != (kind == BI_ROWS_COUNTS))
             return bi_fail(err, BIOINFER_INVALID, "%s: lists %d: %s", h->name, kind,
                            junctions ? "junctions are counted" : "only junctions are counted");
-        if (kind == BIOINFER_ALL_ROWS)
+        if (kind == BI_ROWS_ALL)
             continue;
         if (i >= BI_LISTED_OUTPUTS)
             return bi_fail(err, BIOINFER_INVALID, "%s: lists are of the first %d outputs", h->name,
                            BI_LISTED_OUTPUTS);
-        compared = kind != BIOINFER_LIST_SUMS;
+        compared = kind != BI_ROWS_SUMS;
         for (int changed = 0; changed < 2; changed++)
             s->lists[changed][i] = (struct bi_tracks_lists){.any = true,
                                                             .kept = junctions ||
@@ -72,7 +71,7 @@ static bool is_counted(const struct bi_tracks_task *s, int output)
 }
 
 static int check_rows(const struct bi_tracks_task *s, int output, size_t window,
-                      const struct bioinfer_row_lists *l, const struct bioinfer_row_lists *own,
+                      const struct bi_row_lists *l, const struct bi_row_lists *own,
                       struct bioinfer_error *err)
 {
     const struct bi_tracks_head *h = s->of[output].h;
@@ -103,7 +102,7 @@ static int check_rows(const struct bi_tracks_task *s, int output, size_t window,
 
 /* window: 0 is the record's own, and i its change i - 1. */
 static int check_lists(const struct bi_tracks_task *s, int output, size_t window,
-                       const struct bioinfer_row_lists *l, const struct bioinfer_row_lists *own,
+                       const struct bi_row_lists *l, const struct bi_row_lists *own,
                        struct bioinfer_error *err)
 {
     const bool compared = is_compared(s, output);
@@ -140,8 +139,7 @@ static const int32_t *copy_ints(int32_t **at, const int32_t *from, int32_t n)
 
 /* Copies all lists, which are checked, and their numbers. */
 static int copy_lists(const struct bi_tracks_task *s, struct bi_window_lists *lists,
-                      const struct bioinfer_row_lists *from, size_t n_windows,
-                      struct bioinfer_error *err)
+                      const struct bi_row_lists *from, size_t n_windows, struct bioinfer_error *err)
 {
     const size_t n = n_windows * (size_t)s->n_outputs;
     size_t n_ints = 0;
@@ -172,13 +170,13 @@ static bool grow(int32_t *room, int32_t n)
 
 /* Finds the row of the window that tells which tile entry `at` of a list is of, where the entry in
  * front of it is of row `before`. */
-static int32_t row_of_entry(const struct bioinfer_row_lists *l, int32_t at, int32_t before)
+static int32_t row_of_entry(const struct bi_row_lists *l, int32_t at, int32_t before)
 {
     return l->rows[at] >= 0 ? l->rows[at] : l->rows[at] == BI_LIST_SPAN ? l->end - 1 : before;
 }
 
 /* Do the rows of each list ascend, so that tiles find them in the lists' order? */
-static bool ascends(const struct bioinfer_row_lists *l)
+static bool ascends(const struct bi_row_lists *l)
 {
     for (int32_t i = 0, at = 0; i < l->n; i++)
         for (int32_t row = 0, before = 0; at < l->ends[i]; at++, before = row)
@@ -193,7 +191,7 @@ static void size_lists(struct bi_tracks_task *s, struct bi_window_lists *lists, 
     bool grown = false;
     for (int i = 0; i < s->n_outputs; i++)
         for (size_t w = 0; w < n_windows; w++) {
-            const struct bioinfer_row_lists *l = &lists->of[w * (size_t)s->n_outputs + (size_t)i];
+            const struct bi_row_lists *l = &lists->of[w * (size_t)s->n_outputs + (size_t)i];
             struct bi_tracks_lists *room = &s->lists[w > 0][i];
             struct bi_tracks_extent *extent = &lists->extent[w > 0][i];
             if (!room->any)
@@ -224,17 +222,19 @@ static void size_lists(struct bi_tracks_task *s, struct bi_window_lists *lists, 
 int bi_lists_take(struct bi_tracks_task *s, struct bi_window_unit *w,
                   const struct bioinfer_record *from, struct bioinfer_error *err)
 {
+    static const struct bi_tracks_asks nothing;
+    const struct bi_tracks_asks *asks = s->asks ? s->asks : &nothing;
     const size_t n_windows = 1 + from->n_changes, n = (size_t)s->n_outputs;
     struct bi_window_lists *l;
     int st = 0;
-    if (!s->lists[0] != !from->lists)
+    if (!s->lists[0] != !asks->lists)
         return bi_fail(err, BIOINFER_INVALID, "a window %s lists of rows, the task %s",
-                       from->lists ? "with" : "without", s->lists[0] ? "has some" : "has none");
-    if (!from->lists)
+                       asks->lists ? "with" : "without", s->lists[0] ? "has some" : "has none");
+    if (!asks->lists)
         return 0;
     for (size_t i = 0; !st && i < n_windows * n; i++)
-        st = check_lists(s, (int)(i % n), i / n, &from->lists[i], &from->lists[i % n], err);
-    if (!st && s->junctions && from->n_changes && !from->choose)
+        st = check_lists(s, (int)(i % n), i / n, &asks->lists[i], &asks->lists[i % n], err);
+    if (!st && s->junctions && from->n_changes && !asks->choose)
         st = bi_fail(err, BIOINFER_INVALID, "lists of junctions, whose sites nothing chooses");
     if (st)
         return st;
@@ -245,11 +245,11 @@ int bi_lists_take(struct bi_tracks_task *s, struct bi_window_unit *w,
     if (s->junctions && (!(l->counted = bi_calloc(s->task.env, n_windows, sizeof *l->counted)) ||
                          !(l->sites = bi_calloc(s->task.env, n_windows, sizeof *l->sites))))
         return bi_fail(err, BIOINFER_NOMEM, "sites of %zu windows", n_windows);
-    l->choose = from->choose;
-    l->choose_user = from->choose_user;
+    l->choose = asks->choose;
+    l->choose_user = asks->choose_user;
     l->shape[1] = l->shape[0] + n;
     l->extent[1] = l->extent[0] + n;
-    if ((st = copy_lists(s, l, from->lists, n_windows, err)))
+    if ((st = copy_lists(s, l, asks->lists, n_windows, err)))
         return st;
     size_lists(s, l, n_windows);
     return 0;
@@ -318,7 +318,7 @@ int bi_lists_take_room(struct bi_tracks_task *s, struct bi_window_unit *w, int32
 }
 
 /* Fills "lists<i>" as the op list_sums takes it, or the rows that are kept. */
-static void fill_lists(const struct bioinfer_row_lists *l, const struct bi_tracks_lists *room,
+static void fill_lists(const struct bi_row_lists *l, const struct bi_tracks_lists *room,
                        int32_t *to)
 {
     int32_t *rows = to + (room->kept ? 0 : 2 + room->n), *against = rows + room->size;
@@ -339,7 +339,7 @@ static void fill_lists(const struct bioinfer_row_lists *l, const struct bi_track
 
 /* Fills "cuts<i>" of each tile, where the program has it: the entries of the lists, which ascend,
  * that are the tile's. Lists of `room` behind the last one have none. */
-static void fill_cuts(const struct bi_tracks_task *s, const struct bioinfer_row_lists *l,
+static void fill_cuts(const struct bi_tracks_task *s, const struct bi_row_lists *l,
                       const struct bi_tracks_lists *room, const struct bi_tracks_tiles *tiles,
                       int index, const struct bi_batch_place *place)
 {
@@ -371,7 +371,7 @@ void bi_lists_fill(const struct bi_tracks_task *s, const struct bi_window_unit *
                    const struct bi_tracks_tiles *tiles, const struct bi_batch_place *place)
 {
     const bool changed = change >= 0;
-    const struct bioinfer_row_lists *of = w->lists->of + (change + 1) * (int64_t)s->n_outputs;
+    const struct bi_row_lists *of = w->lists->of + (change + 1) * (int64_t)s->n_outputs;
     uint64_t at = 0;
     char name[24];
     for (int i = 0; i < s->n_outputs; i++) {
@@ -400,7 +400,7 @@ void bi_lists_fill(const struct bi_tracks_task *s, const struct bi_window_unit *
 static int choose_sites(struct bi_tracks_task *s, struct bi_window_unit *w, size_t change,
                         const struct bioinfer_result *r, struct bioinfer_error *err)
 {
-    struct bioinfer_sites sites = {.n = 0};
+    struct bi_given_sites sites = {.n = 0};
     struct bioinfer_error why = {0};
     int *status = &w->added[w->n + change - w->first];
     int st;
@@ -432,7 +432,7 @@ void bi_counts_fill(const struct bi_tracks_task *s, const struct bi_window_unit 
 {
     const int output = (int)(s->junctions - s->of);
     const struct bi_window_lists *l = w->lists;
-    const struct bioinfer_row_lists *of =
+    const struct bi_row_lists *of =
         &l->of[(of_window ? 0 : change + 1) * (int64_t)s->n_outputs + output];
     uint64_t at = 0;
     for (int i = 0; of_window && i < output; i++)

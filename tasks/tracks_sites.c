@@ -9,7 +9,7 @@
 
 enum { NO_ROW = -1 };
 
-static int check_sites(const struct bi_tracks_task *s, const struct bioinfer_sites *sites,
+static int check_sites(const struct bi_tracks_task *s, const struct bi_given_sites *sites,
                        struct bioinfer_error *err)
 {
     const int64_t window = s->t->window, more = sites->inserted;
@@ -36,7 +36,7 @@ static int check_sites(const struct bi_tracks_task *s, const struct bioinfer_sit
 }
 
 int bi_sites_take(const struct bi_tracks_task *s, struct bi_sites *to,
-                  const struct bioinfer_sites *sites, struct bioinfer_error *err)
+                  const struct bi_given_sites *sites, struct bioinfer_error *err)
 {
     const int st = check_sites(s, sites, err);
     const int64_t side = st ? 0 : s->junctions->h->side;
@@ -64,7 +64,7 @@ static int64_t row_of(const struct bi_sites *sites, int64_t more, int64_t window
 }
 
 /* Finds where a row of the window is among those that the program has; NO_ROW: nowhere. */
-static int64_t place_of(const struct bioinfer_row_lists *rows, int64_t row)
+static int64_t place_of(const struct bi_row_lists *rows, int64_t row)
 {
     int64_t first = 0, end = rows ? rows->n_rows : 0;
     if (!rows || row < 0)
@@ -80,7 +80,7 @@ static int64_t place_of(const struct bioinfer_row_lists *rows, int64_t row)
 }
 
 void bi_sites_fill(const struct bi_tracks_task *s, const struct bi_sites *sites, bool first,
-                   const struct bioinfer_row_lists *of, const struct bi_batch_place *place)
+                   const struct bi_row_lists *of, const struct bi_batch_place *place)
 {
     const int64_t n = BI_TRACKS_SITES * s->junctions->h->side, window = s->t->window;
     const int64_t more = first ? 0 : sites->inserted, n_span = first ? 1 : sites->n_span;

@@ -6,7 +6,7 @@
 Needs alphagenome, jax, chex, einshape, pyranges and the sources of
 google-deepmind/alphagenome_research (Apache-2.0; commit 3f79219). A line is a case: its name, its
 numbers and, behind '=', what the tool gives. Arrays are not stored: value() makes them, here and in
-tests/cli/scores_values_test.c. Genes are those of tests/golden/scorers.gtf.
+tests/engine/scores_values_test.c. Genes are those of tests/golden/scorers.gtf.
 """
 import os
 

@@ -114,7 +114,7 @@ cp -a "$tree" "$work/$name"
 # a tree that is moved finds its own: pkg-config alone asks for a place
 # shellcheck disable=SC2016
 sed -i 's|^prefix=.*|prefix=${pcfiledir}/../..|' "$work/$name/lib/pkgconfig/bioinfer.pc"
-cp LICENSE README.md CHANGELOG.md "docs/release-$version.md" "$work/$name"
+cp LICENSE README.md CHANGELOG.md "$work/$name"
 chmod -R u=rwX,go=rX "$work/$name"
 tar -C "$work" --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner \
     -cf - "$name" | gzip -9n >"$out/$name.tar.gz"

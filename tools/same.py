@@ -136,7 +136,7 @@ class Build:
             for name in names:
                 path = os.path.join(at, name)
                 unfinished = re.search(r'\.part(-\d+-of-\d+)?(/|$)', os.path.relpath(path, folder))
-                if not unfinished and name != LAUNCH_LOG:
+                if not unfinished and not name.endswith(LAUNCH_LOG):
                     with open(path, 'rb') as f:
                         out[os.path.relpath(path, folder)] = f.read()
         if len(out) == 2 * len(case.commands):

@@ -37,6 +37,8 @@ Provides-Extra: pandas
 Requires-Dist: pandas; extra == "pandas"
 Provides-Extra: anndata
 Requires-Dist: anndata; extra == "anndata"
+Provides-Extra: chem
+Requires-Dist: rdkit; extra == "chem"
 Description-Content-Type: text/markdown
 
 %s"""

@@ -5,21 +5,19 @@
  *              {layer: [L, D]}, "mean_representations": {layer: [D]}, "bos_representations":
  *              {layer: [D]}, "contacts": [L, L]}, with the entries that were asked for
  *
- * The label is the header line. torch.load(path, weights_only=True) reads the files. They
- * are written into a temporary folder beside it, which takes the final name when all are there. */
+ * The label is the header line. torch.load(path, weights_only=True) reads the files. */
 #include <stdio.h>
 #include <string.h>
 
-#include "../base/temp.h"
+#include "folder_out.h"
 #include "text.h"
-#include "writer.h"
 #include "zip_out.h"
 
 enum { MAX_NAME = 230 }; /* bytes: with a suffix and ".pt" within the 255 of a file name */
 
 struct esm_pt {
-    char *temp;
-    struct bi_buf pickle, label, path;
+    struct bi_folder_out folder;
+    struct bi_buf pickle, label;
 };
 
 static const struct entry {
@@ -90,26 +88,12 @@ static void pt_rename(const struct bioinfer_writer *w, struct bi_buf *out,
 
 static int pt_open(struct bioinfer_writer *w, struct bioinfer_error *err)
 {
-    struct esm_pt *s;
-    char *temp;
-    int st;
-    if (bi_path_exists(w->path))
-        return bi_fail(err, BIOINFER_IO, "%s: output is a %s that is there already", w->path,
-                       bi_path_is_folder(w->path) ? "folder" : "file");
-    s = bi_zalloc(w->env, sizeof *s);
-    temp = bi_alloc(w->env, strlen(w->path) + BI_TEMP_SUFFIX);
-    if (!s || !temp) {
-        bi_free(w->env, s);
-        bi_free(w->env, temp);
+    struct esm_pt *s = bi_zalloc(w->env, sizeof *s);
+    if (!s)
         return bi_fail(err, BIOINFER_NOMEM, "%s: writer", w->path);
-    }
     w->state = s;
-    s->pickle.env = s->label.env = s->path.env = w->env;
-    if (!(st = bi_folder_make_temp(temp, w->env, w->path, err)))
-        s->temp = temp;
-    else
-        bi_free(w->env, temp);
-    return st;
+    s->pickle.env = s->label.env = w->env;
+    return bi_folder_out_open(&s->folder, w, err);
 }
 
 /* ---- the pickle, protocol 2 ---- */
@@ -204,12 +188,9 @@ static int pt_put(struct bioinfer_writer *w, const struct bioinfer_result *r, co
     struct bi_zip_out zip = {.out = BI_OUT_NONE, .head.env = w->env, .central.env = w->env};
     int st;
     put_pickle(s, r);
-    s->path.size = 0;
-    bi_buf_printf(&s->path, "%s/%s.pt", s->temp, name);
-    bi_buf_text(&s->path);
     if ((st = bi_writer_check(w, &s->pickle, err)) || (st = bi_writer_check(w, &s->label, err)) ||
-        (st = bi_writer_check(w, &s->path, err)) ||
-        (st = bi_zip_out_open(&zip, w->env, s->path.data, err)))
+        (st = bi_folder_out_path(&s->folder, w, name, "pt", err)) ||
+        (st = bi_zip_out_open(&zip, w->env, s->folder.path.data, err)))
         goto out;
     zip.out.sync = BI_SYNC_NONE; /* pt_finish syncs all */
     if ((st = bi_zip_out_put(&zip, "archive/data.pkl", s->pickle.data, s->pickle.size, NULL, 0,
@@ -233,18 +214,7 @@ out:
 
 static int pt_finish(struct bioinfer_writer *w, struct bioinfer_error *err)
 {
-    struct esm_pt *s = w->state;
-    int st;
-    if ((st = bi_folder_sync_all(w->env, s->temp, err)) ||
-        (st = bi_path_rename_new(w->env, s->temp, w->path, err)))
-        return st;
-    if ((st = bi_folder_sync_of(w->env, w->path, err))) {
-        bi_path_rename(w->env, w->path, s->temp, NULL); /* for pt_close to remove */
-        return st;
-    }
-    bi_free(w->env, s->temp);
-    s->temp = NULL;
-    return 0;
+    return bi_folder_out_finish(&((struct esm_pt *)w->state)->folder, w, err);
 }
 
 static void pt_close(struct bioinfer_writer *w)
@@ -252,12 +222,9 @@ static void pt_close(struct bioinfer_writer *w)
     struct esm_pt *s = w->state;
     if (!s)
         return;
-    if (s->temp)
-        bi_folder_remove(w->env, s->temp);
-    bi_free(w->env, s->temp);
+    bi_folder_out_close(&s->folder, w);
     bi_buf_free(&s->pickle);
     bi_buf_free(&s->label);
-    bi_buf_free(&s->path);
     bi_free(w->env, s);
 }
 

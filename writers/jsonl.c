@@ -31,31 +31,6 @@ static int jsonl_open(struct bioinfer_writer *w, struct bioinfer_error *err)
     return bi_writer_create(w, &s->out, w->path, err);
 }
 
-/* The values as arrays nested by shape: "blocks" are what a pair of brackets of
- * dimension k holds, counted in units of the innermost thing printed. */
-static void put_nested(struct bi_buf *line, const struct bioinfer_array *a)
-{
-    uint64_t block[4] = {0}, n = 1;
-    int depth = 0; /* dimensions before the first 0 */
-    while (depth < a->n_dims && a->shape[depth])
-        depth++;
-    for (int k = depth - 1; k >= 0; k--)
-        block[k] = n *= (uint64_t)a->shape[k];
-    for (uint64_t i = 0; i < n; i++) {
-        bi_buf_puts(line, i ? "," : "");
-        for (int k = 0; k < depth; k++)
-            if (i % block[k] == 0)
-                bi_buf_putc(line, '[');
-        if (depth < a->n_dims)
-            bi_buf_puts(line, "[]");
-        else
-            bi_put_json_f32(line, a->data[i]);
-        for (int k = 0; k < depth; k++)
-            if ((i + 1) % block[k] == 0)
-                bi_buf_putc(line, ']');
-    }
-}
-
 /* Puts where array `index` lies on a genome, if the result says so. */
 static void put_place(struct bi_buf *line, const struct bioinfer_result *r, int index)
 {
@@ -92,7 +67,7 @@ static int put_array(struct bioinfer_writer *w, const struct bioinfer_result *r,
     put_place(line, r, index);
     bi_buf_puts(line, ",\"data\":");
     if (w->params.json_floats) {
-        put_nested(line, a);
+        bi_put_json_nested(line, a);
     } else {
         bi_buf_putc(line, '"');
         bi_put_base64(line, a->data, (size_t)size);

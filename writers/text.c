@@ -137,3 +137,28 @@ void bi_put_json_f32(struct bi_buf *out, float x)
     else
         bi_buf_puts(out, "null");
 }
+
+/* "blocks" are what a pair of brackets of dimension k holds, counted in units of the innermost
+ * thing printed. */
+void bi_put_json_nested(struct bi_buf *out, const struct bioinfer_array *a)
+{
+    uint64_t block[4] = {0}, n = 1;
+    int depth = 0; /* dimensions before the first 0 */
+    while (depth < a->n_dims && a->shape[depth])
+        depth++;
+    for (int k = depth - 1; k >= 0; k--)
+        block[k] = n *= (uint64_t)a->shape[k];
+    for (uint64_t i = 0; i < n; i++) {
+        bi_buf_puts(out, i ? "," : "");
+        for (int k = 0; k < depth; k++)
+            if (i % block[k] == 0)
+                bi_buf_putc(out, '[');
+        if (depth < a->n_dims)
+            bi_buf_puts(out, "[]");
+        else
+            bi_put_json_f32(out, a->data[i]);
+        for (int k = 0; k < depth; k++)
+            if ((i + 1) % block[k] == 0)
+                bi_buf_putc(out, ']');
+    }
+}

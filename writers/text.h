@@ -23,6 +23,8 @@ void bi_put_field(struct bi_buf *out, const char *text);
 void bi_put_u64(struct bi_buf *out, uint64_t n);
 /* NaN and infinity as JSON has them: null. */
 void bi_put_json_f32(struct bi_buf *out, float x);
+/* The values of an array, nested by its shape. */
+void bi_put_json_nested(struct bi_buf *out, const struct bioinfer_array *a);
 /* As bi_print_f32(), NaN and infinity as words. */
 void bi_put_f32(struct bi_buf *out, float x);
 

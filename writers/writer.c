@@ -225,6 +225,8 @@ static int name_record(struct bioinfer_writer *w, const struct bioinfer_result *
     struct bi_seen_slot *slot, *first;
     size_t n;
     int st;
+    if (r->piece && w->ops->of_pieces && w->name.size)
+        return 0;
     w->name.size = 0;
     if (w->ops->rename)
         w->ops->rename(w, &w->name, r);
@@ -372,7 +374,7 @@ static int make(struct bioinfer_writer **out, const struct bi_env *env, const ch
     if (!(w->path = bi_strdup(env, path)) || !copy_text(&w->arena, &w->params.model) ||
         !copy_text(&w->arena, &w->params.fingerprint) || !copy_text(&w->arena, &w->params.tracks) ||
         !copy_text(&w->arena, &w->params.matrix_name) ||
-        !copy_text(&w->arena, &w->params.columns)) {
+        !copy_text(&w->arena, &w->params.columns) || !copy_text(&w->arena, &w->params.files)) {
         st = bi_fail(err, BIOINFER_NOMEM, "%s: writer", path);
         bi_writer_close(&w);
         return st;
@@ -391,8 +393,12 @@ int bi_writer_new(struct bioinfer_writer **out, const struct bi_env *env, const 
                   const struct bioinfer_writer_params *params, struct bioinfer_error *err)
 {
     const struct bi_writer_ops *ops = NULL;
-    int st = find_format(&ops, path, params ? params->format : NULL, err);
+    int st = 0;
     *out = NULL;
+    if (params && params->files && *params->files)
+        ops = &bi_writer_files;
+    else
+        st = find_format(&ops, path, params ? params->format : NULL, err);
     return st ? st : make(out, env, path, ops, params, err);
 }
 

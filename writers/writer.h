@@ -13,6 +13,8 @@
  *                with prottrans_names: the header line without '>', '/' and '.' -> '_'
  *   esm-pt       the header line; '/', control bytes -> '_'; ".", "..", more than 250 bytes:
  *                the id alone, and if that is no better seq_N
+ *   files        '/', bytes that other systems do not allow, a first '.' -> '_'; empty or more
+ *                than 230 bytes -> seq_N
  *   matrix       invalid UTF-8 -> U+FFFD; empty or more than 255 bytes -> seq_N
  *   columns      as matrix
  *   all keyed    an empty id -> seq_N, N the ordinal */
@@ -58,6 +60,7 @@ struct bi_writer_ops {
     const char *suffix;  /* ".npz" */
     const char *suffix2; /* another, or NULL */
     bool keyed_by_id;    /* repeated ids are an error */
+    bool of_pieces;      /* all pieces of a record have one name */
     bool to_stdout;
     bool has_half;                       /* also writes arrays of float16 */
     bool has_gzip;                       /* also writes arrays in compressed chunks */
@@ -86,7 +89,12 @@ struct bi_writer_ops {
     void (*close)(struct bioinfer_writer *w); /* also after a failed open */
 };
 
-extern const struct bi_writer_ops bi_writer_texts; /* users have no name for it */
+/* Users have no name for these. A text of this name is a row of the table of bi_writer_files, or
+ * the part of a record that a piece is. */
+extern const struct bi_writer_ops bi_writer_texts, bi_writer_files;
+#define BI_FILES_ROW "row"
+#define BI_FILES_PART "part"
+enum { BI_FILES_PART_MOST = 40 }; /* bytes */
 extern const struct bi_writer_ops bi_writer_npz, bi_writer_npy, bi_writer_safetensors, bi_writer_h5,
     bi_writer_npz_matrix, bi_writer_safetensors_matrix, bi_writer_h5_matrix, bi_writer_npz_columns,
     bi_writer_h5_columns, bi_writer_jsonl, bi_writer_tsv, bi_writer_esm_pt, bi_writer_bedgraph,

@@ -10,6 +10,7 @@
  * Sections: letters, options, files, pairs, workers, the command. */
 #include "align.h"
 
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -144,7 +145,7 @@ static void describe_options(const struct run *run, struct cli_output *text)
         "format=%s score-only=%d cigar=%s pairs=%s block-pairs=%llu mode=%s ties=%s matrix=%s "
         "match=%d mismatch=%d gap-open=%.10g gap-extend=%.10g scale=%.10g max-length=%llu "
         "device=%s memory-limit=%lld free-ends=%u min-score=%s min-identity=%s%s",
-        run->format, o->score_only,
+        run->format, w->score_only,
         w->no_cigar ? "none"
         : w->plain  ? "plain"
                     : "extended",
@@ -267,7 +268,7 @@ static int open_task(struct run *run)
     const struct cli_options *o = run->cli->options;
     int code;
 
-    if (!o->matrix && !o->match && !o->mismatch)
+    if (!cli_align_has_costs(o))
         run->cli->told = guess_nucleotides(run, a, b) ? "EDNAFULL" : "BLOSUM62";
     if ((code = cli_align_settle(run->task)) ||
         (code = cli_task_open(run->cli, &cli_align_task, &run->pool)))
@@ -547,22 +548,22 @@ static struct cli_weight weigh_pair(const struct cli *cli, const struct bioinfer
     return (struct cli_weight){(uint64_t)(r->length + 1) * (r->target_length + 1), 0};
 }
 
-static int align_some(struct cli *cli, bioinfer_source source, void *source_user,
-                      bioinfer_sink sink, void *sink_user, struct bioinfer_error *err)
+static int align_some(void *state, struct bioinfer_error *err)
 {
-    const struct cli_aligning *t = cli->task;
+    const struct cli_aligning *t = state;
+    const struct cli_work *w = &t->work;
 
-    return bioinfer_task_run(t->run.align, source, source_user, sink, sink_user, err);
+    return bioinfer_task_run(t->run.align, w->source, w->source_user, w->sink, w->sink_user, err);
 }
 
 static int dry_run(struct run *run)
 {
+    static const struct cli_task pairs = {.run = align_some, .weigh = weigh_pair};
     const struct cli_dry how = {.length = "residues",
                                 .next = next_pair,
                                 .user = run,
-                                .weigh = weigh_pair,
-                                .run = align_some,
-                                .task = run->task->run.align};
+                                .task = &pairs,
+                                .open = run->task->run.align};
 
     return cli_dry_measure(run->cli, &how);
 }
@@ -596,13 +597,15 @@ static bool is_plain(const char *path)
 
 static bool check_options(const struct cli_options *o, const char *format)
 {
+    const bool score_only = cli_given(o, "score-only");
+
     if (o->values && !cli_square_check(o, format))
         return false; /* else it would be told what it then refuses, as --all-vs-all for --top */
-    if (o->score_only && strcmp(format, "tsv"))
+    if (score_only && strcmp(format, "tsv"))
         cli_say(NULL, "--score-only has no alignment to write as %s: use tsv", format);
     else if (o->cigar && !strcmp(o->cigar, "none") && strcmp(format, "tsv"))
         cli_say(NULL, "--cigar none: %s is made of CIGARs: use tsv", format);
-    else if (o->score_only && o->min_identity)
+    else if (score_only && o->min_identity)
         cli_say(NULL, "--min-identity is not for --score-only: say --cigar none");
     else if (o->all_vs_all && o->one_vs_all)
         cli_say(NULL, "--all-vs-all and --one-vs-all exclude each other");
@@ -616,12 +619,6 @@ static bool check_options(const struct cli_options *o, const char *format)
         cli_say(NULL,
                 "--top: several processes read the targets, each for itself: expected a plain "
                 "file of them");
-    else if (o->matrix && (o->match || o->mismatch))
-        cli_say(NULL, "--matrix and --match or --mismatch exclude each other");
-    else if ((o->match == NULL) != (o->mismatch == NULL))
-        cli_say(NULL, "--match and --mismatch come together");
-    else if (o->letters && !o->match)
-        cli_say(NULL, "--letters says what --match and --mismatch are of, which are not there");
     else if (o->second && !strcmp(o->second, "-") && !strcmp(o->input, "-"))
         cli_say(NULL, "only one of the files can be standard input");
     else
@@ -710,7 +707,7 @@ static int open_run(struct run *run)
     const struct cli_options *o = cli->options;
     int code;
 
-    if ((code = cli_align_task.begin(cli)))
+    if ((code = cli_task_begin(cli, &cli_align_task)))
         return code;
     run->task = cli->task;
     run->job = (struct cli_align_job){.cli = cli,
@@ -755,7 +752,7 @@ int cli_align(struct cli *cli)
 out:
     cli_pool_close(&run.pool);
     cli_best_close(&run.best);
-    cli_align_task.end(cli);
+    cli_task_end(cli, &cli_align_task);
     if (run.square.folder)
         bioinfer_job_discard(run.job.job);
     cli_align_job_close(&run.job);

@@ -7,6 +7,7 @@
  *   align_best.c   the best targets of each query
  *   align_batch.c  batches of pairs on their way through the task
  *   align_block.c  blocks of pairs: what they give, and as bytes for a worker
+ *   align_answer.c alignments that answer requests of the server (cli/shared.h)
  *   align_job.c    blocks of the input, which a journal keeps
  *   align_out.c    alignments as text
  *   align_stats.c  bit scores and E-values
@@ -217,11 +218,11 @@ void cli_align_put_json(const struct cli_align_out *w, const struct bioinfer_rec
 
 /* ---- align_stats.c: bit scores and E-values ---- */
 
-/* Finds what statistics need; match, mismatch: in points, without a matrix. An exit code: USAGE
+/* Finds what statistics need. An exit code: USAGE
  * where the costs are not known, or options do not go together. A format but blast has no
  * statistics, and s->most is infinite. */
 int cli_align_stats_make(struct cli_align_stats *s, const struct cli_options *o,
-                         const struct cli_align_out *w, double match, double mismatch);
+                         const struct cli_align_out *w, const struct bioinfer_align_params *p);
 /* The bit score, and the E-value, of a score in points, for blast alone; lengths in residues, above
  * 0. s->residues, where it is set, stands for the target's. */
 double cli_align_bits(const struct cli_align_stats *s, double score);
@@ -347,9 +348,10 @@ struct cli_batch;
 
 /* Whether --strand asks for both. */
 bool cli_align_strands_wanted(const struct cli_options *o);
-/* Whether a format and a matrix (NULL: match and mismatch) allow what is wanted; says why not. True
- * where both strands are not wanted, and of matrices for all but BLOSUM and PAM. */
-bool cli_align_strands_check(const struct cli_options *o, const char *format, const char *matrix);
+/* Whether format, matrix and letters allow what is wanted; says why not. True where both strands
+ * are not wanted, and of matrices for all but BLOSUM and PAM. */
+bool cli_align_strands_check(const struct cli_options *o, const char *format,
+                             const struct bioinfer_align_params *p);
 /* Takes memory for batches of n pairs: 0, or NOMEM. */
 int cli_align_strands_open(struct cli_align_strands *s, size_t n_pairs);
 void cli_align_strands_close(struct cli_align_strands *s); /* accepts a zeroed one */
@@ -498,6 +500,7 @@ void cli_square_close(struct cli_square *s); /* accepts a zeroed one */
 
 /* The state of the task. */
 struct cli_aligning {
+    struct cli_work work;
     struct cli *cli;
     struct bioinfer_align_params params;
     struct cli_align_out writer; /* without an aligner in a command with workers */
@@ -508,20 +511,21 @@ struct cli_aligning {
     bioinfer_reader *reader; /* reads the targets */
     bool given;              /* the block at hand has begun to be computed */
     struct cli_blocks blocks;
-    struct cli_output text, lost, note;
-    bioinfer_source source;
-    void *source_user;
-    bioinfer_sink sink;
-    void *sink_user;
+    struct cli_output lost, note;
 };
 
 /* Names of texts of a result: pairs without one, a line each, and what is said once in a run. */
 #define CLI_ALIGN_LOST "lost"
 #define CLI_ALIGN_NOTE "note"
 
-/* Sets costs and writer, now that cli->told names the matrix where no option does; an exit code.
- * The writer's output is t->text then, and its align NULL; whether the matrix exists is not looked
- * at. told may be NULL only with --matrix, --match or --mismatch. */
+/* Whether the options give a matrix, or match and mismatch. */
+bool cli_align_has_costs(const struct cli_options *o);
+/* Sets parameters and writer by the options, which get the matrix that cli->told names where they
+ * have no costs: a status, INVALID where parameters exclude each other. The writer's output is
+ * t->work.text then, its align NULL, and what is asked of pairs that are written is not there.
+ * Whether the matrix exists is not looked at. */
+int cli_align_costs(struct cli_aligning *t, struct bioinfer_error *err);
+/* Does so, and reads the other options that the writer needs; an exit code. */
 int cli_align_settle(struct cli_aligning *t);
 /* Whether the options ask for several processes: --workers, or --device with a list or "all". */
 bool cli_align_several(const struct cli_options *o);

@@ -199,7 +199,7 @@ static int take_batch(void *user, const struct bioinfer_pairs *pairs,
     else if (run->writer->values)
         cli_square_put(run->writer, b);
     else
-        st = run->cli->options->score_only ? write_scores(run, b) : write_alignments(run, b);
+        st = run->writer->score_only ? write_scores(run, b) : write_alignments(run, b);
     if (!st && run->blocks && run->blocks->sink)
         st = cli_blocks_put(run->blocks, b, run->writer->out, err);
     run->sink_failed = st != 0;

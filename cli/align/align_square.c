@@ -47,7 +47,7 @@ bool cli_square_check(const struct cli_options *o, const char *format)
         cli_say(NULL, "--names is for --format phylip");
     else if (score && o->identity_of)
         cli_say(NULL, "--identity-of is for --values identity and distance");
-    else if (!score && o->score_only)
+    else if (!score && cli_given(o, "score-only"))
         cli_say(NULL, "--values %s needs alignments, which --score-only does not make", o->values);
     else if (o->top || o->min_score || o->min_identity || o->one_vs_all)
         cli_say(NULL, "--values fills a matrix of all pairs: leave out %s",

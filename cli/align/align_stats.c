@@ -105,7 +105,7 @@ static bool find_known(struct cli_align_stats *s, const struct cli_align_out *w,
 }
 
 int cli_align_stats_make(struct cli_align_stats *s, const struct cli_options *o,
-                         const struct cli_align_out *w, double match, double mismatch)
+                         const struct cli_align_out *w, const struct bioinfer_align_params *p)
 {
     const bool blast = !strcmp(w->format, "blast");
     const bool given = o->lambda || o->karlin_k;
@@ -120,7 +120,7 @@ int cli_align_stats_make(struct cli_align_stats *s, const struct cli_options *o,
     }
     if (!blast)
         return CLI_EXIT_OK;
-    if (!o->local || o->score_only) {
+    if (!w->local || w->score_only) {
         cli_say(NULL, "--format blast is for the alignments of --local, without --score-only");
         return CLI_EXIT_USAGE;
     }
@@ -131,7 +131,7 @@ int cli_align_stats_make(struct cli_align_stats *s, const struct cli_options *o,
     if ((o->max_evalue && !parse_positive("max-evalue", o->max_evalue, &s->most)) ||
         (given && (!parse_positive("lambda", o->lambda, &s->lambda) ||
                    !parse_positive("karlin-k", o->karlin_k, &s->k))) ||
-        (!given && !find_known(s, w, o->match || o->mismatch ? NULL : w->matrix, match, mismatch)))
+        (!given && !find_known(s, w, p->matrix, p->match / w->scale, p->mismatch / w->scale)))
         return CLI_EXIT_USAGE;
     return CLI_EXIT_OK;
 }

@@ -13,20 +13,22 @@ bool cli_align_strands_wanted(const struct cli_options *o)
     return o->strand && !strcmp(o->strand, "both");
 }
 
-bool cli_align_strands_check(const struct cli_options *o, const char *format, const char *matrix)
+bool cli_align_strands_check(const struct cli_options *o, const char *format,
+                             const struct bioinfer_align_params *p)
 {
     if (!cli_align_strands_wanted(o))
         return true;
     if (!strcmp(format, "needle"))
         cli_say(NULL, "--strand both: needle has no place for a strand: use tsv, paf, sam, blast "
                       "or fasta");
-    else if (o->letters && !strcmp(o->letters, "any"))
+    else if (p->any_letters)
         cli_say(NULL, "--strand both is for nucleotides, and --letters any for what is none");
-    else if (matrix && (!strncasecmp(matrix, "BLOSUM", 6) || !strncasecmp(matrix, "PAM", 3)))
+    else if (p->matrix &&
+             (!strncasecmp(p->matrix, "BLOSUM", 6) || !strncasecmp(p->matrix, "PAM", 3)))
         cli_say(NULL,
                 "--strand both is for nucleotides, and matrix %s for proteins: say --matrix "
                 "EDNAFULL, or --match and --mismatch",
-                matrix);
+                p->matrix);
     else
         return true;
     return false;

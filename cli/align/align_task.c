@@ -8,172 +8,14 @@
 #include <strings.h>
 #include <sys/stat.h>
 
-/* ---- costs ---- */
-
-/* A decimal with at most 3 decimals, in thousandths. */
-static bool parse_cost(const char *name, const char *text, int64_t *thousandths)
-{
-    char *end;
-    double v = strtod(text, &end);
-
-    if (end == text || *end || !(v >= -10000 && v <= 10000)) {
-        cli_say(NULL, "--%s: '%s' is not a number from -10000 to 10000", name, text);
-        return false;
-    }
-    *thousandths = (int64_t)(v * 1000 + (v < 0 ? -0.5 : 0.5));
-    if ((double)*thousandths / 1000 - v > 1e-9 || v - (double)*thousandths / 1000 > 1e-9) {
-        cli_say(NULL, "--%s: '%s' has more than three decimals", name, text);
-        return false;
-    }
-    return true;
-}
-
-/* One cost, or with a comma between those of the two pieces of a gap: how many; 0: neither. */
-static int parse_pieces(const char *name, const char *text, int64_t *one, int64_t *two)
-{
-    const char *comma = strchr(text, ',');
-    char first[64];
-
-    if (!comma)
-        return parse_cost(name, text, one);
-    snprintf(first, sizeof first, "%.*s", (int)(comma - text), text);
-    return parse_cost(name, first, one) && parse_cost(name, comma + 1, two) ? 2 : 0;
-}
-
-struct costs {
-    int64_t match, mismatch, open, extend; /* thousandths */
-    int64_t open2, extend2;                /* the second piece's, */
-    bool two;                              /* where there is one */
-};
-
-/* The smallest factor that makes all costs whole. */
-static int whole_factor(const struct costs *c)
-{
-    const int64_t costs[] = {c->match, c->mismatch, c->open, c->extend, c->open2, c->extend2};
-    int64_t common = 1000;
-
-    for (size_t i = 0; i < CLI_COUNT(costs); i++)
-        for (int64_t rest = costs[i] < 0 ? -costs[i] : costs[i]; rest;) {
-            const int64_t x = common % rest;
-            common = rest;
-            rest = x;
-        }
-    return (int)(1000 / common);
-}
-
-/* Checks the costs of a gap's first residue and of every other one. */
-static bool check_gaps(const struct costs *c)
-{
-    const double open = (double)c->open / 1000, extend = (double)c->extend / 1000;
-    const double open2 = (double)c->open2 / 1000, extend2 = (double)c->extend2 / 1000;
-
-    if (open < 0 || extend < 0)
-        cli_say(NULL,
-                "gap costs: the first residue costs %.10g and every other one %.10g, "
-                "expected 0 or more",
-                open, extend);
-    else if (extend > open)
-        cli_say(NULL,
-                "gap costs: the first residue costs %.10g, every other one %.10g, expected "
-                "at most as much: a gap would cost more than two side by side; --gap-convention w "
-                "takes the sum of both costs for the first",
-                open, extend);
-    else if (c->two && (open2 <= open || extend2 >= extend || extend2 < 0))
-        cli_say(NULL,
-                "gap costs: by the second piece the first residue costs %.10g and every other one "
-                "%.10g, expected more than %.10g and less than %.10g, not below 0: else one piece "
-                "never counts",
-                open2, extend2, open, extend);
-    else
-        return true;
-    return false;
-}
-
-static bool read_costs(const struct cli_options *o, bool nucleotides, struct costs *c)
-{
-    int open = 1, extend = 1;
-
-    *c = (struct costs){0, 0, nucleotides ? 10000 : 11000, nucleotides ? 500 : 1000, 0, 0, false};
-    if ((o->gap_open && !(open = parse_pieces("gap-open", o->gap_open, &c->open, &c->open2))) ||
-        (o->gap_extend &&
-         !(extend = parse_pieces("gap-extend", o->gap_extend, &c->extend, &c->extend2))) ||
-        (o->match && !parse_cost("match", o->match, &c->match)) ||
-        (o->mismatch && !parse_cost("mismatch", o->mismatch, &c->mismatch)))
-        return false;
-    if (open != extend) {
-        cli_say(NULL,
-                "gap costs: --gap-open has %d and --gap-extend %d, expected one or two of both, as "
-                "--gap-open 4,24 --gap-extend 2,1",
-                open, extend);
-        return false;
-    }
-    c->two = open == 2;
-    if (o->gap_open && !o->gap_extend && c->extend > c->open && c->open >= 0)
-        c->extend = c->open;
-    if (o->gap_convention && !strcmp(o->gap_convention, "w"))
-        c->open += c->extend;
-    if (o->gap_convention && !strcmp(o->gap_convention, "w") && c->two)
-        c->open2 += c->extend2;
-    return check_gaps(c);
-}
-
 /* ---- options ---- */
 
-/* Ends in a list as --free-ends takes it; 0: there is none of that name. */
-static unsigned parse_ends(const char *list)
-{
-    static const struct {
-        const char *name;
-        unsigned end;
-    } names[] = {{"query-begin", BIOINFER_FREE_QUERY_BEGIN},
-                 {"query-end", BIOINFER_FREE_QUERY_END},
-                 {"target-begin", BIOINFER_FREE_TARGET_BEGIN},
-                 {"target-end", BIOINFER_FREE_TARGET_END}};
-    unsigned ends = 0;
-
-    for (const char *at = list;; at += *at == ',') {
-        const size_t n = strcspn(at, ",");
-        unsigned end = 0;
-        for (size_t i = 0; i < CLI_COUNT(names); i++)
-            if (strlen(names[i].name) == n && !strncmp(names[i].name, at, n))
-                end = names[i].end;
-        if (!end) {
-            cli_say(NULL,
-                    "--free-ends: '%.*s' is no end: expected query-begin, query-end, "
-                    "target-begin, target-end, with commas between",
-                    (int)n, at);
-            return 0;
-        }
-        ends |= end;
-        at += n;
-        if (!*at)
-            return ends;
-    }
-}
-
-/* Which ends are free, and what is not written; an exit code. */
-static int settle_ends(struct cli_aligning *t)
+/* Reads the least score and identity of a pair that is written; an exit code. */
+static int settle_least(struct cli_aligning *t)
 {
     const struct cli_options *o = t->cli->options;
-    const bool ends_free = o->mode && !strcmp(o->mode, "ends-free");
     char *end = "";
 
-    if (ends_free)
-        t->params.free_ends = BIOINFER_FREE_ENDS;
-    if (o->local && (o->mode || o->free_ends)) {
-        cli_say(NULL,
-                "--local and --%s exclude each other: local alignments begin and end anywhere",
-                o->mode ? "mode" : "free-ends");
-        return CLI_EXIT_USAGE;
-    }
-    t->params.local = t->writer.local = o->local;
-    if (o->free_ends && ends_free) {
-        cli_say(NULL, "--free-ends names ends that --mode ends-free frees: one of them does");
-        return CLI_EXIT_USAGE;
-    }
-    if (o->free_ends && !(t->params.free_ends = parse_ends(o->free_ends)))
-        return CLI_EXIT_USAGE;
-    t->writer.free_ends = t->params.free_ends;
     t->writer.has_least = o->min_score != NULL;
     if (o->min_score)
         t->writer.least = strtod(o->min_score, &end);
@@ -229,70 +71,66 @@ uint64_t cli_align_db_memory(const struct cli_options *o)
     return (uint64_t)(o->db_memory ? o->db_memory : MIB) << 20;
 }
 
-int cli_align_settle(struct cli_aligning *t)
+bool cli_align_has_costs(const struct cli_options *o)
+{
+    const struct bioinfer_align_params *p = bioinfer_params_struct(o->params);
+
+    return p->matrix || p->match || p->mismatch;
+}
+
+int cli_align_costs(struct cli_aligning *t, struct bioinfer_error *err)
 {
     const struct cli_options *o = t->cli->options;
-    const bool simple = o->match || o->mismatch;
-    const bool any_letters = o->letters && !strcmp(o->letters, "any");
-    const bool scores = o->score_only || (o->values && !strcmp(o->values, "score"));
     const bool no_cigar = o->cigar && !strcmp(o->cigar, "none");
-    const char *matrix = o->matrix ? o->matrix : simple ? NULL : t->cli->told;
     struct bioinfer_align_params *p = &t->params;
-    struct costs c;
-    int scale;
+    int st;
 
-    if (!read_costs(o, simple ? !any_letters : !strcasecmp(matrix, "EDNAFULL"), &c))
-        return CLI_EXIT_USAGE;
-    scale = whole_factor(&c);
-    *p = (struct bioinfer_align_params){.struct_size = sizeof *p,
-                                        .matrix = matrix,
-                                        .gap_open = (int)(c.open * scale / 1000),
-                                        .gap_extend = (int)(c.extend * scale / 1000),
-                                        .gap_open2 = (int)(c.open2 * scale / 1000),
-                                        .gap_extend2 = (int)(c.extend2 * scale / 1000),
-                                        .free_gaps = !c.open,
-                                        .scale = scale,
-                                        .traceback = !scores && !o->values && !no_cigar,
-                                        .identity = !scores,
-                                        .any_letters = any_letters,
-                                        .device = o->device,
-                                        .memory_limit = (uint64_t)o->memory_limit << 20};
-    if (simple) { /* these are whole in 1/scale: the matrix itself has fractions then */
-        p->match = (int)(c.match * scale / 1000);
-        p->mismatch = (int)(c.mismatch * scale / 1000);
-        p->scale = 1;
-        if (!p->match && !p->mismatch) {
-            cli_say(NULL, "--match and --mismatch are both 0");
-            return CLI_EXIT_USAGE;
-        }
-    }
-    if (o->ties)
-        p->ties = !strcmp(o->ties, "emboss") ? BIOINFER_TIES_EMBOSS
-                  : !strcmp(o->ties, "wfa")  ? BIOINFER_TIES_WFA
-                                             : BIOINFER_TIES_PARASAIL;
+    if (!cli_align_has_costs(o) &&
+        (st = bioinfer_params_set(o->params, "matrix", t->cli->told, err)))
+        return st;
+    if ((st = bioinfer_params_check(o->params, err)))
+        return st;
+    *p = *(const struct bioinfer_align_params *)bioinfer_params_struct(o->params);
     t->writer = (struct cli_align_out){
-        .out = &t->text,
+        .out = &t->work.text,
         .format = o->format ? o->format : "tsv",
         .path = o->output && strcmp(o->output, "-") ? o->output : NULL,
-        .matrix = matrix ? matrix : "match/mismatch",
-        .matrix_file = matrix && !is_built_in(matrix) ? matrix : NULL,
-        .scale = scale,
-        .open = (double)c.open / 1000,
-        .extend = (double)c.extend / 1000,
-        .open2 = (double)c.open2 / 1000,
-        .extend2 = (double)c.extend2 / 1000,
-        .score_only = o->score_only,
+        .matrix = p->matrix ? p->matrix : "match/mismatch",
+        .matrix_file = p->matrix && !is_built_in(p->matrix) ? p->matrix : NULL,
+        .scale = p->scale,
+        .open = (double)p->gap_open / p->scale,
+        .extend = (double)p->gap_extend / p->scale,
+        .open2 = (double)p->gap_open2 / p->scale,
+        .extend2 = (double)p->gap_extend2 / p->scale,
+        .score_only = !p->traceback,
         .plain = o->cigar && !strcmp(o->cigar, "plain"),
         .no_cigar = no_cigar,
         .values = o->values,
-        .shorter = o->identity_of && !strcmp(o->identity_of, "shorter")};
-    t->writer.local = o->local;
-    t->writer.both_strands = cli_align_strands_wanted(o);
-    if (!cli_align_strands_check(o, t->writer.format, matrix))
+        .shorter = o->identity_of && !strcmp(o->identity_of, "shorter"),
+        .local = p->local,
+        .free_ends = p->free_ends};
+    p->identity = p->traceback && !(o->values && !strcmp(o->values, "score"));
+    p->traceback = p->identity && !o->values && !no_cigar;
+    p->device = o->device;
+    p->memory_limit = (uint64_t)o->memory_limit << 20;
+    return 0;
+}
+
+int cli_align_settle(struct cli_aligning *t)
+{
+    struct bioinfer_error err = {0};
+    const int st = cli_align_costs(t, &err);
+    int code;
+
+    if (st) {
+        cli_say(NULL, "--%s", err.text);
         return CLI_EXIT_USAGE;
-    const int code = cli_align_stats_make(&t->writer.stats, o, &t->writer, (double)c.match / 1000,
-                                          (double)c.mismatch / 1000);
-    return code ? code : settle_ends(t);
+    }
+    t->writer.both_strands = cli_align_strands_wanted(t->cli->options);
+    if (!cli_align_strands_check(t->cli->options, t->writer.format, &t->params))
+        return CLI_EXIT_USAGE;
+    code = cli_align_stats_make(&t->writer.stats, t->cli->options, &t->writer, &t->params);
+    return code ? code : settle_least(t);
 }
 
 /* ---- files ---- */
@@ -357,10 +195,8 @@ static int open_search(struct cli_aligning *t)
 
 static int begin(struct cli *cli)
 {
-    struct cli_aligning *t = calloc(1, sizeof *t);
+    struct cli_aligning *t = cli->task;
 
-    if (!(cli->task = t))
-        return cli_fail(cli, CLI_AT_SETUP, BIOINFER_NOMEM, NULL);
     t->cli = t->run.cli = cli;
     t->run.writer = &t->writer;
     return CLI_EXIT_OK;
@@ -401,7 +237,7 @@ static int next_packed(void *user, struct bioinfer_error *err)
 {
     struct cli_aligning *t = user;
     struct bioinfer_record record = {0};
-    int st = t->source(t->source_user, &record, err);
+    int st = t->work.source(t->work.source_user, &record, err);
 
     if (st <= 0)
         return st;
@@ -416,7 +252,7 @@ static int put_text(void *user, const struct bioinfer_result *result, struct bio
 {
     const struct cli_aligning *t = user;
 
-    return t->sink(t->sink_user, result, err);
+    return t->work.sink(t->work.sink_user, result, err);
 }
 
 /* A cli_blocks.next: the block at hand, once. */
@@ -448,15 +284,10 @@ static int run_best(struct cli_aligning *t, struct bioinfer_error *err)
 
 /* Aligns blocks that come as bytes. A command without workers aligns pairs as it reads them, by
  * cli_align_pairs(). */
-static int run_task(struct cli *cli, bioinfer_source source, void *source_user, bioinfer_sink sink,
-                    void *sink_user, struct bioinfer_error *err)
+static int run_task(void *state, struct bioinfer_error *err)
 {
-    struct cli_aligning *t = cli->task;
+    struct cli_aligning *t = state;
 
-    t->source = source;
-    t->source_user = source_user;
-    t->sink = sink;
-    t->sink_user = sink_user;
     t->blocks.next = next_packed;
     t->blocks.sink = put_text;
     t->blocks.user = t;
@@ -465,50 +296,46 @@ static int run_task(struct cli *cli, bioinfer_source source, void *source_user, 
     t->run.blocks = &t->blocks;
     t->run.lost = &t->lost;
     t->run.note = &t->note;
-    return cli->options->top ? run_best(t, err) : cli_align_pairs(&t->run, err);
+    return t->cli->options->top ? run_best(t, err) : cli_align_pairs(&t->run, err);
 }
 
 /* All pairs of the block have no result. */
-static int lose(struct cli *cli, const struct bioinfer_record *record, int status,
-                const char *message, bioinfer_sink sink, void *user, struct bioinfer_error *err)
+static int lose(void *state, const struct bioinfer_record *record,
+                const struct bioinfer_result *failed, struct bioinfer_error *err)
 {
+    const struct cli_aligning *t = state;
     const struct cli_block block = cli_block_peek(record->sequence);
     char lost[640], counts[32];
     const struct bioinfer_text texts[] = {
         {CLI_ALIGN_LOST, lost,
          (size_t)snprintf(lost, sizeof lost, "%s %s: no result: %s: %s\n",
-                          cli->options->top ? "queries" : "pairs", record->id,
-                          bioinfer_status_name(status), message)},
+                          t->cli->options->top ? "queries" : "pairs", record->id,
+                          bioinfer_status_name(failed->status), failed->message)},
         {CLI_COUNTS, counts,
          (size_t)snprintf(counts, sizeof counts, "0 %llu", (unsigned long long)block.n_pairs)}};
     const struct bioinfer_result r = {.ordinal = record->ordinal,
                                       .id = record->id,
                                       .length = (int64_t)block.residues,
-                                      .status = status,
-                                      .message = message,
+                                      .status = failed->status,
+                                      .message = failed->message,
                                       .n_texts = CLI_COUNT(texts),
                                       .texts = texts};
 
-    return sink(user, &r, err);
+    return t->work.sink(t->work.sink_user, &r, err);
 }
 
-static void end(struct cli *cli)
+static void end(void *state)
 {
-    struct cli_aligning *t = cli->task;
+    struct cli_aligning *t = state;
 
-    if (!t)
-        return;
     cli_align_end(&t->run);
     cli_best_close(&t->best);
     bioinfer_task_close(&t->run.align);
     cli_blocks_close(&t->blocks);
     cli_pairs_close(&t->targets);
     bioinfer_reader_close(&t->reader);
-    cli_output_close(&t->text);
     cli_output_close(&t->lost);
     cli_output_close(&t->note);
-    free(t);
-    cli->task = NULL;
 }
 
 /* A core fills some 2^33 cells in a second. Chunks hold no more than some ten MiB of records, and
@@ -526,7 +353,9 @@ static struct cli_weight weigh(const struct cli *cli, const struct bioinfer_reco
                                .bytes = whole ? (uint64_t)block.cells : block.residues};
 }
 
-const struct cli_task cli_align_task = {.begin = begin,
+const struct cli_task cli_align_task = {.name = "align",
+                                        .size = sizeof(struct cli_aligning),
+                                        .begin = begin,
                                         .open = open_task,
                                         .run = run_task,
                                         .lose = lose,

@@ -135,6 +135,7 @@ int cli_pool_open(struct cli_pool **out, struct cli *cli, const struct cli_task 
     p->task = task;
     p->last = &p->first;
     p->chunk_work = CLI_FIRST_CHUNK;
+    p->begun = cli_now();
     p->watchdog = cli->options->watchdog ? (double)cli->options->watchdog : WATCHDOG;
     cli_allow_many_files(); /* four for each worker */
     if ((code = cli_pool_devices(p)))
@@ -160,7 +161,7 @@ int cli_pool_open(struct cli_pool **out, struct cli *cli, const struct cli_task 
                                              .precision = p->hello.precision,
                                              .longest = p->hello.longest};
     cli->fingerprint = p->fingerprint;
-    return task->hear ? task->hear(cli, p->hello.facts) : CLI_EXIT_OK;
+    return task->hear ? task->hear(cli, p->facts, p->n_facts) : CLI_EXIT_OK;
 }
 
 void cli_pool_close(struct cli_pool **pool)
@@ -172,6 +173,7 @@ void cli_pool_close(struct cli_pool **pool)
     for (int i = 0; i < p->n_workers; i++)
         cli_pool_end_worker(p, &p->workers[i]);
     free(p->said);
+    free(p->facts);
     cli_pool_free_chunks(p);
     free(p);
     *pool = NULL;

@@ -69,6 +69,8 @@ struct cli_pool_worker {
     int faults;     /* in a row */
     int aside;      /* records set aside in a row, without a result between them */
     double heard, start_at;
+    double ready_after, first_after; /* seconds from the pool's start; 0 = not yet */
+    uint64_t n_records;              /* that it has answered */
     bool hung;
     char why[sizeof((struct cli_fault *)0)->text];
 };
@@ -87,10 +89,12 @@ struct cli_pool {
     uint64_t work_read, bytes_read; /* sums over all records read */
     uint64_t packed_size;           /* bytes of results that wait for their turn */
     bool ended, broken;             /* the source has no more; it failed */
-    double watchdog;
+    double watchdog, begun;
     struct bioinfer_array arrays[CLI_MAX_ARRAYS];
     struct bioinfer_text texts[CLI_MAX_TEXTS];
     struct cli_hello hello;
+    char *facts; /* that its task told; NULL = no worker is ready yet */
+    size_t n_facts;
     char fingerprint[256];
     int status;    /* the reason for which the run ends */
     int exit_code; /* said by a worker */

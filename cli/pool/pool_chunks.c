@@ -305,10 +305,6 @@ int cli_pool_set_aside(struct cli_pool *p, struct cli_chunk *c, uint64_t index,
                                            .status = r->status,
                                            .sequence = message + r->n_message,
                                            .length = r->length};
-    struct bioinfer_result result = {.ordinal = index,
-                                     .id = r->texts,
-                                     .length = p->task->of_files ? 0 : (int64_t)r->length,
-                                     .status = BIOINFER_DEVICE};
     struct losing losing = {p, c};
     char text[512];
 
@@ -316,8 +312,6 @@ int cli_pool_set_aside(struct cli_pool *p, struct cli_chunk *c, uint64_t index,
              "record '%.60s': the worker of %s ended twice while "
              "computing it: %.200s",
              r->texts, w->device, w->why);
-    result.message = text;
-    return p->task->lose
-               ? p->task->lose(p->cli, &record, BIOINFER_DEVICE, text, take_lost, &losing, &p->err)
-               : take_lost(&losing, &result, &p->err);
+    return cli_task_lose(p->cli, p->task, &record, BIOINFER_DEVICE, text, take_lost, &losing,
+                         &p->err);
 }

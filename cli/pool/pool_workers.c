@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
@@ -164,12 +165,19 @@ static int check_hello(struct cli_pool *p, struct cli_pool_worker *w)
 {
     struct cli_hello h;
 
-    if (w->frame.size != sizeof h)
+    if (w->frame.size < sizeof h)
         return bad_frame(p, w);
     memcpy(&h, w->bytes, sizeof h);
     w->ready = true;
-    if (!p->hello.name[0])
+    w->ready_after = w->ready_after > 0 ? w->ready_after : cli_now() - p->begun;
+    if (!p->facts) { /* this is the first worker */
         p->hello = h;
+        p->n_facts = (size_t)w->frame.size - sizeof h;
+        if (!(p->facts = malloc(p->n_facts + 1)))
+            return cli_pool_no_memory(p);
+        memcpy(p->facts, w->bytes + sizeof h, p->n_facts);
+        p->facts[p->n_facts] = '\0';
+    }
     if (strncmp(p->hello.fingerprint, h.fingerprint, CONTENT)) {
         snprintf(p->err.text, sizeof p->err.text,
                  "%s: the worker has read other weights than the workers before: did the file "
@@ -218,6 +226,7 @@ static int take_shared(struct cli_pool *p, struct cli_pool_worker *w)
 static int take_result(struct cli_pool *p, struct cli_pool_worker *w)
 {
     w->faults = w->aside = 0;
+    w->first_after = w->first_after > 0 ? w->first_after : cli_now() - p->begun;
     if (w->n_chunks && w->frame.number)
         return take_shared(p, w);
     if (w->n_chunks)
@@ -233,6 +242,7 @@ static void chunk_done(struct cli_pool *p, struct cli_pool_worker *w)
     if (!w->n_chunks)
         return;
     cli_pool_chunk_took(p, now - w->chunks[0]->begun);
+    w->n_records += w->chunks[0]->n;
     w->chunks[0] = w->chunks[1];
     w->n_chunks--;
     if (w->n_chunks)
@@ -410,6 +420,9 @@ void cli_pool_end_worker(struct cli_pool *p, struct cli_pool_worker *w)
     struct cli_frame quit = {.type = CLI_QUIT};
     double until = cli_now() + 5;
 
+    if (p->cli->options->profile)
+        cli_say(p->cli, "%s: ready after %.3f s, first result after %.3f s, %" PRIu64 " records",
+                w->device, w->ready_after, w->first_after, w->n_records);
     if (w->pid && !p->status && !w->n_chunks && w->ready && p->cli->options->profile) {
         if (write(w->to, &quit, sizeof quit) == sizeof quit)
             while (waitpid(w->pid, NULL, WNOHANG) == 0 && cli_now() < until)

@@ -330,14 +330,16 @@ static int compute(const struct chunk *chunk, struct bioinfer_error *err)
     if (st)
         return st;
     if (!head.careful)
-        return worker.task->run(worker.cli, next_record, &cursor, send_result, NULL, err);
+        return cli_task_compute(worker.cli, worker.task, next_record, &cursor, send_result, NULL,
+                                err);
     while (!st && next_record(&cursor, &record, err)) {
         struct one one = {&record, false};
         send_frame(CLI_START, 0, &record.ordinal, sizeof record.ordinal);
         if (cli_worker_meets)
             st = cli_worker_meets(record.id, err);
         if (!st)
-            st = worker.task->run(worker.cli, next_of_one, &one, send_result, NULL, err);
+            st = cli_task_compute(worker.cli, worker.task, next_of_one, &one, send_result, NULL,
+                                  err);
     }
     return st;
 }
@@ -352,6 +354,7 @@ static void copy_text(char *dst, size_t size, const char *src)
 static void send_hello(const struct cli *cli)
 {
     const struct bioinfer_model_info *info = &cli->info;
+    struct cli_output bytes = {0};
     struct cli_hello h;
 
     memset(&h, 0, sizeof h);
@@ -364,9 +367,13 @@ static void send_hello(const struct cli *cli)
     copy_text(h.precision, sizeof h.precision, info->precision);
     h.longest = info->longest;
     copy_text(h.fingerprint, sizeof h.fingerprint, cli->fingerprint);
+    cli_output_write(&bytes, (const char *)&h, sizeof h);
     if (worker.task->tell)
-        worker.task->tell(cli, h.facts);
-    send_frame(CLI_HELLO, 0, &h, sizeof h);
+        worker.task->tell(cli, &bytes);
+    if (bytes.status)
+        leave(CLI_FAIL, CLI_AT_SETUP, BIOINFER_NOMEM, "out of memory for the facts of a task");
+    send_frame(CLI_HELLO, 0, bytes.text, bytes.n_text);
+    cli_output_close(&bytes);
 }
 
 int cli_worker(struct cli *cli, const struct cli_task *task, const char *spec)
@@ -402,8 +409,8 @@ int cli_worker(struct cli *cli, const struct cli_task *task, const char *spec)
     cli_note_hook = note;
     if (pthread_create(&reader, NULL, read_frames, NULL))
         return CLI_EXIT_NO_MEMORY;
-    if ((code = task->begin(cli)) || (code = cli_open_context(cli)) ||
-        (!task->no_model && (code = cli_open_model(cli))) || (code = task->open(cli, tick)) ||
+    if ((code = cli_task_begin(cli, task)) || (code = cli_open_context(cli)) ||
+        (code = cli_task_open_here(cli, task, tick)) ||
         (!task->no_model && (code = cli_fingerprint(cli))))
         leave(CLI_FAIL, -1, code, "");
     send_hello(cli);
@@ -415,7 +422,7 @@ int cli_worker(struct cli *cli, const struct cli_task *task, const char *spec)
         free(chunk);
     }
     if (options.profile)
-        task->profile(cli);
+        cli_print_profile(cli);
     fflush(stderr);
     _exit(0); /* the reader still waits for input */
 }

@@ -61,11 +61,11 @@ struct cli_frame {
     uint64_t size; /* bytes that follow */
 };
 
+/* The facts of the task (struct cli_task) follow it. */
 struct cli_hello {
     char family[32], name[256], architecture[128], path[1024], device[64], kernels[64];
     char precision[16], fingerprint[64];
-    int64_t longest;       /* as in bioinfer_model_info */
-    char facts[CLI_FACTS]; /* that the task tells the command */
+    int64_t longest; /* as in bioinfer_model_info */
 };
 
 struct cli_run_head {

@@ -42,6 +42,7 @@ struct bi_cpu_kernels {
     bool by_name;                               /* for tests: taken only when asked for by name */
     const struct bi_cpu_entry *const *entries;  /* ends with NULL */
     const struct bi_cpu_kernels *(*base)(void); /* has the entries that are not here; or NULL */
+    const struct bi_cpu_entry *product;         /* linear, for products without a graph */
     /* linear weights: bytes of the packed form of w [n, k] ... */
     size_t (*pack_size)(int64_t n, int64_t k);
     /* ... and packing of rows [first, first + rows) given as plain float32. Rows must come in
@@ -108,6 +109,9 @@ const struct bi_cpu_kernels *bi_cpu_kernels_neon(void);
  * for float32 come first, AMX behind the plain vectors, emulations last. Where the processor has
  * AMX, it asks Linux for the tiles, for all threads of the process and for good. */
 const struct bi_cpu_kernels *bi_cpu_kernels_usable(int index);
+/* The best of them that has this name and this precision; NULL or "" = any, but by name alone those
+ * that are taken so. NULL: there are none. */
+const struct bi_cpu_kernels *bi_cpu_kernels_choose(const char *name, const char *precision);
 /* Why the processor has AMX and its kernels are not usable all the same, a constant string; NULL:
  * they are usable, or there is no AMX, or no AVX-512. It asks for the tiles, too. */
 const char *bi_cpu_amx_refused(void);

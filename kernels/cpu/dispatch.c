@@ -156,6 +156,21 @@ const struct bi_cpu_kernels *bi_cpu_kernels_usable(int index)
 
 #endif
 
+static bool is_given(const char *text)
+{
+    return text && *text;
+}
+
+const struct bi_cpu_kernels *bi_cpu_kernels_choose(const char *name, const char *precision)
+{
+    const struct bi_cpu_kernels *k;
+    for (int i = 0; (k = bi_cpu_kernels_usable(i)); i++)
+        if ((is_given(name) ? !strcmp(name, k->name) : !k->by_name) &&
+            (!is_given(precision) || !strcmp(precision, k->precision)))
+            return k;
+    return NULL;
+}
+
 void bi_cpu_description(char *text, size_t size)
 {
     char name[49];

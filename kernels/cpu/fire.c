@@ -31,8 +31,8 @@ void BI_ISA_NAME(fire_start_run)(const void *params, int64_t task, int64_t n_tas
     (void)scratch;
     for (int64_t i = rows.first; i < rows.end; i++)
         p->atom[i] = p->from[i];
-    if (!task)
-        *p->state = *p->begin;
+    for (int32_t f = 0; f < p->counts->n_seqs && !task; f++)
+        p->state[f] = p->begin[f];
 }
 
 BI_CPU_ENTRY(fire_start)
@@ -51,8 +51,8 @@ void BI_ISA_NAME(fire_place_run)(const void *params, int64_t task, int64_t n_tas
     (void)scratch;
     for (int64_t i = rows.first; i < rows.end; i++)
         bi_fire_place_atom(p, i);
-    if (!task)
-        bi_fire_place_frame(p);
+    for (int32_t f = 0; f < p->counts->n_seqs && !task; f++)
+        bi_fire_place_frame(p, f);
 }
 
 BI_CPU_ENTRY(fire_place)

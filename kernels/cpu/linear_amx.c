@@ -534,6 +534,7 @@ const struct bi_align_kernels *BASE(align)(int bits);
      .by_name = BY_NAME,                                                                           \
      .entries = entries,                                                                           \
      .base = BASE(kernels),                                                                        \
+     .product = &BI_ISA_NAME(linear_entry),                                                        \
      .pack_size = pack_size_##terms,                                                               \
      .pack = pack_##terms,                                                                         \
      .panel = panel,                                                                               \

@@ -45,10 +45,8 @@ void BI_ISA_NAME(motion_move_run)(const void *params, int64_t task, int64_t n_ta
     const struct rows rows = motion_rows(p, task);
     (void)n_tasks;
     (void)scratch;
-    for (int64_t i = rows.first; i < rows.end; i++) {
-        bi_motion_move_atom(p->facts, &p->atom[i], (uint32_t)i);
-        memcpy(p->position + 3 * i, p->atom[i].x, sizeof p->atom[i].x);
-    }
+    for (int64_t i = rows.first; i < rows.end; i++)
+        bi_motion_move_at(p, i);
 }
 
 BI_CPU_ENTRY(motion_move)
@@ -66,7 +64,7 @@ void BI_ISA_NAME(motion_kick_run)(const void *params, int64_t task, int64_t n_ta
     (void)n_tasks;
     (void)scratch;
     for (int64_t i = rows.first; i < rows.end; i++)
-        bi_motion_kick_atom(p->facts, &p->atom[i], p->force + 12 * i);
+        bi_motion_kick_at(p, i);
 }
 
 BI_CPU_ENTRY(motion_kick)

@@ -11,6 +11,7 @@ static const struct bi_cpu_kernels kernels = {
     .name = BI_ISA_STRING,
     .precision = "fp32",
     .entries = entries,
+    .product = &BI_ISA_NAME(linear_entry),
     .pack_size = BI_ISA_NAME(pack_size),
     .pack = BI_ISA_NAME(pack),
     .panel = BI_ISA_NAME(panel),

@@ -8,7 +8,7 @@
 
 namespace
 {
-#include "kernels/emu_modules.h" /* made by ../meson.build: every kernels/<module>.cu */
+#include "kernels/emu_modules.h" /* made by ../meson.build: every kernels/gpu/<module>.cu */
 
 const struct bi_emu_kernel kernels[] = {
 #define E(name, module, params, ...) {#name, name},

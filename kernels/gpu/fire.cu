@@ -1,5 +1,5 @@
-/* fire.cu - steps of a relaxation (fire.h): an atom to a thread, but for fire_plan, which is one
- * block whose threads are the lanes of the sums. */
+/* fire.cu - steps of a relaxation (fire.h): an atom to a thread, but for fire_plan, which has a
+ * block for each frame, whose threads are the lanes of the sums. */
 #include "lib/gpu.h"
 
 #pragma clang force_cuda_host_device begin
@@ -18,8 +18,8 @@ KERNEL(fire_start_f32, struct bi_fire_params, FIRE_THREADS, 2)
     const int64_t i = my_fire_atom();
     if (i < bi_fire_rows(&p))
         p.atom[i] = p.from[i];
-    if (i == 0)
-        *p.state = *p.begin;
+    if (i < p.counts->n_seqs)
+        p.state[i] = p.begin[i];
 }
 
 KERNEL(fire_place_f32, struct bi_fire_params, FIRE_THREADS, 2)
@@ -27,8 +27,8 @@ KERNEL(fire_place_f32, struct bi_fire_params, FIRE_THREADS, 2)
     const int64_t i = my_fire_atom();
     if (i < bi_fire_rows(&p))
         bi_fire_place_atom(&p, i);
-    if (i == 0)
-        bi_fire_place_frame(&p);
+    if (i < p.counts->n_seqs)
+        bi_fire_place_frame(&p, i);
 }
 
 KERNEL(fire_move_f32, struct bi_fire_params, FIRE_THREADS, 2)
@@ -71,7 +71,7 @@ template <typename F> DEV void each_of_lane(const struct bi_fire_params &p, int6
         const int k = (int)(at % 3);
         double f[3];
         if (at < 3 * n)
-            bi_fire_force_at(&p, at / 3, f);
+            bi_fire_force_at(&p, state, at / 3, f);
         else
             for (int c = 0; c < 3; c++)
                 f[c] = state->f[at - 3 * n - k + c];
@@ -126,13 +126,13 @@ DEV void plan_step(const struct bi_fire_params &p, fire_sums &s, int64_t n, int6
     }
 }
 
-KERNEL(fire_plan_f32, struct bi_fire_params, FIRE_THREADS, 1)
+/* Plans the step of a frame, unless it is over. */
+DEV void plan_frame(const struct bi_fire_params &p, fire_sums &s)
 {
-    SHARED(fire_sums, s, 8320);
-    const int64_t n = bi_fire_rows(&p);
+    const int64_t n = p.uploaded->n_atoms;
     const bool moves_cell = p.state->cell_moves > 0;
     const int64_t all = 3 * n + (moves_cell ? 9 : 0);
-    if (n < 1 || p.state->end > BI_FIRE_GOES_ON)
+    if (p.state->end > BI_FIRE_GOES_ON)
         return;
     barrier(); /* all threads have read what thread 0 may change */
     if (moves_cell)
@@ -140,6 +140,37 @@ KERNEL(fire_plan_f32, struct bi_fire_params, FIRE_THREADS, 1)
     plan_velocities(p, s, n, all);
     if (!(p.state->end > BI_FIRE_GOES_ON))
         plan_step(p, s, n, all);
-    if (thread_id() == 0)
-        bi_fire_stop(&p);
+}
+
+/* Is this the last block of those of the frames to come here? Thread 0 asks. */
+DEV bool is_last(const struct bi_fire_params &p)
+{
+    if (p.counts->n_seqs == 1)
+        return true;
+    if (arrive(&p.counts->n_claimed) + 1 < p.counts->n_seqs)
+        return false;
+    p.counts->n_claimed = 0;
+    return true;
+}
+
+KERNEL(fire_plan_f32, struct bi_fire_params, FIRE_THREADS, 1)
+{
+    SHARED(fire_sums, s, 8320);
+    const int me = thread_id(), n_frames = p.counts->n_seqs;
+    if (block_x() >= n_frames || bi_fire_rows(&p) < 1)
+        return;
+    plan_frame(bi_fire_of_frame(&p, block_x()), s);
+    barrier();
+    if (me == 0)
+        s.sum[0] = is_last(p);
+    barrier();
+    if (!(s.sum[0] > 0))
+        return;
+    double go_on = 0; /* frames of this thread */
+    for (int f = me; f < n_frames; f += FIRE_THREADS)
+        go_on += p.state[f].end > BI_FIRE_GOES_ON ? 0.0 : 1.0;
+    s.of[0][me] = go_on;
+    barrier();
+    if (me == 0 && !(bi_fire_lanes(s.of[0], n_frames) > 0))
+        p.counts->n_tokens = 0;
 }

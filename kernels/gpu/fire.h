@@ -7,13 +7,13 @@
 
 BI_GPU_NUMBERS_GRID(fire, p->rows)
 
-/* One block; params and bucket are not read. */
+/* A block for each frame of the bucket; params are not read. */
 static inline void bi_gpu_grid_fire_plan(const void *params, const struct bi_counts *bucket,
                                          int32_t grid[2])
 {
     (void)params;
-    (void)bucket;
-    grid[0] = grid[1] = 1;
+    grid[0] = bucket->n_seqs;
+    grid[1] = 1;
 }
 
 /* clang-format off */

@@ -7,7 +7,7 @@
  * BI_GPU_ENTRIES(E) is all portable ones, as
  * E(name, module, params, threads, shared, grid, takes):
  *   name     as in the module; <op>_<variant>_<dtypes>, dtypes of x and, where it may differ, y
- *   module   kernels/<module>.cu, and `module` of struct bi_gpu_blob (gpu_blobs.h)
+ *   module   kernels/gpu/<module>.cu, and `module` of struct bi_gpu_blob (gpu_blobs.h)
  *   params   struct bi_<params>_params of kernels/<...>.h, passed by value: one argument. All
  *            pointers are device pointers; those to activations and weights are float * in C
  *            but point to f16 where the name says so. counts points to the true sizes. It is also

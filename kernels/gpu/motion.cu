@@ -22,21 +22,13 @@ KERNEL(motion_start_f32, struct bi_motion_params, MOTION_THREADS, 2)
 KERNEL(motion_move_f32, struct bi_motion_params, MOTION_THREADS, 2)
 {
     const int64_t i = my_moving_atom();
-    if (i >= bi_motion_rows(&p))
-        return;
-    struct bi_motion_atom a = p.atom[i];
-    bi_motion_move_atom(p.facts, &a, (u32)i);
-    p.atom[i] = a;
-    for (int k = 0; k < 3; k++)
-        p.position[3 * i + k] = a.x[k];
+    if (i < bi_motion_rows(&p))
+        bi_motion_move_at(&p, i);
 }
 
 KERNEL(motion_kick_f32, struct bi_motion_params, MOTION_THREADS, 2)
 {
     const int64_t i = my_moving_atom();
-    if (i >= bi_motion_rows(&p))
-        return;
-    struct bi_motion_atom a = p.atom[i];
-    bi_motion_kick_atom(p.facts, &a, p.force + 12 * i);
-    p.atom[i] = a;
+    if (i < bi_motion_rows(&p))
+        bi_motion_kick_at(&p, i);
 }

@@ -1,5 +1,6 @@
 /* tensor_mix.h - GPU entries of kernels/tensor_mix.h, and their grids: those of linear layers in
- * float32 (linear.h), whose bits they give. Tiles of the three parts follow each other. */
+ * float32 (linear.h), whose bits they give, but for layers that Hopper multiplies in terms. Tiles
+ * of the three parts follow each other. */
 #ifndef BI_GPU_TENSOR_MIX_ENTRIES_H
 #define BI_GPU_TENSOR_MIX_ENTRIES_H
 

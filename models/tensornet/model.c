@@ -411,10 +411,10 @@ static int bind_torchmd_head(struct opening *o, struct bioinfer_error *err)
     const char *spelling = spellings[!bi_model_find(o->model, name)];
     const char *prefix = bi_model_name(o->model, o->head, spelling, 0);
     const struct bi_binding b[4] = {
-        {AT(head[0]), "head.0.weight", prefix, "0.weight", half, o->f, 0, 0, 0, false, 0},
-        {AT(head_b[0]), "head.0.bias", prefix, "0.bias", half, 0, 0, 0, 0, false, 0},
-        {AT(head[1]), "head.2.weight", prefix, "2.weight", 1, half, 0, 0, 0, false, 0},
-        {AT(head_b[1]), "head.2.bias", prefix, "2.bias", 1, 0, 0, 0, 0, false, 0}};
+        {AT(head[0]), "head.0.weight", prefix, "0.weight", half, o->f, 0, 0, 0, false, false, 0},
+        {AT(head_b[0]), "head.0.bias", prefix, "0.bias", half, 0, 0, 0, 0, false, false, 0},
+        {AT(head[1]), "head.2.weight", prefix, "2.weight", 1, half, 0, 0, 0, false, false, 0},
+        {AT(head_b[1]), "head.2.bias", prefix, "2.bias", 1, 0, 0, 0, 0, false, false, 0}};
     int st = prefix ? 0 : bi_fail(err, BIOINFER_NOMEM, "%s: names", o->model->cp->path);
     for (int i = 0; !st && i < 4; i++)
         st = bi_model_bind(o->model, &b[i], 0, o->t, err);

@@ -43,6 +43,7 @@ struct bi_tensornet_places {
     bi_value_id position, frame, report;
     bi_value_id atoms, motion; /* where they move, motion is the facts or the state; BI_NONE */
     bi_value_id uploaded;      /* the frame; `frame` may be that of a cell that moves */
+    bi_value_id by_frame;      /* the same, by which atoms that move find their frame; BI_NONE */
 };
 
 /* Adds the inputs that shape asks for, and fills *places. Where atoms move, position is BI_NONE,

@@ -64,7 +64,8 @@ def _all(get: Any) -> List[Any]:
 
 
 __all__ = ["Affinity", "Alignment", "BadFormat", "Design", "Device", "DeviceError", "Embedding",
-           "Energy", "Error", "Forked", "InvalidArgument", "Misuse", "Model", "NoArray",
-           "NotFound", "OutOfMemory", "RecordError", "Result", "Results", "Score", "Status",
-           "Tracks", "Unsupported", "align", "align_matrix", "devices", "families", "info",
-           "matrices", "open", "read_fasta"]
+           "Energy", "Error", "Forked", "InvalidArgument", "Misuse", "Model",
+           "NoArray", "NotFound", "OutOfMemory", "RecordError", "Result",
+           "Results", "Score", "Status", "Tracks", "Unsupported", "align",
+           "align_matrix", "devices", "families", "info", "matrices",
+           "open", "read_fasta"]

@@ -2,25 +2,25 @@
 import collections
 import heapq
 import itertools
-import os
-from typing import (Any, Deque, Dict, Iterable, Iterator, List, NamedTuple, Optional, Tuple, Union,
-                    overload)
+from typing import (TYPE_CHECKING, Any, Deque, Dict, Iterable, Iterator, List, NamedTuple, Optional,
+                    Tuple, Union, overload)
 
 import numpy as np
 
 from . import _core
 from ._errors import InvalidArgument, Status, error_of
-from ._model import choice, chosen, new_context
+from ._model import OneTask, shared_context
+from ._params import checked, takes
 from ._results import Results
 from ._sources import Record, record_of
 
-MODES = {"global": 0, "ends-free": 15}
-TIES = {"parasail": 0, "emboss": 1, "wfa": 2}
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._keywords import AlignKeywords
 
 One = Union[str, bytes, Tuple[str, str], Tuple[str, bytes], Record]
 Many = Iterable[One]
-
-_contexts: Dict[Tuple[int, int], "_core.Context"] = {}
 
 
 class Alignment(NamedTuple):
@@ -30,7 +30,7 @@ class Alignment(NamedTuple):
     target_id: str
     status: int
     message: str
-    score: int
+    score: float
     query_begin: int
     query_end: int
     target_begin: int
@@ -50,28 +50,23 @@ class Alignment(NamedTuple):
 
 # the first of these that fits is meant: a text is also an iterable of texts
 @overload
-def align(queries: One, targets: One, *, matrix: Optional[str] = ...,
-          gap_open: Optional[int] = ..., gap_extend: Optional[int] = ...,
-          match: Optional[int] = ..., mismatch: Optional[int] = ..., mode: str = ...,
-          ties: str = ..., traceback: bool = ..., device: Optional[str] = ..., threads: int = ...,
-          top: None = ..., **params: Any) -> Alignment: ...
+def align(queries: One, targets: One, *, matrix: Optional[str] = ..., traceback: bool = ...,
+          threads: int = ..., top: None = ...,
+          **params: "Unpack[AlignKeywords]") -> Alignment: ...
 
 
 @overload
 def align(queries: Union[One, Many], targets: Union[One, Many], *, matrix: Optional[str] = ...,
-          gap_open: Optional[int] = ..., gap_extend: Optional[int] = ...,
-          match: Optional[int] = ..., mismatch: Optional[int] = ..., mode: str = ...,
-          ties: str = ..., traceback: bool = ..., device: Optional[str] = ..., threads: int = ...,
-          top: Optional[int] = ..., **params: Any) -> Iterator[Alignment]: ...
+          traceback: bool = ..., threads: int = ..., top: Optional[int] = ...,
+          **params: "Unpack[AlignKeywords]") -> Iterator[Alignment]: ...
 
 
+@takes("align")
 def align(queries: Any, targets: Any, *, matrix: Optional[str] = "BLOSUM62",
-          gap_open: Optional[int] = None, gap_extend: Optional[int] = None,
-          match: Optional[int] = None, mismatch: Optional[int] = None, mode: str = "global",
-          ties: str = "parasail", traceback: bool = True, device: Optional[str] = None,
-          threads: int = 0, top: Optional[int] = None,
-          **params: Any) -> Union[Alignment, Iterator[Alignment]]:
-    """Aligns sequences (Needleman-Wunsch; affine gaps; `mode="ends-free"`: all ends are free).
+          traceback: bool = True, threads: int = 0, top: Optional[int] = None,
+          **params: "Unpack[AlignKeywords]") -> Union[Alignment, Iterator[Alignment]]:
+    """Aligns sequences (Needleman-Wunsch; affine gaps; `mode="ends-free"`: all ends are free;
+    `local=True`: the best pieces, Smith-Waterman).
 
     Two sequences give an Alignment. Else each query is aligned with the target beside it, or with
     the one target, or the one query with all targets, and an iterator gives the alignments in
@@ -79,54 +74,31 @@ def align(queries: Any, targets: Any, *, matrix: Optional[str] = "BLOSUM62",
     from `bioinfer.read_fasta()`.
 
     `matrix` is a built-in matrix (`bioinfer.matrices()`) or a file, None for nucleotides by
-    `match` and `mismatch`, with `any_letters=1` for any letters. A gap of k residues costs
-    gap_open + (k - 1) gap_extend, with `gap_open2` and `gap_extend2` the less of that and of
-    gap_open2 + (k - 1) gap_extend2. `local=1` aligns the best pieces (Smith-Waterman).
+    `match` and `mismatch`, with `letters="any"` for any letters. Costs and scores are in points,
+    and may have decimals. A gap of k residues costs gap_open + (k - 1) gap_extend; of two costs
+    each, as gap_open=(4, 24) and gap_extend=(2, 1), the less counts.
 
     `top=K` has each query meet all targets, which are read once and not kept, and gives the
     alignments with the K of the highest scores, best first, of equal ones those that come first;
     pairs without a result are left out.
     """
-    options = chosen(matrix=matrix, gap_open=gap_open, gap_extend=gap_extend, match=match,
-                     mismatch=mismatch, free_ends=choice("mode", mode, MODES),
-                     ties=choice("ties", ties, TIES), traceback=int(traceback), device=device,
-                     **params)
+    options = checked("align", matrix=matrix, score_only=None if traceback else True, **params)
     one_query, one_target = _is_one(queries), _is_one(targets)
     if top is not None:
         if top < 1:
             raise InvalidArgument(f"align: top is {top}, expected 1 or more",
                                   Status.INVALID_ARGUMENT)
         return _best([queries] if one_query else queries, [targets] if one_target else targets,
-                     top, options, _context(threads))
+                     top, options, shared_context(threads))
     pairs = _Pairs([queries] if one_query and one_target else queries, one_query and not one_target,
                    [targets] if one_query and one_target else targets, one_target and not one_query)
-    found = _run(_Aligner(_context(threads), options), pairs)
+    found = _run(OneTask(shared_context(threads), "align", options), pairs)
     if not (one_query and one_target):
         return found
     alignment = next(found)
     if alignment.status:
         raise error_of(alignment.status, alignment.message)
     return alignment
-
-
-class _Aligner:
-    """The task of one call, as Results asks a model for it."""
-
-    def __init__(self, context: "_core.Context", options: Dict[str, Any]):
-        self._context, self._task = context, _core.Task(context, None, "align", options)
-
-    def _take(self, key: Any, name: str, params: Dict[str, Any]) -> "_core.Task":
-        return self._task
-
-    def _give(self, key: Any, task: "_core.Task") -> None:
-        pass
-
-
-def _context(threads: int) -> "_core.Context":
-    key = os.getpid(), threads  # a context is of one process
-    if key not in _contexts:
-        _contexts[key] = new_context(threads)
-    return _contexts[key]
 
 
 def _is_one(sequences: Any) -> bool:
@@ -162,10 +134,13 @@ class _Pairs:
 _END = object()
 
 
-def _run(aligner: _Aligner, pairs: Union[_Pairs, "_Listed"]) -> Iterator[Alignment]:
+def _run(aligner: OneTask, pairs: Union[_Pairs, "_Listed"]) -> Iterator[Alignment]:
+    scale = aligner.task.scale()
+
     def make(raw: Tuple[Any, ...]) -> Any:
-        values = raw[15] or (0,) * 9 + (None, False)
-        return Alignment(raw[1], pairs.targets.popleft(), raw[3], raw[4], *values)
+        score, *rest = raw[15] or (0,) * 9 + (None, False)
+        return Alignment(raw[1], pairs.targets.popleft(), raw[3], raw[4],
+                         score if scale == 1 else score / scale, *rest)
 
     return iter(Results(aligner, "align", {}, pairs, make, True, start_residues=1 << 14))
 
@@ -200,7 +175,7 @@ def _best(queries: Any, targets: Any, top: int, options: Dict[str, Any],
                 met.append((k, ordinal, target))
                 yield query, target
 
-    for found in _run(_Aligner(context, {**options, "traceback": 0}), _Listed(every())):
+    for found in _run(OneTask(context, "align", {**options, "score_only": True}), _Listed(every())):
         k, ordinal, target = met.popleft()
         if found.status:
             continue
@@ -211,16 +186,16 @@ def _best(queries: Any, targets: Any, top: int, options: Dict[str, Any],
             heapq.heapreplace(heaps[k], hit)
     kept = ((query, hit[2]) for query, heap in zip(asked, heaps)
             for hit in sorted(heap, key=lambda hit: hit[:2], reverse=True))
-    yield from _run(_Aligner(context, options), _Listed(kept))
+    yield from _run(OneTask(context, "align", options), _Listed(kept))
 
 
 VALUES = ("identity", "distance", "score")
 
 
+@takes("align")
 def align_matrix(sequences: Any, others: Any = None, *, values: str = "identity",
                  identity_of: str = "columns", matrix: Optional[str] = "BLOSUM62",
-                 mode: str = "global", ties: str = "parasail", threads: int = 0,
-                 **params: Any) -> "np.ndarray":
+                 threads: int = 0, **params: "Unpack[AlignKeywords]") -> "np.ndarray":
     """The matrix of all pairs of `sequences` and `others`, or of `sequences` among themselves.
 
     `values` is "identity", the share of equal columns (of all, those of free ends included, or
@@ -232,15 +207,14 @@ def align_matrix(sequences: Any, others: Any = None, *, values: str = "identity"
         if given not in known:
             raise InvalidArgument(f"align_matrix: {name} is {given!r}, expected one of "
                                   f"{', '.join(known)}", Status.INVALID_ARGUMENT)
-    options = chosen(matrix=matrix, free_ends=choice("mode", mode, MODES),
-                     ties=choice("ties", ties, TIES), traceback=int(values != "score"), **params)
+    options = checked("align", matrix=matrix, score_only=values == "score" or None, **params)
     rows = list(_records(sequences))
     columns = rows if others is None else list(_records(others))
     cells = np.full((len(rows), len(columns)), np.nan)
     places = [(i, j) for i in range(len(rows))
               for j in range(i if others is None else 0, len(columns))]
     pairs = _Listed((rows[i], columns[j]) for i, j in places)
-    for (i, j), a in zip(places, _run(_Aligner(_context(threads), options), pairs)):
+    for (i, j), a in zip(places, _run(OneTask(shared_context(threads), "align", options), pairs)):
         if a.status:
             continue
         if values == "score":

@@ -1,15 +1,15 @@
-"""Atoms in their places: what users have, as records, and the results of the task energy."""
+"""Atoms in their places: what users have, as records, and results of energy, relax and md."""
 import collections.abc
 import os
-from typing import Any, Dict, Iterator, Optional, Tuple, Union
+from typing import Any, Callable, Dict, Iterator, Optional, Tuple, Union
 
 import numpy as np
 
 from . import _core
 from ._errors import InvalidArgument, Status
-from ._results import F64, I32, Result
+from ._results import F64, I32, Key, Result, Results
 
-NAMES = ("numbers", "positions", "cell", "pbc", "charge", "id")
+NAMES = ("numbers", "positions", "cell", "pbc", "charge", "id", "momenta", "fixed")
 
 
 def _refuse(what: str) -> InvalidArgument:
@@ -26,7 +26,18 @@ def _reals(name: str, values: Any, shape: Tuple[int, ...]) -> "np.ndarray":
     return array
 
 
-def _packed(numbers: Any, positions: Any, cell: Any, pbc: Any, charge: Any) -> Tuple[Any, ...]:
+def _held(fixed: Any, n: int) -> Optional[bytes]:
+    """Which components of places are fixed, as the library has it."""
+    mask = np.asarray(fixed)
+    if mask.dtype.kind != "b" or mask.shape not in ((n,), (n, 3)):
+        raise _refuse(f"fixed: {list(mask.shape)} of {mask.dtype}, expected [{n}] or [{n}, 3] of "
+                      "bool")
+    bits = (mask if mask.ndim == 2 else np.repeat(mask[:, None], 3, 1)) @ np.array([1, 2, 4])
+    return bits.astype(np.uint8).tobytes() if mask.any() else None
+
+
+def _packed(numbers: Any, positions: Any, cell: Any, pbc: Any, charge: Any, momenta: Any = None,
+            fixed: Any = None) -> Tuple[Any, ...]:
     """Atoms as the extension module takes them."""
     kinds = np.asarray(numbers)
     if kinds.ndim != 1 or (kinds.size and kinds.dtype.kind not in "iu"):
@@ -47,7 +58,9 @@ def _packed(numbers: Any, positions: Any, cell: Any, pbc: Any, charge: Any) -> T
     return (kinds.astype(I32).tobytes(), places.tobytes(),
             None if vectors is None else vectors.tobytes(),
             sum(int(on) << k for k, on in enumerate(periodic)),
-            None if charge is None else float(charge))
+            None if charge is None else float(charge),
+            None if momenta is None else _reals("momenta", momenta, (kinds.size, 3)).tobytes(),
+            None if fixed is None else _held(fixed, kinds.size))
 
 
 def is_atoms(value: Any) -> bool:
@@ -57,8 +70,9 @@ def is_atoms(value: Any) -> bool:
     return hasattr(value, "numbers") and hasattr(value, "positions")
 
 
-def packed_atoms(value: Any) -> Tuple[Any, ...]:
-    """Atoms of ASE, or a dict of arrays, as the extension module takes them."""
+def packed_atoms(value: Any, moves: bool = False) -> Tuple[Any, ...]:
+    """Atoms of ASE, or a dict of arrays, as the extension module takes them; momenta and what is
+    fixed where they move."""
     if isinstance(value, collections.abc.Mapping):
         strange = [name for name in value if name not in NAMES]
         if strange:
@@ -66,47 +80,65 @@ def packed_atoms(value: Any) -> Tuple[Any, ...]:
         if "numbers" not in value:
             raise _refuse("a dict without 'numbers'")
         return _packed(value["numbers"], value["positions"], value.get("cell"), value.get("pbc"),
-                       value.get("charge"))
+                       value.get("charge"), *(value.get(name) if moves else None
+                                              for name in ("momenta", "fixed")))
     cell = getattr(value, "cell", None)
     return _packed(value.numbers, value.positions, getattr(cell, "array", cell),
-                   getattr(value, "pbc", None), getattr(value, "info", {}).get("charge"))
+                   getattr(value, "pbc", None), getattr(value, "info", {}).get("charge"),
+                   getattr(value, "arrays", {}).get("momenta") if moves else None,
+                   _constrained(value) if moves else None)
 
 
-def _record(name: str, value: Any) -> Tuple[str, bytes, Dict[str, Any]]:
+def _constrained(value: Any) -> Optional["np.ndarray"]:
+    """Components that constraints of ASE fix: FixAtoms, and FixCartesian."""
+    constraints = getattr(value, "constraints", None) or ()
+    if not constraints:
+        return None
+    fixed = np.zeros((len(value.numbers), 3), bool)
+    for constraint in constraints:
+        name = type(constraint).__name__
+        if name not in ("FixAtoms", "FixCartesian"):
+            raise _refuse(f"constraint {name}: FixAtoms and FixCartesian alone are known")
+        fixed[constraint.get_indices()] |= np.asarray(getattr(constraint, "mask", True), bool)
+    return fixed
+
+
+def _record(name: str, value: Any, moves: bool) -> Tuple[str, bytes, Dict[str, Any]]:
     if not is_atoms(value):
         raise TypeError("a frame is an Atoms of ASE, a dict of arrays, or a path, not "
                         f"{type(value).__name__}")
     if isinstance(value, collections.abc.Mapping):
         name = str(value.get("id", name))
-    return name, b"", {"atoms": packed_atoms(value)}
+    return name, b"", {"atoms": packed_atoms(value, moves)}
 
 
-def _file(context: "_core.Context", path: Union[str, "os.PathLike[str]"]) -> Iterator[Any]:
-    reader = _core.Frames(context, os.fspath(path))
+def _file(context: "_core.Context", path: Union[str, "os.PathLike[str]"],
+          moves: bool) -> Iterator[Any]:
+    reader = _core.Frames(context, os.fspath(path), moves)
     record = reader.next()
     while record is not None:
         yield record
         record = reader.next()
 
 
-def frames(context: "_core.Context", source: Any) -> Iterator[Any]:
+def frames(context: "_core.Context", source: Any, moves: bool = False) -> Iterator[Any]:
     """Records of one frame, of a path, or of an iterable of frames, paths and pairs (id, frame)."""
     if isinstance(source, (str, os.PathLike)):
-        yield from _file(context, source)
+        yield from _file(context, source, moves)
         return
     if is_atoms(source):
-        yield _record("0", source)
+        yield _record("0", source, moves)
         return
     items: Any = source.items() if isinstance(source, collections.abc.Mapping) else source
     ordinal = 0
     for item in items:
         if isinstance(item, (str, os.PathLike)):
-            for record in _file(context, item):
+            for record in _file(context, item, moves):
                 yield record
                 ordinal += 1
             continue
         name, value = item if isinstance(item, tuple) else (str(ordinal), item)
-        yield _record(str(name), value)
+        yield _record(str(name), value, moves)
         ordinal += 1
 
 
@@ -139,19 +171,21 @@ class Energy(Result):
         super().__init__(raw)
         nan = float("nan")
         self.energy, self.network, self.largest, forces, stress, atoms = raw[17] or (
-            nan, nan, nan, None, None, (b"", b"", None, 0, None))
-        numbers, positions, cell, periodic, self.charge = atoms
+            nan, nan, nan, None, None, (b"", b"", None, 0, None, None, None))
+        numbers, positions, cell, periodic, self.charge, _, _ = atoms
         self.numbers = np.frombuffer(numbers, I32)
         self.positions = np.frombuffer(positions, F64).reshape(-1, 3)
         self.cell = None if cell is None else np.frombuffer(cell, F64).reshape(3, 3)
         self.pbc = np.array([bool(periodic >> k & 1) for k in range(3)])
         self.forces = self.stress = None
+        found: Dict[Key, "np.ndarray"] = {}
+        self.arrays = found
         if want[0] and forces is not None:
-            self.forces = self.arrays["forces"] = np.frombuffer(forces, F64).reshape(-1, 3)
+            self.forces = found["forces"] = np.frombuffer(forces, F64).reshape(-1, 3)
         else:
             self.largest = nan
         if want[1] and stress is not None:
-            self.stress = self.arrays["stress"] = np.frombuffer(stress, F64).reshape(3, 3)
+            self.stress = found["stress"] = np.frombuffer(stress, F64).reshape(3, 3)
 
     def row(self) -> Dict[str, Any]:
         row = super().row()

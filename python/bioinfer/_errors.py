@@ -1,6 +1,6 @@
 """Exceptions: Error and, for the statuses a program may want to tell apart, classes below it."""
 import enum
-from typing import Any, Tuple
+from typing import Any, Dict, Tuple, Type
 
 from . import _core
 
@@ -95,14 +95,15 @@ class NoArray(RecordError, InvalidArgument, AttributeError):
     the task gives no such array. `hasattr()` is False."""
 
 
-_core.set_errors({
+CLASSES: Dict[int, Type[Error]] = {
     int(Status[name]): kind for name, kind in {
         "INVALID_ARGUMENT": InvalidArgument, "OOM": OutOfMemory, "BAD_FORMAT": BadFormat,
         "UNSUPPORTED": Unsupported, "NOT_FOUND": NotFound, "MISMATCH": BadFormat,
         "DEVICE_ERROR": DeviceError, "DEVICE_LOST": DeviceError, "FORKED": Forked,
         "MISUSE": Misuse, "EMPTY": RecordError, "TOO_LONG": RecordError,
         "BAD_RESIDUE": RecordError, "NAN": RecordError, "DUPLICATE_ID": RecordError,
-        "OUT_OF_RANGE": RecordError}.items()}, Error)
+        "OUT_OF_RANGE": RecordError}.items()}
+_core.set_errors(CLASSES, Error)
 
 
 def error_of(status: int, text: str) -> Error:

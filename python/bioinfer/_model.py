@@ -4,28 +4,30 @@ import logging
 import os
 import threading
 from types import TracebackType
-from typing import (Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence,
-                    Tuple, Type, Union)
+from typing import (TYPE_CHECKING, Any, Callable, Dict, Iterable, Iterator, List, Mapping,
+                    Optional, Sequence, Tuple, Type, Union)
 
 import numpy as np
 
 from . import _core
 from ._atoms import Energy, frames
 from ._errors import InvalidArgument, Misuse, Status, Unsupported
+from ._params import checked, chosen, takes, texts
 from ._results import (Affinity, Design, Embedding, Progress, Result, Results, Score, Tracks,
                        task_key)
-from ._sources import (LETTERS_PAIRS, LETTERS_RESIDUES, Sequences, ligands, named_text, read_fasta,
-                       record_of, structures)
+from ._sources import (LETTERS_PAIRS, LETTERS_RESIDUES, Sequences, ligands,
+                       named_text, read_fasta, record_of, structures)
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._keywords import (AffinityKeywords, ContributionsKeywords, DesignKeywords, EmbedKeywords,
+                            EnergyKeywords, ScoreKeywords, TracksKeywords)
 
 log = logging.getLogger("bioinfer")
 LEVELS = (logging.ERROR, logging.WARNING, logging.INFO, logging.WARNING)
 
-METHODS = {"masked-marginals": 0, "wt-marginals": 1}
-MODES = {"sample": 0, "score": 1, "conditional": 2, "conditional-backbone": 3, "unconditional": 4}
-ORDERS = {"reference": 0, "file": 1, "number": 2}
-RNGS = {"native": 0, "torch": 1, "torch-mkl": 2, "torch-cuda": 3}
 Outputs = Union[Sequence[str], Mapping[str, Optional[Sequence[int]]]]
-SUMS = {None: 0, "sums": 1, "sums-and-logs": 2}
 
 
 def to_log(level: int, text: str) -> None:
@@ -41,18 +43,6 @@ def choice(what: str, value: Any, choices: Mapping[Any, int]) -> int:
                               Status.INVALID_ARGUMENT) from None
 
 
-def include_bits(include: Union[str, Iterable[str], None]) -> int:
-    """"mean,contacts", or a list of such names, as the library counts them; None = 0."""
-    bits = 0
-    names: Iterable[str] = include.split(",") if isinstance(include, str) else include or ()
-    for name in names:
-        bit = _core.include_bit(name.strip()) if isinstance(name, str) else 0
-        if not bit:
-            raise InvalidArgument(f"include: no kind is called {name!r}", Status.INVALID_ARGUMENT)
-        bits |= bit
-    return bits
-
-
 def _mutations(given: Any) -> Any:
     """Mutations to be looked at again for each record: a list, or {id: list}."""
     def listed(value: Any) -> List[str]:
@@ -65,17 +55,57 @@ def _mutations(given: Any) -> Any:
     return listed(given)
 
 
+def _outputs(given: Optional[Outputs]) -> Optional[List[str]]:
+    """Outputs as texts "NAME" and "NAME:0+3"."""
+    if given is None:
+        return None
+    if isinstance(given, (str, bytes)):
+        raise InvalidArgument("outputs: expected a list of names, or a dict, got a text",
+                              Status.INVALID_ARGUMENT)
+    of = given.items() if isinstance(given, collections.abc.Mapping) else (
+        (name, None) for name in given)
+    texts = [name if not tracks else name + ":" + "+".join(str(int(i)) for i in tracks)
+             for name, tracks in of]
+    if not texts:
+        raise InvalidArgument("outputs: none is named", Status.INVALID_ARGUMENT)
+    return texts
+
+
+def _range(bins: Optional[Tuple[int, int]]) -> Optional[str]:
+    """The first and the last as a text."""
+    return None if bins is None else "-".join(map(str, bins))
+
+
 def new_context(threads: int = 0, cpu_mask: Optional[str] = None) -> "_core.Context":
     return _core.Context({"n_threads": threads, "cpu_mask": cpu_mask}, to_log)
 
 
-def chosen(**params: Any) -> Dict[str, Any]:
-    """Options that were given; lists as tuples, so that they tell tasks apart."""
-    return {name: tuple(value) if isinstance(value, (list, np.ndarray)) else value
-            for name, value in params.items() if value is not None}
+_contexts: Dict[Tuple[int, int], "_core.Context"] = {}
 
 
-def _letters_of(family: str) -> int:
+def shared_context(threads: int) -> "_core.Context":
+    """The context of tasks without a model, for a number of threads."""
+    key = os.getpid(), threads  # a context is of one process
+    if key not in _contexts:
+        _contexts[key] = new_context(threads)
+    return _contexts[key]
+
+
+class OneTask:
+    """The task of one call, without a model, as Results asks a model for it."""
+
+    def __init__(self, context: "_core.Context", name: str, options: Dict[str, Any]):
+        self._context, self.task = context, _core.Task(context, None, name, options)
+        self.name = "bioinfer"  # a model has its own
+
+    def _take(self, key: Any, name: str, params: Dict[str, Any]) -> "_core.Task":
+        return self.task
+
+    def _give(self, key: Any, task: "_core.Task") -> None:
+        pass
+
+
+def letters_of(family: str) -> int:
     """How the family's records are written, of enum bioinfer_family_letters."""
     found = _core.family(family)
     return found[3] if found is not None else LETTERS_RESIDUES
@@ -99,7 +129,7 @@ class Model:
         self._letters: Optional["np.ndarray"] = None
         self._opened_by: Dict[str, Any] = {}  # arguments of open_model(), where it made this
         self.info: Dict[str, Any] = self._opened.info()
-        self.letters = _letters_of(self.info["family"])
+        self.letters = letters_of(self.info["family"])
 
     # ---- life ----
 
@@ -238,12 +268,13 @@ class Model:
             progress: Optional[Progress] = None, max_bytes: int = 1 << 28,
             **params: Any) -> "Results[Result]":
         """Any task of the library by its name, with the fields of its parameters in bioinfer.h as
-        options. The methods below are this with words for numbers."""
-        return Results(self, task, chosen(**params), records, Result, raw, progress, max_bytes)
+        options."""
+        return Results(self, task, checked(task, **params), records, Result, raw, progress,
+                       max_bytes)
 
     def prepare(self, task: str = "embed", **params: Any) -> None:
         """Loads the weights that a task needs now, instead of with its first record."""
-        params = chosen(**params)
+        params = checked(task, **params)
         key = task_key(task, params)
         taken = self._take(key, task, params)
         try:
@@ -251,50 +282,46 @@ class Model:
         finally:
             self._give(key, taken)
 
+    @takes("embed")
     def embed(self, sequences: Sequences, include: Union[str, Iterable[str], None] = None, *,
-              layers: Optional[Sequence[int]] = None, raw_residues: bool = False,
-              max_length: Optional[int] = None, tokens_at_once: Optional[int] = None,
-              memory_limit: Optional[int] = None, progress: Optional[Progress] = None,
-              max_bytes: int = 1 << 28) -> "Results[Embedding]":
+              progress: Optional[Progress] = None, max_bytes: int = 1 << 28,
+              **params: "Unpack[EmbedKeywords]") -> "Results[Embedding]":
         """Embeddings and other arrays of sequences.
 
         `sequences` is the path of a FASTA file, or an iterable of sequences, of pairs (id,
         sequence), of Biopython records, or a dict; `include` names kinds: "mean", "per-residue",
         "bos", "logits", "contacts", "attentions", "head", "class-logits" (None: as the command
-        does). `layers` are those wanted, negative ones from the end.
+        does).
 
         Nothing is computed before the results are asked for. `progress(records, residues)` is
         called now and then; what it raises ends the run. About `max_bytes` of results are in
         memory at a time besides those the caller keeps.
         """
-        params = chosen(include=include_bits(include) or None, layers=layers,
-                        raw_residues=int(self._raw(raw_residues)), max_length=max_length,
-                        tokens_at_once=tokens_at_once, memory_limit=memory_limit)
-        return Results(self, "embed", params, sequences, Embedding, self._raw(raw_residues),
-                       progress, max_bytes)
+        raw = params["raw_residues"] = self._raw(params.get("raw_residues"))
+        if include is not None and not isinstance(include, str):
+            include = tuple(include)
+        return Results(self, "embed", checked("embed", include=include, **params), sequences,
+                       Embedding, raw, progress, max_bytes)
 
+    @takes("score")
     def score(self, sequences: Sequences, method: str = "masked-marginals", *,
               mutations: Union[Sequence[str], Mapping[str, Sequence[str]], None] = None,
-              offset: int = 1, raw_residues: bool = False, max_length: Optional[int] = None,
-              window: Optional[int] = None,
-              progress: Optional[Progress] = None) -> "Results[Score]":
+              offset: int = 1, progress: Optional[Progress] = None,
+              **params: "Unpack[ScoreKeywords]") -> "Results[Score]":
         """log p of residues by a masked language model: `method` is "masked-marginals" (each
         position masked in a pass of its own) or "wt-marginals" (one pass).
 
         With `mutations`, a list or {id: list}, only the positions that these touch are computed;
-        `result.mutation("A12G")` is the score of one. Records of more than `window` residues are
-        computed in windows by ProteinGym's rule (1022 there; docs/scores.md).
+        `result.mutation("A12G")` is the score of one. docs/scores.md has more about windows.
         """
-        params = chosen(method=choice("method", method, METHODS),
-                        raw_residues=int(self._raw(raw_residues)), max_length=max_length,
-                        window=window)
+        raw = params["raw_residues"] = self._raw(params.get("raw_residues"))
         if mutations is not None:
             asked = _mutations(mutations)
-            sequences = _Lazy(lambda what: self._with_positions(what, asked, offset), sequences)
-        return Results(self, "score", params, sequences, lambda raw: Score(raw, self),
-                       self._raw(raw_residues), progress, 1 << 28, 1024)
+            sequences = Lazy(lambda what: self._with_positions(what, asked, offset), sequences)
+        return Results(self, "score", checked("score", method=method, **params), sequences,
+                       lambda raw: Score(raw, self), raw, progress, 1 << 28, 1024)
 
-    def _raw(self, raw_residues: bool) -> bool:
+    def _raw(self, raw_residues: Optional[bool]) -> bool:
         """Records are read as they stand: asked for, or lower case has a meaning of its own."""
         return bool(raw_residues) or self.letters == LETTERS_PAIRS
 
@@ -309,13 +336,10 @@ class Model:
                                 for position in _core.mutation_positions(mutation, offset)})
             yield name, sequence, {"positions": positions}
 
+    @takes("tracks")
     def tracks(self, windows: Sequences, *, outputs: Optional[Outputs] = None,
-               organism: Optional[str] = None, resolution: Optional[int] = None,
-               head: Optional[str] = None, tracks: Optional[Sequence[int]] = None,
-               shifts: Optional[Sequence[int]] = None, reverse_complement: bool = False,
-               sums: Optional[str] = None, memory_limit: Optional[int] = None,
-               progress: Optional[Progress] = None,
-               max_bytes: int = 1 << 28) -> "Results[Tracks]":
+               progress: Optional[Progress] = None, max_bytes: int = 1 << 28,
+               **params: "Unpack[TracksKeywords]") -> "Results[Tracks]":
         """Tracks [bins, tracks] of windows of DNA, which have the length that `tracks_info()` says.
 
         outputs: names of `model.outputs` ("rna_seq", "rna_seq.128"), computed together, or a dict
@@ -325,39 +349,16 @@ class Model:
         A window may be a tuple (id, bases, {"changes": changes}): each change (first, bases) makes
         another window, whose tracks are in `result.changed`.
         """
-        return Results(self, "tracks",
-                       self._tracks_params(head, tracks, shifts, reverse_complement, sums,
-                                           memory_limit, outputs, organism, resolution),
+        return Results(self, "tracks", checked("tracks", outputs=_outputs(outputs), **params),
                        windows, Tracks, True, progress, max_bytes, 1)
 
-    @staticmethod
-    def _tracks_params(head: Any, tracks: Any, shifts: Any, reverse_complement: Any, sums: Any,
-                       memory_limit: Any, outputs: Any, organism: Any,
-                       resolution: Any) -> Dict[str, Any]:
-        if outputs is not None:
-            if isinstance(outputs, (str, bytes)):
-                raise InvalidArgument("outputs: expected a list of names, or a dict, got a text",
-                                      Status.INVALID_ARGUMENT)
-            pairs = outputs.items() if isinstance(outputs, collections.abc.Mapping) else (
-                (name, None) for name in outputs)
-            outputs = tuple((name, None if of is None else tuple(int(i) for i in of))
-                            for name, of in pairs)
-            if not outputs:
-                raise InvalidArgument("outputs: none is named", Status.INVALID_ARGUMENT)
-        return chosen(head=head, tracks=tracks, shifts=shifts,
-                      reverse_complement=int(reverse_complement),
-                      sums=choice("sums", sums, SUMS), memory_limit=memory_limit, outputs=outputs,
-                      organism=organism, resolution=resolution)
-
-    def tracks_info(self, *, outputs: Optional[Outputs] = None, organism: Optional[str] = None,
-                    resolution: Optional[int] = None, head: Optional[str] = None,
-                    tracks: Optional[Sequence[int]] = None) -> Dict[str, Any]:
+    def tracks_info(self, *, outputs: Optional[Outputs] = None,
+                    **params: "Unpack[TracksKeywords]") -> Dict[str, Any]:
         """Bases of a window, size and number of bins, number of tracks, of the first output; the
-        same of each output stands in the list "outputs"."""
-        params = self._tracks_params(head, tracks, None, False, None, None, outputs, organism,
-                                     resolution)
-        key = task_key("tracks", params)
-        task = self._take(key, "tracks", params)
+        same of each output stands in the list "outputs". It takes the parameters of `tracks`."""
+        given = checked("tracks", outputs=_outputs(outputs), **params)
+        key = task_key("tracks", given)
+        task = self._take(key, "tracks", given)
         found: List[Dict[str, Any]] = []
         try:
             row = task.tracks_info(0)
@@ -368,74 +369,79 @@ class Model:
             self._give(key, task)
         return dict(found[0], outputs=found)
 
+    @takes("contributions")
+    def contributions(self, windows: Sequences, *, bins: Optional[Tuple[int, int]] = None,
+                      progress: Optional[Progress] = None, max_bytes: int = 1 << 28,
+                      **params: "Unpack[ContributionsKeywords]") -> "Results[Result]":
+        """Which bases of windows of DNA the mean of some tracks comes from: "contributions"
+        [bases], "gradient" [bases, 4] and "value" [1], the mean of `tracks` over `bins` (first,
+        last). Windows are as in `tracks`."""
+        return Results(self, "contributions", checked("contributions", bins=_range(bins), **params),
+                       windows, Result, True, progress, max_bytes, 1)
+
+    @takes("design")
     def design(self, source: Any, n: int = 1, *, temperature: Union[float, Sequence[float]] = 0.1,
-               seed: int = 37, mode: str = "sample", rng: str = "native",
-               chains: Optional[str] = None, omit_aa: Optional[str] = None,
-               homooligomer: bool = False, residue_order: str = "reference",
-               all_chains: bool = False, progress: Optional[Progress] = None,
-               **params: Any) -> "Results[Design]":
+               progress: Optional[Progress] = None,
+               **params: "Unpack[DesignKeywords]") -> "Results[Design]":
         """Sequences for protein structures: `n` for each structure and temperature, and the native
         one with its score. `source` is the path of a PDB or mmCIF file or of a folder, or an
-        iterable of paths and of pairs (id, text). Further options are the fields of
-        bioinfer_design_params; those that take a text (`fixed_json` ...) take a path, a pair (name,
-        text), or values that become JSON."""
+        iterable of paths and of pairs (id, text). Parameters that are files take a path, a pair
+        (name, text), or values that become JSON."""
         temperatures = tuple(map(float, np.atleast_1d(temperature)))
-        for name, value, wrong in (("n", n, n < 1), ("temperature", temperature, not temperatures),
-                                   ("seed", seed, seed == 0), ("chains", chains, chains == "")):
-            if wrong:  # to the library these mean that the default is wanted
-                raise InvalidArgument(f"design: {name} is {value!r}", Status.INVALID_ARGUMENT)
-        for name, value in params.items():
-            if value is not None and (name == "sequences" or name.endswith("_json")):
-                params[name] = named_text(value)
-        params = chosen(n_sequences=n, temperatures=temperatures, seed=seed,
-                        mode=choice("mode", mode, MODES), rng=choice("rng", rng, RNGS),
-                        chains=chains, omit_aa=omit_aa, homooligomer=int(homooligomer),
-                        residue_order=choice("residue_order", residue_order, ORDERS),
-                        all_chains=int(all_chains), **params)
-        return Results(self, "design", params, _Lazy(structures, source), Design, True,
-                       progress, 1 << 28, 1 << 18)
+        if not temperatures:  # to the library this means the default
+            raise InvalidArgument("design: temperature is empty", Status.INVALID_ARGUMENT)
+        given: Dict[str, Any] = {**params, "n_sequences": n, "temperatures": temperatures}
+        for name in given:
+            if given[name] is not None and (name == "sequences" or name.endswith("_json")):
+                given[name] = named_text(given[name])
+        return Results(self, "design", checked("design", **given), Lazy(structures, source),
+                       Design, True, progress, 1 << 28, 1 << 18)
 
+    @takes("affinity")
     def affinity(self, source: Any, receptor: Union[str, "os.PathLike[str]", None] = None, *,
-                 pocket: Optional[int] = None, drop_unknown: bool = False,
-                 progress: Optional[Progress] = None) -> "Results[Affinity]":
+                 progress: Optional[Progress] = None,
+                 **params: "Unpack[AffinityKeywords]") -> "Results[Affinity]":
         """Binding energies of ligands in their poses beside a receptor (PDB or mmCIF).
 
         `source` is the path of a file of molecules (SDF, MOL2, PDB), or an iterable of pairs (id,
         text); with tuples (id, text, {"receptor": path}) each brings a receptor of its own.
         """
-        params = chosen(receptor=None if receptor is None else os.fspath(receptor), pocket=pocket,
-                        drop_unknown=int(drop_unknown))
-        return Results(self, "affinity", params,
-                       _Lazy(lambda what: ligands(self._context, what), source), Affinity, True,
+        path = None if receptor is None else os.fspath(receptor)
+        return Results(self, "affinity", checked("affinity", receptor=path, **params),
+                       Lazy(lambda what: ligands(self._context, what), source), Affinity, True,
                        progress, 1 << 28, 1 << 18)
 
+    @takes("energy")
     def energy(self, source: Any, forces: bool = True, stress: bool = False, *,
-               charge: Optional[float] = None, pbc: Optional[bool] = None,
-               atoms_at_once: Optional[int] = None, memory_limit: Optional[int] = None,
-               progress: Optional[Progress] = None,
-               max_bytes: int = 1 << 28) -> "Results[Energy]":
+               pbc: Union[bool, str, None] = None, progress: Optional[Progress] = None,
+               max_bytes: int = 1 << 28,
+               **params: "Unpack[EnergyKeywords]") -> "Results[Energy]":
         """Energies of atoms in their places, forces on them, and the stress of their cell.
 
         `source` is an Atoms of ASE, a dict of arrays ("numbers" [N], "positions" [N, 3], and
         perhaps "cell" [3, 3], "pbc", "charge", "id"), the path of a file of frames or of a folder
         of such (extended XYZ, XYZ, POSCAR, PDB), or an iterable of these and of pairs (id, atoms).
-        `charge` is for frames that have none of their own; `pbc` is True or False for all frames,
-        instead of what each says. `progress(frames, atoms)` is called now and then.
+        `pbc` is True ("xyz") or False ("none") for all frames, instead of what each says ("file").
+        `progress(frames, atoms)` is called now and then.
         """
-        if pbc is not None and (np.ndim(pbc) or pbc not in (False, True)):
-            raise InvalidArgument(f"energy: pbc is {pbc!r}, expected True or False for all frames",
-                                  Status.INVALID_ARGUMENT)
-        params = chosen(energy_only=int(not (forces or stress)), charge=charge,
-                        has_charge=int(charge is not None),
-                        ignore_cell=int(pbc is not None and not pbc), repeat_all=int(bool(pbc)),
-                        atoms_at_once=atoms_at_once, memory_limit=memory_limit)
         want = bool(forces), bool(stress)
-        return Results(self, "energy", params,
-                       _Lazy(lambda what: frames(self._context, what), source),
+        given = checked("energy", energy_only=not any(want), pbc=_axes("energy", pbc), **params)
+        return Results(self, "energy", given,
+                       Lazy(lambda what: frames(self._context, what), source),
                        lambda raw: Energy(raw, want), True, progress, max_bytes, 1 << 10)
 
 
-class _Lazy:
+def _axes(task: str, pbc: Union[bool, str, None]) -> Optional[str]:
+    """The parameter pbc, which Python also takes as True or False for all frames."""
+    if pbc is None or isinstance(pbc, str):
+        return pbc
+    if np.ndim(pbc) or pbc not in (False, True):
+        raise InvalidArgument(f"{task}: pbc is {pbc!r}, expected True or False for all frames",
+                              Status.INVALID_ARGUMENT)
+    return "xyz" if pbc else "none"
+
+
+class Lazy:
     """Records that a function reads from a source, again for each iteration."""
 
     def __init__(self, read: Callable[[Any], Iterator[Any]], source: Any):

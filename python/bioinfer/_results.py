@@ -1,13 +1,15 @@
 """Results: what a task gives for each record, and ways to keep many of them."""
+import copy
 import os
-from typing import (Any, Callable, Dict, Generic, Iterator, List, Mapping, Optional, Tuple, TypeVar,
-                    Union)
+from typing import (Any, Callable, Dict, Generic, Iterator, List, Mapping, Optional,
+                    Tuple, TypeVar, Union)
 
 import numpy as np
 
 from . import _core
-from ._errors import InvalidArgument, NoArray, Status, error_of
-from ._sources import LETTERS_PAIRS, Pace, Sequences, blocks
+from ._errors import InvalidArgument, NoArray, Status, Unsupported, error_of
+from ._params import paths
+from ._sources import LETTERS_PAIRS, Pace, Sequences, blocks, size_of
 
 F32 = np.dtype(np.float32)
 F64 = np.dtype(np.float64)
@@ -46,12 +48,13 @@ class Result(Mapping[Key, "np.ndarray"]):
 
     def __init__(self, raw: Tuple[Any, ...]):
         (self.ordinal, self.id, self.length, status, self.message, self.description,
-         self.labels, _, _, arrays, self.texts, self.sequence, _, _, n_layers, _, _, _) = raw
+         self.labels, _, _, arrays, self.texts, self.sequence, _, _, n_layers, *_) = raw
         self._raw = raw
-        self.arrays: Dict[Key, "np.ndarray"] = {}
+        found: Dict[Key, "np.ndarray"] = {}
         for kind, layer, values, shape in arrays:
             key = kind if n_layers <= 1 or layer is None else (kind, layer)
-            self.arrays[key] = np.frombuffer(values, F32).reshape(shape)
+            found[key] = np.frombuffer(values, F32).reshape(shape)
+        self.arrays: Mapping[Key, "np.ndarray"] = found
         self.status = Status(status) if status else Status.OK
 
     @property
@@ -277,18 +280,6 @@ class Affinity(Result):
         return row
 
 
-def task_key(task: str, params: Dict[str, Any]) -> Any:
-    """A key that tells one task from another, also by the file that it has read."""
-    key = (task, *params.items())
-    receptor = params.get("receptor") if task == "affinity" else None
-    try:
-        file = None if receptor is None else os.stat(receptor)
-    except OSError:  # the task says it
-        file = None
-    return key if file is None else (*key, file.st_dev, file.st_ino, file.st_size,
-                                     file.st_mtime_ns)
-
-
 class Results(Generic[R]):
     """Results of a task, made while they are asked for: iterate over it, or collect them.
 
@@ -298,26 +289,28 @@ class Results(Generic[R]):
     """
 
     def __init__(self, model: Any, task: str, params: Dict[str, Any], source: Sequences,
-                 make: Callable[[Tuple[Any, ...]], R], raw: bool = False,
+                 make: Callable[[Tuple[Any, ...]], R], raw: int = False,
                  progress: Optional[Progress] = None, max_bytes: int = 1 << 28,
-                 start_residues: int = 4096):
+                 start_residues: int = 4096, size: Callable[[Any], int] = size_of):
         self._model, self._task, self._params, self._source = model, task, params, source
         self._make, self._raw, self._progress = make, raw, progress
-        self._max_bytes, self._start = max_bytes, start_residues
+        self._max_bytes, self._start, self._size = max_bytes, start_residues, size
 
     def __iter__(self) -> Iterator[R]:
         model, make = self._model, self._make
         pace = Pace(self._start, self._max_bytes)
         key = task_key(self._task, self._params)
         records = residues = 0
-        progress: Optional[Progress] = None
-        if self._progress is not None:
-            report = self._progress
+        progress: Optional[Callable[[int, int], Any]] = None
+        report = self._progress
+        if report is not None:
+            told = report
 
             def progress(n: int, m: int) -> None:
-                report(records + n, residues + m)
+                told(records + n, residues + m)
 
-        for block, first, n in blocks(model._context, self._source, self._raw, pace):
+        for block, first, n in blocks(model._context, self._source, self._raw, pace,
+                                      self._size):
             task = model._take(key, self._task, self._params)
             pace.start()
             try:
@@ -329,12 +322,14 @@ class Results(Generic[R]):
                 n_residues += raw[2]
                 for array in raw[9]:
                     n_bytes += len(array[2])
+                for column in raw[18][1] if raw[18] else ():
+                    n_bytes += len(column[2]) + len(column[3] or b"")
                 if raw[17]:
                     n_bytes += 64 * raw[2]  # places, forces and numbers of atoms
-            pace.done(n_residues, n_bytes)
+            pace.done(n_residues if self._size is size_of else len(tuples), n_bytes)
             records, residues = records + n, residues + n_residues
-            if self._progress is not None:
-                self._progress(records, residues)
+            if report is not None:
+                report(records, residues)
             del block
             tuples.reverse()
             while tuples:  # nothing that was handed out is kept here
@@ -365,8 +360,9 @@ class Results(Generic[R]):
         records a pass over one residue tells D."""
         rows = self.arrays(key)
         if not rows and self._task == "embed":
-            letters = "Ad" if self._model.letters == LETTERS_PAIRS else "A"
-            one = Results(self._model, self._task, self._params, [letters], self._make, self._raw)
+            one = copy.copy(self)
+            one._source = ["Ad" if self._model.letters == LETTERS_PAIRS else "A"]
+            one._progress = None
             return one.matrix(key)[:0]
         if any(row.ndim != 1 for row in rows):
             raise InvalidArgument("a matrix needs vectors, one for each record (include='mean')",
@@ -406,7 +402,7 @@ class Results(Generic[R]):
         data = anndata.AnnData(X=vectors.pop(first), obs=obs.drop(columns=["status", "message"]))
         for other, rows in vectors.items():
             data.obsm[other if isinstance(other, str) else f"{other[0]}_layer{other[1]}"] = rows
-        data.uns["bioinfer"] = {"version": _core.version(), "model": self._model.info["name"],
+        data.uns["bioinfer"] = {"version": _core.version(), "model": self._model.name,
                                 "vectors": str(first)}
         return data
 

@@ -3,7 +3,7 @@ import collections.abc
 import json
 import os
 import time
-from typing import Any, Iterable, Iterator, List, Mapping, Protocol, Tuple, Union
+from typing import Any, Callable, Iterable, Iterator, List, Mapping, Protocol, Tuple, Union
 
 from . import _core
 from ._errors import Error, Status, error_of
@@ -21,7 +21,6 @@ class Record(Protocol):
     def seq(self) -> Any: ...
 
 
-RESIDUES_DEFAULT, RESIDUES_RAW = 0, 1
 LETTERS_RESIDUES, LETTERS_BASES, LETTERS_PAIRS = 0, 1, 2  # enum bioinfer_family_letters
 
 
@@ -78,9 +77,10 @@ def is_path(source: Any) -> bool:
     return isinstance(source, (str, os.PathLike))
 
 
-def blocks(context: "_core.Context", source: Sequences, raw: bool, pace: Pace,
-           ) -> Iterator[Tuple["_core.Records", int, int]]:
-    """(records, first, n) for calls of Task.compute(), as much at once as `pace` says."""
+def blocks(context: "_core.Context", source: Sequences, raw: int, pace: Pace,
+           size_of: Callable[[Any], int] = size_of) -> Iterator[Tuple["_core.Records", int, int]]:
+    """(records, first, n) for calls of Task.compute(), as much at once as `pace` says, in what
+    size_of counts; of a file in residues."""
     if isinstance(source, (str, os.PathLike)):
         reader = _open_reader(context, os.fspath(source), raw)
         records = reader.next()
@@ -111,9 +111,9 @@ def blocks(context: "_core.Context", source: Sequences, raw: bool, pace: Pace,
         yield _core.Records(context, waiting, ordinal, raw), 0, len(waiting)
 
 
-def _open_reader(context: "_core.Context", path: str, raw: bool) -> "_core.Reader":
+def _open_reader(context: "_core.Context", path: str, raw: int) -> "_core.Reader":
     try:
-        return _core.Reader(context, path, RESIDUES_RAW if raw else RESIDUES_DEFAULT, 1)
+        return _core.Reader(context, path, int(raw), 1)
     except Error as error:
         if error.status == Status.NOT_FOUND and path.isalpha() and path.isupper():
             error.text += "; a sequence goes in a list: ['" + path[:8] + "...']"
@@ -131,6 +131,18 @@ def read_fasta(path: Union[str, "os.PathLike[str]"]) -> Iterator[Tuple[str, str]
             if status:
                 raise error_of(status, message)
             yield name, records.sequence(i).decode("ascii")
+        records = reader.next()
+
+
+def told_records(context: "_core.Context", path: str,
+                 raw: int) -> Iterator[Tuple[str, str, int, str]]:
+    """(id, sequence, status, message) of each record of a FASTA file, those that failed, too."""
+    reader = _open_reader(context, path, raw)
+    records = reader.next()
+    while records is not None:
+        for i in range(len(records)):
+            name, _, _, message, status = records.describe(i)
+            yield name, "" if status else records.sequence(i).decode("ascii"), status, message
         records = reader.next()
 
 

@@ -15,32 +15,43 @@ void *core_kept(PyObject *keep, Py_ssize_t n, size_t size)
     return bytes;
 }
 
+/* The values of bytes of that size; NULL: there are none (None), or an exception is set. */
+static const void *values_of(const char *name, PyObject *values, size_t size)
+{
+    char *bytes = NULL;
+    Py_ssize_t n;
+    if (values == Py_None || PyErr_Occurred() || PyBytes_AsStringAndSize(values, &bytes, &n))
+        return NULL;
+    if ((size_t)n == size)
+        return bytes;
+    PyErr_Format(PyExc_ValueError, "atoms: %s of a wrong size", name);
+    return NULL;
+}
+
 bool core_atoms_set(struct bioinfer_record *r, PyObject *tuple, PyObject *keep)
 {
     struct bioinfer_atoms *a = core_kept(keep, 1, sizeof *a);
-    PyObject *numbers, *positions, *cell, *charge;
-    char *bytes;
-    Py_ssize_t n, n_positions, n_cell = 0;
+    PyObject *numbers, *positions, *cell, *charge, *momenta, *held;
+    Py_ssize_t n;
     int periodic;
     if (!a || !core_is_tuple("atoms", tuple) ||
-        !PyArg_ParseTuple(tuple, "SSOiO", &numbers, &positions, &cell, &periodic, &charge) ||
-        PyList_Append(keep, tuple) || PyBytes_AsStringAndSize(numbers, &bytes, &n))
+        !PyArg_ParseTuple(tuple, "SSOiOOO", &numbers, &positions, &cell, &periodic, &charge,
+                          &momenta, &held) ||
+        PyList_Append(keep, tuple))
         return false;
-    a->numbers = (const int32_t *)(void *)bytes;
-    if (PyBytes_AsStringAndSize(positions, &bytes, &n_positions))
-        return false;
-    a->positions = (const double *)(void *)bytes;
-    if (cell != Py_None) {
-        if (PyBytes_AsStringAndSize(cell, &bytes, &n_cell))
-            return false;
-        a->cell = (const double *)(void *)bytes;
-    }
+    n = PyBytes_Size(numbers);
     a->n = (size_t)n / sizeof *a->numbers;
-    if ((size_t)n % sizeof *a->numbers || (size_t)n_positions != 3 * a->n * sizeof *a->positions ||
-        (a->cell && (size_t)n_cell != 9 * sizeof *a->cell)) {
-        PyErr_SetString(PyExc_ValueError, "atoms: numbers, positions or cell of a wrong size");
+    if ((size_t)n % sizeof *a->numbers) {
+        PyErr_SetString(PyExc_ValueError, "atoms: numbers of a wrong size");
         return false;
     }
+    a->numbers = values_of("numbers", numbers, (size_t)n);
+    a->positions = values_of("positions", positions, 3 * a->n * sizeof *a->positions);
+    a->cell = values_of("cell", cell, 9 * sizeof *a->cell);
+    a->momenta = values_of("momenta", momenta, 3 * a->n * sizeof *a->momenta);
+    a->held = values_of("held", held, a->n);
+    if (PyErr_Occurred())
+        return false;
     for (int k = 0; k < 3; k++)
         a->periodic[k] = periodic >> k & 1;
     if (charge != Py_None) {
@@ -64,9 +75,11 @@ static PyObject *tuple_of(const struct bioinfer_atoms *a,
         charge = PyFloat_FromDouble(a->charge);
     else
         Py_INCREF(charge);
-    return Py_BuildValue("(NNNiN)", values(a->numbers, a->n, sizeof *a->numbers),
+    return Py_BuildValue("(NNNiNNN)", values(a->numbers, a->n, sizeof *a->numbers),
                          values(a->positions, 3 * a->n, sizeof *a->positions),
-                         values(a->cell, 9, sizeof *a->cell), periodic, charge);
+                         values(a->cell, 9, sizeof *a->cell), periodic, charge,
+                         values(a->momenta, 3 * a->n, sizeof *a->momenta),
+                         values(a->held, a->n, sizeof *a->held));
 }
 
 PyObject *core_atoms_tuple(const struct bioinfer_atoms *atoms)

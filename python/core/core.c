@@ -55,6 +55,18 @@ PyObject *core_bytes(PyObject *text)
     return PyErr_Format(PyExc_TypeError, "text must be str or bytes");
 }
 
+int core_path(PyObject *path, void *bytes)
+{
+    PyObject **to = bytes;
+    char *name;
+    Py_CLEAR(*to);
+    if (!path) /* another argument failed */
+        return 1;
+    if ((*to = core_bytes(path)) && PyBytes_AsStringAndSize(*to, &name, NULL))
+        Py_CLEAR(*to);
+    return *to ? Py_CLEANUP_SUPPORTED : 0;
+}
+
 bool core_is_tuple(const char *name, PyObject *value)
 {
     if (!PyTuple_Check(value))
@@ -105,16 +117,6 @@ static PyObject *version(PyObject *module, PyObject *unused)
     (void)module;
     (void)unused;
     return core_text(bioinfer_version());
-}
-
-/* include_bit(name) -> int, 0 = no such kind */
-static PyObject *include_bit(PyObject *module, PyObject *args)
-{
-    const char *name;
-    (void)module;
-    if (!PyArg_ParseTuple(args, "s", &name))
-        return NULL;
-    return PyLong_FromUnsignedLong(bioinfer_include_from_name(name));
 }
 
 /* family(index or name) -> (name, summary, kind, letters), None past the end */
@@ -175,7 +177,8 @@ static PyObject *mutation_positions(PyObject *module, PyObject *args)
 static PyMethodDef functions[] = {
     {"set_errors", set_errors, METH_VARARGS, NULL},
     {"version", version, METH_NOARGS, NULL},
-    {"include_bit", include_bit, METH_VARARGS, NULL},
+    {"params_field", core_params_field, METH_VARARGS, NULL},
+    {"params_check", core_params_check, METH_VARARGS, NULL},
     {"family", family, METH_O, NULL},
     {"align_matrix", align_matrix, METH_O, NULL},
     {"mutation_positions", mutation_positions, METH_VARARGS, NULL},

@@ -71,6 +71,10 @@ PyObject *core_raise(int status, const struct bioinfer_error *err);
  * bytes to the same object. NULL with an exception set: it is something else, or a str that UTF-8
  * cannot hold. NUL bytes stay. */
 PyObject *core_bytes(PyObject *text);
+/* A converter of PyArg_ParseTuple() ("O&") from a path to a new reference of bytes, as core_bytes()
+ * gives them, without a NUL inside: ValueError. *bytes is NULL before, and after a failure of any
+ * argument. */
+int core_path(PyObject *path, void *bytes);
 /* Whether a value is a tuple, which PyArg_ParseTuple() needs; false with TypeError set. */
 bool core_is_tuple(const char *name, PyObject *value);
 /* Gives text of the library as str, with bytes that are no UTF-8 as core_bytes() takes them back;
@@ -90,19 +94,7 @@ int core_write(void *user, const char *text, size_t length);
 
 struct core_field {
     const char *name;
-    enum {
-        CORE_INT,
-        CORE_UINT,
-        CORE_INT64,
-        CORE_UINT64,
-        CORE_DOUBLE,
-        CORE_TEXT,
-        CORE_NAMED, /* (name, text): a struct bioinfer_text */
-        CORE_INTS,
-        CORE_DOUBLES,
-        CORE_TEXTS,
-        CORE_OUTPUTS /* (name, tracks or None): struct bioinfer_tracks_output */
-    } kind;
+    enum { CORE_INT, CORE_INT64, CORE_TEXT, CORE_TEXTS } kind;
     size_t offset, count_offset; /* lists: where the int is that counts them */
 };
 
@@ -120,16 +112,14 @@ void *core_params_new(const struct core_params *def, PyObject *dict, PyObject *k
 
 extern const struct core_params core_model_params, core_context_params;
 
-/* A task as bioinfer.h has it: the call that opens it and its parameters. */
-struct core_task_def {
-    const struct core_params params; /* the name is the task's */
-    size_t progress, progress_user;  /* offsets of the callback and its user; 0 = it has none */
-    bool no_model;                   /* a task of the context alone */
-    int (*open)(bioinfer_task **out, bioinfer_context *context, const bioinfer_model *model,
-                const void *params, struct bioinfer_error *err);
-};
-/* By its name: static, not to be freed. NULL with ValueError set: there is no such task. */
-const struct core_task_def *core_task_find(const char *name);
+/* Makes parameters of a task that the library has a table of, from a dict of values by the
+ * names of members; None is the default. NULL without an exception: there is no table; with one:
+ * TypeError of an unknown name, and the library's for a value. */
+bioinfer_params *core_params_named(const char *task, PyObject *dict, PyObject *keep);
+/* params_field(task, index) -> dict, None past the end */
+PyObject *core_params_field(PyObject *module, PyObject *args);
+/* params_check(task, params): raises what Task() would; nothing for a task without a table */
+PyObject *core_params_check(PyObject *module, PyObject *args);
 
 /* ---- atoms.c ---- */
 

@@ -26,74 +26,6 @@ static const struct core_field model_fields[] = {
 #undef F
 };
 
-static const struct core_field embed_fields[] = {
-#define F(name, kind) FIELD(bioinfer_embed_params, name, kind)
-    F(include, CORE_UINT), LIST(bioinfer_embed_params, layers, CORE_INTS, n_layers),
-    F(tokens_at_once, CORE_INT64), F(max_length, CORE_INT64), F(memory_limit, CORE_INT64),
-    F(raw_residues, CORE_INT), F(no_rules, CORE_TEXT), END
-#undef F
-};
-
-static const struct core_field score_fields[] = {
-#define F(name, kind) FIELD(bioinfer_score_params, name, kind)
-    F(method, CORE_INT), F(window, CORE_INT64), F(tokens_at_once, CORE_INT64),
-    F(max_length, CORE_INT64),
-    F(memory_limit, CORE_INT64), F(raw_residues, CORE_INT), F(no_rules, CORE_TEXT), END
-#undef F
-};
-
-static const struct core_field tracks_fields[] = {
-#define F(name, kind) FIELD(bioinfer_tracks_params, name, kind)
-    F(head, CORE_TEXT), LIST(bioinfer_tracks_params, tracks, CORE_INTS, n_tracks),
-    LIST(bioinfer_tracks_params, shifts, CORE_INTS, n_shifts), F(reverse_complement, CORE_INT),
-    F(quarter, CORE_INT), F(memory_limit, CORE_INT64), F(no_rules, CORE_TEXT), F(sums, CORE_INT),
-    LIST(bioinfer_tracks_params, outputs, CORE_OUTPUTS, n_outputs), F(organism, CORE_TEXT),
-    F(resolution, CORE_INT64), END
-#undef F
-};
-
-static const struct core_field design_fields[] = {
-#define F(name, kind) FIELD(bioinfer_design_params, name, kind)
-    F(mode, CORE_INT), F(rng, CORE_INT), F(seed, CORE_UINT64), F(rng_skip, CORE_INT64),
-    F(no_rng_skip, CORE_INT), F(n_sequences, CORE_INT), F(per_draw, CORE_INT),
-    LIST(bioinfer_design_params, temperatures, CORE_DOUBLES, n_temperatures),
-    F(backbone_noise, CORE_DOUBLE), F(chains, CORE_TEXT), F(chains_json, CORE_NAMED),
-    F(fixed_json, CORE_NAMED), F(tied_json, CORE_NAMED), F(omit_json, CORE_NAMED),
-    F(bias_json, CORE_NAMED), F(bias_residue_json, CORE_NAMED), F(pssm_json, CORE_NAMED),
-    F(homooligomer, CORE_INT), F(omit_aa, CORE_TEXT), F(pssm_multi, CORE_DOUBLE),
-    F(pssm_threshold, CORE_DOUBLE), F(pssm_bias, CORE_INT), F(pssm_log_odds, CORE_INT),
-    F(sequences, CORE_NAMED), F(buried, CORE_TEXT), F(interface_, CORE_TEXT),
-    F(transmembrane, CORE_INT), F(tokens_at_once, CORE_INT64), F(max_length, CORE_INT64),
-    F(memory_limit, CORE_INT64), F(no_rules, CORE_TEXT), F(no_ligand, CORE_INT),
-    F(side_chains, CORE_INT), F(residue_order, CORE_INT),
-    F(all_chains, CORE_INT), END
-#undef F
-};
-
-static const struct core_field affinity_fields[] = {
-#define F(name, kind) FIELD(bioinfer_affinity_params, name, kind)
-    F(receptor, CORE_TEXT), F(pocket, CORE_INT), F(drop_unknown, CORE_INT),
-    F(tokens_at_once, CORE_INT64), F(memory_limit, CORE_INT64), F(no_rules, CORE_TEXT), END
-#undef F
-};
-
-static const struct core_field energy_fields[] = {
-#define F(name, kind) FIELD(bioinfer_energy_params, name, kind)
-    F(energy_only, CORE_INT), F(charge, CORE_DOUBLE), F(has_charge, CORE_INT),
-    F(ignore_cell, CORE_INT), F(repeat_all, CORE_INT), F(as_text, CORE_INT),
-    F(atoms_at_once, CORE_INT64), F(memory_limit, CORE_INT64), F(no_rules, CORE_TEXT), END
-#undef F
-};
-
-static const struct core_field align_fields[] = {
-#define F(name, kind) FIELD(bioinfer_align_params, name, kind)
-    F(matrix, CORE_TEXT), F(match, CORE_INT), F(mismatch, CORE_INT), F(gap_open, CORE_INT),
-    F(gap_extend, CORE_INT), F(scale, CORE_INT), F(free_ends, CORE_UINT), F(ties, CORE_INT),
-    F(traceback, CORE_INT), F(memory_limit, CORE_UINT64), F(device, CORE_TEXT),
-    F(free_gaps, CORE_INT), F(local, CORE_INT), F(gap_open2, CORE_INT), F(gap_extend2, CORE_INT),
-    F(identity, CORE_INT), F(any_letters, CORE_INT), END
-#undef F
-};
 /* clang-format on */
 
 const struct core_params core_context_params = {"context", sizeof(struct bioinfer_context_params),
@@ -101,106 +33,154 @@ const struct core_params core_context_params = {"context", sizeof(struct bioinfe
 const struct core_params core_model_params = {"model", sizeof(struct bioinfer_model_params),
                                               model_fields};
 
-/* ---- tasks ---- */
+/* ---- parameters that the library has a table of ---- */
 
-#define OPEN(name)                                                                                 \
-    static int open_##name(bioinfer_task **out, bioinfer_context *context,                         \
-                           const bioinfer_model *model, const void *params,                        \
-                           struct bioinfer_error *err)                                             \
-    {                                                                                              \
-        (void)context;                                                                             \
-        return bioinfer_##name##_open(out, model, params, err);                                    \
-    }
-#define PARAMS(name) {#name, sizeof(struct bioinfer_##name##_params), name##_fields}
-#define TASK(name)                                                                                 \
-    {PARAMS(name), offsetof(struct bioinfer_##name##_params, progress),                            \
-     offsetof(struct bioinfer_##name##_params, progress_user), false, open_##name}
-
-OPEN(embed)
-OPEN(score)
-OPEN(tracks)
-OPEN(design)
-OPEN(affinity)
-OPEN(energy)
-
-static int open_align(bioinfer_task **out, bioinfer_context *context, const bioinfer_model *model,
-                      const void *params, struct bioinfer_error *err)
+PyObject *core_params_field(PyObject *module, PyObject *args)
 {
-    (void)model;
-    return bioinfer_align_open(out, context, params, err);
+    struct bioinfer_field f = {.struct_size = sizeof f};
+    const char *task;
+    int index;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "si", &task, &index))
+        return NULL;
+    if (bioinfer_params_field(task, index, &f))
+        Py_RETURN_NONE;
+    return Py_BuildValue("{sNsNsisisdsdsNsNsNsNsI}", "name", core_text(f.name), "member",
+                         core_text(f.member), "kind", f.kind, "is_list", f.is_list, "least",
+                         f.least, "most", f.most, "choices", core_text(f.choices), "otherwise",
+                         core_text(f.otherwise), "unit", core_text(f.unit), "help",
+                         core_text(f.help), "takers", f.takers);
 }
 
-static const struct core_task_def tasks[] = {
-    TASK(embed),
-    TASK(score),
-    TASK(tracks),
-    TASK(design),
-    TASK(affinity),
-    TASK(energy),
-    {PARAMS(align), 0, 0, true, open_align},
-};
-
-const struct core_task_def *core_task_find(const char *name)
+/* Sets a file by a tuple (name, text). */
+static bool set_named_file(bioinfer_params *params, const char *name, PyObject *value)
 {
-    for (size_t i = 0; i < CORE_COUNT(tasks); i++)
-        if (!strcmp(name, tasks[i].params.name))
-            return &tasks[i];
-    PyErr_Format(PyExc_ValueError, "no task is called '%s'", name);
-    return NULL;
+    struct bioinfer_error err = {0};
+    struct bioinfer_text file = {0};
+    PyObject *file_name, *text, *name_bytes = NULL, *bytes = NULL;
+    char *start, *words;
+    Py_ssize_t length;
+    int st;
+    if (PyArg_ParseTuple(value, "OO", &file_name, &text) && (name_bytes = core_bytes(file_name)) &&
+        (bytes = core_bytes(text)) && !PyBytes_AsStringAndSize(name_bytes, &start, NULL) &&
+        !PyBytes_AsStringAndSize(bytes, &words, &length)) {
+        file = (struct bioinfer_text){start, words, (size_t)length};
+        if ((st = bioinfer_params_set_file(params, name, &file, &err)))
+            core_raise(st, &err);
+    }
+    Py_XDECREF(bytes);
+    Py_XDECREF(name_bytes);
+    return !PyErr_Occurred();
+}
+
+static bool is_text(PyObject *value)
+{
+    return PyUnicode_Check(value) || PyBytes_Check(value);
+}
+
+/* Sets one value as its text. */
+static bool set_named_value(bioinfer_params *params, const struct bioinfer_field *f,
+                            PyObject *value)
+{
+    struct bioinfer_error err = {0};
+    PyObject *text = NULL, *bytes;
+    char *start;
+    int st;
+    if (!is_text(value) && (f->kind == BIOINFER_PARAMS_FILE || PySequence_Check(value))) {
+        PyErr_Format(PyExc_TypeError, "%s: expected %s, got %R", f->member,
+                     f->kind == BIOINFER_PARAMS_FILE ? "a tuple" : "one value", value);
+        return false;
+    }
+    if (PyBool_Check(value))
+        text = PyUnicode_FromString(value == Py_True ? "1" : "0");
+    else if (!is_text(value))
+        text = PyObject_Str(value);
+    bytes = text || is_text(value) ? core_bytes(text ? text : value) : NULL;
+    if (bytes && !PyBytes_AsStringAndSize(bytes, &start, NULL) &&
+        (st = bioinfer_params_set(params, f->member, start, &err)))
+        core_raise(st, &err);
+    Py_XDECREF(bytes);
+    Py_XDECREF(text);
+    return !PyErr_Occurred();
+}
+
+/* Sets what a keyword has: a value, or values of a parameter that takes several. */
+static bool set_named(bioinfer_params *params, const struct bioinfer_field *f, PyObject *value)
+{
+    const bool several = f->is_list || f->kind == BIOINFER_PARAMS_BITS ||
+                         f->kind == BIOINFER_PARAMS_NAMES;
+    if (PyTuple_Check(value) && f->kind == BIOINFER_PARAMS_FILE)
+        return set_named_file(params, f->member, value);
+    if (!several || is_text(value) || !PySequence_Check(value))
+        return set_named_value(params, f, value);
+    for (Py_ssize_t i = 0, n = PySequence_Size(value); i < n && !PyErr_Occurred(); i++) {
+        PyObject *item = PySequence_GetItem(value, i);
+        if (item)
+            set_named_value(params, f, item);
+        Py_XDECREF(item);
+    }
+    return !PyErr_Occurred();
+}
+
+/* Sets a value by the name of its member. */
+static bool set_member(bioinfer_params *params, const char *task, const char *name, PyObject *value,
+                       PyObject *keep)
+{
+    struct bioinfer_field f = {.struct_size = sizeof f};
+    int i = 0;
+    while (!bioinfer_params_field(task, i, &f) && strcmp(f.member, name))
+        i++;
+    if (!bioinfer_params_field(task, i, &f))
+        return value == Py_None || set_named(params, &f, value);
+    PyErr_Format(PyExc_TypeError, "%s has no option '%s'", task, name);
+    return false;
+}
+
+bioinfer_params *core_params_named(const char *task, PyObject *dict, PyObject *keep)
+{
+    struct bioinfer_error err = {0};
+    bioinfer_params *params = NULL;
+    PyObject *key, *value;
+    Py_ssize_t at = 0;
+    const int st = bioinfer_params_new(&params, task, &err);
+    if (st && st != BIOINFER_NOT_FOUND)
+        core_raise(st, &err);
+    while (params && PyDict_Next(dict, &at, &key, &value)) {
+        PyObject *name = core_bytes(key);
+        if (!name || !set_member(params, task, PyBytes_AsString(name), value, keep))
+            bioinfer_params_free(&params);
+        Py_XDECREF(name);
+    }
+    return params;
+}
+
+PyObject *core_params_check(PyObject *module, PyObject *args)
+{
+    struct bioinfer_error err = {0};
+    bioinfer_params *params;
+    const char *task;
+    PyObject *dict;
+    int st;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "sO!", &task, &PyDict_Type, &dict))
+        return NULL;
+    params = core_params_named(task, dict, NULL);
+    if (params && (st = bioinfer_params_check(params, &err)))
+        core_raise(st, &err);
+    bioinfer_params_free(&params);
+    if (PyErr_Occurred())
+        return NULL;
+    Py_RETURN_NONE;
 }
 
 /* ---- values ---- */
 
-static bool set_text(char *params, const struct core_field *field, PyObject *value, PyObject *keep);
-static bool set_list(char *params, const struct core_field *field, PyObject *value, PyObject *keep);
-
-/* Gives an output, from (name, tracks); tracks None = all. */
-static bool set_output(struct bioinfer_tracks_output *o, PyObject *item, PyObject *keep)
-{
-#define F(name, kind) FIELD(bioinfer_tracks_output, name, kind)
-    static const struct core_field name_field = F(name, CORE_TEXT);
-    static const struct core_field tracks_field = LIST(bioinfer_tracks_output, tracks, CORE_INTS,
-                                                       n_tracks);
-#undef F
-    PyObject *name, *tracks;
-    return core_is_tuple("an output", item) && PyArg_ParseTuple(item, "OO", &name, &tracks) &&
-           set_text((char *)o, &name_field, name, keep) &&
-           (tracks == Py_None || set_list((char *)o, &tracks_field, tracks, keep));
-}
-
-/* Gives a list's value, from a sequence, as element i of an array. */
-static void set_item(void *array, Py_ssize_t i, const struct core_field *field, PyObject *item,
-                     PyObject *keep)
-{
-    if (field->kind == CORE_INTS) {
-        long number = PyLong_AsLong(item);
-        if (number < INT32_MIN || number > INT32_MAX)
-            PyErr_Format(PyExc_OverflowError, "%s: %ld does not fit", field->name, number);
-        ((int *)array)[i] = (int)number;
-    } else if (field->kind == CORE_DOUBLES) {
-        ((double *)array)[i] = PyFloat_AsDouble(item);
-    } else if (field->kind == CORE_OUTPUTS) {
-        struct bioinfer_tracks_output *o = &((struct bioinfer_tracks_output *)array)[i];
-        *o = (struct bioinfer_tracks_output){0};
-        set_output(o, item, keep);
-    } else {
-        PyObject *bytes = core_bytes(item);
-        if (bytes && !PyBytes_AsStringAndSize(bytes, &((char **)array)[i], NULL))
-            PyList_Append(keep, bytes);
-        Py_XDECREF(bytes);
-    }
-}
-
-/* Stores the values of a sequence as an array that the struct points to. */
+/* Stores the texts of a sequence as an array that the struct points to. */
 static bool set_list(char *params, const struct core_field *field, PyObject *value, PyObject *keep)
 {
-    const size_t size = field->kind == CORE_INTS      ? sizeof(int)
-                        : field->kind == CORE_DOUBLES ? sizeof(double)
-                        : field->kind == CORE_OUTPUTS ? sizeof(struct bioinfer_tracks_output)
-                                                      : sizeof(char *);
     Py_ssize_t n = PySequence_Size(value);
     PyObject *memory;
-    void *array;
+    char **array;
     bool ok;
     if (n < 0)
         return false;
@@ -208,13 +188,15 @@ static bool set_list(char *params, const struct core_field *field, PyObject *val
         PyErr_Format(PyExc_OverflowError, "%s: too many values", field->name);
         return false;
     }
-    if (!(memory = PyByteArray_FromStringAndSize(NULL, n * (Py_ssize_t)size)))
+    if (!(memory = PyByteArray_FromStringAndSize(NULL, n * (Py_ssize_t)sizeof *array)))
         return false;
-    array = PyByteArray_AsString(memory);
+    array = (char **)(void *)PyByteArray_AsString(memory);
     for (Py_ssize_t i = 0; i < n && !PyErr_Occurred(); i++) {
         PyObject *item = PySequence_GetItem(value, i);
-        if (item)
-            set_item(array, i, field, item, keep);
+        PyObject *bytes = item ? core_bytes(item) : NULL;
+        if (bytes && !PyBytes_AsStringAndSize(bytes, &array[i], NULL))
+            PyList_Append(keep, bytes);
+        Py_XDECREF(bytes);
         Py_XDECREF(item);
     }
     ok = !PyErr_Occurred() && !PyList_Append(keep, memory);
@@ -223,31 +205,6 @@ static bool set_list(char *params, const struct core_field *field, PyObject *val
         *(int *)(void *)(params + field->count_offset) = (int)n;
     }
     Py_DECREF(memory);
-    return ok;
-}
-
-/* Stores (name, text) as a struct bioinfer_text that the struct points to. */
-static bool set_named(char *params, const struct core_field *field, PyObject *value, PyObject *keep)
-{
-    PyObject *name, *text, *name_bytes = NULL, *bytes = NULL, *memory = NULL;
-    struct bioinfer_text *named;
-    char *start, *words;
-    Py_ssize_t length;
-    bool ok = core_is_tuple(field->name, value) && PyArg_ParseTuple(value, "OO", &name, &text) &&
-              (name_bytes = core_bytes(name)) && (bytes = core_bytes(text)) &&
-              !PyBytes_AsStringAndSize(name_bytes, &start, NULL) &&
-              !PyBytes_AsStringAndSize(bytes, &words, &length) &&
-              (memory = PyByteArray_FromStringAndSize(NULL, sizeof *named)) &&
-              !PyList_Append(keep, memory) && !PyList_Append(keep, name_bytes) &&
-              !PyList_Append(keep, bytes);
-    if (ok) {
-        named = (void *)PyByteArray_AsString(memory);
-        *named = (struct bioinfer_text){start, words, (size_t)length};
-        memcpy(params + field->offset, &named, sizeof named);
-    }
-    Py_XDECREF(memory);
-    Py_XDECREF(bytes);
-    Py_XDECREF(name_bytes);
     return ok;
 }
 
@@ -267,35 +224,19 @@ static bool set_field(char *params, const struct core_field *field, PyObject *va
 {
     void *at = params + field->offset;
     switch (field->kind) {
-    case CORE_INT:
-    case CORE_UINT: {
+    case CORE_INT: {
         long long number = PyLong_AsLongLong(value);
-        if (!PyErr_Occurred() && (number < (field->kind == CORE_INT ? INT32_MIN : 0) ||
-                                  number > (field->kind == CORE_INT ? INT32_MAX : UINT32_MAX)))
+        if (!PyErr_Occurred() && (number < INT32_MIN || number > INT32_MAX))
             PyErr_Format(PyExc_OverflowError, "%s: %lld does not fit", field->name, number);
-        if (field->kind == CORE_INT)
-            *(int *)at = (int)number;
-        else
-            *(unsigned *)at = (unsigned)number;
+        *(int *)at = (int)number;
         break;
     }
     case CORE_INT64:
         *(int64_t *)at = PyLong_AsLongLong(value);
         break;
-    case CORE_UINT64:
-        *(uint64_t *)at = PyLong_AsUnsignedLongLong(value);
-        break;
-    case CORE_DOUBLE:
-        *(double *)at = PyFloat_AsDouble(value);
-        break;
     case CORE_TEXT:
         return set_text(params, field, value, keep);
-    case CORE_NAMED:
-        return set_named(params, field, value, keep);
-    case CORE_INTS:
-    case CORE_DOUBLES:
     case CORE_TEXTS:
-    case CORE_OUTPUTS:
         return set_list(params, field, value, keep);
     }
     return !PyErr_Occurred();

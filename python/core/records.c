@@ -167,6 +167,8 @@ static bool set_extra(struct bioinfer_record *r, const char *name, PyObject *val
         return set_changes(r, value, keep);
     if (!strcmp(name, "atoms"))
         return core_atoms_set(r, value, keep);
+    if (!strcmp(name, "description"))
+        return keep_text(&r->description, NULL, value, keep);
     if (!strcmp(name, "failed"))
         return set_failed(r, value, keep);
     if (!strcmp(name, "skip"))
@@ -353,23 +355,19 @@ static PyObject *reader_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
     struct bioinfer_error err = {0};
     struct core_context *context;
     struct core_reader *self;
-    PyObject *path, *bytes;
+    PyObject *path = NULL;
     bioinfer_reader *reader = NULL;
-    char *name;
+    const char *name;
     int st;
     (void)kwargs;
-    if (!PyArg_ParseTuple(args, "O!Oii", core_context_type, &context, &path, &params.residues,
-                          &params.n_threads) ||
-        !(bytes = core_bytes(path)))
+    if (!PyArg_ParseTuple(args, "O!O&ii", core_context_type, &context, core_path, &path,
+                          &params.residues, &params.n_threads))
         return NULL;
-    if (PyBytes_AsStringAndSize(bytes, &name, NULL)) {
-        Py_DECREF(bytes);
-        return NULL;
-    }
+    name = PyBytes_AsString(path);
     Py_BEGIN_ALLOW_THREADS;
     st = bioinfer_reader_open(&reader, context->context, name, &params, &err);
     Py_END_ALLOW_THREADS;
-    Py_DECREF(bytes);
+    Py_DECREF(path);
     if (st)
         return core_raise(st, &err);
     if (!(self = core_alloc(type))) {

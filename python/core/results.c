@@ -149,6 +149,37 @@ static PyObject *energy_tuple(const struct bioinfer_energy *e)
                          core_values(e->stress, 9, sizeof *e->stress), core_atoms_tuple(e->atoms));
 }
 
+/* Gives a column as (name, type, data, bytes or None), of enum bioinfer_column_type and as the
+ * struct has them. */
+static PyObject *column_tuple(const struct bioinfer_column *c, int64_t n_rows)
+{
+    const size_t sizes[] = {[BIOINFER_F32] = sizeof(float),
+                            [BIOINFER_F64] = sizeof(double),
+                            [BIOINFER_I64] = sizeof(int64_t),
+                            [BIOINFER_TEXT] = sizeof(int64_t)};
+    const bool texts = c->type == BIOINFER_TEXT && n_rows;
+    const size_t n = n_rows ? (size_t)n_rows + texts : 0;
+    const size_t n_bytes = texts ? (size_t)((const int64_t *)c->data)[n_rows] : 0;
+    return Py_BuildValue("(NiNN)", core_text(c->name), c->type,
+                         core_values(n ? c->data : "", n, sizes[c->type]),
+                         core_values(texts ? c->bytes : NULL, n_bytes, 1));
+}
+
+/* Gives (n_rows, columns), or None. */
+static PyObject *columns_tuple(const struct bioinfer_result *r)
+{
+    PyObject *columns;
+    if (!r->n_columns)
+        Py_RETURN_NONE;
+    columns = PyTuple_New(r->n_columns);
+    for (int i = 0; columns && i < r->n_columns; i++) {
+        PyObject *column = column_tuple(&r->columns[i], r->n_rows);
+        if (!column || PyTuple_SetItem(columns, i, column))
+            Py_CLEAR(columns);
+    }
+    return columns ? Py_BuildValue("(LN)", (long long)r->n_rows, columns) : NULL;
+}
+
 PyObject *core_result(const struct bioinfer_result *r)
 {
     PyObject *sequence = Py_None;
@@ -158,10 +189,10 @@ PyObject *core_result(const struct bioinfer_result *r)
         sequence = PyUnicode_DecodeUTF8(r->sequence, (Py_ssize_t)r->length, "surrogateescape");
     else
         Py_INCREF(sequence);
-    return Py_BuildValue("(KNLiNNNIiNNNNNiNNN)", (unsigned long long)r->ordinal, core_text(r->id),
-                         (long long)r->length, r->status, core_text(r->message),
-                         core_text(r->description), core_text(r->labels), r->piece, r->more,
-                         array_tuples(r), texts_dict(r), sequence, changed_tuple(r),
-                         design_tuple(r), r->n_layers_kept, alignment_tuple(r->alignment),
-                         affinity_tuple(r->affinity), energy_tuple(r->energy));
+    return Py_BuildValue(
+        "(KNLiNNNIiNNNNNiNNNN)", (unsigned long long)r->ordinal, core_text(r->id),
+        (long long)r->length, r->status, core_text(r->message), core_text(r->description),
+        core_text(r->labels), r->piece, r->more, array_tuples(r), texts_dict(r), sequence,
+        changed_tuple(r), design_tuple(r), r->n_layers_kept, alignment_tuple(r->alignment),
+        affinity_tuple(r->affinity), energy_tuple(r->energy), columns_tuple(r));
 }

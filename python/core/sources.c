@@ -9,6 +9,7 @@ struct kind {
     int (*open)(void **out, bioinfer_context *ctx, const char *path, struct bioinfer_error *err);
     bioinfer_source next;
     void (*close)(void *of);
+    void (*set_motion)(void *of, int on); /* NULL = nothing here moves */
     /* Gives a record as the tuple that Records() takes. */
     PyObject *(*tuple)(const struct bioinfer_record *r);
 };
@@ -20,27 +21,28 @@ struct core_source {
     void *of;
 };
 
+/* Opens a file by (context, path), and for frames whether they move. */
 static PyObject *source_new(PyTypeObject *type, PyObject *args, const struct kind *kind)
 {
     struct bioinfer_error err = {0};
     struct core_context *context;
     struct core_source *self = NULL;
-    PyObject *path, *bytes;
-    char *name;
-    int st;
-    if (!PyArg_ParseTuple(args, "O!O", core_context_type, &context, &path) ||
-        !(bytes = core_bytes(path)))
+    PyObject *path = NULL;
+    int st, moves = 0;
+    if (!PyArg_ParseTuple(args, "O!O&|p", core_context_type, &context, core_path, &path, &moves))
         return NULL;
-    if (!PyBytes_AsStringAndSize(bytes, &name, NULL) && (self = core_alloc(type))) {
+    if ((self = core_alloc(type))) {
         Py_INCREF(context);
         self->context = context;
         self->kind = kind;
-        if ((st = kind->open(&self->of, context->context, name, &err))) {
+        if ((st = kind->open(&self->of, context->context, PyBytes_AsString(path), &err))) {
             core_raise(st, &err);
             Py_CLEAR(self);
+        } else if (moves && kind->set_motion) {
+            kind->set_motion(self->of, 1);
         }
     }
-    Py_DECREF(bytes);
+    Py_DECREF(path);
     return (PyObject *)self;
 }
 
@@ -118,7 +120,7 @@ static PyObject *ligand_tuple(const struct bioinfer_record *r)
 
 static PyObject *ligands_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static const struct kind kind = {open_ligands, bioinfer_ligands_source, close_ligands,
+    static const struct kind kind = {open_ligands, bioinfer_ligands_source, close_ligands, NULL,
                                      ligand_tuple};
     (void)kwargs;
     return source_new(type, args, &kind);
@@ -146,18 +148,24 @@ static void close_frames(void *of)
     bioinfer_frames_close(&frames);
 }
 
-/* (id, b"", {"atoms": tuple} or {"failed": (status, message)}) */
+static void set_motion(void *of, int on)
+{
+    bioinfer_frames_set_motion(of, on);
+}
+
+/* (id, b"", {"atoms": tuple, "description": text} or {"failed": (status, message)}) */
 static PyObject *frame_tuple(const struct bioinfer_record *r)
 {
     if (r->status || !r->atoms)
         return Py_BuildValue("(Ny{s(iN)})", core_text(r->id), "", "failed",
                              r->status ? r->status : BIOINFER_INTERNAL, core_text(r->message));
-    return Py_BuildValue("(Ny{sN})", core_text(r->id), "", "atoms", core_atoms_fixed(r->atoms));
+    return Py_BuildValue("(Ny{sNsN})", core_text(r->id), "", "atoms", core_atoms_fixed(r->atoms),
+                         "description", core_text(r->description ? r->description : ""));
 }
 
 static PyObject *frames_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static const struct kind kind = {open_frames, bioinfer_frames_source, close_frames,
+    static const struct kind kind = {open_frames, bioinfer_frames_source, close_frames, set_motion,
                                      frame_tuple};
     (void)kwargs;
     return source_new(type, args, &kind);

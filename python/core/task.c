@@ -342,6 +342,7 @@ struct core_task {
     bioinfer_task *task;
     struct core_context *context;
     struct core_model *model; /* NULL: a task of the context alone */
+    PyObject *keep;           /* list of what its parameters point to */
     /* the run at hand: */
     PyThreadState *state;       /* NULL = nothing runs */
     PyObject *results;          /* list */
@@ -392,52 +393,95 @@ static int on_progress(void *user, uint64_t records, uint64_t residues)
     return ok ? 0 : BIOINFER_CANCELLED;
 }
 
+/* Asks Python while steps are made. */
+static int on_step(void *user)
+{
+    struct core_task *self = user;
+    bool ok;
+    if (!self->state)
+        return 0;
+    PyEval_RestoreThread(self->state);
+    ok = !PyErr_CheckSignals();
+    self->state = PyEval_SaveThread();
+    return ok ? 0 : BIOINFER_CANCELLED;
+}
+
+/* Has tasks whose atoms move ask whether to stop, which no text sets. */
+static void set_stop(struct core_task *self, const char *name, bioinfer_params *params)
+{
+    struct bioinfer_relax_params *relax = bioinfer_params_struct(params);
+    struct bioinfer_md_params *md = bioinfer_params_struct(params);
+    if (params && !strcmp(name, "relax")) {
+        relax->stop = on_step;
+        relax->stop_user = self;
+    }
+    if (params && !strcmp(name, "md")) {
+        md->stop = on_step;
+        md->stop_user = self;
+    }
+}
+
+/* Opens the task of this name; a status, or an exception set. */
+static int open_task(struct core_task *self, const char *name, PyObject *options, PyObject *keep,
+                     struct bioinfer_error *err)
+{
+    bioinfer_context *context = self->context->context;
+    bioinfer_model *model = self->model ? self->model->model : NULL;
+    bioinfer_params *named = core_params_named(name, options, keep);
+    int st = 0;
+    if (!named && !PyErr_Occurred())
+        PyErr_Format(PyExc_ValueError, "no task is called '%s'", name);
+    set_stop(self, name, named);
+    if (named) {
+        Py_BEGIN_ALLOW_THREADS;
+        st = bioinfer_task_open(&self->task, context, model, named, err);
+        Py_END_ALLOW_THREADS;
+        bioinfer_task_set_progress(self->task, on_progress, self);
+    }
+    bioinfer_params_free(&named);
+    return st;
+}
+
+/* Is this a task over a context alone? */
+static bool needs_no_model(const char *name)
+{
+    struct bioinfer_field row = {.struct_size = sizeof row};
+    return !bioinfer_params_field(name, 0, &row) && bioinfer_task_kind(name) < 0;
+}
+
 /* Task(context, model or None, name, params) */
 static PyObject *task_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    const struct core_task_def *def;
     struct bioinfer_error err = {0};
     struct core_context *context;
-    struct core_task *self = NULL;
-    PyObject *model, *options, *keep = NULL;
+    struct core_task *self;
+    PyObject *model, *options;
     const char *name;
-    char *params = NULL;
-    int (*progress)(void *, uint64_t, uint64_t) = on_progress;
+    bool no_model;
     int st;
     (void)kwargs;
     if (!PyArg_ParseTuple(args, "O!OsO!", core_context_type, &context, &model, &name, &PyDict_Type,
-                          &options) ||
-        !(def = core_task_find(name)))
+                          &options))
         return NULL;
-    if (def->no_model ? model != Py_None
-                      : !PyObject_TypeCheck(model, core_model_type) ||
-                            ((struct core_model *)model)->context != context)
+    no_model = needs_no_model(name);
+    if (no_model ? model != Py_None
+                 : !PyObject_TypeCheck(model, core_model_type) ||
+                       ((struct core_model *)model)->context != context)
         return PyErr_Format(PyExc_TypeError, "the task %s is %s", name,
-                            def->no_model ? "of no model" : "of a model of this context");
-    if (!(keep = PyList_New(0)) || !(params = core_params_new(&def->params, options, keep)) ||
-        !(self = core_alloc(type)))
-        goto out;
+                            no_model ? "of no model" : "of a model of this context");
+    if (!(self = core_alloc(type)))
+        return NULL;
     Py_INCREF(context);
     self->context = context;
-    if (!def->no_model) {
+    if (!no_model) {
         Py_INCREF(model);
         self->model = (struct core_model *)model;
     }
-    if (def->progress) {
-        memcpy(params + def->progress, &progress, sizeof progress);
-        memcpy(params + def->progress_user, &self, sizeof self);
-    }
-    Py_BEGIN_ALLOW_THREADS;
-    st = def->open(&self->task, context->context, self->model ? self->model->model : NULL, params,
-                   &err);
-    Py_END_ALLOW_THREADS;
-    if (st) {
+    st = (self->keep = PyList_New(0)) ? open_task(self, name, options, self->keep, &err) : 0;
+    if (st)
         core_raise(st, &err);
+    if (PyErr_Occurred())
         Py_CLEAR(self);
-    }
-out:
-    PyMem_Free(params);
-    Py_XDECREF(keep);
     return (PyObject *)self;
 }
 
@@ -449,6 +493,7 @@ static void task_dealloc(PyObject *object)
         bioinfer_task_close(&self->task);
         Py_END_ALLOW_THREADS;
     }
+    Py_XDECREF(self->keep);
     Py_XDECREF(self->model);
     Py_XDECREF(self->context);
     core_free(object);
@@ -529,9 +574,17 @@ static PyObject *task_tracks_info(PyObject *object, PyObject *index)
         "n_bins", (long long)i.n_bins, "n_tracks", i.n_tracks, "n_head_tracks", i.n_head_tracks);
 }
 
+/* scale() -> int: scores of alignments are in 1/scale of a point */
+static PyObject *task_scale(PyObject *object, PyObject *unused)
+{
+    (void)unused;
+    return PyLong_FromLong(bioinfer_align_scale(((struct core_task *)object)->task));
+}
+
 static PyMethodDef task_methods[] = {
     {"compute", task_compute, METH_VARARGS, NULL},
     {"prepare", task_prepare, METH_NOARGS, NULL},
+    {"scale", task_scale, METH_NOARGS, NULL},
     {"tracks_info", task_tracks_info, METH_O, NULL},
     {NULL, NULL, 0, NULL},
 };

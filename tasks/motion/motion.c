@@ -8,32 +8,34 @@
 #include "../../loaders/chem/molecule.h"
 #include "../../writers/extxyz.h"
 
-int bi_motion_open(struct bi_motion *m, const struct bi_env *env, const struct bi_frame *frame,
-                   struct bioinfer_error *err)
+int bi_motion_open(struct bi_motion *m, const struct bi_env *env,
+                   const struct bioinfer_atoms *atoms, struct bioinfer_error *err)
 {
-    const size_t n = frame->n;
+    const size_t n = atoms->n;
     double *x = bi_calloc(env, n, 10 * sizeof *x + sizeof *m->number + sizeof *m->held);
     if (!x)
         return bi_fail(err, BIOINFER_NOMEM, "%zu atoms", n);
     *m = (struct bi_motion){.env = env,
-                            .n = frame->n,
+                            .n = (uint32_t)n,
                             .position = x,
                             .momentum = x + 3 * n,
                             .force = x + 6 * n,
                             .mass = x + 9 * n,
                             .number = (int32_t *)(x + 10 * n),
                             .held = (uint8_t *)((int32_t *)(x + 10 * n) + n),
-                            .charge = frame->charge,
-                            .has_charge = frame->has_charge,
+                            .charge = atoms->charge,
+                            .has_charge = atoms->has_charge != 0,
                             .memory = x};
-    memcpy(m->position, frame->position, 3 * n * sizeof *x);
-    memcpy(m->number, frame->number, n * sizeof *m->number);
-    memcpy(m->cell, frame->cell, sizeof m->cell);
-    memcpy(m->periodic, frame->periodic, sizeof m->periodic);
-    if (frame->has_held)
-        memcpy(m->held, frame->held, n);
-    if (frame->has_momenta)
-        memcpy(m->momentum, frame->momentum, 3 * n * sizeof *x);
+    memcpy(m->position, atoms->positions, 3 * n * sizeof *x);
+    memcpy(m->number, atoms->numbers, n * sizeof *m->number);
+    if (atoms->cell)
+        memcpy(m->cell, atoms->cell, sizeof m->cell);
+    for (int k = 0; k < 3; k++)
+        m->periodic[k] = atoms->periodic[k] != 0;
+    for (size_t i = 0; i < n && atoms->held; i++)
+        m->held[i] = atoms->held[i] & BI_HELD_ALL;
+    if (atoms->momenta)
+        memcpy(m->momentum, atoms->momenta, 3 * n * sizeof *x);
     for (size_t k = 0; k < 3 * n; k++)
         if (m->held[k / 3] >> k % 3 & 1) {
             m->momentum[k] = 0;
@@ -42,6 +44,14 @@ int bi_motion_open(struct bi_motion *m, const struct bi_env *env, const struct b
     for (size_t i = 0; i < n; i++)
         m->mass[i] = (double)bi_element((uint32_t)m->number[i])->mass;
     return 0;
+}
+
+/* Steps that one submission makes at most: some tenths of a second of a large system, and a caller
+ * that wants to end the run need not wait for long. */
+uint32_t bi_motion_most_steps(uint32_t n_atoms)
+{
+    const uint32_t n = 100000 / n_atoms;
+    return n < 1 ? 1 : n < 100 ? n : 100;
 }
 
 void bi_motion_close(struct bi_motion *m)

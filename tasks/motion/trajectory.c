@@ -39,7 +39,7 @@ static int check_frame(const struct bi_trajectory *t, const struct bi_frame *fra
                        const struct bi_motion *m, bool is_first, struct bioinfer_error *err)
 {
     const size_t n = m->n;
-    const char *path = t->file.path;
+    const char *path = t->path;
     if (!frame->has_step || !frame->has_momenta)
         return bi_fail(err, BIOINFER_MISMATCH,
                        "%s: frame %" PRIu64 " has no %s: no molecular "
@@ -59,9 +59,8 @@ static int check_frame(const struct bi_trajectory *t, const struct bi_frame *fra
 }
 
 /* Reads all frames; the state of *m becomes that of the last one to go on from. */
-static int read_frames(const struct bi_trajectory *t, struct bi_frames *in,
-                       const struct bi_run *run, struct bi_motion *m, struct last *last,
-                       struct bioinfer_error *err)
+static int read_frames(const struct bi_trajectory *t, struct bi_frames *in, struct bi_motion *m,
+                       struct last *last, struct bioinfer_error *err)
 {
     struct bi_frame frame = {0};
     int st;
@@ -74,19 +73,19 @@ static int read_frames(const struct bi_trajectory *t, struct bi_frames *in,
             st = bi_frames_next(in, &frame, err);
             if (st > 0)
                 st = bi_fail(err, BIOINFER_MISMATCH, "%s: a damaged frame before frame %" PRIu64,
-                             t->file.path, frame.ordinal);
+                             t->path, frame.ordinal);
             break;
         }
         if ((st = check_frame(t, &frame, m, frame.ordinal == 1, err)))
             break;
-        if (frame.step > run->steps) {
+        if (frame.step > t->steps) {
             st = bi_fail(err, BIOINFER_INVALID,
                          "%s: has step %" PRIu64
                          " already, and this run is to end at step %" PRIu64,
-                         t->file.path, frame.step, run->steps);
+                         t->path, frame.step, t->steps);
             break;
         }
-        if (frame.step % run->every)
+        if (frame.step % t->every)
             continue; /* the last one of a run that was to end there */
         *last = (struct last){frame.step, frame.end, true};
         memcpy(m->momentum, frame.momentum, 3 * (size_t)m->n * sizeof *m->momentum);
@@ -96,52 +95,71 @@ static int read_frames(const struct bi_trajectory *t, struct bi_frames *in,
     return st < 0 ? st : 0;
 }
 
-static int take_up(struct bi_trajectory *t, const char *path, const struct bi_run *run,
-                   struct bi_motion *m, uint64_t *step, bool *has_frame, struct bioinfer_error *err)
+static int take_up(struct bi_trajectory *t, struct bi_motion *m, uint64_t *step,
+                   struct bioinfer_error *err)
 {
     struct bi_frames *in = NULL;
     struct last last = {0};
-    int st = bi_frames_open(&in, m->env, path, err);
+    int st = bi_frames_open(&in, m->env, t->path, err);
     if (!st)
-        st = read_frames(t, in, run, m, &last, err);
+        st = read_frames(t, in, m, &last, err);
     bi_frames_close(&in);
     if (st)
         return st;
     if (!last.any)
         return bi_fail(err, BIOINFER_MISMATCH,
                        "%s: has no whole frame of a molecular dynamics to go on from; remove it",
-                       path);
+                       t->path);
     /* It waited in the forces, so that all frames were compared with the input. */
     memcpy(m->position, m->force, 3 * (size_t)m->n * sizeof *m->position);
     *step = last.step;
-    *has_frame = true;
+    t->has_frame = true;
     return bi_append_cut(&t->file, last.end, err);
 }
 
-/* Makes the file, or takes up one that is there. *step: 0 also where it has no frame; *has_frame
- * tells these apart. */
-static int open_file(struct bi_trajectory *t, const char *path, bool resume,
-                     const struct bi_run *run, struct bi_motion *m, uint64_t *step, bool *has_frame,
-                     struct bioinfer_error *err)
+int bi_trajectory_open(struct bi_trajectory *t, const struct bi_env *env, bool resume,
+                       struct bi_motion *m, uint64_t *step, struct bioinfer_error *err)
 {
-    const bool is_there = bi_path_exists(path);
+    const bool is_there = bi_path_exists(t->path);
     int st;
     t->file = BI_APPEND_NONE;
-    t->text.env = t->words.env = m->env;
+    t->lock = -1;
+    t->text.env = t->words.env = t->env = env;
     t->synced = bi_now();
-    t->made = !is_there;
+    t->made = t->has_frame = false;
     *step = 0;
-    *has_frame = false;
     if (is_there && !resume)
         return bi_fail(err, BIOINFER_INVALID,
-                       "%s: is there already: --resume goes on with it, or remove it", path);
-    if ((st = bi_append_open(&t->file, m->env, path, false, err)))
+                       "%s: is there already: --resume goes on with it, or remove it", t->path);
+    if (!t->many && (st = bi_lock_take(&t->lock, env, t->path, err)))
+        return st == BIOINFER_MISUSE
+                   ? bi_fail(err, BIOINFER_IO, "%s: another run is writing this trajectory",
+                             t->path)
+                   : st;
+    t->made = !is_there;
+    if ((st = bi_append_open(&t->file, env, t->path, false, err)))
         return st;
-    return t->file.size ? take_up(t, path, run, m, step, has_frame, err) : 0;
+    st = t->file.size ? take_up(t, m, step, err) : 0;
+    t->size = t->file.size;
+    if (t->many)
+        bi_append_close(&t->file);
+    return st;
 }
 
-static int put_frame(struct bi_trajectory *t, const struct bi_motion *m, uint64_t step,
-                     struct bioinfer_error *err)
+/* Opens the file of one of many again, which no other process may have changed. */
+static int open_again(struct bi_trajectory *t, struct bioinfer_error *err)
+{
+    int st = bi_append_open(&t->file, t->env, t->path, false, err);
+    if (!st && t->file.size != t->size)
+        st = bi_fail(err, BIOINFER_IO,
+                     "%s: this run left it with %" PRIu64 " bytes, and it has %" PRIu64
+                     ": another run writes it, too",
+                     t->path, t->size, t->file.size);
+    return st;
+}
+
+int bi_trajectory_put(struct bi_trajectory *t, const struct bi_motion *m, uint64_t step,
+                      struct bioinfer_error *err)
 {
     char number[3][BI_NUMBER_SIZE];
     const char *words;
@@ -155,89 +173,36 @@ static int put_frame(struct bi_trajectory *t, const struct bi_motion *m, uint64_
     if ((words = bi_buf_text(&t->words)))
         bi_motion_write(m, NULL, true, words, &t->text);
     if (!words || t->text.failed)
-        return bi_fail(err, BIOINFER_NOMEM, "%s: a frame of %u atoms", t->file.path, m->n);
-    if ((st = bi_append_write(&t->file, t->text.data, t->text.size, err)) ||
+        return bi_fail(err, BIOINFER_NOMEM, "%s: a frame of %u atoms", t->path, m->n);
+    if ((t->many && (st = open_again(t, err))) ||
+        (st = bi_append_write(&t->file, t->text.data, t->text.size, err)) ||
         (st = bi_append_flush(&t->file, err)))
         return st;
-    if (bi_now() - t->synced < sync_every)
-        return 0;
-    t->synced = bi_now();
-    return bi_append_sync(&t->file, err);
-}
-
-/* Makes n steps behind `step` one by one. */
-static int run_single(const struct bi_run *run, struct bi_motion *m, uint64_t step, uint64_t n,
-                      struct bioinfer_error *err)
-{
-    int st = 0;
-    for (uint64_t end = step + n; !st && step < end;) {
-        st = bi_dynamics_step(run->dynamics, m, ++step, run->forces, err);
-        if (!st && run->each && step < end)
-            st = run->each(run->user, m, step, err);
+    t->size = t->file.size;
+    t->has_frame = true;
+    if (bi_now() - t->synced >= sync_every || step == t->steps) {
+        t->synced = bi_now();
+        st = bi_append_sync(&t->file, err);
     }
+    if (t->many)
+        bi_append_close(&t->file);
     return st;
-}
-
-/* How many steps behind `step` are made at once: up to the next frame. The first one is made alone,
- * so that the caller hears soon. */
-static uint64_t steps_at_once(const struct bi_run *run, uint64_t step, bool first)
-{
-    uint64_t n = run->every - step % run->every;
-    if (n > run->steps - step)
-        n = run->steps - step;
-    if (run->leap && n > run->most)
-        n = run->most;
-    return first || !run->leap || n < 1 ? 1 : n;
-}
-
-/* Makes the steps behind `step`, whose forces are there. */
-static int run_steps(struct bi_trajectory *t, const struct bi_run *run, struct bi_motion *m,
-                     uint64_t step, struct bioinfer_error *err)
-{
-    const uint64_t begin = step;
-    int st = 0;
-    while (!st && step < run->steps) {
-        const uint64_t n = steps_at_once(run, step, step == begin);
-        bool made = false;
-        if (run->leap)
-            st = run->leap(run->user, m, step, (uint32_t)n, &made, err);
-        if (!st && !made)
-            st = run_single(run, m, step, n, err);
-        step += n;
-        if (!st && (step % run->every == 0 || step == run->steps))
-            st = put_frame(t, m, step, err);
-        if (!st && run->each)
-            st = run->each(run->user, m, step, err);
-    }
-    return st;
-}
-
-int bi_trajectory_run(struct bi_trajectory *t, const char *path, bool resume,
-                      const struct bi_run *run, struct bi_motion *m, struct bioinfer_error *err)
-{
-    const struct bi_forces *f = run->forces;
-    bool has_frame = false;
-    uint64_t step = 0;
-    int st = open_file(t, path, resume, run, m, &step, &has_frame, err);
-    if (st)
-        return st;
-    if (!has_frame && run->draw)
-        bi_dynamics_start(run->dynamics, m);
-    if ((st = f->compute(f->user, m, err))) {
-        if (t->made) /* nothing is in it */
-            bi_path_remove(path);
-        return st;
-    }
-    if (!has_frame)
-        st = put_frame(t, m, 0, err);
-    if (!st)
-        st = run_steps(t, run, m, step, err);
-    return st ? (bi_append_sync(&t->file, NULL), st) : bi_append_sync(&t->file, err);
 }
 
 void bi_trajectory_close(struct bi_trajectory *t)
 {
+    if (!t->env)
+        return;
+    if (t->file.fd >= 0)
+        bi_append_sync(&t->file, NULL);
     bi_append_close(&t->file);
+    if (t->made && !t->has_frame && !bi_append_open(&t->file, t->env, t->path, true, NULL)) {
+        if (!t->file.size)
+            bi_path_remove(t->path);
+        bi_append_close(&t->file);
+    }
+    bi_lock_release(&t->lock);
     bi_buf_free(&t->text);
     bi_buf_free(&t->words);
+    t->env = NULL;
 }

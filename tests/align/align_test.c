@@ -515,7 +515,7 @@ static void bad_input(void)
     REFUSED(BIOINFER_INVALID, .gap_open = 0, .gap_extend = 2);
     REFUSED(BIOINFER_INVALID, .gap_open = 1, .free_gaps = 1);
     REFUSED(BIOINFER_INVALID, .match = 20000000);
-    REFUSED(BIOINFER_INVALID, .match = 20000, .scale = 1000);
+    REFUSED(BIOINFER_INVALID, .match = 10000001, .scale = 1000);
     REFUSED(BIOINFER_INVALID, .ties = 3);
     REFUSED(BIOINFER_INVALID, .free_ends = 16);
     REFUSED(BIOINFER_DEVICE, .device = "tpu:0");

@@ -389,14 +389,14 @@ class Modes(unittest.TestCase):
 
     def test_two_pieces_refused(self):
         a = self.fasta("a.fa", [("q", "ACGT")])
-        for opening, extend, words in (("4,24", "2", "--gap-open has 2 and --gap-extend 1"),
-                                       ("4,24", None, "--gap-open has 2 and --gap-extend 1"),
-                                       ("4", "2,1", "--gap-open has 1 and --gap-extend 2"),
+        for opening, extend, words in (("4,24", "2", "--gap-open has 2 costs and gap-extend 1"),
+                                       ("4,24", None, "--gap-open has 2 costs and gap-extend 1"),
+                                       ("4", "2,1", "--gap-open has 1 costs and gap-extend 2"),
                                        ("24,4", "2,1", "else one piece never counts"),
                                        ("4,24", "2,2", "else one piece never counts"),
                                        ("4,24", "2,-1", "else one piece never counts"),
                                        ("4,0", "2,1", "else one piece never counts"),
-                                       ("4,5,6", "2,1", "'5,6' is not a number"),
+                                       ("4,5,6", "2,1", "has 3 costs and gap-extend 2"),
                                        (",5", "2,1", "'' is not a number")):
             done = self.run_it(a, a, "--match", "2", "--mismatch", "-4", "--gap-open", opening,
                                *(("--gap-extend", extend) if extend else ()), code=64)

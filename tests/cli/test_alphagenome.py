@@ -228,7 +228,7 @@ class AlphaGenome(unittest.TestCase):
         strands = ('i.bed', '--genome', 'g.fa', '--head', 'human.atac.128', '--rc', '-o', 'x.npz')
         for table, said in (('s.tsv', True), ('t.tsv', False)):
             r = self.run_it(*strands, '--targets', table)
-            self.assertEqual("--rc: %s has no column 'strand_pair', so strands keep" % table in
+            self.assertEqual("%s has no column 'strand_pair', so strands keep" % table in
                              r.stderr, said)
         self.assertIn('t.tsv: 0 tracks of human.cage.1, the head has 1',
                       self.run_it(*g, '--head', 'human.cage.1', '-o', 'x.npz', code=65).stderr)
@@ -361,7 +361,7 @@ class AlphaGenome(unittest.TestCase):
         self.write('old.tsv', 'head\tidentifier\natac\tA1\natac\tA2\n')
         t = (self.window, '--targets', 't.tsv', '-o', 'x.npz', '--resolution', '128')
         r = self.run_it(*t, '--outputs', 'atac,dnase,chip_tf', '--ontology', 'cl:2')
-        self.assertIn('no track of human.dnase.128 is meant by --ontology: left out', r.stderr)
+        self.assertIn('no track of human.dnase.128 is meant by ontology: left out', r.stderr)
         got = self.arrays('x.npz')
         self.assertEqual(sorted(got), ['window/atac', 'window/chip_tf'])
         self.assert_near(got['window/atac'][1], self.golden('human.atac.128')[1][1::2])
@@ -375,14 +375,14 @@ class AlphaGenome(unittest.TestCase):
         self.assertEqual([a[0][1] for a in self.arrays('x.npz').values()], [1, 1])
         for args, code, part in (
                 (['--ontology', 'CL:9', '--outputs', 'atac,dnase'], 64,
-                 "no track has 'CL:9'; those of the outputs chosen have CL:1, CL:2"),
+                 "no track has 'CL:9'; the outputs chosen have CL:1, CL:2"),
                 (['--ontology', 'CL:1', '--outputs', 'atac', '--targets', 'old.tsv'], 65,
                  "the header has no column 'ontology'"),
                 (['--tracks', '*liver,*spleen', '--outputs', 'atac,dnase'], 64,
                  "no track of t.tsv is called '*spleen', of output human.atac.128, human."),
                 (['--tracks', 'A1', '--ontology', 'CL:2', '--outputs', 'atac'], 64,
                  "no track has 'CL:2'"),
-                (['--ontology', ',', '--outputs', 'atac'], 64, '--ontology: the list is empty'),
+                (['--ontology', ',', '--outputs', 'atac'], 64, 'ontology: the list is empty'),
                 (['--tracks', '0-1', '--outputs', 'atac,dnase'], 64, 'the head has tracks 0 to 0')):
             self.assertIn(part, self.run_it(*t, *args, code=code).stderr)
         # the table that comes with bioinfer is that of the released weights
@@ -392,7 +392,7 @@ class AlphaGenome(unittest.TestCase):
         r = self.run_it(self.window, '--outputs', 'atac', '--ontology', 'CL:0000084', '-o', 'x.npz',
                         code=65)
         self.assertIn('alphagenome/tracks_human.tsv: 167 tracks of human.atac.1, the head has 2: '
-                      '--targets FILE', r.stderr)
+                      'targets takes its own table', r.stderr)
 
     def test_scores_of_several_outputs(self):
         self.variant()

@@ -464,6 +464,12 @@ class Commands(Case):
         p = self.run_tiny("esm2", "in.fasta", "-o", "out.npz", "--profile")
         for part in ("attention", "launches", "activations", "peak memory", "1 uploads"):
             self.assertIn(part, p.words)
+        p = self.run_tiny("esm2", "in.fasta", "-o", "out.npz", "--profile", "--workers", "2")
+        rows = re.findall(r"cpu: ready after (.*) s, first result after (.*) s, (\d+) records",
+                          p.words)
+        self.assertEqual((len(rows), sum(int(row[2]) for row in rows)), (2, 3), p.words)
+        for ready, first, n in rows:  # a worker may have had no record
+            self.assertEqual(float(first) > float(ready), n != "0")
 
     def test_dump_and_trace(self):
         plain = self.run_tiny("esm2", "in.fasta", "--dump-graph=plain").stdout

@@ -55,7 +55,7 @@ def read(path):
         return file.read()
 
 
-class Motion(unittest.TestCase):
+class Frames(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory(prefix="bioinfer-motion-")
@@ -69,6 +69,8 @@ class Motion(unittest.TestCase):
         os.chdir("/")
         cls.folder.cleanup()
 
+
+class Motion(Frames):
     def md(self, *args, code=0, frame="water.xyz"):
         return run("md", frame, "--weights", "model", "--every", 10, *args, code=code)
 
@@ -130,6 +132,8 @@ class Motion(unittest.TestCase):
             self.assertEqual(read("kept.extxyz"), before)
         write("two.xyz", WATER + WATER)
         self.assertIn("several frames", self.md("-o", "a", frame="two.xyz", code=64)[1])
+        for option in ("--shard", "1/2"), ("--workers", 2):
+            self.assertIn("-o FOLDER/", self.md("-o", "a", *option, code=64)[1])
         write("bad.xyz", WATER.replace("0.76", "nan"))
         self.assertIn("bad.xyz: frame 1: line 4", self.md("-o", "a", frame="bad.xyz", code=65)[1])
         write("gold.xyz", WATER.replace("O 2.8", "Au 2.8"))
@@ -168,8 +172,8 @@ class Motion(unittest.TestCase):
         shutil.rmtree("other")
 
     def test_other_runs(self):
-        """Another run is also one of other periodic axes, charges, momenta of the input, or rules;
-        the first word that differs is named."""
+        """Another run is also one of other parameters, periodic axes, charges, momenta of the
+        input, or rules; the first word that differs is named."""
         head = 'Lattice="6 0 0 0 7 0 0 0 8" pbc="%s"%s Properties=species:S:1:pos:R:3%s\n'
         atoms = ("O 0 0 0.12", "H 0 0.76 -0.48", "H 0 -0.76 -0.48")
         momenta = ("0 0.1 0", "0 0 0.1", "0.2 0 0")
@@ -189,7 +193,13 @@ class Motion(unittest.TestCase):
                  ("charge=1", "charge=2")),
                 (moving, (), pushed, (), ("momenta=", "momenta=")),
                 (moving, (), {}, (), ("momenta=", "momenta=drawn")),
-                ({}, (), {}, ("--no-rule", "all"), ("no-rule=none", "no-rule=all"))):
+                ({}, (), {}, ("--no-rule", "all"), ("no-rule=none", "no-rule=all")),
+                ({}, (), {}, ("--dt", 0.25), ("dt=0.5", "dt=0.25")),
+                ({}, (), {}, ("--temperature", 301), ("temperature=300", "temperature=301")),
+                ({}, (), {}, ("--friction", 2), ("friction=1", "friction=2")),
+                ({}, (), {}, ("--thermostat", "nve"), ("langevin", "nve")),
+                ({}, (), {}, ("--seed", 1), ("seed=0", "seed=1")),
+                ({}, (), {}, ("--every", 5), ("every=10", "every=5"))):
             frame(**first)
             self.md("--steps", 5, "-o", "other.extxyz", *made, frame="other.xyz")
             before = read("other.extxyz")
@@ -202,6 +212,25 @@ class Motion(unittest.TestCase):
             self.md("--steps", 20, "-o", "other.extxyz", "--resume", *made, frame="other.xyz")
             os.remove("other.extxyz")
 
+    def test_other_atoms(self):
+        """Atoms with other places, elements, cell or fixed components than the trajectory's are
+        refused."""
+        frame = ('3\nLattice="6 0 0 0 7 0 0 0 8" Properties=species:S:1:pos:R:3:move_mask:L:3\n'
+                 "O 0 0 0.12 T T T\nH 0 0.76 -0.48 T T F\nH 0 -0.76 -0.48 T T T\n")
+        write("other.xyz", frame)
+        self.md("--steps", 5, "-o", "atoms.extxyz", frame="other.xyz")
+        before = read("atoms.extxyz")
+        for old, new in (("0.12 T", "0.13 T"), ("H 0 -", "N 0 -"), ("0 7 0", "0 7.5 0"),
+                         ("T T F", "T F F"), ("T T F", "T T T")):
+            self.assertIn(old, frame)
+            write("other.xyz", frame.replace(old, new))
+            err = self.md("--steps", 20, "-o", "atoms.extxyz", "--resume", frame="other.xyz",
+                          code=65)[1]
+            self.assertIn("frame 1 has other atoms than the input", err)
+            self.assertEqual(read("atoms.extxyz"), before)
+        write("other.xyz", frame)
+        self.md("--steps", 20, "-o", "atoms.extxyz", "--resume", frame="other.xyz")
+
     def test_names_of_outputs(self):
         """A name says the format, and nothing but a file is replaced by one."""
         for command in "md", "relax":
@@ -211,6 +240,9 @@ class Motion(unittest.TestCase):
                 self.assertFalse(os.path.exists(name))
         options = "relax", "water.xyz", "--weights", "model", "--steps", 1, "-o"
         run(*options, "none/a.xyz", code=73)
+        write("plain", "a file")
+        self.assertIn("plain/: Not a directory", run(
+            "md", "water.xyz", "--weights", "model", "--steps", 1, "-o", "plain/", code=73)[1])
         os.mkfifo("pipe.xyz")
         self.assertIn("output is a device or pipe", run(*options, "pipe.xyz", code=74)[1])
         self.assertTrue(stat.S_ISFIFO(os.stat("pipe.xyz").st_mode))
@@ -405,7 +437,7 @@ class Motion(unittest.TestCase):
                               "stopped.extxyz", "--steps", 100000, "--fmax", 1e-9, "--threads", 1,
                               then=lambda: os.mkdir("stopped.extxyz"))
         self.assertEqual(code, 74, err)  # the frame that was done has no place to go
-        self.assertRegex(err, "stopped.extxyz: .*directory; before that: relax: stopped")
+        self.assertRegex(err, "stopped.extxyz: .*directory")
         self.assertNotIn("are kept", err)
         os.rmdir("stopped.extxyz")
         self.assertEqual([f for f in os.listdir() if f.startswith("stopped")], [])
@@ -439,6 +471,136 @@ class Motion(unittest.TestCase):
         out, err = run("relax", "some.xyz", "--weights", "model", "-o", "-", "--steps", 1, code=1)
         self.assertEqual(out.count("Properties="), 2)
         self.assertIn("some.xyz: frame 2: line 10: a frame without atoms", err)
+
+
+class Company(Frames):
+    def company(self):
+        """A library with a frame that explodes, one that cannot be used, atoms that lie on each
+        other, one atom, fixed atoms, and a frame of each for files of one; their names."""
+        atoms = [line.split() for line in WATER.splitlines()[2:]]
+        held = '6\nProperties=species:S:1:pos:R:3:move_mask:L:1 charge=0\n' + "".join(
+            " ".join(a) + (" F\n" if i < 2 else " T\n") for i, a in enumerate(atoms))
+        small = ["%d\ncharge=0\n%s" % (n, "".join(
+            "%s %g %g %g\n" % ("CHON"[i % 4], 1.2 * i, 0.3 * (i % 3) + 0.01 * k, 0.1 * i * (i % 2))
+            for i in range(n))) for k, n in enumerate((2, 5, 9, 3, 12, 4, 7))]
+        near = "3\ncharge=0\nO 0 0 0\nH 0.02 0 0\nH 0 0.03 0\n"
+        on = "2\ncharge=0\nO 0 0 0\nO 0 0 0\n"
+        frames = [WATER, *small[:4], near, "1\ncharge=0\nH 1 2 3\n", on, held, *small[4:],
+                  WATER.replace("O 2.8", "Au 2.8"), WATER]
+        write("library.xyz", "".join(frames))
+        for i, frame in enumerate(frames):
+            write("one_%d.xyz" % (i + 1), frame)
+        return frames
+
+    def test_company(self):
+        """Frames that are relaxed together have the bytes that they have alone, whatever becomes of
+        the others."""
+        options = "--weights", "model", "--steps", 40, "--fmax", 0.02
+        n = len(self.company())
+        table, err = run("relax", "library.xyz", *options, "-o", "together.extxyz", code=1)
+        alone, rows = b"", []
+        for i in range(n):
+            out, said = run("relax", "one_%d.xyz" % (i + 1), *options, "-o", "alone.extxyz",
+                            code=None)
+            lost = "no relaxed frame" in said
+            if lost:
+                self.assertIn(re.search("relaxed frame: .*", said).group(0).replace(
+                    "one_%d:1" % (i + 1), "library:%d" % (i + 1)), err)
+            else:
+                rows += out.replace("one_%d:1" % (i + 1), "library:%d" % (i + 1)).splitlines()[1:]
+                alone += read("alone.extxyz").replace(b"one_%d:1" % (i + 1),
+                                                      b"library:%d" % (i + 1))
+            if os.path.exists("alone.extxyz"):
+                os.remove("alone.extxyz")
+        self.assertEqual(read("together.extxyz"), alone)
+        self.assertEqual(table.splitlines()[1:], rows)
+        self.assertGreater(len(rows), 8)
+        self.assertIn("no", [row.split("\t")[1] for row in rows])
+        self.assertIn("yes", [row.split("\t")[1] for row in rows])
+        self.assertIn("lie on each other", err)
+        for more in ("--batch-tokens", 20), ("--threads", 1), ("--cpu-mask", "generic"):
+            run("relax", "library.xyz", *options, "-o", "again.extxyz", *more, code=1)
+            if more[0] != "--cpu-mask":
+                self.assertEqual(read("again.extxyz"), alone)
+            os.remove("again.extxyz")
+        os.remove("together.extxyz")
+
+    def test_job(self):
+        """Shards, workers and a journal give the bytes of a plain run; tests/jobs/tasks.py kills
+        such runs."""
+        options = "--weights", "model", "--steps", 30, "--fmax", 0.02
+        self.company()
+        run("relax", "library.xyz", *options, "-o", "whole.xyz", code=1)
+        whole = read("whole.xyz")
+        run("relax", "library.xyz", *options, "-o", "job.extxyz", "--resume", code=1)
+        self.assertEqual(read("job.extxyz"), whole)
+        for i in 1, 2, 3:
+            run("relax", "library.xyz", *options, "-o", "parts.extxyz", "--shard", "%d/3" % i,
+                code=None)
+        run("merge", "parts.extxyz", code=1)
+        self.assertEqual(read("parts.extxyz"), whole)
+        run("relax", "library.xyz", *options, "-o", "workers.extxyz", "--workers", 2, "--threads",
+            2, code=1)
+        self.assertEqual(read("workers.extxyz"), whole)
+        write("empty.xyz", "")
+        run("relax", "empty.xyz", *options, "-o", "empty.extxyz", code=1)
+        for name in "whole.xyz", "job.extxyz", "workers.extxyz":
+            os.remove(name)
+
+    def test_cells_in_company(self):
+        """Cells move each for itself, beside frames without a cell."""
+        cell = ('2\nLattice="%g 0 0 0.2 2.4 0 0 0 2.5" charge=0 '
+                'Properties=species:S:1:pos:R:3:move_mask:L:1\nC 0 0 0 F\nC 1.2 1.1 1.3 %s\n')
+        frames = [cell % (2.3, "T"), WATER, cell % (2.35, "F"), cell % (2.25, "T")]
+        write("cells.xyz", "".join(frames))
+        options = "--weights", "model", "--cell", "--steps", 20
+        err = run("relax", "cells.xyz", *options, "-o", "cells.extxyz", code=1)[1]
+        self.assertIn("cells:2: no relaxed frame", err)
+        alone = b""
+        for i in 0, 2, 3:
+            write("cell_one.xyz", frames[i])
+            run("relax", "cell_one.xyz", *options, "-o", "cell_one.extxyz", code=None)
+            alone += read("cell_one.extxyz").replace(b"cell_one:1", b"cells:%d" % (i + 1))
+            os.remove("cell_one.extxyz")
+        self.assertEqual(read("cells.extxyz"), alone)
+
+    def test_many_trajectories(self):
+        """Each of many frames has the trajectory that it has alone, by workers and shards, too, and
+        all go on."""
+        n = len(self.company())
+        options = "--weights", "model", "--every", 10, "--temperature", 100
+        table, err = run("md", "library.xyz", *options, "--steps", 25, "-o", "trajectories/",
+                         code=1)
+        names = sorted(os.listdir("trajectories"))
+        self.assertIn("library:1.extxyz", names)
+        rows = {row.split("\t")[0]: row.split("\t")[1] for row in table.splitlines()[1:]}
+        self.assertEqual(set(rows.values()), {"25"})
+        self.assertLess(len(rows), n)
+        whole = {}
+        for i in range(1, n + 1):
+            out, said = run("md", "one_%d.xyz" % i, *options, "--steps", 25, "-o", "alone.extxyz",
+                            code=None)
+            name = "trajectories/library:%d.extxyz" % i
+            self.assertEqual(os.path.exists(name), os.path.exists("alone.extxyz"), said)
+            if os.path.exists(name):
+                whole[name] = read(name)
+                self.assertEqual(whole[name], read("alone.extxyz"))
+                os.remove("alone.extxyz")
+            self.assertEqual("library:%d" % i in rows, "steps 1 to 25" in said)
+        for name in os.listdir("trajectories"):
+            os.truncate("trajectories/" + name, os.path.getsize("trajectories/" + name) * 2 // 3)
+        run("md", "library.xyz", *options, "--steps", 25, "-o", "trajectories", "--resume", code=1)
+        for i, args in enumerate((("--workers", 2, "--threads", 2), ("--shard", "1/2"))):
+            run("md", "library.xyz", *options, "--steps", 25, "-o", "many_%d/" % i, *args,
+                code=1)
+        run("md", "library.xyz", *options, "--steps", 25, "-o", "many_1/", "--shard", "2/2",
+            code=None)
+        for name, text in whole.items():
+            for folder in "trajectories", "many_0", "many_1":
+                self.assertEqual(read(name.replace("trajectories", folder)), text, (folder, name))
+        err = run("md", "library.xyz", *options, "--steps", 25, "-o", "trajectories", code=1)[1]
+        self.assertIn("is there already", err)
+        run("md", "library.xyz", *options, "-o", "none/none/", code=73)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 statement of the scorers in Python over the command's own tracks of both alleles; what is refused.
 
 Standard library only. The model is the golden one with random weights (tests/golden/alphagenome).
-The arithmetic is compared with the released tool's in tests/cli/scores_values_test.c.
+The arithmetic is compared with the released tool's in tests/engine/scores_values_test.c.
 """
 import gzip
 import math
@@ -426,6 +426,29 @@ class Scores(unittest.TestCase):
             self.run_it('merge', name, code=65)
             self.assertFalse(os.path.exists(self.path(name)))
 
+    def test_other_jobs(self):
+        """A journal is of the contents of all tables, and of the lists that scorers are cut by."""
+        self.vcf(self.variants()[:2])
+        self.write('q.tsv', 'variant_scorer\ttrack_name\ttrack_strand\t-1\t0\t1\n'
+                            'PolyadenylationScorer()\tR0\t+\t1\t2\t3\n')
+        use = ('v.vcf', *self.use, '--scorers', 'gene,polya', '--polya', 'pas.tsv', '--quantiles',
+               'q.tsv', '-o', 'job.tsv', '--shard', '1/1', '--resume')
+        self.run_it(*use)
+        for name, role in (('g.gtf', 'genes'), ('pas.tsv', 'polyadenylation'),
+                           ('q.tsv', 'quantiles'), ('t.tsv', 'targets'), ('g.fa', 'genome')):
+            old, times = read(self.path(name)), os.stat(self.path(name))
+            self.write(name, old + b'\n')
+            self.assertIn('the size of the ' + role, self.run_it(*use, code=73).stderr)
+            self.write(name, old)
+            os.utime(self.path(name), ns=(times.st_atime_ns, times.st_mtime_ns))
+        for words, *more in (('tracks=', '--tracks', 'R0+'), ('organism=', '--organism', 'human'),
+                             ('cluster=0', '--cluster', '5'), ('no-rule=', '--no-rule', 'all')):
+            self.assertIn(words, self.run_it(*use, *more, code=73).stderr)
+        for change in (('gene,polya', 'polya,gene'), ('gene,polya', 'polya')):
+            self.assertIn('scorers=gene,polya',
+                          self.run_it(*(w.replace(*change) for w in use), code=73).stderr)
+        self.run_it(*use)
+
     def test_bad_variants(self):
         at = self.genome
         good = (13000, at[13000], self.other(13000))
@@ -509,9 +532,9 @@ class Scores(unittest.TestCase):
         for change, code, words in (
                 ({'--scorers': 'gene,all'}, 64, "'all': expected recommended, center, gene"),
                 ({'--scorers': 'junction', '--gtf': None}, 64,
-                 'the scorer junction needs genes: --gtf FILE'),
-                ({'--scorers': 'polya'}, 64, 'polya needs a table of sites: --polya FILE'),
-                ({'--gtf': None}, 64, 'the scorer gene needs genes: --gtf FILE'),
+                 'the scorer junction needs genes: a GTF file (gtf)'),
+                ({'--scorers': 'polya'}, 64, 'polya needs a table of sites (polya)'),
+                ({'--gtf': None}, 64, 'the scorer gene needs genes: a GTF file (gtf)'),
                 # the table that comes with bioinfer has the tracks of released weights
                 ({'--targets': None}, 65, 'tracks_human.tsv: 667 tracks of human.rna_seq.1, '),
                 ({'--stats': 'SAR'}, 64, '--scorers does not go with --stats'),

@@ -827,7 +827,8 @@ class Tracks(unittest.TestCase):
                 (g + ['--stats', 'SAD'], 64, 'i.bed holds intervals, and --stats takes variants'),
                 (g[:3] + ['-o', 'x.tsv'], 64,
                  'i.bed holds intervals, and --format tsv takes variants'),
-                (g + ['--shifts', '1,x'], 64, 'is no list'),
+                (g + ['--shifts', '1,x'], 64, "--shifts: 'x' is not a whole number from -1000000"),
+                (g + ['--shifts', ','.join(65 * ['1'])], 64, 'shifts: 65 of them'),
                 (g + ['--window', '5000'], 78, 'expected a multiple of 128'),
                 (g + ['--include', 'mean'], 64, 'does not belong'),
                 (['w.fa', '--format', 'bigwig', '-o', 'x'], 64, 'takes intervals')):

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "../../engine/engine.h"
+#include "../../lib/lib.h"
 #include "engine.h"
 
 enum { MAX_TEXT = 64, CONTENT = 33 }; /* characters of a fingerprint that tell the weights */
@@ -122,8 +123,13 @@ static bool is_used(const struct bi_model *m, const struct bi_tensor *t)
         return true;
     if (m->def->kind !=
         &bi_kind_sequences) { /* norms become one factor and one offset when the model is opened */
-        static const char *const unused[] = {"num_batches_tracked", "distance.box",
-                                             "A_bind" /* but for a row at its begin */};
+        static const char *const unused[] = {"num_batches_tracked",
+                                             "distance.box",
+                                             "angle_resnet_layers", /* but for the last one */
+                                             "A_bind" /* but for a row at its begin */,
+                                             "distogram_head",
+                                             "confidence_head.resolved_",
+                                             "lm_head."};
         for (size_t i = 0; i < BI_COUNT(unused); i++)
             if (strstr(t->name, unused[i]))
                 return false;

@@ -2,6 +2,7 @@
 #include "../../kernels/fire.h"
 #include "../../kernels/motion.h"
 #include "../test.h"
+#include "host_relax.h"
 #include "lennard_jones.h"
 
 static const struct bi_env *the_env(void)
@@ -20,7 +21,7 @@ static void make_cluster(struct bi_motion *m, double shake)
                               {g, 0, -1}, {-g, 0, 1}, {-g, 0, -1}};
     int32_t number[13];
     double x[39];
-    struct bi_frame frame = {.n = 13, .number = number, .position = x};
+    const struct bioinfer_atoms frame = {.n = 13, .numbers = number, .positions = x};
     for (int i = 0; i < 13; i++) {
         number[i] = 18;
         for (int k = 0; k < 3; k++)
@@ -35,19 +36,18 @@ static void make_crystal(struct bi_motion *m, bool primitive)
     static const double corner[4][3] = {{0, 0, 0}, {0, 0.5, 0.5}, {0.5, 0, 0.5}, {0.5, 0.5, 0}};
     int32_t number[32];
     double x[96];
-    struct bi_frame frame = {.n = primitive ? 1 : 32,
-                             .number = number,
-                             .position = x,
-                             .cell = {10.6, 0, 0, 0, 10.6, 0, 0, 0, 10.6},
-                             .periodic = {true, true, true}};
+    static const double cube[9] = {10.6, 0, 0, 0, 10.6, 0, 0, 0, 10.6};
     static const double pressed[9] = {0.1, 2.5, 2.6, 2.4, 0, 2.6, 2.5, 2.5, 0.2};
     for (int i = 0; i < 32; i++) {
         number[i] = 18;
         for (int k = 0; k < 3; k++)
             x[3 * i + k] = 5.3 * (corner[i % 4][k] + (i >> (2 + k) & 1));
     }
-    if (primitive)
-        memcpy(frame.cell, pressed, sizeof pressed);
+    const struct bioinfer_atoms frame = {.n = primitive ? 1 : 32,
+                                         .numbers = number,
+                                         .positions = x,
+                                         .cell = primitive ? pressed : cube,
+                                         .periodic = {1, 1, 1}};
     CHECK(!bi_motion_open(m, the_env(), &frame, NULL));
 }
 
@@ -208,24 +208,24 @@ static void relaxes_a_cluster(void)
 {
     struct lennard_jones lj = argon;
     const struct bi_forces forces = {lennard_jones, &lj};
-    const struct bi_relaxation r = {.fmax = 1e-5, .steps = 1000};
-    struct bi_relaxation few = r;
+    const struct host_relax r = {.fmax = 1e-5, .steps = 1000};
+    struct host_relax few = r;
     struct bi_motion m = {0};
     bool relaxed = false;
     uint64_t steps = 0;
     lj.cutoff = 900;
     make_cluster(&m, 0.3);
-    CHECK(!bi_relax(&r, &m, &forces, &steps, &relaxed, NULL));
+    CHECK(!host_relax(&r, &m, &forces, &steps, &relaxed, NULL));
     CHECK(relaxed && steps > 10 && steps < 1000);
     CHECK(bi_motion_largest_force(&m) <= 1e-5);
     CHECK(fabs(m.energy / lj.epsilon + 44.326801) < 1e-5);
     bi_motion_close(&m);
     make_cluster(&m, 0.3);
     few.steps = 5;
-    CHECK(!bi_relax(&few, &m, &forces, &steps, &relaxed, NULL));
+    CHECK(!host_relax(&few, &m, &forces, &steps, &relaxed, NULL));
     CHECK(!relaxed && steps == 5);
     few.cell = true;
-    CHECK_EQ(bi_relax(&few, &m, &forces, &steps, &relaxed, NULL), BIOINFER_INVALID);
+    CHECK_EQ(host_relax(&few, &m, &forces, &steps, &relaxed, NULL), BIOINFER_INVALID);
     bi_motion_close(&m);
     bi_neighbours_free(&lj.near);
 }
@@ -244,7 +244,7 @@ static void relaxes_around_what_is_fixed(void)
 {
     struct lennard_jones lj = argon;
     const struct bi_forces forces = {lennard_jones, &lj};
-    const struct bi_relaxation r = {.fmax = 1e-6, .steps = 5000};
+    const struct host_relax r = {.fmax = 1e-6, .steps = 5000};
     struct bi_motion m = {0}, first = {0};
     bool relaxed = false;
     uint64_t steps = 0;
@@ -252,7 +252,7 @@ static void relaxes_around_what_is_fixed(void)
     make_cluster(&m, 0.3);
     make_cluster(&first, 0.3);
     hold_some(&m);
-    CHECK(!bi_relax(&r, &m, &forces, &steps, &relaxed, NULL));
+    CHECK(!host_relax(&r, &m, &forces, &steps, &relaxed, NULL));
     CHECK(relaxed && steps > 10);
     CHECK(fabs(m.energy + 0.4551892459) < 1e-8);
     CHECK(bi_motion_largest_force(&m) <= 1e-6); /* on all that moves */
@@ -270,7 +270,7 @@ static void relaxes_a_cell_around_what_is_fixed(void)
 {
     struct lennard_jones lj = argon;
     const struct bi_forces forces = {lennard_jones, &lj};
-    const struct bi_relaxation r = {.fmax = 1e-6, .cell = true, .steps = 3000};
+    const struct host_relax r = {.fmax = 1e-6, .cell = true, .steps = 3000};
     struct bi_motion m = {0};
     bool relaxed = false;
     uint64_t steps = 0;
@@ -280,7 +280,7 @@ static void relaxes_a_cell_around_what_is_fixed(void)
     m.position[17] -= 0.2;
     m.held[1] = m.held[5] = BI_HELD_ALL;
     m.n_held = 6;
-    CHECK(!bi_relax(&r, &m, &forces, &steps, &relaxed, NULL));
+    CHECK(!host_relax(&r, &m, &forces, &steps, &relaxed, NULL));
     CHECK(relaxed);
     CHECK(fabs(m.energy + 2.72101062) < 1e-6);
     CHECK(fabs(bi_cell_volume(m.cell) - 1161.19681) < 0.01);
@@ -329,46 +329,6 @@ static void moves_around_what_is_fixed(void)
     bi_neighbours_free(&lj.near);
 }
 
-/* No step can be made at once; counts how many were asked for. */
-static int never(void *user, struct bi_motion *m, struct bi_fire *fire, struct bi_fire_atom *atoms,
-                 uint32_t n, bool *made, struct bioinfer_error *err)
-{
-    uint64_t *asked = user;
-    (void)m;
-    (void)fire;
-    (void)atoms;
-    (void)err;
-    *asked += n;
-    *made = false;
-    return 0;
-}
-
-/* Where the device can make no steps they are made one by one, with the same end. */
-static void makes_what_no_leap_can(void)
-{
-    struct lennard_jones lj = argon;
-    const struct bi_forces forces = {lennard_jones, &lj};
-    uint64_t steps[2], asked = 0;
-    const struct bi_relaxation plain = {.fmax = 1e-3, .steps = 300};
-    struct bi_relaxation leaps = plain;
-    struct bi_motion m[2] = {0};
-    bool relaxed[2];
-    leaps.leap = never;
-    leaps.user = &asked;
-    leaps.least = 3;
-    leaps.most = 10;
-    for (int i = 0; i < 2; i++) {
-        make_cluster(&m[i], 0.3);
-        CHECK(!bi_relax(i ? &leaps : &plain, &m[i], &forces, &steps[i], &relaxed[i], NULL));
-    }
-    CHECK(relaxed[0] && relaxed[1] && steps[0] == steps[1] && steps[0] > 30);
-    CHECK(!memcmp(m[0].position, m[1].position, 39 * sizeof *m[0].position));
-    CHECK(asked > steps[1] && asked <= steps[1] + 10);
-    bi_motion_close(&m[0]);
-    bi_motion_close(&m[1]);
-    bi_neighbours_free(&lj.near);
-}
-
 /* Sums have the order that kernels/fire.h says: one by one up to 256 numbers, in lanes beyond. */
 static void adds_up_in_lanes(void)
 {
@@ -397,13 +357,13 @@ static void relaxes_a_cell(void)
 {
     struct lennard_jones lj = argon;
     const struct bi_forces forces = {lennard_jones, &lj};
-    const struct bi_relaxation r = {.fmax = 1e-6, .cell = true, .steps = 2000};
+    const struct host_relax r = {.fmax = 1e-6, .cell = true, .steps = 2000};
     struct bi_motion m = {0};
     bool relaxed = false;
     uint64_t steps = 0;
     lj.cutoff = 12;
     make_crystal(&m, true);
-    CHECK(!bi_relax(&r, &m, &forces, &steps, &relaxed, NULL));
+    CHECK(!host_relax(&r, &m, &forces, &steps, &relaxed, NULL));
     CHECK(relaxed);
     for (int i = 0; i < 9; i++)
         CHECK(fabs(m.stress[i]) < 1e-6);
@@ -443,7 +403,6 @@ int main(void)
     TEST(goes_on_to_the_bit);
     TEST(says_when_it_explodes);
     TEST(relaxes_a_cluster);
-    TEST(makes_what_no_leap_can);
     TEST(adds_up_in_lanes);
     TEST(relaxes_a_cell);
     TEST(draws_as_the_host);

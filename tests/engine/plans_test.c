@@ -257,7 +257,7 @@ static void affinities(const char *path, const char *receptor, int64_t tokens)
 static void energies(const char *path, int64_t atoms)
 {
     struct bioinfer_energy_params p = BIOINFER_PARAMS(struct bioinfer_energy_params,
-                                                      .atoms_at_once = atoms, .has_charge = 1);
+                                                      .tokens_at_once = atoms, .has_charge = 1);
     struct bioinfer_error err = {0};
     bioinfer_model *m = open_model(path);
     bioinfer_task *t = NULL;

@@ -43,6 +43,84 @@ static int gather(void *user, const char *text, size_t length)
     return 0;
 }
 
+/* ---- places ---- */
+
+static bioinfer_places *open_places(bioinfer_context *ctx, bioinfer_loci *loci,
+                                    bioinfer_genome *genome, int64_t cluster, int mutagenesis)
+{
+    const struct bioinfer_places_params p = BIOINFER_PARAMS(struct bioinfer_places_params,
+                                                            .window = 16, .cluster = cluster,
+                                                            .mutagenesis = mutagenesis);
+    bioinfer_places *places = NULL;
+    struct bioinfer_error err = {0};
+    CHECK_EQ(bioinfer_places_open(&places, ctx, loci, genome, &p, &err), 0);
+    CHECK_STR(err.text, "");
+    return places;
+}
+
+/* The next record: its status, text and number. */
+static void check_record(bioinfer_places *places, uint64_t ordinal, int status, const char *text)
+{
+    struct bioinfer_record r = {0};
+    CHECK_EQ(bioinfer_places_source(places, &r, NULL), 1);
+    CHECK_EQ(r.status, status);
+    CHECK_EQ(r.ordinal, ordinal);
+    CHECK(r.length == strlen(text) && !memcmp(r.sequence, text, r.length));
+}
+
+/* A record holds the places that share a window, and they can be read again. */
+static void clusters(bioinfer_context *ctx, bioinfer_genome *genome)
+{
+    const char *vcf = write_file("c.vcf", "##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\n"
+                                          "chrA\t1\ta\tA\tC\nchrA\t3\tb\tG\tGT\n"
+                                          "A\t1\tc\tA\tC\nchrA\t4\td\tT\t<DEL>\n"
+                                          "chrA\t1\te\tACGTA\tA\nchrA\t5\tf\tA\tC\n");
+    struct bioinfer_record r = {.id = "x", .sequence = "7\tchrA\t3\tn\tAC\tG\n8\tchrA\t4"};
+    bioinfer_loci *loci = NULL;
+    bioinfer_places *places;
+    struct bioinfer_locus l;
+    char text[64];
+    size_t at = 0;
+    CHECK_EQ(bioinfer_loci_open(&loci, ctx, vcf, NULL), 0);
+    places = open_places(ctx, loci, genome, 4, 1);
+    check_record(places, 0, 0, "3\tchrA\t0\ta\tA\tC\n4\tchrA\t2\tb\tG\tGT\n");
+    CHECK_EQ(bioinfer_places_indels(places), 1);
+    check_record(places, 1, BIOINFER_INVALID, "5\tA\t0\tc\tA\tC\n"); /* it is called chrA */
+    check_record(places, 2, BIOINFER_UNSUPPORTED, "6\tchrA\t3\td\tT\t<DEL>\n");
+    check_record(places, 3, BIOINFER_TOO_LONG, "7\tchrA\t0\te\tACGTA\tA\n");
+    check_record(places, 4, 0, "8\tchrA\t4\tf\tA\tC\n");
+    CHECK_EQ(bioinfer_places_source(places, &r, NULL), 0);
+    bioinfer_places_close(&places);
+    bioinfer_loci_close(&loci);
+    CHECK_EQ(
+        bioinfer_loci_open(&loci, ctx, write_file("c.bed", "chrA\t0\t5\tn\nchrA\t2\t2\n"), NULL),
+        0);
+    places = open_places(ctx, loci, genome, 0, 1);
+    check_record(places, 0, 0, "1\tchrA\t0\t5\tn\n");
+    check_record(places, 1, BIOINFER_INVALID, "2\tchrA\t2\t2\tchrA:2-2\n"); /* no base */
+    bioinfer_places_close(&places);
+    r = (struct bioinfer_record){.id = "x", .sequence = "7\tchrA\t3\tn\tAC\tG\n8\tchrA\t4"};
+    r.length = strlen(r.sequence);
+    CHECK_EQ(bioinfer_record_place(&r, &at, text, &l, NULL), 1);
+    CHECK(l.line == 7 && l.start == 3 && l.end == 5);
+    CHECK_STR(l.chrom, "chrA");
+    CHECK_STR(l.name, "n");
+    CHECK_STR(l.reference, "AC");
+    CHECK_STR(l.alternative, "G");
+    CHECK_EQ(bioinfer_record_place(&r, &at, text, &l, NULL), BIOINFER_FORMAT);
+    r.length = at;
+    CHECK_EQ(bioinfer_record_place(&r, &at, text, &l, NULL), 0);
+    CHECK_EQ(bioinfer_places_open(&places, ctx, loci, genome, NULL, NULL), BIOINFER_INVALID);
+    CHECK_EQ(bioinfer_places_open(&places, ctx, loci, genome,
+                                  &BIOINFER_PARAMS(struct bioinfer_places_params), NULL),
+             BIOINFER_INVALID); /* without a window */
+    CHECK_EQ(bioinfer_places_open(
+                 &places, ctx, loci, genome,
+                 &BIOINFER_PARAMS(struct bioinfer_places_params, .window = 16, .cluster = 8), NULL),
+             BIOINFER_INVALID);
+    bioinfer_loci_close(&loci);
+}
+
 /* Blocks of records hold what single records hold, also when the reader is closed. */
 static void records_in_blocks(bioinfer_context *ctx)
 {
@@ -99,6 +177,7 @@ static void contigs_and_loci(bioinfer_context *ctx)
     CHECK_EQ(bioinfer_genome_length(genome, "chrB", NULL), BIOINFER_INVALID);
     CHECK_EQ(bioinfer_genome_length(genome, NULL, &length), BIOINFER_INVALID);
     CHECK_EQ(bioinfer_genome_length(NULL, "chrB", &length), BIOINFER_INVALID);
+    clusters(ctx, genome);
     bioinfer_genome_close(&genome);
     CHECK_EQ(bioinfer_loci_open(&loci, ctx, write_file("a.bed", "chrA\t1\t3\tname\n"), NULL), 0);
     CHECK(!bioinfer_loci_are_variants(loci));

@@ -2,6 +2,8 @@
  *
  *     refusals_test SMALL ENERGY   SMALL: a folder with one model.safetensors in float32
  *                                  ENERGY: weights of a family of energies */
+#define _POSIX_C_SOURCE 200809L
+#include "../folder.h"
 #include "engine.h"
 
 #include "../../tasks/embed.h"
@@ -167,7 +169,7 @@ static void nulls_of_models(const struct open *o)
     for (int i = 0; bioinfer_family_name(i); i++)
         CHECK(bioinfer_family_find(bioinfer_family_name(i)) == i);
     CHECK(bioinfer_task_name(-1) == NULL && bioinfer_task_name(99) == NULL);
-    CHECK(bioinfer_task_kind(NULL) == -1 && bioinfer_task_kind("fold") == -1);
+    CHECK(bioinfer_task_kind(NULL) == -1 && bioinfer_task_kind("dock") == -1);
     CHECK(bioinfer_task_kind("score") == BIOINFER_FAMILY_SEQUENCES);
     CHECK(bioinfer_task_kind("contributions") == BIOINFER_FAMILY_TRACKS);
     REFUSED(bioinfer_file_info(NULL, small_path, write_nothing, NULL, NULL));
@@ -357,6 +359,135 @@ static void atoms_out_of_range(void)
     bioinfer_context_free(&ctx);
 }
 
+/* ---- motion ---- */
+
+static struct open atoms_that_move;
+static char folder[256];
+
+#define RELAX(...) BIOINFER_PARAMS(struct bioinfer_relax_params, __VA_ARGS__)
+#define MD(...) BIOINFER_PARAMS(struct bioinfer_md_params, __VA_ARGS__)
+
+/* Fails to open a task, and says why in these words. */
+static void check_refused(int got, int status, const char *words, const struct bioinfer_error *err)
+{
+    CHECK_EQ(got, status);
+    CHECK_HAS(err->text, words);
+    CHECK(!atoms_that_move.task);
+}
+
+/* A model of another family is refused by all that takes atoms or windows. */
+static void other_families(void)
+{
+    struct bioinfer_error err = {0};
+    bioinfer_task *task = NULL;
+    struct open o;
+    if (open_all(&o, small_path, NULL, NULL, NULL))
+        return;
+    CHECK_EQ(bioinfer_energy_open(&task, o.model, NULL, &err), BIOINFER_UNSUPPORTED);
+    CHECK_EQ(bioinfer_relax_open(&task, o.model, NULL, &err), BIOINFER_UNSUPPORTED);
+    CHECK_EQ(bioinfer_md_open(&task, o.model, &MD(.trajectory = "x"), &err), BIOINFER_UNSUPPORTED);
+    CHECK_EQ(bioinfer_variants_open(
+                 &task, o.model,
+                 &BIOINFER_PARAMS(struct bioinfer_variants_params, .kind = BIOINFER_WINDOWS), &err),
+             BIOINFER_UNSUPPORTED);
+    CHECK(!task);
+    close_all(&o);
+}
+
+static void parameters_of_motion(void)
+{
+    const struct {
+        struct bioinfer_relax_params p;
+        const char *words;
+    } relax[] = {{RELAX(.fmax = -1), "fmax -1, expected above 0"},
+                 {RELAX(.pbc = BIOINFER_PBC_NONE + 1), "pbc 3 is none of enum bioinfer_pbc"},
+                 {RELAX(.charge = -1001), "a charge of -1001"},
+                 {RELAX(.fmax = NAN), "fmax nan, expected above 0"}};
+    const struct {
+        struct bioinfer_md_params p;
+        int status;
+        const char *words;
+    } md[] = {{MD(.trajectory = NULL), BIOINFER_INVALID, "a trajectory must be named"},
+              {MD(.trajectory = ""), BIOINFER_INVALID, "a trajectory must be named"},
+              {MD(.trajectory = "x", .thermostat = BIOINFER_NVE + 1), BIOINFER_INVALID,
+               "thermostat 2 is none"},
+              {MD(.trajectory = "x", .dt = -1), BIOINFER_INVALID, "a step of -1 fs"},
+              {MD(.trajectory = "x", .dt = 101), BIOINFER_INVALID, "a step of 101 fs"},
+              {MD(.trajectory = "x", .dt = NAN), BIOINFER_INVALID, "a step of nan fs"},
+              {MD(.trajectory = "x", .temperature = -1), BIOINFER_INVALID, "-1 kelvin"},
+              {MD(.trajectory = "x", .temperature = 2e6), BIOINFER_INVALID, "2e+06 kelvin"},
+              {MD(.trajectory = "x", .temperature = NAN), BIOINFER_INVALID, "nan kelvin"},
+              {MD(.trajectory = "x", .friction = -1), BIOINFER_INVALID, "a friction of -1/ps"},
+              {MD(.trajectory = "x", .friction = 2e5), BIOINFER_INVALID, "a friction of 200000/ps"},
+              {MD(.trajectory = "x", .steps = (uint64_t)1 << 39), BIOINFER_LIMIT, "2^39 steps"}};
+    struct open *o = &atoms_that_move;
+    struct bioinfer_error err = {0};
+    for (size_t i = 0; i < COUNT(relax); i++)
+        check_refused(bioinfer_relax_open(&o->task, o->model, &relax[i].p, &err), BIOINFER_INVALID,
+                      relax[i].words, &err);
+    for (size_t i = 0; i < COUNT(md); i++)
+        check_refused(bioinfer_md_open(&o->task, o->model, &md[i].p, &err), md[i].status,
+                      md[i].words, &err);
+}
+
+/* Gives records to the task that was opened, whose first result has this status. */
+static void check_lost(const struct bioinfer_record *records, size_t n, int status,
+                       const char *words)
+{
+    struct sink sink = {0};
+    CHECK_EQ(run_all(atoms_that_move.task, records, n, &sink), 0);
+    if (CHECK_EQ(sink.n, n)) {
+        CHECK_EQ(sink.kept[n - 1].status, status);
+        CHECK_HAS(sink.kept[n - 1].message, words);
+    }
+    sink_free(&sink);
+}
+
+/* Frames that cannot move fail alone, and leave no file. */
+static void frames_that_cannot_move(void)
+{
+    static const int32_t numbers[1] = {8};
+    static const double places[3] = {0};
+    double momenta[3] = {0, NAN, 0};
+    static const struct bioinfer_atoms atom = {
+        .n = 1, .numbers = numbers, .positions = places, .has_charge = 1};
+    struct bioinfer_atoms moving = atom;
+    static char long_id[202];
+    const char *const ids[] = {"", ".x", "a/b", memset(long_id, 'x', 201)};
+    struct bioinfer_record two[2] = {record_of("a", "", 0), record_of("a", "", 1)};
+    struct open *o = &atoms_that_move;
+    struct bioinfer_error err = {0};
+    char file[300];
+    two[0].atoms = two[1].atoms = &atom;
+    CHECK_EQ(bioinfer_relax_open(&o->task, o->model, &RELAX(.cell = 1), NULL), 0);
+    check_lost(two, 1, BIOINFER_INVALID, "the frame is not periodic along all");
+    bioinfer_task_close(&o->task);
+    snprintf(file, sizeof file, "%s/one.xyz", folder);
+    CHECK_EQ(bioinfer_md_open(&o->task, o->model, &MD(.trajectory = file), NULL), 0);
+    CHECK_EQ(bioinfer_task_compute(o->task, two, 2, keep_result, &(struct sink){0}, &err),
+             BIOINFER_INVALID);
+    CHECK_HAS(err.text, "the input has several frames");
+    moving.momenta = momenta;
+    two[0].atoms = &moving;
+    check_lost(two, 1, BIOINFER_INVALID, "atom 1: a momentum of nan");
+    momenta[1] = 1.1e7;
+    check_lost(two, 1, BIOINFER_INVALID, "atom 1: a momentum of 1.1e+07");
+    two[0].atoms = &atom;
+    bioinfer_task_close(&o->task);
+    CHECK(access(file, F_OK));
+    CHECK_EQ(bioinfer_md_open(&o->task, o->model,
+                              &MD(.trajectory = folder, .folder = 1, .steps = 1), NULL),
+             0);
+    check_lost(two, 2, BIOINFER_INVALID, "a: an earlier frame has this name");
+    for (size_t i = 0; i < COUNT(ids); i++) {
+        two[0].id = ids[i];
+        check_lost(two, 1, BIOINFER_INVALID, "is no name of a trajectory");
+    }
+    bioinfer_task_close(&o->task);
+    snprintf(file, sizeof file, "%s/a.extxyz", folder);
+    CHECK(!remove(file) && !rmdir(folder)); /* there is no other one */
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 3)
@@ -367,5 +498,13 @@ int main(int argc, char **argv)
     TEST(wrong_parameters);
     TEST(nulls);
     TEST(atoms_out_of_range);
+    if (!CHECK(test_folder(folder, sizeof folder, "refusals")) ||
+        bioinfer_context_new(&atoms_that_move.ctx, NULL, NULL) ||
+        bioinfer_model_open(&atoms_that_move.model, atoms_that_move.ctx, energy_path, NULL, NULL))
+        return 2;
+    TEST(other_families);
+    TEST(parameters_of_motion);
+    TEST(frames_that_cannot_move);
+    close_all(&atoms_that_move);
     return test_report();
 }

@@ -6,6 +6,7 @@
  *
  * With EMULATED on emulated GPUs. In fp16, which has no junctions, on one of them. */
 #include "../../engine/engine.h"
+#include "../../lib/lib.h"
 #include "../../tasks/tracks.h"
 #include "../test.h"
 #include "../windows.h"

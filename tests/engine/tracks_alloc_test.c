@@ -10,6 +10,7 @@
  * same session gives them. failing.h says which n are tried. */
 #include "failing_task.h"
 #include "../../engine/engine.h"
+#include "../../lib/lib.h"
 #include "../windows.h"
 
 #if EMULATED

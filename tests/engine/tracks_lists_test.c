@@ -4,7 +4,7 @@
  *
  *     tracks_lists_test [--tiles=N] WEIGHTS WINDOW.fasta OUTPUT:LISTS ...
  *
- * LISTS: enum bioinfer_tracks_lists. --tiles: windows with lists are computed in N tiles, those
+ * LISTS: enum bi_row_lists_kind. --tiles: windows with lists are computed in N tiles, those
  * they are compared with whole; lists whose rows ascend have the bytes that they have whole.
  *
  * The last output may be of junctions: counts of both alleles between chosen sites, against those
@@ -16,6 +16,7 @@
 #include <math.h>
 
 #include "../../engine/engine.h"
+#include "../../lib/lib.h"
 #include "../../tasks/tracks.h"
 #include "../test.h"
 #include "../windows.h"
@@ -44,7 +45,7 @@ static char *window, *changed;
 static size_t length;
 static struct bioinfer_change changes[CHANGES];
 /* The lists of all windows, [1 + CHANGES, outputs]: the same rows, but for the second change. */
-static struct bioinfer_row_lists lists[(1 + CHANGES) * MOST];
+static struct bi_row_lists lists[(1 + CHANGES) * MOST];
 static int32_t *rows[MOST], *others[MOST], *mine[MOST], *places[MOST], ends[MOST][LISTS];
 static int n_results; /* that sinks were given */
 
@@ -65,7 +66,7 @@ static const float *values_of(const struct bioinfer_result *r, int index, int ou
 
 /* ---- the plain statement ---- */
 
-static double row_of(const float *all, const struct bioinfer_row_lists *l, int32_t at, int track,
+static double row_of(const float *all, const struct bi_row_lists *l, int32_t at, int track,
                      int n_tracks)
 {
     const int32_t row = l->rows[at];
@@ -82,19 +83,19 @@ static double row_of(const float *all, const struct bioinfer_row_lists *l, int32
 
 static double sum_of(const float *own, const float *all, int index, int output, int list, int track)
 {
-    const struct bioinfer_row_lists *l = &lists[index * asked.n + output];
-    const struct bioinfer_row_lists *of_own = &lists[output];
+    const struct bi_row_lists *l = &lists[index * asked.n + output];
+    const struct bi_row_lists *of_own = &lists[output];
     const int n_tracks = asked.info[output].n_tracks;
     double sum = 0;
     for (int32_t at = list ? l->ends[list - 1] : 0; at < l->ends[list]; at++) {
         const double v = row_of(all, l, at, track, n_tracks);
-        if (asked.lists[output] == BIOINFER_LIST_SUMS) {
+        if (asked.lists[output] == BI_ROWS_SUMS) {
             sum += v;
             continue;
         }
         const double gap = fabs(v - row_of(own, of_own, l->against[at], track, n_tracks));
-        CHECK(asked.lists[output] <= BIOINFER_LIST_GAP_SUMS);
-        sum = asked.lists[output] == BIOINFER_LIST_GAP ? fmax(sum, (double)(float)gap) : sum + gap;
+        CHECK(asked.lists[output] <= BI_ROWS_GAP_SUMS);
+        sum = asked.lists[output] == BI_ROWS_GAP ? fmax(sum, (double)(float)gap) : sum + gap;
     }
     return sum;
 }
@@ -152,7 +153,7 @@ static int compare(void *user, const struct bioinfer_result *r, struct bioinfer_
             const float *of = all + i * asked.n_values + info->values_at, *got = values_of(r, i, o);
             const int n = lists[i * asked.n + o].n;
             double worst = 0;
-            if (asked.lists[o] == BIOINFER_ALL_ROWS) {
+            if (asked.lists[o] == BI_ROWS_ALL) {
                 CHECK(!memcmp(got, of, (size_t)(info->n_bins * info->n_tracks) * sizeof *got));
                 continue;
             }
@@ -165,9 +166,9 @@ static int compare(void *user, const struct bioinfer_result *r, struct bioinfer_
                     const double sum = (double)at[0] + (double)at[info->n_tracks];
                     const double off = fabs(sum - want) / fmax(fabs(want), 1e-30);
                     worst = off <= worst ? worst : off; /* NaN, too */
-                    if (i == 1 + SAME && asked.lists[o] != BIOINFER_LIST_SUMS)
+                    if (i == 1 + SAME && asked.lists[o] != BI_ROWS_SUMS)
                         CHECK(sum == 0);
-                    if (i == 1 + SAME && asked.lists[o] == BIOINFER_LIST_SUMS)
+                    if (i == 1 + SAME && asked.lists[o] == BI_ROWS_SUMS)
                         CHECK(!memcmp(at, values_of(r, 0, o) + (int64_t)2 * l * info->n_tracks + t,
                                       sizeof *at));
                 }
@@ -187,11 +188,9 @@ static bioinfer_task *open_task(const struct bioinfer_model *model, bool listed,
 {
     struct bioinfer_error err = {0};
     bioinfer_task *t = NULL;
-    struct bioinfer_tracks_params p = {.struct_size = sizeof p,
-                                       .outputs = asked.of,
-                                       .n_outputs = n,
-                                       .lists = listed ? asked.lists : NULL};
-    if (!CHECK_EQ(bioinfer_tracks_open(&t, model, &p, &err), 0))
+    struct bioinfer_tracks_params p = {
+        .struct_size = sizeof p, .outputs = asked.of, .n_outputs = n};
+    if (!CHECK_EQ(bi_tracks_open(&t, model, &p, listed ? asked.lists : NULL, &err), 0))
         fprintf(stderr, "    %s\n", err.text);
     set_tiles(t, listed ? n_tiles : 0);
     return t;
@@ -203,11 +202,11 @@ static void run(bioinfer_task *t, bool listed, bioinfer_sink sink, void *user)
                                            .sequence = window,
                                            .length = length,
                                            .changes = changes,
-                                           .n_changes = (size_t)n_changes,
-                                           .lists = listed ? lists : NULL};
+                                           .n_changes = (size_t)n_changes};
+    const struct bi_tracks_asks asks = {.lists = listed ? lists : NULL};
     struct bioinfer_error err = {0};
     n_results = 0;
-    if (!CHECK_EQ(bioinfer_task_compute(t, &record, 1, sink, user, &err), 0))
+    if (!CHECK_EQ(bi_tracks_compute(t, &record, &asks, sink, user, &err), 0))
         fprintf(stderr, "    %s\n", err.text);
     CHECK_EQ(n_results, 1);
 }
@@ -272,8 +271,7 @@ static void make_rows(const struct bioinfer_model *model, int o, int32_t n, bool
     other[ascending ? at : 4] = -2;
     first = span > 16 ? span - 16 : 0;
     for (int i = 0; i <= CHANGES; i++)
-        lists[i * asked.n + o] = (struct bioinfer_row_lists){.first = ascending ? first : 7,
-                                                             .end = span};
+        lists[i * asked.n + o] = (struct bi_row_lists){.first = ascending ? first : 7, .end = span};
     if (ascending)
         other[at + 1] = -1;
 }
@@ -282,7 +280,7 @@ static void make_lists(const struct bioinfer_model *model, bool ascending)
 {
     for (int o = 0; o < asked.n; o++) {
         const int32_t n = (int32_t)asked.info[o].n_bins / 2;
-        const bool compared = asked.lists[o] > BIOINFER_LIST_SUMS;
+        const bool compared = asked.lists[o] > BI_ROWS_SUMS;
         mine[o] = realloc(mine[o], (size_t)n * sizeof **mine);
         places[o] = realloc(places[o], (size_t)n * sizeof **places);
         make_rows(model, o, n, ascending);
@@ -291,9 +289,9 @@ static void make_lists(const struct bioinfer_model *model, bool ascending)
             places[o][i] = n - 1 - i; /* the same row in mine */
         }
         for (int i = 0; i <= CHANGES; i++) {
-            struct bioinfer_row_lists *l = &lists[i * asked.n + o];
+            struct bi_row_lists *l = &lists[i * asked.n + o];
             const bool kept = !i && compared; /* others are compared with them */
-            *l = asked.lists[o] ? *l : (struct bioinfer_row_lists){0};
+            *l = asked.lists[o] ? *l : (struct bi_row_lists){0};
             if (!asked.lists[o])
                 continue;
             l->rows = kept ? mine[o] : i == 2 ? others[o] : rows[o];
@@ -322,13 +320,13 @@ static int ignore(void *user, const struct bioinfer_result *r, struct bioinfer_e
 /* Counts the bytes of a run of the outputs that have lists, which stand first. */
 static void check_bytes(const struct bioinfer_model *model)
 {
-    static struct bioinfer_row_lists fewer[(1 + CHANGES) * MOST];
+    static struct bi_row_lists fewer[(1 + CHANGES) * MOST];
     const struct bioinfer_record record = {.id = "window",
                                            .sequence = window,
                                            .length = length,
                                            .changes = changes,
-                                           .n_changes = CHANGES,
-                                           .lists = fewer};
+                                           .n_changes = CHANGES};
+    const struct bi_tracks_asks asks = {.lists = fewer};
     bioinfer_task *t;
     uint64_t expected = 0;
     int n = 0;
@@ -344,7 +342,7 @@ static void check_bytes(const struct bioinfer_model *model)
     for (int twice = 0; twice < 2; twice++) {
         emu_counts = (struct emu_counts){0};
         n_results = 0;
-        CHECK_EQ(bioinfer_task_compute(t, &record, 1, ignore, NULL, NULL), 0);
+        CHECK_EQ(bi_tracks_compute(t, &record, &asks, ignore, NULL, NULL), 0);
         CHECK_EQ(n_results, 1);
     }
     CHECK_EQ(emu_counts.bytes_out, expected);
@@ -362,16 +360,16 @@ static const char *junctions; /* an output; NULL = none is counted */
 static int32_t around[2 * AROUND + 1], chosen[4 * SITES];
 
 /* Change 1 has one base more than the window, in front of the one in the middle. */
-static struct bioinfer_sites sites_of(size_t change)
+static struct bi_given_sites sites_of(size_t change)
 {
-    return (struct bioinfer_sites){.at = chosen,
+    return (struct bi_given_sites){.at = chosen,
                                    .n = SITES,
                                    .joint = (int64_t)length / 2 - 1,
                                    .inserted = change == 1 ? 1 : 0};
 }
 
 static int choose(void *user, const struct bioinfer_result *r, size_t change,
-                  struct bioinfer_sites *sites, struct bioinfer_error *err)
+                  struct bi_given_sites *sites, struct bioinfer_error *err)
 {
     (void)user, (void)err;
     CHECK(change >= r->changed->first && change < r->changed->first + r->changed->n);
@@ -405,25 +403,25 @@ static int take_counts(void *user, const struct bioinfer_result *r, struct bioin
 /* Counts of a window, or of that with a change, by a program of its own. */
 static void count_alone(bioinfer_task *t, size_t change, bool changes_it, float *to)
 {
-    struct bioinfer_sites sites = sites_of(changes_it ? change : 0);
+    struct bi_given_sites sites = sites_of(changes_it ? change : 0);
     char *bases = malloc(length);
-    const struct bioinfer_record record = {
-        .id = "window", .sequence = bases, .length = length, .sites = &sites};
+    const struct bioinfer_record record = {.id = "window", .sequence = bases, .length = length};
+    const struct bi_tracks_asks asks = {.sites = &sites};
     memcpy(bases, window, length);
     if (changes_it)
         memcpy(bases + changes[change].first, changes[change].bases,
                (size_t)changes[change].length);
-    CHECK_EQ(bioinfer_task_compute(t, &record, 1, keep_counts, to, NULL), 0);
+    CHECK_EQ(bi_tracks_compute(t, &record, &asks, keep_counts, to, NULL), 0);
     free(bases);
 }
 
 static void check_counts(const struct bioinfer_model *model)
 {
     const struct bioinfer_tracks_output of = {.name = junctions};
-    const int kind = BIOINFER_LIST_COUNTS;
+    const int kind = BI_ROWS_COUNTS;
     struct bioinfer_tracks_params p = {.struct_size = sizeof p, .outputs = &of, .n_outputs = 1};
     struct bioinfer_tracks_info info = {.struct_size = sizeof info};
-    struct bioinfer_row_lists rows_of[1 + CHANGES];
+    struct bi_row_lists rows_of[1 + CHANGES];
     bioinfer_task *alone = NULL, *t = NULL;
     float *want, *got;
     size_t n;
@@ -432,10 +430,9 @@ static void check_counts(const struct bioinfer_model *model)
     for (int i = 0; i < 4 * SITES; i++) /* one is the base that inserted ones are put to */
         chosen[i] = (int32_t)length / 2 - 301 + i % SITES * 100 + i / SITES * 100 % 200;
     for (int i = 0; i <= CHANGES; i++) /* change 1 has its rows one further on */
-        rows_of[i] = (struct bioinfer_row_lists){.rows = around, .n_rows = 2 * AROUND + (i == 2)};
+        rows_of[i] = (struct bi_row_lists){.rows = around, .n_rows = 2 * AROUND + (i == 2)};
     CHECK_EQ(bioinfer_tracks_open(&alone, model, &p, NULL), 0);
-    p.lists = &kind;
-    CHECK_EQ(bioinfer_tracks_open(&t, model, &p, NULL), 0);
+    CHECK_EQ(bi_tracks_open(&t, model, &p, &kind, NULL), 0);
     set_tiles(t, n_tiles);
     bioinfer_tracks_get_output(t, 0, &info);
     n = (size_t)(info.n_bins * info.n_tracks);
@@ -454,14 +451,13 @@ static void check_counts(const struct bioinfer_model *model)
                                                .sequence = window,
                                                .length = length,
                                                .changes = changes,
-                                               .n_changes = CHANGES,
-                                               .lists = rows_of,
-                                               .choose = choose};
+                                               .n_changes = CHANGES};
+        const struct bi_tracks_asks asks = {.lists = rows_of, .choose = choose};
 #if EMULATED
         emu_counts = (struct emu_counts){0};
 #endif
         memset(got, 0xff, 2 * CHANGES * n * sizeof *got);
-        CHECK_EQ(bioinfer_task_compute(t, &record, 1, take_counts, got, NULL), 0);
+        CHECK_EQ(bi_tracks_compute(t, &record, &asks, take_counts, got, NULL), 0);
         CHECK(!memcmp(want, got, 2 * CHANGES * n * sizeof *want));
     }
 #if EMULATED
@@ -486,16 +482,13 @@ static int status_and_words(void *user, const struct bioinfer_result *r, struct 
     return 0;
 }
 
-static void refuse(bioinfer_task *t, const struct bioinfer_row_lists *of, const char *words)
+static void refuse(bioinfer_task *t, const struct bi_row_lists *of, const char *words)
 {
-    const struct bioinfer_record record = {.id = "window",
-                                           .sequence = window,
-                                           .length = length,
-                                           .changes = changes,
-                                           .n_changes = 1,
-                                           .lists = of};
+    const struct bioinfer_record record = {
+        .id = "window", .sequence = window, .length = length, .changes = changes, .n_changes = 1};
+    const struct bi_tracks_asks asks = {.lists = of};
     n_results = 0;
-    CHECK_EQ(bioinfer_task_compute(t, &record, 1, status_and_words, (void *)(uintptr_t)words, NULL),
+    CHECK_EQ(bi_tracks_compute(t, &record, &asks, status_and_words, (void *)(uintptr_t)words, NULL),
              0);
     CHECK_EQ(n_results, 1);
 }
@@ -505,59 +498,56 @@ static void check_refusals(const struct bioinfer_model *model)
     static const int32_t row[] = {3, -2}, far[] = {3, 1 << 30}, low[] = {-3, 0}, end[] = {2},
                          late[] = {3}, down[] = {2, 1}, beside[] = {0, 5};
     static const struct {
-        struct bioinfer_row_lists own, changed;
+        struct bi_row_lists own, changed;
         int kind;
         const char *words;
-    } odd[] = {
-        {{row, NULL, end, 1, 2, 0, 0}, {0}, BIOINFER_LIST_SUMS, "the largest of rows 0 to 0, of"},
-        {{far, NULL, end, 1, 2, 0, 1}, {0}, BIOINFER_LIST_SUMS, "row 1073741824, expected less"},
-        {{low, NULL, end, 1, 2, 0, 1}, {0}, BIOINFER_LIST_SUMS, "row -3, expected less"},
-        {{row, NULL, late, 1, 2, 0, 1}, {0}, BIOINFER_LIST_SUMS, "list 0 ends at row 3 of 2"},
-        {{row, NULL, down, 2, 2, 0, 1}, {0}, BIOINFER_LIST_SUMS, "list 1 ends at row 1 of 2"},
-        {{row, NULL, end, 32769, 2, 0, 1}, {0}, BIOINFER_LIST_SUMS, "32769 lists, expected up to"},
-        {{NULL, NULL, end, 1, 2, 0, 1}, {0}, BIOINFER_LIST_SUMS, "1 lists of 2 rows, which"},
-        {{row, NULL, end, 1, 2, 0, 1}, {0}, BIOINFER_LIST_GAP, "1 lists of 2 rows, which are not"},
-        {{row, NULL, NULL, 0, 2, 0, 1}, {0}, BIOINFER_LIST_GAP, "row -2, expected less"},
-        {{row, NULL, NULL, 0, 1, 0, 0},
-         {row, beside, end, 1, 2, 0, 1},
-         BIOINFER_LIST_GAP,
-         "row 1 is compared with row 5 of 1"},
-        {{row, NULL, NULL, 0, 1, 0, 0},
-         {row, NULL, end, 1, 2, 0, 1},
-         BIOINFER_LIST_GAP,
-         "lists of window 1: 1 lists of 2 rows, which are not given"},
-        {{row, NULL, end, 1, 2, 0, 1}, {0}, BIOINFER_ALL_ROWS, "the output has none"}};
+    } odd[] = {{{row, NULL, end, 1, 2, 0, 0}, {0}, BI_ROWS_SUMS, "the largest of rows 0 to 0, of"},
+               {{far, NULL, end, 1, 2, 0, 1}, {0}, BI_ROWS_SUMS, "row 1073741824, expected less"},
+               {{low, NULL, end, 1, 2, 0, 1}, {0}, BI_ROWS_SUMS, "row -3, expected less"},
+               {{row, NULL, late, 1, 2, 0, 1}, {0}, BI_ROWS_SUMS, "list 0 ends at row 3 of 2"},
+               {{row, NULL, down, 2, 2, 0, 1}, {0}, BI_ROWS_SUMS, "list 1 ends at row 1 of 2"},
+               {{row, NULL, end, 32769, 2, 0, 1}, {0}, BI_ROWS_SUMS, "32769 lists, expected up to"},
+               {{NULL, NULL, end, 1, 2, 0, 1}, {0}, BI_ROWS_SUMS, "1 lists of 2 rows, which"},
+               {{row, NULL, end, 1, 2, 0, 1}, {0}, BI_ROWS_GAP, "1 lists of 2 rows, which are not"},
+               {{row, NULL, NULL, 0, 2, 0, 1}, {0}, BI_ROWS_GAP, "row -2, expected less"},
+               {{row, NULL, NULL, 0, 1, 0, 0},
+                {row, beside, end, 1, 2, 0, 1},
+                BI_ROWS_GAP,
+                "row 1 is compared with row 5 of 1"},
+               {{row, NULL, NULL, 0, 1, 0, 0},
+                {row, NULL, end, 1, 2, 0, 1},
+                BI_ROWS_GAP,
+                "lists of window 1: 1 lists of 2 rows, which are not given"},
+               {{row, NULL, end, 1, 2, 0, 1}, {0}, BI_ROWS_ALL, "the output has none"}};
     struct bioinfer_error err = {0};
     struct bioinfer_tracks_params p = {
         .struct_size = sizeof p, .outputs = asked.of, .n_outputs = 1};
     const int shift = 1;
     bioinfer_task *t = NULL;
     int kind;
-    p.lists = &kind;
     for (size_t i = 0; i < BI_COUNT(odd); i++) {
-        const struct bioinfer_row_lists of[2] = {odd[i].own, odd[i].changed};
+        const struct bi_row_lists of[2] = {odd[i].own, odd[i].changed};
         kind = odd[i].kind;
-        CHECK_EQ(bioinfer_tracks_open(&t, model, &p, NULL), 0);
+        CHECK_EQ(bi_tracks_open(&t, model, &p, &kind, NULL), 0);
         refuse(t, of, odd[i].words);
         bioinfer_task_close(&t);
     }
-    kind = BIOINFER_LIST_SUMS;
-    CHECK_EQ(bioinfer_tracks_open(&t, model, &p, NULL), 0);
+    kind = BI_ROWS_SUMS;
+    CHECK_EQ(bi_tracks_open(&t, model, &p, &kind, NULL), 0);
     refuse(t, NULL, "a window without lists of rows, the task has some");
     bioinfer_task_close(&t);
-    kind = BIOINFER_LIST_COUNTS + 1;
-    CHECK_EQ(bioinfer_tracks_open(&t, model, &p, &err), BIOINFER_INVALID);
+    kind = BI_ROWS_COUNTS + 1;
+    CHECK_EQ(bi_tracks_open(&t, model, &p, &kind, &err), BIOINFER_INVALID);
     CHECK_HAS(err.text, "lists 5, expected up to 4");
-    kind = BIOINFER_LIST_COUNTS;
-    CHECK_EQ(bioinfer_tracks_open(&t, model, &p, &err), BIOINFER_INVALID);
+    kind = BI_ROWS_COUNTS;
+    CHECK_EQ(bi_tracks_open(&t, model, &p, &kind, &err), BIOINFER_INVALID);
     CHECK_HAS(err.text, "lists 4: only junctions are counted");
-    kind = BIOINFER_LIST_SUMS;
+    kind = BI_ROWS_SUMS;
     p.shifts = &shift;
     p.n_shifts = 1;
-    CHECK_EQ(bioinfer_tracks_open(&t, model, &p, &err), BIOINFER_INVALID);
+    CHECK_EQ(bi_tracks_open(&t, model, &p, &kind, &err), BIOINFER_INVALID);
     CHECK_HAS(err.text, "lists of rows have no shifts");
     p.n_shifts = 0;
-    p.lists = NULL;
     CHECK_EQ(bioinfer_tracks_open(&t, model, &p, NULL), 0);
     refuse(t, lists, "a window with lists of rows, the task has none");
     bioinfer_task_close(&t);
@@ -662,7 +652,7 @@ int main(int argc, char **argv)
         if (!colon)
             return 2;
         *colon = 0;
-        if (atoi(colon + 1) == BIOINFER_LIST_COUNTS) { /* the last one */
+        if (atoi(colon + 1) == BI_ROWS_COUNTS) { /* the last one */
             junctions = argv[3 + asked.n];
             break;
         }

@@ -14,22 +14,32 @@ static void make_atoms(struct bi_motion *m)
 {
     static const double x[3 * N] = {0, 0, 0, 3.8, 0, 0, 0, 3.8, 0, 0, 0, 3.8, 3.8, 3.8, 0.1};
     static const int32_t number[N] = {18, 18, 18, 10, 18};
-    struct bi_frame frame = {.n = N,
-                             .number = (int32_t *)(uintptr_t)number,
-                             .position = (double *)(uintptr_t)x,
-                             .cell = {9, 0, 0, 0, 9, 0, 0.5, 0, 9},
-                             .periodic = {true, true, false}};
+    static const double cell[9] = {9, 0, 0, 0, 9, 0, 0.5, 0, 9};
+    const struct bioinfer_atoms frame = {
+        .n = N, .numbers = number, .positions = x, .cell = cell, .periodic = {1, 1, 0}};
     CHECK(!bi_motion_open(m, &env, &frame, NULL));
 }
 
 static int stop_at;
 static uint8_t held; /* the bits of atom 2 */
+static bool many;    /* the file is closed between frames: every second time */
 
-static int stop(void *user, const struct bi_motion *m, uint64_t step, struct bioinfer_error *err)
+/* Makes the steps of a trajectory that is open. */
+static int make_steps(struct bi_trajectory *t, const struct bi_dynamics *d,
+                      const struct bi_forces *forces, struct bi_motion *m, uint64_t step,
+                      struct bioinfer_error *err)
 {
-    (void)user;
-    (void)m;
-    return (int)step == stop_at ? bi_fail(err, BIOINFER_CANCELLED, "stopped") : 0;
+    int st = forces->compute(forces->user, m, err);
+    if (!st && !t->has_frame)
+        st = bi_trajectory_put(t, m, 0, err);
+    while (!st && step < t->steps) {
+        st = bi_dynamics_step(d, m, ++step, forces, err);
+        if (!st && (step % t->every == 0 || step == t->steps))
+            st = bi_trajectory_put(t, m, step, err);
+        if (!st && (int)step == stop_at)
+            st = bi_fail(err, BIOINFER_CANCELLED, "stopped");
+    }
+    return st;
 }
 
 /* Runs to `steps`; stop_at is a step after which the run is ended. */
@@ -40,23 +50,24 @@ static int run(const char *path, bool resume, uint64_t steps, const char *words,
     const struct bi_forces forces = {lennard_jones, &lj};
     struct bi_dynamics d = {
         .dt = 2 * BI_FEMTOSECOND, .temperature = 50, .friction = 0.01 / BI_FEMTOSECOND};
-    const struct bi_run r = {.dynamics = &d,
-                             .forces = &forces,
-                             .steps = steps,
-                             .every = EVERY,
-                             .draw = true,
-                             .each = stop};
-    struct bi_trajectory t = {.run = words, .dt = 2};
+    struct bi_trajectory t = {
+        .path = path, .run = words, .dt = 2, .steps = steps, .every = EVERY, .many = many};
     struct bi_motion m = {0};
+    uint64_t step = 0;
     int st;
     make_atoms(&m);
     m.held[2] = held;
     m.n_held = held == BI_HELD_ALL ? 3 : 0;
     bi_random_start(&d.random, BI_RNG_NATIVE, 11, 0);
-    st = bi_trajectory_run(&t, path, resume, &r, &m, err);
+    st = bi_trajectory_open(&t, &env, resume, &m, &step, err);
+    if (!st && !t.has_frame)
+        bi_dynamics_start(&d, &m);
+    if (!st)
+        st = make_steps(&t, &d, &forces, &m, step, err);
     bi_trajectory_close(&t);
     bi_motion_close(&m);
     bi_neighbours_free(&lj.near);
+    many = !many;
     return st;
 }
 
@@ -65,6 +76,39 @@ static char *slurp(const char *path, size_t *size)
     static char *text;
     CHECK(!bi_file_slurp(&env, path, 1 << 24, &text, size, NULL));
     return text;
+}
+
+/* Opens a trajectory for two runs at once, the first of which puts a frame. */
+static void check_two_runs(const char *path)
+{
+    struct bi_trajectory one = {.path = path, .run = "a=1", .steps = 5, .every = 1}, two = one;
+    struct bi_motion m = {0};
+    struct bioinfer_error err = {0};
+    uint64_t step;
+    size_t size = 0, after = 0;
+    char *text;
+    make_atoms(&m);
+    for (int i = 0; i < 2; i++) {
+        one.many = two.many = i != 0;
+        remove(path);
+        CHECK(!bi_trajectory_open(&one, &env, true, &m, &step, &err));
+        CHECK_EQ(bi_trajectory_open(&two, &env, true, &m, &step, &err), i ? 0 : BIOINFER_IO);
+        CHECK_HAS(i ? path : err.text, path);
+        CHECK(!bi_trajectory_put(&one, &m, 0, &err));
+        bi_free(&env, slurp(path, &size));
+        if (i) {
+            CHECK_EQ(bi_trajectory_put(&two, &m, 0, &err), BIOINFER_IO);
+            CHECK_HAS(err.text, "another run writes it, too");
+        }
+        bi_trajectory_close(&two); /* the file is not its to remove */
+        CHECK(!bi_trajectory_put(&one, &m, 1, &err));
+        bi_trajectory_close(&one);
+        text = slurp(path, &after);
+        CHECK(size && after == 2 * size);
+        bi_free(&env, text);
+    }
+    bi_motion_close(&m);
+    remove(path);
 }
 
 static void write_part(const char *path, const char *text, size_t n)
@@ -154,6 +198,7 @@ int main(void)
         CHECK_HAS(err.text, "damaged frame");
         check_same(cut, want, n);
     }
+    check_two_runs(cut);
     bi_free(&env, want);
     remove(cut);
     remove(whole);

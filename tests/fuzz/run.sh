@@ -16,9 +16,12 @@ out=${FUZZ_DIR:-/tmp/fuzz}
 clang=${CLANG:-$(command -v clang-19 || command -v clang || echo clang-19)}
 flags="-std=c11 -O1 -gline-tables-only -D_POSIX_C_SOURCE=200809L -I$root/include
        -fno-sanitize-recover=all
-       -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION"
+       -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION -I$out/generated"
 export clang flags out root
-mkdir -p "$out/objects"
+mkdir -p "$out/objects" "$out/generated/loaders"
+# meson makes this file for builds; loaders/meson.build
+printf '#define %s "%s"\n' BI_DATADIR /none BI_SOURCE_ROOT "$root" BI_BUILD_ROOT "$out" \
+    >"$out/generated/loaders/roots.h"
 
 echo 'int LLVMFuzzerTestOneInput(const unsigned char *p, unsigned long n); int
 LLVMFuzzerTestOneInput(const unsigned char *p, unsigned long n) { return p && n > 1 ? 0 : 0; }' \

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../include/bioinfer.h"
+#include "../../tasks/tracks.h"
 #include "../test.h"
 
 enum { CLASSES = 4, SIDE = 16, TRACKS = 4, COUNTS = SIDE * SIDE * TRACKS };
@@ -39,18 +39,19 @@ static int take(void *user, const struct bioinfer_result *r, struct bioinfer_err
     return 0;
 }
 
-static struct counted count_in(const char *bases, const struct bioinfer_sites *sites)
+static struct counted count_in(const char *bases, const struct bi_given_sites *sites)
 {
     const struct bioinfer_record record = {
-        .id = "window", .description = "", .sequence = bases, .length = length, .sites = sites};
+        .id = "window", .description = "", .sequence = bases, .length = length};
+    const struct bi_tracks_asks asks = {.sites = sites};
     struct bioinfer_error err = {0};
     struct counted c = {.status = 1};
-    if (!CHECK_EQ(bioinfer_task_compute(task, &record, 1, take, &c, &err), 0))
+    if (!CHECK_EQ(bi_tracks_compute(task, &record, &asks, take, &c, &err), 0))
         fprintf(stderr, "    %s\n", err.text);
     return c;
 }
 
-static struct counted count(const struct bioinfer_sites *sites)
+static struct counted count(const struct bi_given_sites *sites)
 {
     return count_in(window, sites);
 }
@@ -74,7 +75,7 @@ static void own_sites(void)
 {
     struct counted own, given;
     int32_t at[CLASSES * SIDE], fewer[CLASSES * (SIDE - 1)];
-    struct bioinfer_sites sites = {.at = at, .n = SIDE};
+    struct bi_given_sites sites = {.at = at, .n = SIDE};
     find(&own, at);
     given = count(&sites);
     CHECK_EQ(given.status, 0);
@@ -83,7 +84,7 @@ static void own_sites(void)
     /* the same without the first site of each class, which moves the others up */
     for (int i = 0; i < CLASSES * (SIDE - 1); i++)
         fewer[i] = at[i / (SIDE - 1) * SIDE + i % (SIDE - 1) + 1];
-    sites = (struct bioinfer_sites){.at = fewer, .n = SIDE - 1};
+    sites = (struct bi_given_sites){.at = fewer, .n = SIDE - 1};
     given = count(&sites);
     for (int d = 0; d + 1 < SIDE; d++)
         for (int a = 0; a + 1 < SIDE; a++)
@@ -98,7 +99,7 @@ static void moved_sites(void)
 {
     struct counted own, given;
     int32_t at[CLASSES * SIDE], moved[CLASSES * SIDE];
-    struct bioinfer_sites sites = {.at = moved, .n = SIDE};
+    struct bi_given_sites sites = {.at = moved, .n = SIDE};
     find(&own, at);
     for (int more = -9; more <= 9; more += 18) {
         double worst = 0;
@@ -123,7 +124,7 @@ static void absent_rows(void)
     enum { FIRST = 100, GONE = 2000 };
     struct counted deleted, end, whole;
     int32_t at[CLASSES * SIDE], last[CLASSES * SIDE];
-    struct bioinfer_sites sites = {.at = at, .n = SIDE, .joint = FIRST - 1, .inserted = -GONE};
+    struct bi_given_sites sites = {.at = at, .n = SIDE, .joint = FIRST - 1, .inserted = -GONE};
     char *other = malloc(length);
     double worst = 0;
     if (!CHECK(other != NULL))
@@ -139,7 +140,7 @@ static void absent_rows(void)
     end = count_in(other, &sites);
     CHECK(!memcmp(end.counts, deleted.counts, sizeof end.counts));
     /* the same distances */
-    sites = (struct bioinfer_sites){last, SIDE, FIRST, GONE};
+    sites = (struct bi_given_sites){last, SIDE, FIRST, GONE};
     end = count(&sites);
     for (int i = 0; i < COUNTS; i++)
         worst = fmax(worst, fabs((double)end.counts[i] - (double)deleted.counts[i]) /
@@ -147,7 +148,7 @@ static void absent_rows(void)
     CHECK(worst < 1e-4);
     /* a base beside the span is there */
     at[0]--;
-    sites = (struct bioinfer_sites){at, SIDE, FIRST - 1, -GONE};
+    sites = (struct bi_given_sites){at, SIDE, FIRST - 1, -GONE};
     deleted = count(&sites);
     whole = count_in(other, &sites);
     CHECK(memcmp(deleted.counts, whole.counts, SIDE * TRACKS * sizeof(float)) != 0);
@@ -159,7 +160,7 @@ static void inserted_rows(void)
 {
     struct counted own, other;
     int32_t at[CLASSES * SIDE];
-    struct bioinfer_sites sites = {.at = at, .n = SIDE};
+    struct bi_given_sites sites = {.at = at, .n = SIDE};
     find(&own, at);
     sites.joint = at[0];
     for (int n = 1; n < 40; n = 3 * n + 1) { /* 1, 4, 13 */
@@ -171,7 +172,7 @@ static void inserted_rows(void)
     }
 }
 
-static void refused(const struct bioinfer_sites *sites, const char *words)
+static void refused(const struct bi_given_sites *sites, const char *words)
 {
     const struct counted c = count(sites);
     CHECK_EQ(c.status, BIOINFER_INVALID);
@@ -183,21 +184,21 @@ static void refusals(void)
     int32_t at[CLASSES * SIDE];
     for (int i = 0; i < CLASSES * SIDE; i++)
         at[i] = i % SIDE;
-    refused(&(struct bioinfer_sites){.at = at, .n = SIDE + 1},
+    refused(&(struct bi_given_sites){.at = at, .n = SIDE + 1},
             "17 sites of a class, expected 1 to");
-    refused(&(struct bioinfer_sites){.at = at}, "0 sites of a class");
-    refused(&(struct bioinfer_sites){.n = SIDE}, "16 sites of a class");
-    refused(&(struct bioinfer_sites){at, SIDE, (int64_t)length, 1}, "1 bases inserted behind base");
-    refused(&(struct bioinfer_sites){at, SIDE, 0, -(int64_t)length},
+    refused(&(struct bi_given_sites){.at = at}, "0 sites of a class");
+    refused(&(struct bi_given_sites){.n = SIDE}, "16 sites of a class");
+    refused(&(struct bi_given_sites){at, SIDE, (int64_t)length, 1}, "1 bases inserted behind base");
+    refused(&(struct bi_given_sites){at, SIDE, 0, -(int64_t)length},
             "bases inserted behind base 0");
     at[SIDE + 3] = 2;
-    refused(&(struct bioinfer_sites){.at = at, .n = SIDE}, "site 3 of class 1 is at 2: expected");
+    refused(&(struct bi_given_sites){.at = at, .n = SIDE}, "site 3 of class 1 is at 2: expected");
     at[SIDE + 3] = -1;
-    refused(&(struct bioinfer_sites){.at = at, .n = SIDE}, "site 4 of class 1 is at 4: expected");
+    refused(&(struct bi_given_sites){.at = at, .n = SIDE}, "site 4 of class 1 is at 4: expected");
     at[SIDE + 3] = (int32_t)length;
-    refused(&(struct bioinfer_sites){.at = at, .n = SIDE}, "site 3 of class 1 is at 8192");
+    refused(&(struct bi_given_sites){.at = at, .n = SIDE}, "site 3 of class 1 is at 8192");
     at[SIDE + 3] = -2;
-    refused(&(struct bioinfer_sites){.at = at, .n = SIDE}, "site 3 of class 1 is at -2");
+    refused(&(struct bi_given_sites){.at = at, .n = SIDE}, "site 3 of class 1 is at -2");
 }
 
 static void read_window(const char *folder)
@@ -240,7 +241,7 @@ int main(int argc, char **argv)
     bioinfer_task_close(&task);
     p.head = "human.atac.1";
     if (CHECK_EQ(bioinfer_tracks_open(&task, model, &p, &err), 0))
-        refused(&(struct bioinfer_sites){.n = 1}, "sites of junctions, which are not asked for");
+        refused(&(struct bi_given_sites){.n = 1}, "sites of junctions, which are not asked for");
     bioinfer_task_close(&task);
     bioinfer_model_close(&model);
     bioinfer_context_free(&ctx);

@@ -152,7 +152,7 @@ def options(tmp):
     """Names of the reference's options are answered, as in the manual; biases of no residue are
     ignored."""
     with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'docs',
-                           'proteinmpnn.md')) as f:
+                           'designs.md')) as f:
         table = re.findall(r'^\| `--(\w+)` \| (.*) \|$', f.read(), re.M)
     check(len(table) > 40, 'table of options: %d rows' % len(table))
     for theirs, ours in table:

@@ -9,6 +9,7 @@
 #include <pthread.h>
 
 #include "../../engine/engine.h"
+#include "../../lib/lib.h"
 #include "../../kernels/gpu/sm90/linear_twin.h"
 #include "../engine/engine.h"
 #include "emu_backend.h"

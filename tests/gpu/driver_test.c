@@ -10,6 +10,7 @@
 #include <dlfcn.h>
 
 #include "../../engine/engine.h"
+#include "../../lib/lib.h"
 #include "../engine/engine.h"
 #include "../failing.h"
 #include "emu_backend.h"

@@ -5,6 +5,7 @@
  *
  * A pocket of few residues keeps the emulation short. */
 #include "../../engine/engine.h"
+#include "../../lib/lib.h"
 #include "../test.h"
 #include "emu_backend.h"
 

@@ -7,12 +7,15 @@
  *
  * Steps of molecular dynamics and of relaxations that one submission makes are also made one by
  * one: to the bit. */
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "../../engine/engine.h"
+#include "../../lib/lib.h"
 #include "../../engine/task.h"
-#include "../../tasks/motion/motion.h"
 #include "../../models/energy.h"
+#include "../../tasks/frames.h"
+#include "../engine/host_relax.h"
 #include "../test.h"
 #include "emu_backend.h"
 
@@ -59,8 +62,8 @@ static int keep(void *user, const struct bioinfer_result *r, struct bioinfer_err
 static void compute(const bioinfer_model *model, int64_t atoms, const char *no_rules,
                     struct energies *out)
 {
-    struct bioinfer_energy_params p = BIOINFER_PARAMS(struct bioinfer_energy_params,
-                                                      .atoms_at_once = atoms, .no_rules = no_rules);
+    struct bioinfer_energy_params p = BIOINFER_PARAMS(
+        struct bioinfer_energy_params, .tokens_at_once = atoms, .no_rules = no_rules);
     bioinfer_frames *in = NULL;
     bioinfer_task *task = NULL;
     struct bioinfer_error err = {0};
@@ -112,8 +115,17 @@ static double compare(const struct energies *a, const struct energies *b)
     return worst;
 }
 
-/* The last frame of so many steps with a frame after every `every` of them; `submits`: of the
- * device. */
+/* Takes the status of the only result. */
+static int take_status(void *user, const struct bioinfer_result *r, struct bioinfer_error *err)
+{
+    (void)user;
+    (void)err;
+    if (!CHECK(!r->status))
+        fprintf(stderr, "    %s: %s\n", r->id, r->message);
+    return 0;
+}
+
+/* The last frame of 12 steps with a frame after every `every` of them; `submits`: of the device. */
 static void move(const bioinfer_model *model, bool fixes, uint64_t every, char *frame, size_t size,
                  uint64_t *submits)
 {
@@ -125,24 +137,28 @@ static void move(const bioinfer_model *model, bool fixes, uint64_t every, char *
         "Properties=species:S:1:pos:R:3:move_mask:L:3 charge=1\nC 0 0 0 F F F\n"
         "C 1.6 0.1 0 T T T\nC 0.2 1.7 0.3 F T F\nC 2.2 2.1 1.9 T T T\n";
     const char *crystal = fixes ? fixed : free;
+    char input[80], path[80], text[20000], *at = text;
     struct bioinfer_md_params p = BIOINFER_PARAMS(struct bioinfer_md_params, .steps = 12,
-                                                  .every = every, .dt = 0.5, .temperature = 300);
+                                                  .every = every, .dt = 0.5, .temperature = 300,
+                                                  .trajectory = path);
     struct bioinfer_profile profile = {.struct_size = sizeof profile};
+    bioinfer_frames *in = NULL;
     bioinfer_task *task = NULL;
     struct bioinfer_error err = {0};
-    char input[80], path[80], text[20000], *at = text;
     FILE *file = NULL;
     snprintf(input, sizeof input, "emu_energy_%ld.xyz", (long)getpid());
     snprintf(path, sizeof path, "emu_energy_%ld.extxyz", (long)getpid());
     *frame = 0;
     if (!CHECK((file = fopen(input, "w")) && fputs(crystal, file) >= 0 && !fclose(file)))
         return;
-    if (!CHECK(!bioinfer_energy_open(&task, model, NULL, &err)) ||
-        !CHECK(!bioinfer_md(task, input, path, &p, &err)) ||
+    if (!CHECK(!bioinfer_frames_open(&in, ctx, input, &err)) ||
+        !CHECK(!bioinfer_md_open(&task, model, &p, &err)) ||
+        !CHECK(!bioinfer_task_run(task, bioinfer_frames_source, in, take_status, NULL, &err)) ||
         !CHECK(!bioinfer_task_get_profile(task, &profile)))
         fprintf(stderr, "    %s\n", err.text);
     *submits = profile.submits;
     bioinfer_task_close(&task);
+    bioinfer_frames_close(&in);
     remove(input);
     if (!CHECK((file = fopen(path, "r")) != NULL))
         return;
@@ -175,61 +191,148 @@ static void leaps(const bioinfer_model *model)
 struct relaxed {
     uint64_t steps;
     bool relaxed;
-    double energy, position[12], force[12], cell[9], stress[9];
+    double energy, largest, position[12], cell[9];
+    char text[2000]; /* the frame, forces and stress too */
 };
 
 static bool fixes; /* relaxations fix some components of their atoms */
 
-/* The frame, of which some components are fixed where `fixes` says so. */
-static const struct bi_frame *hold(struct bi_frame *frame)
+static const char crystal[] =
+    "4\nLattice=\"3.7 0 0 0.3 3.8 0 0 0.2 3.9\" pbc=\"T T T\" Properties=species:S:1:pos:R:3 "
+    "charge=0\nC 0 0 0\nC 1.6 0.1 0\nC 0.2 1.7 0.3\nC 2.2 2.1 1.9\n";
+
+/* Reads the crystal, of which some components are fixed where `fixes` says so. */
+static bool read_crystal(struct bi_frame *frame, struct bioinfer_error *err)
 {
     static const uint8_t held[4] = {BI_HELD_ALL, 0, 5, 0};
-    frame->held = bi_alloc(frame->env, sizeof held);
-    frame->has_held = fixes && CHECK(frame->held != NULL);
-    if (frame->has_held)
-        memcpy(frame->held, held, sizeof held);
-    return frame;
+    struct bi_frames *in = NULL;
+    bool read = CHECK(!bi_frames_open_memory(&in, frame->env, "crystal", crystal,
+                                             sizeof crystal - 1, err)) &&
+                CHECK(bi_frames_next(in, frame, err) == 1 && !frame->status);
+    bi_frames_close(&in);
+    if (read && fixes) {
+        frame->held = bi_alloc(frame->env, sizeof held);
+        if ((frame->has_held = read = CHECK(frame->held != NULL)))
+            memcpy(frame->held, held, sizeof held);
+    }
+    return read;
 }
 
-/* Relaxes atoms, and their cell with `cell`, by at most so many steps, `at_once` by a submission;
- * 0: each step on the host. Gives the submits of the device. */
-static uint64_t relax(const bioinfer_model *model, bool cell, double fmax, uint64_t steps,
-                      uint32_t at_once, struct relaxed *out)
+/* Reads places and cell of a relaxed frame as the task wrote it, to the bit; its forces have fewer
+ * digits. */
+static int take_relaxed(void *user, const struct bioinfer_result *r, struct bioinfer_error *err)
 {
-    static const char text[] =
-        "4\nLattice=\"3.7 0 0 0.3 3.8 0 0 0.2 3.9\" pbc=\"T T T\" Properties=species:S:1:pos:R:3 "
-        "charge=0\nC 0 0 0\nC 1.6 0.1 0\nC 0.2 1.7 0.3\nC 2.2 2.1 1.9\n";
-    const struct bi_relaxation r = {
-        .fmax = fmax, .cell = cell, .steps = steps, .least = at_once, .most = at_once};
+    struct relaxed *out = user;
+    const struct bi_env env = bi_env_default();
+    struct bi_frame frame = {.env = &env};
+    struct bi_frames *in = NULL;
+    if (!CHECK(!r->status && r->relaxed && r->n_texts == 1) ||
+        !CHECK(
+            !bi_frames_open_memory(&in, &env, r->id, r->texts[0].text, r->texts[0].length, err)) ||
+        !CHECK(bi_frames_next(in, &frame, err) == 1 && frame.n == 4)) {
+        fprintf(stderr, "    %s\n", r->message);
+    } else {
+        out->steps = r->relaxed->steps;
+        out->relaxed = r->relaxed->relaxed;
+        out->energy = r->relaxed->energy;
+        out->largest = r->relaxed->largest;
+        memcpy(out->position, frame.position, sizeof out->position);
+        memcpy(out->cell, frame.cell, sizeof out->cell);
+        snprintf(out->text, sizeof out->text, "%s", r->texts[0].text);
+    }
+    bi_frame_free(&frame);
+    bi_frames_close(&in);
+    return 0;
+}
+
+/* Relaxes atoms, and their cell with `cell`, by at most so many steps, `at_once` by a submission.
+ * Gives the submits of the device. */
+static uint64_t relax(const bioinfer_model *model, bool cell, double fmax, uint64_t steps,
+                      int32_t at_once, struct relaxed *out)
+{
+    const struct bioinfer_relax_params p = BIOINFER_PARAMS(
+        struct bioinfer_relax_params, .fmax = fmax, .cell = cell, .steps = steps);
     const struct bi_env env = bi_env_default();
     struct bioinfer_profile profile = {.struct_size = sizeof profile};
     struct bi_frame frame = {.env = &env};
-    struct bi_frames *in = NULL;
+    struct bioinfer_atoms atoms;
+    struct bioinfer_record record = {.id = "crystal", .atoms = &atoms};
+    bioinfer_task *task = NULL;
+    struct bioinfer_error err = {0};
+    *out = (struct relaxed){0};
+    if (CHECK(!bioinfer_relax_open(&task, model, &p, &err)) && read_crystal(&frame, &err)) {
+        bi_frame_atoms(&frame, &atoms);
+        bi_relax_set_chunk(task, at_once);
+        CHECK(!bioinfer_task_compute(task, &record, 1, take_relaxed, out, &err));
+        CHECK(!bioinfer_task_get_profile(task, &profile));
+    }
+    if (err.status)
+        fprintf(stderr, "    %s\n", err.text);
+    bioinfer_task_close(&task);
+    bi_frame_free(&frame);
+    return profile.submits;
+}
+
+/* ---- the same on the host ---- */
+
+static int take_forces(void *user, const struct bioinfer_result *r, struct bioinfer_error *err)
+{
+    struct bi_motion *m = user;
+    (void)err;
+    if (!CHECK(!r->status && r->energy))
+        return 0;
+    m->energy = r->energy->energy;
+    memcpy(m->force, r->energy->forces, 3 * (size_t)m->n * sizeof *m->force);
+    m->has_stress = r->energy->stress != NULL;
+    if (m->has_stress)
+        memcpy(m->stress, r->energy->stress, sizeof m->stress);
+    return 0;
+}
+
+static int compute_forces(void *user, struct bi_motion *m, struct bioinfer_error *err)
+{
+    const struct bioinfer_atoms atoms = {
+        .n = m->n,
+        .numbers = m->number,
+        .positions = m->position,
+        .cell = m->cell,
+        .periodic = {m->periodic[0], m->periodic[1], m->periodic[2]},
+        .charge = m->charge,
+        .has_charge = m->has_charge};
+    const struct bioinfer_record record = {.id = "crystal", .atoms = &atoms};
+    return bioinfer_task_compute(user, &record, 1, take_forces, m, err);
+}
+
+static void relax_on_host(const bioinfer_model *model, bool cell, double fmax, uint64_t steps,
+                          struct relaxed *out)
+{
+    const struct host_relax r = {.fmax = fmax, .cell = cell, .steps = steps};
+    const struct bi_env env = bi_env_default();
+    struct bi_frame frame = {.env = &env};
+    struct bi_buf text = {.env = &env};
+    struct bioinfer_atoms atoms;
     struct bi_motion m = {0};
     bioinfer_task *task = NULL;
     struct bioinfer_error err = {0};
     *out = (struct relaxed){0};
-    if (!CHECK(!bi_frames_open_memory(&in, &env, "crystal", text, sizeof text - 1, &err)) ||
-        !CHECK(bi_frames_next(in, &frame, &err) == 1 && !frame.status) ||
-        !CHECK(!bi_motion_open(&m, &env, hold(&frame), &err)) ||
-        !CHECK(!bioinfer_energy_open(&task, model, NULL, &err)) ||
-        !CHECK(!bi_task_enter(task, &err)) ||
-        !CHECK(!bi_relax_on(task, "crystal", &r, &m, &out->steps, &out->relaxed, &err)) ||
-        !CHECK(!bioinfer_task_get_profile(task, &profile))) {
+    if (!CHECK(!bioinfer_energy_open(&task, model, NULL, &err)) || !read_crystal(&frame, &err))
+        return;
+    bi_frame_atoms(&frame, &atoms);
+    CHECK(!bi_motion_open(&m, &env, &atoms, &err));
+    if (!CHECK(!host_relax(&r, &m, &(struct bi_forces){compute_forces, task}, &out->steps,
+                           &out->relaxed, &err)))
         fprintf(stderr, "    %s\n", err.text);
-    } else {
-        out->energy = m.energy;
-        memcpy(out->position, m.position, sizeof out->position);
-        memcpy(out->force, m.force, sizeof out->force);
-        memcpy(out->cell, m.cell, sizeof out->cell);
-        memcpy(out->stress, m.stress, sizeof out->stress);
-        bi_task_leave(task);
-    }
-    bioinfer_task_close(&task);
+    out->energy = m.energy;
+    out->largest = bi_motion_largest_force(&m);
+    memcpy(out->position, m.position, sizeof out->position);
+    memcpy(out->cell, m.cell, sizeof out->cell);
+    bi_motion_write(&m, "crystal", false, out->relaxed ? "relaxed=T" : "relaxed=F", &text);
+    if (CHECK(bi_buf_text(&text)))
+        snprintf(out->text, sizeof out->text, "%s", text.data);
+    bi_buf_free(&text);
     bi_motion_close(&m);
     bi_frame_free(&frame);
-    bi_frames_close(&in);
-    return profile.submits;
+    bioinfer_task_close(&task);
 }
 
 static double farthest(const double *a, const double *b, int n)
@@ -250,7 +353,7 @@ static void relaxes(const bioinfer_model *model, const bioinfer_model *cpu)
         fixes = i > 1;
         CHECK_EQ(relax(model, cell, 1e-9, 10, 1, &one), 11);
         CHECK_EQ(relax(model, cell, 1e-9, 10, 100, &many), 1);
-        relax(model, cell, 1e-9, 10, 0, &host);
+        relax_on_host(model, cell, 1e-9, 10, &host);
         relax(cpu, cell, 1e-9, 10, 100, &want);
         CHECK(!one.relaxed && one.steps == 10 && want.steps == 10);
         CHECK(!memcmp(&one, &many, sizeof one) && !memcmp(&one, &host, sizeof one));
@@ -280,6 +383,72 @@ static void ends(const bioinfer_model *model)
     CHECK(!memcmp(&one, &some, sizeof one) && !memcmp(&one, &many, sizeof one));
 }
 
+/* ---- company ---- */
+
+enum { MOST_TEXT = 20000 };
+
+/* The ends of frames: texts of relaxations, or last steps of dynamics. */
+struct became {
+    int n, n_lost;
+    char text[MOST_TEXT];
+};
+
+static int take_text(void *user, const struct bioinfer_result *r, struct bioinfer_error *err)
+{
+    struct became *all = user;
+    const size_t n = strlen(all->text);
+    (void)err;
+    all->n++;
+    all->n_lost += r->status != 0;
+    if (r->status)
+        snprintf(all->text + n, MOST_TEXT - n, "%s: %s\n", r->id, r->message);
+    else if (r->relaxed)
+        snprintf(all->text + n, MOST_TEXT - n, "%s %llu %a\n%s", r->id,
+                 (unsigned long long)r->relaxed->steps, r->relaxed->energy, r->texts[0].text);
+    else
+        snprintf(all->text + n, MOST_TEXT - n, "%s %llu %a %a\n", r->id,
+                 (unsigned long long)r->moved->step, r->moved->energy, r->moved->kinetic);
+    return 0;
+}
+
+/* Moves all frames, this number of atoms at once; 0 = as usual. */
+static void move_all(const bioinfer_model *model, bool dynamics, int64_t atoms, struct became *out)
+{
+    char folder[] = "/tmp/emu_energy_XXXXXX", command[80];
+    const struct bioinfer_md_params md = BIOINFER_PARAMS(
+        struct bioinfer_md_params, .steps = 9, .every = 5, .dt = 0.5, .temperature = 300, .seed = 3,
+        .tokens_at_once = atoms, .trajectory = folder, .folder = 1);
+    const struct bioinfer_relax_params relaxes = BIOINFER_PARAMS(
+        struct bioinfer_relax_params, .steps = 12, .fmax = 0.3, .tokens_at_once = atoms);
+    bioinfer_frames *in = NULL;
+    bioinfer_task *task = NULL;
+    struct bioinfer_error err = {0};
+    *out = (struct became){0};
+    if (!CHECK(mkdtemp(folder) != NULL))
+        return;
+    if (!CHECK(!bioinfer_frames_open(&in, ctx, frames, &err)) ||
+        !CHECK(!(dynamics ? bioinfer_md_open(&task, model, &md, &err)
+                          : bioinfer_relax_open(&task, model, &relaxes, &err))) ||
+        !CHECK(!bioinfer_task_run(task, bioinfer_frames_source, in, take_text, out, &err)))
+        fprintf(stderr, "    %s\n", err.text);
+    bioinfer_task_close(&task);
+    bioinfer_frames_close(&in);
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    CHECK(!system(command));
+}
+
+/* Frames that move have the bits alone that they have in company. */
+static void company(const bioinfer_model *model)
+{
+    static struct became alone, together;
+    for (int dynamics = 0; dynamics < 2; dynamics++) {
+        move_all(model, dynamics, 1, &alone);
+        move_all(model, dynamics, 0, &together);
+        CHECK(alone.n > 2 && alone.n - alone.n_lost > 2);
+        CHECK(!strcmp(alone.text, together.text));
+    }
+}
+
 /* All that a chip must do as the CPU does. */
 static void on_chip(const bioinfer_model *model, const bioinfer_model *cpu)
 {
@@ -298,6 +467,7 @@ static void on_chip(const bioinfer_model *model, const bioinfer_model *cpu)
     CHECK(!memcmp(&alone, &got, sizeof got));
     leaps(model);
     relaxes(model, cpu);
+    company(model);
 }
 
 static void on_all_chips(void)
@@ -310,6 +480,7 @@ static void on_all_chips(void)
     half_is_refused(chips[0]);
     relaxes(cpu, cpu);
     ends(cpu);
+    company(cpu);
     for (size_t i = 0; i < BI_COUNT(chips); i++) {
         bioinfer_model *model = open_on(chips[i], NULL);
         const long before = emu_counts.launches;

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "../../engine/engine.h"
+#include "../../lib/lib.h"
 #include "../test.h"
 #include "emu_backend.h"
 

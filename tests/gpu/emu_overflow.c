@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "../../engine/engine.h"
+#include "../../lib/lib.h"
 #include "../../loaders/checkpoint.h"
 #include "../test.h"
 #include "emu_backend.h"

@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "../../engine/task.h"
+#include "../../lib/lib.h"
 #include "../../models/programs.h"
 #include "../test.h"
 #include "../windows.h"

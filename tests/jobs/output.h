@@ -13,7 +13,7 @@
 static inline void check_output(const char *path, const char *suffix, const char *want, size_t most)
 {
     struct bi_env env = bi_env_default();
-    char name[160], *text = NULL;
+    char name[512], *text = NULL;
     size_t size = 0;
     snprintf(name, sizeof name, "%s%s", path, suffix);
     CHECK_EQ(bi_file_slurp(&env, name, 1 << 20, &text, &size, NULL), 0);

@@ -197,6 +197,8 @@ static void wrong_pieces_are_refused(void)
     struct bioinfer_record r;
     struct bioinfer_result failed = {
         .ordinal = 2, .id = "u2", .message = "", .piece = 1, .more = 1, .status = -1};
+    struct bioinfer_result rows = {
+        .ordinal = 2, .id = "u2", .message = "", .piece = 1, .more = 1, .n_rows = 3};
     int n;
     CHECK_EQ(open_job(&job, p, &n, &err), 0);
     while (bi_job_source(job, &r, &err) == 1)
@@ -208,6 +210,8 @@ static void wrong_pieces_are_refused(void)
     CHECK_EQ(bi_job_sink(job, &failed, &err), BIOINFER_MISUSE);
     CHECK_HAS(err.text, "has a status");
     CHECK_EQ(sink(job, 99, 0, &err), BIOINFER_MISUSE);
+    CHECK_EQ(bi_job_sink(job, &rows, &err), BIOINFER_UNSUPPORTED);
+    CHECK_HAS(err.text, "record 2: 3 rows of columns");
     bi_job_discard(job);
     bi_job_close(&job);
 }

@@ -40,6 +40,7 @@ class Task:
     to_stdout = ()
     to_merge = ()  # options without which a merge does not know the format
     poisoned = "r5"  # the id of a record that has a result
+    others = ()  # options that decide results: (words of the refusal, option, value)
 
     @property
     def together(self):
@@ -63,6 +64,14 @@ class Task:
     def changes(self):
         """Makes one change after the other of what decides results."""
         yield self.change()
+
+    def choose(self, option, *value):
+        """Gives an option another value, or one that is not there yet."""
+        words = list(self.options)
+        if option in words:
+            at = words.index(option)
+            del words[at:at + 1 + len(value)]
+        self.options = (*words, option, *value)
 
     def args(self, path, *more):
         return [EXE, *self.words, "-o", path, "--threads", "1", "--quiet", *self.options, *more]
@@ -287,6 +296,11 @@ class Variants(Intervals):
     output, poisoned = "out.tsv", "v1"  # which begins a cluster
     options = (*Windows.options, "--cluster", "40", "--stats", "SAD,REF")
     first_cluster = ()
+    others = (("cluster=40", "--cluster", "41"), ("stats=SAD,REF", "--stats", "SAD"),
+              ("indel=both", "--indel", "left"), ("indel=both", "--indel", "right"),
+              ("rc=0", "--rc"), ("shifts=0", "--shifts", "1"), ("shifts=0", "--shifts", "0,1"),
+              ("tracks=0,1,2,", "--tracks", "1,0"), ("no-rule=", "--no-rule", "all"),
+              ("the fingerprint of model", "--positions", "formula-tf"))
 
     def places(self, path, large):
         rng = random.Random(8)
@@ -320,6 +334,7 @@ class Variants(Intervals):
 class Alone(Variants):
     """The same variants with a window each."""
     options = (*Windows.options, "--tracks", "1,5-6")
+    others = (("cluster=0", "--cluster", "40"), ("tracks=1,5,6", "--tracks", "1,5"))
     together = (Variants.poisoned,)
 
 
@@ -588,7 +603,41 @@ class Frames(Energies):
     output, options = "out.extxyz", ()
 
 
+class Relax(Frames):
+    """Frames that move: some come to rest before others, some do not, and one has fixed atoms."""
+    options, strict = ("--steps", "8", "--fmax", "2"), False
+    others = (("fmax=2", "--fmax", "2.1"), ("steps=8", "--steps", "9"), ("cell=0", "--cell"),
+              ("pbc=file", "--pbc", "none"), ("pbc=file", "--pbc", "xyz"),
+              ("charge=-", "--charge", "0"), ("no-rule=", "--no-rule", "all"))
+
+    @staticmethod
+    def frame(i, n):
+        n_atoms, words, *atoms = Frames.frame(i, n).splitlines(True)
+        if i == 5:
+            words = words.replace("pos:R:3", "pos:R:3:move_mask:L:1")
+            atoms = [f"{atom[:-1]} {'FT'[k > 0]}\n" for k, atom in enumerate(atoms)]
+        return n_atoms + words + "".join(atoms)
+
+    def changes(self):
+        """Which atoms are fixed decides results, too."""
+        times = os.stat(self.input)
+        with open(self.input, encoding="ascii") as f:
+            old = f.read()
+        with open(self.input, "w", encoding="ascii") as f:
+            f.write(old.replace(" F\n", " T\n", 1))
+        os.utime(self.input, ns=(times.st_atime_ns, times.st_mtime_ns))
+        yield "the content of the frames"
+        with open(self.input, "w", encoding="ascii") as f:
+            f.write(old)
+        yield self.change()
+
+    @property
+    def words(self):
+        return ["relax", self.input, "--weights", self.weights]
+
+
 TASKS = {"screen": Screen, "pairs": Pairs, "energies": Energies, "frames": Frames,
+         "relax": Relax,
          "align": Align, "alignall": AlignAll, "alignscores": AlignScores,
          "aligntop": AlignTop,
          "aligndistances": AlignDistances, "alignmatrix": AlignMatrix,
@@ -806,10 +855,30 @@ def refused(task):
         other = os.path.join(task.folder, "x.npz")
         words = call([EXE, "merge", other, part, "--format", "npz"], 64)
         assert "finished text" in words, words
+    refuse_others(task, path)
     for expected in task.changes():
-        p = subprocess.run(task.args(path, "--shard", "1/1", "--resume"), capture_output=True,
-                           timeout=300, check=False)
-        assert p.returncode in {65, 73} and expected in p.stderr.decode(), (expected, p.stderr)
+        refuse(task, path, expected)
+
+
+def refuse(task, path, expected):
+    p = subprocess.run(task.args(path, "--shard", "1/1", "--resume"), capture_output=True,
+                       timeout=300, check=False)
+    assert p.returncode in {65, 73} and expected in p.stderr.decode(), (expected, p.stderr)
+
+
+def refuse_others(task, path):
+    """Options that decide results: neither a resume nor a merge takes another one."""
+    usual, second = task.options, path + ".part-2-of-2"
+    if task.others:
+        run_shard(task, path, 1, 2)
+    for expected, *option in task.others:
+        task.choose(*option)
+        refuse(task, path, expected)
+        run_shard(task, path, 2, 2)
+        words = call(merge(task, path), 65)
+        assert expected in words, (expected, words)
+        shutil.rmtree(second)
+        task.options = usual
 
 
 def emptied(task):

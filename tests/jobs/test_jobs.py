@@ -482,7 +482,8 @@ class Ahead(Case):
         while not (os.path.exists(path + ".part/journal") and
                    os.path.getsize(path + ".part/journal")):
             time.sleep(0.02)
-            p.stdin.write(b">x%d\nMKT\n" % time.monotonic_ns())
+            now = time.monotonic_ns()  # as many as a reader waits for
+            p.stdin.write(b"".join(b">x%d_%d\nMKT\n" % (now, i) for i in range(5000)))
             p.stdin.flush()
         words = p.communicate(b">r7\nMKTAYI\n")[1].decode()
         self.assertEqual(p.returncode, 65, words)

@@ -32,7 +32,7 @@ enum ck_fill {
     CK_IDS     /* int32 in [0, limit) */
 };
 
-enum { CK_NONE = 0, CK_ARRAYS = 10 };
+enum { CK_NONE = 0, CK_ARRAYS = 11 };
 
 struct ck_array {
     size_t pointer; /* offsetof(params, x) */

@@ -28,28 +28,52 @@ static struct bi_motion_atom *make_atoms(struct ck *ck, struct ck_graph *g, int3
     return a;
 }
 
+/* Frames of random sizes that add up to n atoms. */
+static struct bi_atom_frame *make_frames(struct ck *ck, struct ck_graph *g, int32_t n,
+                                         int32_t n_frames)
+{
+    struct bi_atom_frame *f = (void *)ck_graph_ints(g, (int64_t)BI_FRAME_WORDS * n_frames, 1);
+    int32_t first = 0;
+    for (int32_t at = 0; at < n_frames; at++) {
+        const int32_t others = n_frames - at - 1, left = n - first - others;
+        f[at] = (struct bi_atom_frame){.first_atom = first,
+                                       .n_atoms = others ? (int32_t)ck_random(ck, 1, left) : left};
+        first += f[at].n_atoms;
+    }
+    return f;
+}
+
+static struct bi_motion_facts *make_facts(struct ck *ck, struct ck_graph *g, int i,
+                                          int32_t n_frames)
+{
+    struct bi_motion_facts *all = (void *)ck_graph_ints(g, (int64_t)BI_MOTION_WORDS * n_frames, 1);
+    for (int32_t f = 0; f < n_frames; f++)
+        all[f] = (struct bi_motion_facts){.dt = 0.05 + number(ck, 0.04),
+                                          .keep = (i + f) % 3 ? 0.99 : 1,
+                                          .heat = (i + f) % 3 ? 5e-4 : 0,
+                                          .std = 1.5,
+                                          .seed = (uint64_t)ck_random(ck, 0, INT32_MAX) << 20};
+    return all;
+}
+
 void ck_motions(struct ck *ck, const struct bi_op *op)
 {
     typedef struct bi_motion_params T;
-    for (int i = 0; i < 8 && !ck_bench(ck); i++) {
+    for (int i = 0; i < 12 && !ck_bench(ck); i++) {
         struct ck_graph g = ck_graph_new(ck, 1, 4, 4);
-        const int32_t n = i ? (int32_t)ck_random(ck, 1, 700) : 1;
-        struct bi_counts counts = {.n_tokens = n, .n_seqs = 1, .longest = n};
-        struct bi_motion_facts *facts = (void *)ck_graph_ints(&g, BI_MOTION_WORDS, 1);
+        const int32_t n_frames = i < 8 ? 1 : (int32_t)ck_random(ck, 2, 40);
+        const int32_t n = i ? (int32_t)ck_random(ck, n_frames, 700) : 1;
+        struct bi_counts counts = {.n_tokens = n, .n_seqs = n_frames, .longest = n};
         float *force = ck_graph_floats(&g, 12 * (int64_t)n, 4);
         T p = {.counts = &counts,
-               .facts = facts,
+               .facts = make_facts(ck, &g, i, n_frames),
+               .frame = n_frames > 1 ? make_frames(ck, &g, n, n_frames) : NULL,
                .from = make_atoms(ck, &g, n, false, i > 4),
                .atom = make_atoms(ck, &g, n, i == 3, i > 4),
                .force = force,
                .position = (double *)ck_graph_ints(&g, 6 * (int64_t)n, 1),
                .rows = n + i % 2};
-        *facts = (struct bi_motion_facts){.dt = 0.05 + number(ck, 0.04),
-                                          .keep = i % 3 ? 0.99 : 1,
-                                          .heat = i % 3 ? 5e-4 : 0,
-                                          .std = 1.5,
-                                          .seed = (uint64_t)ck_random(ck, 0, INT32_MAX) << 20};
-        if (i == 4)
+        if (i == 4 || i == 10)
             force[12 * (n / 2)] = INFINITY;
         ck_check_fixed(ck,
                        &(struct ck_fixed){
@@ -57,7 +81,7 @@ void ck_motions(struct ck *ck, const struct bi_op *op)
                            .reference = op->reference,
                            .params = &p,
                            .params_size = sizeof p,
-                           .note = "random",
+                           .note = i < 8 ? "random" : "several frames",
                            .arrays = {{offsetof(T, atom), sizeof *p.atom * (size_t)n, CK_FIXED_I32},
                                       {offsetof(T, position), 24 * (size_t)n, CK_FIXED_I32}}});
         ck_graph_free(&g);

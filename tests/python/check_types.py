@@ -17,6 +17,8 @@ next(bioinfer.align("MKT", "MKT"))  # call-overload
 next(bioinfer.align("MKT", "MKT", top=1)).identity.x  # attr-defined
 bioinfer.align("MKT", 3)  # call-overload
 bioinfer.open("tiny").embed(["MKT"]).one().energy  # attr-defined
+bioinfer.open("tiny").embed(["MKT"], layers="0")  # arg-type
+bioinfer.open("tiny").score(["MKT"], windows=9)  # call-arg
 """
 RIGHT = """\
 import bioinfer
@@ -24,6 +26,7 @@ from typing import Iterator
 one: bioinfer.Alignment = bioinfer.align(("a", "MKT"), b"MKT")
 many: Iterator[bioinfer.Alignment] = bioinfer.align(iter(["MKT"]), [("a", "MKT")])
 best: Iterator[bioinfer.Alignment] = bioinfer.align("MKT", "MKT", top=1)
+m = bioinfer.open("tiny")
 status: bioinfer.Status = bioinfer.open("tiny").embed(["MKT"]).one().status
 """
 

@@ -22,10 +22,10 @@ def command(tmp_path):
     if not exe:
         pytest.skip("BIOINFER_COMMAND does not name the command")
 
-    def run(*arguments):
+    def run(*arguments, code=0):
         done = subprocess.run([exe, *map(str, arguments)], capture_output=True, text=True,
                               cwd=tmp_path)
-        assert done.returncode == 0, done.stderr
+        assert done.returncode == code, done.stderr
         return done.stdout
 
     return run

@@ -19,6 +19,25 @@ def test_scores_of_mutations_come_again(tiny):
     assert scores.to_pandas().shape[0] == 2
 
 
+def test_one_value_is_no_list(tiny):
+    """A list for a parameter that takes one value is refused, and no value dropped."""
+    nested = [1]
+    nested.append(nested)
+    with bioinfer.open(family="proteinmpnn", device="cpu", threads=1) as design:
+        path = os.path.join(ROOT, "tests", "golden", "proteinmpnn", "5L33.pdb")
+        for method, wrong in ((tiny.score, {"method": ["pppl", "wt-marginals"]}),
+                              (tiny.score, {"window": (9, 12)}), (tiny.embed, {"layers": nested}),
+                              (tiny.embed, {"layers": [[1, 2], [3]]}),
+                              (design.design, {"omit_aa": ["A", "C"]}),
+                              (design.design, {"seed": [3, 4]})):
+            with pytest.raises(TypeError, match=f"{next(iter(wrong))}: expected one value"):
+                method(path if method == design.design else ["MKTAYIAK"], **wrong)
+        for both in (["homooligomer", "tied_json"], ["tied_json", "homooligomer"]):
+            values = {"homooligomer": True, "tied_json": {"5L33": [{"A": [1, 2]}]}}
+            with pytest.raises(bioinfer.InvalidArgument, match="homo-oligomer"):
+                design.design(path, **{name: values[name] for name in both}).one()
+
+
 def test_mutations_are_a_list(tiny):
     for mutations in ("K2R", b"K2R", {"a": "K2R"}):
         with pytest.raises(bioinfer.InvalidArgument, match="expected a list of texts, got b?'K2R'"):
@@ -83,8 +102,11 @@ def test_a_receptor_that_has_changed_is_read_again(tmp_path, monkeypatch):
 def test_defaults_are_not_taken_for_what_was_asked():
     path = os.path.join(ROOT, "tests", "golden", "proteinmpnn", "5L33.pdb")
     with bioinfer.open(family="proteinmpnn", device="cpu", threads=1) as model:
-        for name, value in (("n", 0), ("n", -1), ("temperature", []), ("seed", 0), ("chains", "")):
-            with pytest.raises(bioinfer.InvalidArgument, match=f"{name} is"):
+        for name, value, words in (
+                ("n", 0, "n_sequences: '0'"), ("n", -1, "n_sequences: '-1'"),
+                ("temperature", [], "temperature is empty"), ("seed", 0, "seed: '0'"),
+                ("chains", "", "chains: the value is empty")):
+            with pytest.raises(bioinfer.InvalidArgument, match=words):
                 model.design(path, **{name: value})
         same = [[design.sequence for design in model.design(path, temperature=value)]
                 for value in (1, np.float32(1), np.int64(1), [1], np.array([1.0]))]
@@ -106,7 +128,7 @@ def test_atoms_are_taken_as_they_are_or_refused(tmp_path):
             with pytest.raises(bioinfer.InvalidArgument, match=words):
                 list(model.energy({**atoms, name: value}))
         for value in ("x", [True, True, True], np.ones(3, bool), 2, "TTT"):
-            with pytest.raises(bioinfer.InvalidArgument, match="pbc is"):
+            with pytest.raises(bioinfer.InvalidArgument, match="pbc( is|: '(x|TTT)' is not)"):
                 model.energy(atoms, pbc=value)
         alone, within = (model.energy({**atoms, "pbc": pbc}).one().energy for pbc in (False, True))
         assert alone != within
@@ -124,9 +146,8 @@ def test_what_is_no_record_is_named(tiny):
             tiny.run("embed", [("a", "MK", extra)]).one()
     with pytest.raises(TypeError, match="atoms: expected a tuple"):
         tiny.run("embed", [("a", "MK", {"atoms": [b"", b"", None, 0, None]})]).one()
-    for name, value in (("outputs", ("cage",)), ("outputs", (5,))):
-        with pytest.raises(TypeError, match="an output: expected a tuple"):
-            tiny.run("tracks", ["ACGT"], **{name: value}).one()
+    with pytest.raises(bioinfer.InvalidArgument, match="outputs: '' is not a whole number"):
+        tiny.run("tracks", ["ACGT"], outputs=("cage:",)).one()
     with pytest.raises(TypeError, match="fixed_json: expected a tuple, got 5"):
         tiny.run("design", ["MK"], fixed_json=5).one()
     for record, words in ((("a", None), "record 1: its sequence is None"),
@@ -134,5 +155,5 @@ def test_what_is_no_record_is_named(tiny):
                           (("a", 3), "record 1: its sequence is 3")):
         with pytest.raises(TypeError, match=words):
             list(tiny.embed(["MK", record]))
-    with pytest.raises(bioinfer.InvalidArgument, match="no kind is called 109"):
+    with pytest.raises(bioinfer.InvalidArgument, match="include: '109' is not one of mean, "):
         tiny.embed(["MK"], b"mean")

@@ -120,7 +120,7 @@ def test_layers_and_names(tiny):
     with pytest.raises(bioinfer.InvalidArgument, match="2 arrays"):
         result.array
     assert np.array_equal(result["mean", 6], tiny.embed(["MKTAYIAKQR"]).one().array)
-    with pytest.raises(bioinfer.InvalidArgument, match="no kind is called 'maen'"):
+    with pytest.raises(bioinfer.InvalidArgument, match="include: 'maen' is not one of mean"):
         tiny.embed(["MKT"], "maen")
 
 
@@ -192,7 +192,7 @@ def test_scores_are_those_of_the_command(tiny, command, tmp_path):
     assert caught.value.status == bioinfer.Status.MISMATCH
     marginals = tiny.score({"a": "MKTAYIAKQRQISFVK"}, "wt-marginals").one()
     assert not np.array_equal(marginals.log_probs, whole.log_probs)
-    with pytest.raises(bioinfer.InvalidArgument, match="none of 'masked-marginals'"):
+    with pytest.raises(bioinfer.InvalidArgument, match="is not one of masked-marginals"):
         tiny.score(few, "wild")
 
 
@@ -340,7 +340,7 @@ def test_affinities_are_those_of_the_command(tmp_path, monkeypatch, command):
 
 def test_tasks_by_name(tiny):
     """The general call reaches all of bioinfer.h: tasks to come need no words of their own."""
-    by_name = tiny.run("embed", ["MKTAYIAKQR"], include=1).one()
+    by_name = tiny.run("embed", ["MKTAYIAKQR"], include="mean").one()
     assert np.array_equal(by_name.array, tiny.embed(["MKTAYIAKQR"]).one().array)
     with pytest.raises(ValueError, match="no task is called 'dream'"):
         tiny.run("dream", ["MK"]).one()
@@ -351,9 +351,11 @@ def test_tasks_by_name(tiny):
     for record in (("a", "MK", "words of it"), ("a", "MK", {}, 4), ("a",)):
         with pytest.raises(TypeError, match=r"a tuple \(id, sequence\)"):
             tiny.embed([record]).one()
-    with pytest.raises(OverflowError):
-        tiny.run("embed", ["MK"], raw_residues=1 << 40).one()
-    tiny.prepare("embed", include=1)
+    for name, value in (("max_length", 1 << 40), ("max_length", 0), ("layers", [0.5]),
+                        ("raw_residues", "perhaps"), ("no_rules", ""), ("include", 1)):
+        with pytest.raises(bioinfer.InvalidArgument, match=f"{name.split('_')[0]}.*: "):
+            tiny.run("embed", ["MK"], **{name: value})
+    tiny.prepare("embed", include="mean")
 
 
 # ---- behaviour ----

@@ -16,7 +16,6 @@ import sys
 import tempfile
 
 ROOT, LIBRARY, COMMAND = sys.argv[1:4] if len(sys.argv) > 3 else (None, None, None)
-TASKS = ('embed', 'score', 'tracks', 'design', 'align', 'affinity', 'energy')
 MOST_LINES = 12
 LANGUAGES = (('cc', 'c', 'c11'), ('c++', 'cpp', 'c++17'), ('c++', 'cpp', 'c++20'))
 
@@ -29,15 +28,16 @@ static bioinfer_context *ctx;
 static bioinfer_model *model;
 static bioinfer_reader *reader;
 static bioinfer_task *task;
+static bioinfer_frames *frames;
 static struct bioinfer_error err;
-static const char *structure, *poses;
+static const char *structure, *poses, *chains;
 static char bases[1 << 20];
 static size_t n_bases;
 static int st;
 '''
 
 MAIN = '''
-/* arguments: task, weights ("-" = none), input, of affinity also the ligands */
+/* arguments: task, weights ("-" = none), input, of poses also the ligands */
 int main(int argc, char **argv)
 {
     struct bioinfer_model_params params = BIOINFER_PARAMS(struct bioinfer_model_params);
@@ -49,11 +49,11 @@ int main(int argc, char **argv)
     poses = argv[argc - 1];
     params.device = "cpu";
     params.positions = name[0] == 't' ? "formula-pt" : NULL;
-    structure = argv[3];
+    structure = chains = argv[3];
     if ((st = bioinfer_context_new(&ctx, NULL, &err)) ||
         (argv[2][0] != '-' && (st = bioinfer_model_open(&model, ctx, argv[2], &params, &err))))
         goto out;
-    if (!strcmp(name, "embed") || name[0] == 't')
+    if (!strcmp(name, "embed") || name[0] == 'p' || name[0] == 't')
         st = bioinfer_reader_open(&reader, ctx, argv[3], NULL, &err);
     if (!st && name[0] == 't' && bioinfer_reader_next(reader, &record, &err) == 1)
         for (; n_bases < record.length && n_bases < sizeof bases; n_bases++)
@@ -84,7 +84,8 @@ def usages():
         dots = lines.index('...')
         assert task not in found, '%s: there are two' % task
         found[task] = '\n'.join(lines[:dots]), '\n'.join(lines[dots + 1:])
-    assert set(found) == set(TASKS), 'usages of %s, expected %s' % (sorted(found), TASKS)
+    checks = {name[6:] for name in globals() if name.startswith('check_')}
+    assert set(found) == checks, 'usages of %s, checks of %s' % (sorted(found), sorted(checks))
     return found
 
 
@@ -133,10 +134,13 @@ FASTA = os.path.join(TINY, 'golden', 'sequences.fasta')
 ENFORMER = os.path.join(ROOT or '', 'tests', 'golden', 'enformer', 'half')
 MPNN = os.path.join(ROOT or '', 'share', 'proteinmpnn', 'proteinmpnn_v_48_020.mpnn')
 PDB = os.path.join(ROOT or '', 'tests', 'golden', 'proteinmpnn', '5L33.pdb')
-INPUTS = {'embed': (TINY, FASTA), 'score': (TINY, '-'),
+INPUTS = {'params': (TINY, FASTA), 'embed': (TINY, FASTA), 'score': (TINY, '-'),
           'tracks': (ENFORMER, os.path.join(ENFORMER, 'window.fa')), 'design': (MPNN, PDB),
           'align': ('-', '-')}
 DUALBIND = os.path.join(ROOT or '', 'tests', 'golden', 'dualbind')
+
+
+WATER = '3\nwater\nO 0 0 0.119\nH 0 0.763 -0.477\nH 0 -0.763 -0.477\n'
 
 
 def write(path, text):
@@ -153,6 +157,9 @@ def check_embed(said, folder):
     for line, row in zip(lines, rows[1:]):
         assert line.split()[0] == row[0], (line, row[0])
         near('embed ' + row[0], line.split()[1], float(row[rows[0].index('d0')]))
+
+
+check_params = check_embed
 
 
 def check_score(said, folder):
@@ -196,6 +203,14 @@ def check_energy(said, folder):
     near('largest force', largest, 2.002466)
 
 
+def check_relax(said, folder):
+    weights, frames = INPUTS['relax']
+    out = os.path.join(folder, 'relaxed.extxyz')
+    run(COMMAND, 'relax', frames, '--weights', weights, '--device', 'cpu', '-o', out)
+    with open(out, encoding='utf-8') as file:
+        assert said == file.read(), said
+
+
 def main():
     if not COMMAND:
         sys.exit(__doc__)
@@ -211,6 +226,8 @@ def main():
                               os.path.join(DUALBIND, 'poses.sdf'))
         tensornet_weights.write_matgl(os.path.join(folder, 'tensornet'))
         INPUTS['energy'] = (os.path.join(folder, 'tensornet'), '-')
+        INPUTS['relax'] = (os.path.join(folder, 'tensornet'),
+                           write(os.path.join(folder, 'water.xyz'), WATER))
         for compiler, suffix, standard in LANGUAGES:
             if not shutil.which(compiler):
                 print('skipped: no %s' % compiler)

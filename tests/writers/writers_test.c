@@ -367,7 +367,7 @@ static void refuses_shapes(void)
         struct bioinfer_writer *w = open_as("a.out", formats[i], 0, 0);
         CHECK_EQ(put(w, 0, "x", 0, &mean_and_rows[1], 1, 1, 1, &err), BIOINFER_INVALID);
         CHECK_HAS(err.text, "holds one vector per record, got 'per-residue' of 2 dimensions; "
-                            "formats that hold it: npz, safetensors, ");
+                            "formats that hold it: npz, safetensors");
         bi_writer_close(&w);
         w = open_as("a.out", formats[i], 0, 0);
         CHECK(!put(w, 0, "x", 0, &mean5, 1, 1, 1, &err));

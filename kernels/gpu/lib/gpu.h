@@ -24,8 +24,10 @@
 #if defined __NVPTX__
 #define MAP_NVIDIA 1
 #define ON_NVIDIA 1
+#define FORGET(x) asm volatile("" : "+f"(x)) /* the compiler then knows nothing of x */
 #elif defined __AMDGCN__
 #define ON_AMD 1
+#define FORGET(x) ((void)(x))
 #if defined __GFX11__
 #define MAP_RDNA 1
 #else
@@ -33,6 +35,7 @@
 #endif
 #else
 #define ON_HOST 1
+#define FORGET(x) ((void)(x))
 #if defined BI_EMU_NVIDIA
 #define MAP_NVIDIA 1
 #elif defined BI_EMU_CDNA
@@ -449,6 +452,13 @@ DEV int32_t claim(int32_t *from)
     asm volatile("atom.relaxed.gpu.global.add.s32 %0, [%1], 1;" : "=r"(x) : "l"(from) : "memory");
     return x;
 }
+/* The same for blocks that look at what those before them wrote. */
+DEV int32_t arrive(int32_t *from)
+{
+    int32_t x;
+    asm volatile("atom.acq_rel.gpu.global.add.s32 %0, [%1], 1;" : "=r"(x) : "l"(from) : "memory");
+    return x;
+}
 #elif defined ON_AMD
 DEV void publish(int32_t *to, int32_t x)
 {
@@ -462,6 +472,10 @@ DEV int32_t claim(int32_t *from)
 {
     return __scoped_atomic_fetch_add(from, 1, __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE);
 }
+DEV int32_t arrive(int32_t *from)
+{
+    return __scoped_atomic_fetch_add(from, 1, __ATOMIC_ACQ_REL, __MEMORY_SCOPE_DEVICE);
+}
 #else /* fibers of one block after the other */
 DEV void publish(int32_t *to, int32_t x)
 {
@@ -472,6 +486,10 @@ DEV int32_t observe(const int32_t *from)
     return *(const volatile int32_t *)from;
 }
 DEV int32_t claim(int32_t *from)
+{
+    return (*from)++;
+}
+DEV int32_t arrive(int32_t *from)
 {
     return (*from)++;
 }
@@ -819,13 +837,17 @@ DEV void multiply(acc &d, const frag &x, const frag &w)
  *   RDNA    row r, k = i                     no matrix unit takes float32: fused multiply-adds
  *
  * The 16 k are summed from 0 and then added to D, but on CDNA and RDNA, which begin with D. On
- * NVIDIA an infinite element, or one that rounds to infinity in 11 bits, makes NaN. */
+ * NVIDIA an infinite element, or one that rounds to infinity in 11 bits, makes NaN.
+ *
+ * NEAR_TERMS: the unit takes no float32, so that terms of float16 may be faster than these. */
 #if defined MAP_NVIDIA
+#define NEAR_TERMS 1
 enum { NEAR = 8, NEAR_APART = 1 /* a product is summed from 0 before it is added to D */ };
 struct near_frag {
     float large[NEAR], small[NEAR];
 };
 #else
+#define NEAR_TERMS 0
 #if defined MAP_CDNA
 enum { NEAR = 4, NEAR_APART = 0 };
 #else

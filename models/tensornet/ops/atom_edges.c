@@ -38,23 +38,28 @@ void bi_tensornet_inputs(struct bi_graph *g, const struct bi_energy_shape *shape
                          struct bi_tensornet_places *places)
 {
     const int64_t n = shape->n_atoms;
+    /* a graph of one frame is as it was when batches had one: fingerprints are of it */
+    const enum bi_axis of_frames = shape->n_frames > 1 ? BI_AXIS_SEQS : BI_AXIS_FIXED;
     *places = (struct bi_tensornet_places){
         .position = BI_NONE, .atoms = BI_NONE, .motion = BI_NONE};
     places->frame = bi_input_matrix(g, "frame", BI_I32, BI_AXIS_SEQS, shape->n_frames,
                                     BI_FRAME_WORDS);
     places->report = bi_fill(g, BI_I32, BI_AXIS_FIXED, BI_REPORT_WORDS, 0, 0);
     places->uploaded = places->frame;
+    places->by_frame = shape->n_frames > 1 ? places->frame : BI_NONE;
     if (shape->moves == BI_MOVES_NOT) {
         places->position = bi_input_matrix(g, "position", BI_F64, BI_AXIS_TOKENS, n, 3);
     } else if (shape->moves == BI_MOVES_DYNAMICS) {
-        places->motion = bi_input_matrix(g, "facts", BI_I32, BI_AXIS_FIXED, 1, BI_MOTION_WORDS);
+        places->motion = bi_input_matrix(g, "facts", BI_I32, of_frames, shape->n_frames,
+                                         BI_MOTION_WORDS);
         places->atoms = bi_motion_start(
             g, bi_input_matrix(g, "atoms", BI_F64, BI_AXIS_TOKENS, n, BI_MOTION_NUMBERS));
     } else {
         const bi_value_id atoms = bi_input_matrix(g, "fire_atoms", BI_F64, BI_AXIS_TOKENS, n,
                                                   BI_FIRE_ATOM_NUMBERS);
         places->atoms = bi_fire_start(
-            g, atoms, bi_input_matrix(g, "relaxation", BI_F64, BI_AXIS_FIXED, 1, BI_FIRE_NUMBERS),
+            g, atoms,
+            bi_input_matrix(g, "relaxation", BI_F64, of_frames, shape->n_frames, BI_FIRE_NUMBERS),
             &places->motion);
     }
 }
@@ -66,7 +71,8 @@ void bi_tensornet_move(struct bi_graph *g, const struct bi_energy_shape *shape,
         return;
     bi_loop_begin(g, BI_COUNTER_n_steps);
     if (shape->moves == BI_MOVES_DYNAMICS)
-        places->atoms = bi_motion_move(g, places->atoms, places->motion, &places->position);
+        places->atoms = bi_motion_move(g, places->atoms, places->motion, places->by_frame,
+                                       &places->position);
     else
         places->position = bi_fire_place(g, places->atoms, places->motion, &places->frame);
 }
@@ -77,10 +83,10 @@ void bi_tensornet_moved(struct bi_graph *g, const struct bi_energy_shape *shape,
     if (shape->moves == BI_MOVES_NOT)
         return;
     if (shape->moves == BI_MOVES_DYNAMICS) {
-        places->atoms = bi_motion_kick(g, places->atoms, places->motion, forces);
+        places->atoms = bi_motion_kick(g, places->atoms, places->motion, forces, places->by_frame);
     } else {
         places->motion = bi_fire_plan(g, places->motion, places->atoms, forces, places->uploaded);
-        places->atoms = bi_fire_move(g, places->atoms, places->motion, forces);
+        places->atoms = bi_fire_move(g, places->atoms, places->motion, forces, places->by_frame);
     }
     bi_loop_end(g);
     bi_output(g, places->atoms, BI_ENERGY_MOTION, -1, "atoms");

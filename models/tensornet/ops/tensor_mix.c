@@ -62,5 +62,4 @@ const struct bi_op bi_op_tensor_mix = {
     .reference = mix_reference,
     .cost = mix_cost,
     .required = 63,
-    .layout = {[3] = BI_LAYOUT_LINEAR, [4] = BI_LAYOUT_LINEAR, [5] = BI_LAYOUT_LINEAR},
 };
