@@ -9,6 +9,7 @@ import numpy as np
 from . import _core
 from ._errors import InvalidArgument, NoArray, Status, Unsupported, error_of
 from ._params import paths
+from ._show import Bar, length_of, number, shapes, table
 from ._sources import LETTERS_PAIRS, Pace, Sequences, blocks, size_of
 
 F32 = np.dtype(np.float32)
@@ -16,7 +17,7 @@ F64 = np.dtype(np.float64)
 I32 = np.dtype(np.int32)
 CODES = np.frombuffer(b"ACDEFGHIKLMNPQRSTVWYX", dtype="S1")
 Key = Union[str, Tuple[str, int]]
-Progress = Callable[[int, int], Any]
+Progress = Union[Callable[[int, int], Any], bool]
 
 
 def array_of(values: Any, shape: Tuple[int, ...], dtype: "np.dtype" = F32) -> "np.ndarray":
@@ -119,6 +120,12 @@ class Result(Mapping[Key, "np.ndarray"]):
                 ", ".join(f"{key}: {'x'.join(map(str, a.shape))}"
                           for key, a in self.arrays.items()))
         return f"<{type(self).__name__} {self.id!r}, length {self.length}, {what}>"
+
+    def _repr_html_(self) -> str:
+        facts = [f"{name} {number(value)}" for name, value in self.row().items()
+                 if name != "id" and value not in ("", None)]
+        return table(f"{type(self).__name__} {self.id}", ("array", "shape", "type"),
+                     shapes(self.arrays), ", ".join(facts))
 
     def row(self) -> Dict[str, Any]:
         """Scalars of the record, for a table."""
@@ -297,12 +304,22 @@ class Results(Generic[R]):
         self._max_bytes, self._start, self._size = max_bytes, start_residues, size
 
     def __iter__(self) -> Iterator[R]:
+        return self._made(None)
+
+    def _made(self, writer: Optional["_core.Writer"]) -> Iterator[R]:
+        if self._progress is True:
+            with Bar(length_of(self._source), "records") as bar:
+                yield from self._computed(bar.records, writer)
+        else:
+            yield from self._computed(self._progress or None, writer)
+
+    def _computed(self, report: Optional[Callable[[int, int], Any]],
+                  writer: Optional["_core.Writer"]) -> Iterator[R]:
         model, make = self._model, self._make
         pace = Pace(self._start, self._max_bytes)
         key = task_key(self._task, self._params)
         records = residues = 0
         progress: Optional[Callable[[int, int], Any]] = None
-        report = self._progress
         if report is not None:
             told = report
 
@@ -314,7 +331,7 @@ class Results(Generic[R]):
             task = model._take(key, self._task, self._params)
             pace.start()
             try:
-                tuples = task.compute(block, first, n, progress)
+                tuples = task.compute(block, first, n, progress, writer)
             finally:
                 model._give(key, task)
             n_residues = n_bytes = 0
@@ -334,6 +351,36 @@ class Results(Generic[R]):
             tuples.reverse()
             while tuples:  # nothing that was handed out is kept here
                 yield make(tuples.pop())
+
+    def save(self, path: Union[str, "os.PathLike[str]"], *, format: Optional[str] = None,
+             dtype: Optional[str] = None, layout: Optional[str] = None,
+             compression: Optional[str] = None, suffix_duplicates: bool = False) -> List[R]:
+        """Writes the file that the command would write: npz, npy, safetensors, h5, jsonl or tsv by
+        the suffix of the path, or `format`. The options are the command's. Results of embed(),
+        score() and tracks() alone. Memory stays bounded; the file gets its name when it is whole.
+        Gives the records that have no result, which are not in it, jsonl and tsv aside."""
+        if self._task not in ("embed", "score", "tracks"):
+            raise Unsupported(f"save: results of {self._task} are no arrays alone: keep them with "
+                              "to_pandas(), or use the command", Status.UNSUPPORTED)
+        options = dict(format=format, dtype=dtype, layout=layout, compression=compression,
+                       suffix_duplicates=int(suffix_duplicates), model=self._model.name,
+                       fingerprint=self._model.fingerprint())
+        writer = _core.Writer(self._model._context, os.fspath(path), options)
+        lost = []
+        try:
+            for result in self._made(writer):
+                if not result.ok:
+                    lost.append(result)
+            writer.finish()
+        finally:
+            writer.close()
+        return lost
+
+    def _repr_html_(self) -> str:
+        facts = [(name, value) for name, value in self._params.items()]
+        return table(f"Results of {self._task} by {self._model.name}",
+                     ("option", "value"), facts,
+                     "Computed when they are asked for: list(), dict(), matrix(), to_pandas().")
 
     def one(self) -> R:
         """The only result."""

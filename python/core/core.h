@@ -45,6 +45,14 @@ struct core_records {
     size_t n;
 };
 
+/* A file of results that is being written. */
+struct core_writer {
+    PyObject ob_base;
+    bioinfer_writer *writer; /* NULL = closed */
+    struct core_context *context;
+};
+
+extern PyTypeObject *core_writer_type;
 extern PyTypeObject *core_context_type, *core_model_type, *core_records_type;
 /* Each makes one type of the module, once, and sets its variable above where it has one: a new
  * reference, or NULL with an exception set. That of contexts is made first. */
@@ -55,6 +63,7 @@ PyObject *core_records_make(void);
 PyObject *core_reader_make(void);
 PyObject *core_ligands_make(void);
 PyObject *core_frames_make(void);
+PyObject *core_writer_make(void);
 
 /* Makes an object of zeros of a type of this module; NULL with an exception set. */
 void *core_alloc(PyTypeObject *type);

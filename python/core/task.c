@@ -347,6 +347,7 @@ struct core_task {
     PyThreadState *state;       /* NULL = nothing runs */
     PyObject *results;          /* list */
     PyObject *progress;         /* callable or None */
+    bioinfer_writer *writer;    /* takes results, too; NULL = none does */
     uint64_t records, residues; /* that the task had computed before it, where progress is told */
 };
 
@@ -365,6 +366,11 @@ static int on_result(void *user, const struct bioinfer_result *result, struct bi
     struct core_task *self = user;
     PyObject *tuple;
     bool ok;
+    if (self->writer) {
+        const int st = bioinfer_writer_put(self->writer, result, err);
+        if (st)
+            return st;
+    }
     PyEval_RestoreThread(self->state);
     tuple = core_result(result);
     ok = tuple && !PyList_Append(self->results, tuple) && !PyErr_CheckSignals();
@@ -499,7 +505,8 @@ static void task_dealloc(PyObject *object)
     core_free(object);
 }
 
-/* compute(records, first, n, progress) -> list of result tuples, see core_result() */
+/* compute(records, first, n, progress, writer or None) -> list of result tuples, see
+ * core_result(), which the writer gets, too */
 static PyObject *task_compute(PyObject *object, PyObject *args)
 {
     struct core_task *self = (struct core_task *)object;
@@ -507,10 +514,13 @@ static PyObject *task_compute(PyObject *object, PyObject *args)
     struct bioinfer_profile figures = {.struct_size = sizeof figures};
     struct bioinfer_error err = {0};
     unsigned long long first, n;
-    PyObject *progress, *results;
+    PyObject *progress, *results, *writer = Py_None;
     int st;
-    if (!PyArg_ParseTuple(args, "O!KKO", core_records_type, &records, &first, &n, &progress))
+    if (!PyArg_ParseTuple(args, "O!KKO|O", core_records_type, &records, &first, &n, &progress,
+                          &writer))
         return NULL;
+    if (writer != Py_None && !PyObject_TypeCheck(writer, core_writer_type))
+        return PyErr_Format(PyExc_TypeError, "compute: expected a writer, got %R", writer);
     if (first > records->n || n > records->n - first) {
         PyErr_SetString(PyExc_IndexError, "records out of range");
         return NULL;
@@ -527,11 +537,13 @@ static PyObject *task_compute(PyObject *object, PyObject *args)
     self->residues = figures.residues;
     self->results = results;
     self->progress = progress;
+    self->writer = writer == Py_None ? NULL : ((struct core_writer *)writer)->writer;
     self->state = PyEval_SaveThread();
     st = bioinfer_task_compute(self->task, records->records + first, n, on_result, self, &err);
     PyEval_RestoreThread(self->state);
     self->state = NULL;
     self->results = self->progress = NULL;
+    self->writer = NULL;
     if (!PyErr_Occurred() && st)
         core_raise(st, &err);
     if (PyErr_Occurred())

@@ -27,6 +27,7 @@ one: bioinfer.Alignment = bioinfer.align(("a", "MKT"), b"MKT")
 many: Iterator[bioinfer.Alignment] = bioinfer.align(iter(["MKT"]), [("a", "MKT")])
 best: Iterator[bioinfer.Alignment] = bioinfer.align("MKT", "MKT", top=1)
 m = bioinfer.open("tiny")
+lost = [r.message for r in m.embed(["MKT"], progress=True).save("x.npz")]
 status: bioinfer.Status = bioinfer.open("tiny").embed(["MKT"]).one().status
 """
 
