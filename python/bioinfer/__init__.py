@@ -12,7 +12,7 @@ from typing import Any, Dict, List, NamedTuple
 
 from . import _core
 from ._align import Alignment, align, align_matrix
-from ._atoms import Energy
+from ._atoms import Energy, Moved, Relaxed
 from ._errors import (BadFormat, DeviceError, Error, Forked, InvalidArgument, Misuse, NoArray,
                       NotFound, OutOfMemory, RecordError, Status, Unsupported)
 from ._model import Model, new_context
@@ -65,7 +65,7 @@ def _all(get: Any) -> List[Any]:
 
 __all__ = ["Affinity", "Alignment", "BadFormat", "Design", "Device", "DeviceError", "Embedding",
            "Energy", "Error", "Forked", "InvalidArgument", "Misuse", "Model",
-           "NoArray", "NotFound", "OutOfMemory", "RecordError", "Result",
+           "Moved", "NoArray", "NotFound", "OutOfMemory", "RecordError", "Relaxed", "Result",
            "Results", "Score", "Status", "Tracks", "Unsupported", "align",
            "align_matrix", "devices", "families", "info", "matrices",
            "open", "read_fasta"]

@@ -1,6 +1,8 @@
 """Atoms in their places: what users have, as records, and results of energy, relax and md."""
 import collections.abc
+import copy
 import os
+import tempfile
 from typing import Any, Callable, Dict, Iterator, Optional, Tuple, Union
 
 import numpy as np
@@ -205,6 +207,81 @@ class Energy(Result):
             atoms, energy=self.energy, forces=self.forces,
             stress=None if stress is None else voigt(stress))
         return atoms
+
+
+class Relaxed(Energy):
+    """A frame at a minimum of its energy, or where the steps ended: `converged` says which.
+
+    It has the numbers of Energy at the last places, with forces and, of periodic frames, stress.
+    `steps` were made, and `largest` is the largest force on what is not fixed. `text` is the frame
+    as an extended XYZ, as the command writes it.
+    """
+
+    __slots__ = ("converged", "steps")
+
+    converged: bool
+    steps: int
+
+    def __init__(self, raw: Tuple[Any, ...]):
+        super().__init__(raw, (True, True))
+        self.converged, self.steps, _, self.largest = raw[19] or (False, 0, 0, self.largest)
+
+    @property
+    def text(self) -> str:
+        return self.check().texts["extxyz"].decode()
+
+    def row(self) -> Dict[str, Any]:
+        row = super().row()
+        row.update(converged=self.converged, steps=self.steps)
+        return row
+
+
+class Moved(Energy):
+    """Where a molecular dynamics ended: numbers of Energy at the last places, with forces and
+    `momenta` [N, 3] in ASE's units.
+
+    `steps` were made in all, which are `time` femtoseconds; `kinetic` is in eV and `temperature`
+    in kelvin.
+    """
+
+    __slots__ = ("steps", "time", "kinetic", "temperature", "momenta")
+
+    steps: int
+    time: float
+    kinetic: float
+    temperature: float
+    momenta: Union["np.ndarray", Any]  # None in a failed record
+
+    def __init__(self, raw: Tuple[Any, ...]):
+        super().__init__(raw, (True, True))
+        nan = float("nan")
+        self.steps, self.time, _, self.kinetic, self.temperature = raw[20] or (
+            0, nan, nan, nan, nan)
+        momenta = raw[17][5][5] if raw[17] else None
+        self.momenta = None if momenta is None else np.frombuffer(momenta, F64).reshape(-1, 3)
+
+    def row(self) -> Dict[str, Any]:
+        row = super().row()
+        row.update({name: getattr(self, name) for name in Moved.__slots__[:-1]})
+        return row
+
+    def to_ase(self) -> Any:
+        """As of Energy, with the momenta."""
+        atoms = super().to_ase()
+        atoms.arrays["momenta"] = self.momenta.copy()
+        return atoms
+
+
+class Dynamics(Results[Moved]):
+    """Results of a molecular dynamics whose trajectories nobody asked for: each iteration keeps
+    them in a folder of its own, which is gone at its end."""
+
+    def _computed(self, report: Optional[Callable[[int, int], Any]],
+                  writer: Optional["_core.Writer"]) -> Iterator[Moved]:
+        with tempfile.TemporaryDirectory(prefix="bioinfer-md-") as folder:
+            run = copy.copy(self)
+            run._params = dict(self._params, trajectory=folder, folder=True)
+            yield from Results._computed(run, report, writer)
 
 
 def voigt(stress: "np.ndarray") -> "np.ndarray":

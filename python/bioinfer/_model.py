@@ -10,7 +10,7 @@ from typing import (TYPE_CHECKING, Any, Callable, Dict, Iterable, Iterator, List
 import numpy as np
 
 from . import _core
-from ._atoms import Energy, frames
+from ._atoms import Dynamics, Energy, Moved, Relaxed, frames
 from ._errors import InvalidArgument, Misuse, Status, Unsupported
 from ._params import checked, chosen, takes, texts
 from ._results import (Affinity, Design, Embedding, Progress, Result, Results, Score, Tracks,
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ._keywords import (AffinityKeywords, ContributionsKeywords, DesignKeywords, EmbedKeywords,
-                            EnergyKeywords, ScoreKeywords, TracksKeywords)
+                            EnergyKeywords, MdKeywords,
+                            RelaxKeywords, ScoreKeywords, TracksKeywords)
 
 log = logging.getLogger("bioinfer")
 LEVELS = (logging.ERROR, logging.WARNING, logging.INFO, logging.WARNING)
@@ -429,6 +430,53 @@ class Model:
         return Results(self, "energy", given,
                        Lazy(lambda what: frames(self._context, what), source),
                        lambda raw: Energy(raw, want), True, progress, max_bytes, 1 << 10)
+
+    @takes("relax")
+    def relax(self, source: Any, *, pbc: Union[bool, str, None] = None,
+              progress: Optional[Progress] = None, max_bytes: int = 1 << 28,
+              **params: "Unpack[RelaxKeywords]") -> "Results[Relaxed]":
+        """Atoms, or with `cell=True` atoms and cell, moved to a minimum of the energy.
+
+        `source`, `pbc` and `progress` are as in `energy`. Atoms stay that are fixed by constraints
+        (FixAtoms and FixCartesian of ASE), by "fixed" of a dict ([N] or [N, 3] of bool), or by a
+        file.
+        Frames are relaxed together, and none changes the numbers of another one.
+        """
+        given = checked("relax", pbc=_axes("relax", pbc), **params)
+        return Results(self, "relax", given,
+                       Lazy(lambda what: frames(self._context, what, True), source),
+                       Relaxed, True, progress, max_bytes, 1 << 10)
+
+    @takes("md", but=("folder",))
+    def md(self, source: Any, trajectory: Union[str, "os.PathLike[str]", None] = None, *,
+           resume: bool = False, pbc: Union[bool, str, None] = None,
+           progress: Optional[Progress] = None, max_bytes: int = 1 << 28,
+           **params: "Unpack[MdKeywords]") -> "Results[Moved]":
+        """Molecular dynamics: where each frame is after the last step.
+
+        `source`, `pbc` and `progress` are as in `energy`, and fixed atoms as in `relax`. Momenta
+        come with the frame ("momenta" of a dict, ASE's), or are drawn. `trajectory` is a file that
+        grows, an extended XYZ, or the path of a folder, with "/" at its end or there already, which
+        gets ID.extxyz for each frame; None: they are not kept. With `resume` a trajectory that is
+        there is taken up; without, it is refused.
+        """
+        given: Dict[str, Any] = {"resume": resume or None}
+        kind: Any = Results
+        if trajectory is None:
+            if resume:
+                raise InvalidArgument("md: resume, and no trajectory is named",
+                                      Status.INVALID_ARGUMENT)
+            kind = Dynamics
+        else:
+            path = os.fspath(trajectory)
+            if path.endswith(os.sep):
+                os.makedirs(path, exist_ok=True)
+            given.update(trajectory=path, folder=os.path.isdir(path) or None)
+        given = checked("md", pbc=_axes("md", pbc), **given, **params)
+        results: "Results[Moved]" = kind(
+            self, "md", given, Lazy(lambda what: frames(self._context, what, True), source), Moved,
+            True, progress, max_bytes, 1 << 10)
+        return results
 
 
 def _axes(task: str, pbc: Union[bool, str, None]) -> Optional[str]:

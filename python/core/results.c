@@ -180,6 +180,24 @@ static PyObject *columns_tuple(const struct bioinfer_result *r)
     return columns ? Py_BuildValue("(LN)", (long long)r->n_rows, columns) : NULL;
 }
 
+/* Gives (relaxed, steps, energy, largest), or None. */
+static PyObject *relaxed_tuple(const struct bioinfer_relaxed *x)
+{
+    if (!x)
+        Py_RETURN_NONE;
+    return Py_BuildValue("(NKdd)", PyBool_FromLong(x->relaxed), (unsigned long long)x->steps,
+                         x->energy, x->largest);
+}
+
+/* Gives (step, time, energy, kinetic, temperature), or None. */
+static PyObject *moved_tuple(const struct bioinfer_md_state *m)
+{
+    if (!m)
+        Py_RETURN_NONE;
+    return Py_BuildValue("(Kdddd)", (unsigned long long)m->step, m->time, m->energy, m->kinetic,
+                         m->temperature);
+}
+
 PyObject *core_result(const struct bioinfer_result *r)
 {
     PyObject *sequence = Py_None;
@@ -190,9 +208,10 @@ PyObject *core_result(const struct bioinfer_result *r)
     else
         Py_INCREF(sequence);
     return Py_BuildValue(
-        "(KNLiNNNIiNNNNNiNNNN)", (unsigned long long)r->ordinal, core_text(r->id),
+        "(KNLiNNNIiNNNNNiNNNNNN)", (unsigned long long)r->ordinal, core_text(r->id),
         (long long)r->length, r->status, core_text(r->message), core_text(r->description),
         core_text(r->labels), r->piece, r->more, array_tuples(r), texts_dict(r), sequence,
         changed_tuple(r), design_tuple(r), r->n_layers_kept, alignment_tuple(r->alignment),
-        affinity_tuple(r->affinity), energy_tuple(r->energy), columns_tuple(r));
+        affinity_tuple(r->affinity), energy_tuple(r->energy), columns_tuple(r),
+        relaxed_tuple(r->relaxed), moved_tuple(r->moved));
 }
