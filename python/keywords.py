@@ -21,6 +21,9 @@ POSITIONAL = {("align", "matrix"), ("align", "score_only"), ("affinity", "recept
               ("design", "n_sequences"), ("design", "temperatures"), ("energy", "energy_only"), ("energy", "pbc"),
               ("tracks", "outputs")}
 POSITIONAL.add(("contributions", "first_bin"))
+POSITIONAL |= {("variants", name) for name in ("kind", "contributions", "first_bin")}
+POSITIONAL |= {("intervals", name) for name in ("kind", "first_bin", "stats", "indel", "scorers",
+                                                "gtf", "polya", "quantiles")}
 TITLE = """\
 # Made by keywords.py from the tables of parameters.
 import os
@@ -49,6 +52,7 @@ def main(folder):
     print(TITLE, end="")
     with open(os.path.join(folder, "tasks.inc"), encoding="utf-8") as file:
         methods = {task: task for task in TASK.findall(file.read())}
+    methods["intervals"] = "variants"
     for method, task in methods.items():
         print(f"\nclass {method.capitalize()}Keywords(TypedDict, total=False):")
         for member, kind in rows(folder, task + ".inc"):

@@ -17,6 +17,7 @@ from ._errors import (BadFormat, DeviceError, Error, Forked, InvalidArgument, Mi
                       NotFound, OutOfMemory, RecordError, Status, Unsupported)
 from ._model import Model, new_context
 from ._model import open_model as open
+from ._places import Interval, PlaceResults, Variant, Variants
 from ._results import Affinity, Design, Embedding, Result, Results, Score, Tracks
 from ._sources import read_fasta
 
@@ -54,6 +55,12 @@ def info(path: Any) -> str:
     return new_context(1).file_info(os.fspath(path))
 
 
+def index_genome(path: Any) -> None:
+    """Writes the index of a FASTA beside it, over one that is there: path.fai and, where it is
+    compressed by bgzip, path.gzi. As `bioinfer index --fai`."""
+    _core.Genome.index(new_context(1), os.fspath(path))
+
+
 def _all(get: Any) -> List[Any]:
     found: List[Any] = []
     value = get(0)
@@ -64,8 +71,9 @@ def _all(get: Any) -> List[Any]:
 
 
 __all__ = ["Affinity", "Alignment", "BadFormat", "Design", "Device", "DeviceError", "Embedding",
-           "Energy", "Error", "Forked", "InvalidArgument", "Misuse", "Model",
-           "Moved", "NoArray", "NotFound", "OutOfMemory", "RecordError", "Relaxed", "Result",
-           "Results", "Score", "Status", "Tracks", "Unsupported", "align",
-           "align_matrix", "devices", "families", "info", "matrices",
+           "Energy", "Error", "Forked", "Interval", "InvalidArgument", "Misuse", "Model",
+           "Moved", "NoArray", "NotFound", "OutOfMemory", "PlaceResults",
+           "RecordError", "Relaxed", "Result", "Results",
+           "Score", "Status", "Tracks", "Unsupported", "Variant", "Variants", "align",
+           "align_matrix", "devices", "families", "index_genome", "info", "matrices",
            "open", "read_fasta"]

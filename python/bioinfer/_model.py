@@ -13,6 +13,7 @@ from . import _core
 from ._atoms import Dynamics, Energy, Moved, Relaxed, frames
 from ._errors import InvalidArgument, Misuse, Status, Unsupported
 from ._params import checked, chosen, takes, texts
+from ._places import Interval, Path, PlaceResults, Variant, Variants
 from ._results import (Affinity, Design, Embedding, Progress, Result, Results, Score, Tracks,
                        task_key)
 from ._sources import (LETTERS_PAIRS, LETTERS_RESIDUES, Sequences, ligands,
@@ -22,12 +23,15 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ._keywords import (AffinityKeywords, ContributionsKeywords, DesignKeywords, EmbedKeywords,
-                            EnergyKeywords, MdKeywords,
-                            RelaxKeywords, ScoreKeywords, TracksKeywords)
+                            EnergyKeywords, IntervalsKeywords, MdKeywords,
+                            RelaxKeywords, ScoreKeywords, TracksKeywords, VariantsKeywords)
 
 log = logging.getLogger("bioinfer")
 LEVELS = (logging.ERROR, logging.WARNING, logging.INFO, logging.WARNING)
 
+# Parameters of the task variants that are of one method alone.
+OF_VARIANTS = "stats", "indel", "scorers", "gtf", "polya", "quantiles"
+OF_INTERVALS = "contributions", "bins"
 Outputs = Union[Sequence[str], Mapping[str, Optional[Sequence[int]]]]
 
 
@@ -175,6 +179,9 @@ class Model:
             waiting = self._idle.get(key)
             if waiting:
                 return waiting.pop()
+        if "genome" in params:  # each task reads its own, without the lock
+            genome = _core.Genome(self._context, params["genome"])
+            return _core.Task(self._context, model, name, dict(params, genome=genome))
         return _core.Task(self._context, model, name, params)
 
     def _give(self, key: Any, task: "_core.Task") -> None:
@@ -376,9 +383,51 @@ class Model:
                       **params: "Unpack[ContributionsKeywords]") -> "Results[Result]":
         """Which bases of windows of DNA the mean of some tracks comes from: "contributions"
         [bases], "gradient" [bases, 4] and "value" [1], the mean of `tracks` over `bins` (first,
-        last). Windows are as in `tracks`."""
+        last). Windows are as in `tracks`; `intervals` takes them from a genome."""
         return Results(self, "contributions", checked("contributions", bins=_range(bins), **params),
                        windows, Result, True, progress, max_bytes, 1)
+
+    @takes("variants", but=("kind", *OF_INTERVALS))
+    def variants(self, vcf: Path, *, genome: Path, cluster: int = 0,
+                 progress: Optional[Progress] = None, max_bytes: int = 1 << 28,
+                 **params: "Unpack[VariantsKeywords]") -> Variants:
+        """Scores of the variants of a VCF, by models of DNA windows: docs/genomics.md has more.
+
+        `genome` is a FASTA with its index beside it (`bioinfer.index_genome()`). A result has an
+        array [tracks] for each of `stats`, of several `outputs` "cage.SAD" and so on. With
+        `scorers` a result has columns of rows instead. Lists may be texts with commas between.
+        `cluster`: variants that start within as many bases share a window.
+        """
+        given = self._places_params("variants", genome, params, OF_INTERVALS)
+        return Variants(self, given, vcf, cluster,
+                        lambda raw, place: Variant(raw, place, "scorers" in given), progress,
+                        max_bytes)
+
+    @takes("variants", but=("kind", *OF_VARIANTS))
+    def intervals(self, bed: Path, *, genome: Path, mutagenesis: bool = False,
+                  bins: Optional[Tuple[int, int]] = None, progress: Optional[Progress] = None,
+                  max_bytes: int = 1 << 28,
+                  **params: "Unpack[IntervalsKeywords]") -> "PlaceResults[Interval]":
+        """Tracks of the windows around intervals of a BED; with `mutagenesis` SAD of each base in
+        them ("ism", [bases, 4, tracks], in the order A, C, G, T); with `contributions` which bases
+        of a window the mean of `tracks` comes from, over `bins` (first, last). The rest is as in
+        `variants`."""
+        if bins is not None and not params.get("contributions"):
+            raise InvalidArgument("bins: they say what contributions explain",
+                                  Status.INVALID_ARGUMENT)
+        given = {**params, "bins": _range(bins)}
+        return PlaceResults(self, self._places_params(
+            "mutagenesis" if mutagenesis else "intervals", genome, given, OF_VARIANTS), bed, 0,
+            Interval, progress, max_bytes)
+
+    @staticmethod
+    def _places_params(kind: str, genome: Path, params: Mapping[str, Any],
+                       but: Sequence[str]) -> Dict[str, Any]:
+        for name in ("kind", *but):
+            if name in params:
+                raise TypeError(f"{kind} have no option '{name}'")
+        return checked("variants", kind=kind, genome=os.fsdecode(genome),
+                       **texts("variants", dict(params)))
 
     @takes("design")
     def design(self, source: Any, n: int = 1, *, temperature: Union[float, Sequence[float]] = 0.1,

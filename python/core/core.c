@@ -230,6 +230,7 @@ PyMODINIT_FUNC PyInit__core(void)
         add(module, "Model", core_model_make()) && add(module, "Records", core_records_make()) &&
         add(module, "Reader", core_reader_make()) && add(module, "Task", core_task_make()) &&
         add(module, "Ligands", core_ligands_make()) && add(module, "Frames", core_frames_make()) &&
+        add(module, "Genome", core_genome_make()) && add(module, "Places", core_places_make()) &&
         add(module, "Writer", core_writer_make()) && add(module, "STATUSES", statuses()))
         return module;
     Py_XDECREF(module);

@@ -33,6 +33,12 @@ struct core_model {
     struct core_context *context;
 };
 
+struct core_genome {
+    PyObject ob_base;
+    bioinfer_genome *genome;
+    struct core_context *context;
+};
+
 /* Records in memory that a task can take, from one of two places. */
 struct core_records {
     PyObject ob_base;
@@ -53,7 +59,7 @@ struct core_writer {
 };
 
 extern PyTypeObject *core_writer_type;
-extern PyTypeObject *core_context_type, *core_model_type, *core_records_type;
+extern PyTypeObject *core_context_type, *core_model_type, *core_records_type, *core_genome_type;
 /* Each makes one type of the module, once, and sets its variable above where it has one: a new
  * reference, or NULL with an exception set. That of contexts is made first. */
 PyObject *core_context_make(void);
@@ -63,6 +69,8 @@ PyObject *core_records_make(void);
 PyObject *core_reader_make(void);
 PyObject *core_ligands_make(void);
 PyObject *core_frames_make(void);
+PyObject *core_genome_make(void);
+PyObject *core_places_make(void);
 PyObject *core_writer_make(void);
 
 /* Makes an object of zeros of a type of this module; NULL with an exception set. */
@@ -122,7 +130,8 @@ void *core_params_new(const struct core_params *def, PyObject *dict, PyObject *k
 extern const struct core_params core_model_params, core_context_params;
 
 /* Makes parameters of a task that the library has a table of, from a dict of values by the
- * names of members; None is the default. NULL without an exception: there is no table; with one:
+ * names of members; None is the default. The genome of variants is a Genome, which is appended to
+ * the list `keep`, where that is not NULL. NULL without an exception: there is no table; with one:
  * TypeError of an unknown name, and the library's for a value. */
 bioinfer_params *core_params_named(const char *task, PyObject *dict, PyObject *keep);
 /* params_field(task, index) -> dict, None past the end */

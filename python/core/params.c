@@ -122,12 +122,28 @@ static bool set_named(bioinfer_params *params, const struct bioinfer_field *f, P
     return !PyErr_Occurred();
 }
 
+/* Gives the task variants its genome, which no text sets. */
+static bool set_genome(bioinfer_params *params, PyObject *value, PyObject *keep)
+{
+    struct bioinfer_variants_params *p = bioinfer_params_struct(params);
+    if (!keep)
+        return true;
+    if (!PyObject_TypeCheck(value, core_genome_type)) {
+        PyErr_Format(PyExc_TypeError, "genome: expected a Genome, got %R", value);
+        return false;
+    }
+    p->genome = ((struct core_genome *)value)->genome;
+    return !PyList_Append(keep, value);
+}
+
 /* Sets a value by the name of its member. */
 static bool set_member(bioinfer_params *params, const char *task, const char *name, PyObject *value,
                        PyObject *keep)
 {
     struct bioinfer_field f = {.struct_size = sizeof f};
     int i = 0;
+    if (!strcmp(task, "variants") && !strcmp(name, "genome"))
+        return set_genome(params, value, keep);
     while (!bioinfer_params_field(task, i, &f) && strcmp(f.member, name))
         i++;
     if (!bioinfer_params_field(task, i, &f))

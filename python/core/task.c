@@ -586,6 +586,56 @@ static PyObject *task_tracks_info(PyObject *object, PyObject *index)
         "n_bins", (long long)i.n_bins, "n_tracks", i.n_tracks, "n_head_tracks", i.n_head_tracks);
 }
 
+/* Gives the tracks of an output of a task of variants: [(number, identifier or None)]. */
+static PyObject *output_tracks(const bioinfer_task *task, int output)
+{
+    struct bioinfer_track track = {.struct_size = sizeof track};
+    PyObject *tracks = PyList_New(0);
+    for (int i = 0; tracks && !bioinfer_variants_get_track(task, output, i, &track); i++) {
+        PyObject *pair = Py_BuildValue("(iN)", track.number, core_text(track.identifier));
+        if (!pair || PyList_Append(tracks, pair))
+            Py_CLEAR(tracks);
+        Py_XDECREF(pair);
+    }
+    return tracks;
+}
+
+/* variants_info() -> (window, [column], [(array, [(number, identifier or None)])]); with scorers no
+ * arrays */
+static PyObject *task_variants_info(PyObject *object, PyObject *unused)
+{
+    const bioinfer_task *task = ((struct core_task *)object)->task;
+    struct bioinfer_tracks_info of = {.struct_size = sizeof of}, first = of;
+    PyObject *columns = PyList_New(0), *outputs = PyList_New(0);
+    const int st = bioinfer_tracks_get_info(task, &first);
+    const char *name;
+    (void)unused;
+    if (st)
+        core_raise(st, NULL);
+    for (int i = 0; columns && !PyErr_Occurred() && (name = bioinfer_variants_column(task, i));
+         i++) {
+        PyObject *text = core_text(name);
+        if (text)
+            PyList_Append(columns, text);
+        Py_XDECREF(text);
+    }
+    for (int i = 0; outputs && !PyErr_Occurred() && !bioinfer_tracks_get_output(task, i, &of);
+         i++) {
+        PyObject *tracks = output_tracks(task, i), *output = NULL;
+        if (tracks && PyList_Size(tracks))
+            output = Py_BuildValue("(NO)", core_text(of.array), tracks);
+        if (output)
+            PyList_Append(outputs, output);
+        Py_XDECREF(output);
+        Py_XDECREF(tracks);
+    }
+    if (columns && outputs && !PyErr_Occurred())
+        return Py_BuildValue("(LNN)", (long long)first.window, columns, outputs);
+    Py_XDECREF(columns);
+    Py_XDECREF(outputs);
+    return NULL;
+}
+
 /* scale() -> int: scores of alignments are in 1/scale of a point */
 static PyObject *task_scale(PyObject *object, PyObject *unused)
 {
@@ -598,6 +648,7 @@ static PyMethodDef task_methods[] = {
     {"prepare", task_prepare, METH_NOARGS, NULL},
     {"scale", task_scale, METH_NOARGS, NULL},
     {"tracks_info", task_tracks_info, METH_O, NULL},
+    {"variants_info", task_variants_info, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 

@@ -19,6 +19,8 @@ bioinfer.align("MKT", 3)  # call-overload
 bioinfer.open("tiny").embed(["MKT"]).one().energy  # attr-defined
 bioinfer.open("tiny").embed(["MKT"], layers="0")  # arg-type
 bioinfer.open("tiny").score(["MKT"], windows=9)  # call-arg
+bioinfer.open("tiny").variants("v.vcf")  # call-arg
+bioinfer.open("tiny").variants("v.vcf", genome="g.fa").one().start  # attr-defined
 """
 RIGHT = """\
 import bioinfer
@@ -27,6 +29,7 @@ one: bioinfer.Alignment = bioinfer.align(("a", "MKT"), b"MKT")
 many: Iterator[bioinfer.Alignment] = bioinfer.align(iter(["MKT"]), [("a", "MKT")])
 best: Iterator[bioinfer.Alignment] = bioinfer.align("MKT", "MKT", top=1)
 m = bioinfer.open("tiny")
+positions = [v.pos + 1 for v in m.variants("v.vcf", genome="g.fa", tracks=[0, "1-2"])]
 lost = [r.message for r in m.embed(["MKT"], progress=True).save("x.npz")]
 status: bioinfer.Status = bioinfer.open("tiny").embed(["MKT"]).one().status
 """
