@@ -19,6 +19,7 @@
  *               and pool_workers.c (pool.h)
  *   worker.c    the worker process
  *   affinity.c  bioinfer MODEL RECEPTOR LIGANDS, with the files that affinity.h lists
+ *   fold.c      bioinfer fold MODEL INPUT, with the files that fold.h lists
  *   design.c    bioinfer MODEL STRUCTURE..., for models that design sequences, with the files that
  *               design.h lists
  *   serve.c     what the server takes of the command line; shared.h has all that serve/ sees

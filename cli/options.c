@@ -27,13 +27,13 @@ static const struct cli_option table[] = {
      RUNS | CLI_ALIGN | SHOWS | CLI_MOTION, NULL,
      "where results go; '-' is standard output"},
     {"format", 0, TEXT, "NAME", FIELD(format),
-     FILES | CLI_TRACKS | CLI_DESIGN | CLI_ALIGN | CLI_ENERGY, NULL,
+     FILES | CLI_TRACKS | CLI_DESIGN | CLI_ALIGN | CLI_ENERGY | CLI_FOLD, NULL,
      NULL},
     {"include", 0, WORDS, "LIST", 0, CLI_DESIGN, "logprobs|probs",
      "arrays to write beside the sequences: logprobs, probs"},
     {"check", 0, FLAG, NULL, FIELD(check), CLI_MERGE, NULL,
      "of a folder of parts: read all files and compare their checksums, too"},
-    {"dup-ids", 0, CHOICE, "WHAT", FIELD(dup_ids), FILES | CLI_TRACKS | CLI_DESIGN,
+    {"dup-ids", 0, CHOICE, "WHAT", FIELD(dup_ids), FILES | CLI_TRACKS | CLI_DESIGN | CLI_FOLD,
      "error|suffix",
      "repeated ids: error (default), or suffix for ID_2, ID_3, ..."},
     {"h5-names", 0, CHOICE, "RULE", FIELD(h5_names), FILES, "id|prottrans",
@@ -167,7 +167,7 @@ static const struct cli_option table[] = {
      "for every query, or group of queries of --top"},
     {"cigar", 0, CHOICE, "KIND", FIELD(cigar), CLI_ALIGN, "extended|plain|none",
      "extended: = and X (default); plain: M; none: tsv without them, in less time"},
-    {"memory-limit", 0, COUNT, "MIB", FIELD(memory_limit), CLI_ALIGN | CLI_TRACKS,
+    {"memory-limit", 0, COUNT, "MIB", FIELD(memory_limit), CLI_ALIGN | CLI_TRACKS | CLI_FOLD,
      NULL, NULL},
     {"atoms", 0, FLAG, NULL, FIELD(atoms), CLI_MOLECULE, NULL,
      "two more columns: each atom and each bond of a molecule"},
@@ -224,6 +224,7 @@ static const struct {
      "suffix of FILE"},
     {"format", CLI_ENERGY, "tsv (default), extxyz, jsonl, npz or h5; default: by the suffix of\n"
      "FILE"},
+    {"format", CLI_FOLD, "files of structures: cif (mmcif, default), pdb, or npz: arrays alone"},
     {"format", CLI_ALIGN,
      "tsv, paf, sam, needle, blast (the columns of -outfmt 6; of --local), or fasta: both\n"
      "records with their gaps; with --values tsv, phylip or npz; default: by the suffix of\n"
@@ -243,6 +244,7 @@ static const struct {
     {"shard", CLI_ENERGY | CLI_RELAX,
      "compute every N-th frame, from the I-th on, for `bioinfer merge`"},
     {"shard", CLI_MD, "move every N-th frame, from the I-th on; the folder is the same for all"},
+    {"shard", CLI_FOLD, "compute every N-th complex, from the I-th on, for `bioinfer merge`"},
     {"shard", RUNS, "compute every N-th record, from the I-th on, for `bioinfer merge`"},
     {"shard", CLI_ALIGN, "compute every N-th block of pairs, for `bioinfer merge`"},
     {"head", CLI_TRACKS, "one output: the older name of --outputs"},
@@ -254,6 +256,9 @@ static const struct {
     {"memory-limit", CLI_TRACKS,
      "of what is computed at a time, beside the weights (default: nine tenths of what\n"
      "is free); results do not change"},
+    {"memory-limit", CLI_FOLD,
+     "of what is computed at a time, beside the weights (default: nine tenths of what\n"
+     "is free); a complex that needs more has no result, and is told the MiB that it needs"},
 };
 
 /* clang-format on */

@@ -362,6 +362,7 @@ static bool runs(const struct cli_options *o, const char *model)
         {BIOINFER_FAMILY_AFFINITY, "rates ligands", "%s RECEPTOR LIGANDS", "rates no ligands"},
         {BIOINFER_FAMILY_ENERGY, "takes frames of atoms", "energy %s",
          "gives no energies of atoms"},
+        {BIOINFER_FAMILY_FOLD, "folds chains", "fold %s", "folds no chains"},
     };
 
     for (size_t i = 0; i < CLI_COUNT(kinds); i++) {

@@ -182,6 +182,19 @@ int cli_design_arrays(struct cli_design_arrays *a, const struct bioinfer_result 
 void cli_affinity_row(struct cli_output *text, const struct bioinfer_result *result,
                       uint64_t number);
 
+/* ---- fold_task.c ---- */
+
+/* The first line of scores.tsv. */
+#define CLI_FOLD_HEAD                                                                              \
+    "id\tsample\tplddt\tlength\tchains\tchain_lengths\tchain_plddt\tshortest_bond\tlongest_bond"   \
+    "\tptm\tiptm\tseed\n"
+enum { CLI_FOLD_PART = 48 };
+/* Sets what tells the files of a structure from others of its record, "seed-0_sample-1"; "" where
+ * there are no others. */
+void cli_fold_part(const struct bioinfer_fold *fold, char part[CLI_FOLD_PART]);
+/* Adds the row of a structure, result->fold; failures are in row->status. */
+void cli_fold_row(struct cli_output *row, const struct bioinfer_result *result);
+
 /* ---- tracks_rows.c: the table of variants ---- */
 
 /* Returns statistic i of a list, from 0, in its *n characters; NULL past the end. A list that is

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#define OTHER_FOLDS                                                                                \
+    "`bioinfer fold`, with a model that `bioinfer help fold` lists; no other is in bioinfer"
 #define OTHER_DNA                                                                                  \
     "an embedding of DNA, by a model that `bioinfer models` lists; Evo 2 is not in bioinfer"
 
@@ -114,6 +116,13 @@ static const struct {
     {"extract", "bioinfer MODEL INPUT"},
     {"run", "bioinfer MODEL INPUT"},
     /* programs that bioinfer does not replace */
+    {"alphafold", OTHER_FOLDS},
+    {"alphafold2", OTHER_FOLDS},
+    {"alphafold3", OTHER_FOLDS},
+    {"boltz", OTHER_FOLDS},
+    {"chai", OTHER_FOLDS},
+    {"colabfold", OTHER_FOLDS},
+    {"openfold", OTHER_FOLDS},
     {"evo", OTHER_DNA},
     {"evo2", OTHER_DNA},
     {"blast", "`bioinfer align QUERIES TARGETS --top N`, which aligns every pair"},

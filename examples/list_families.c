@@ -22,6 +22,8 @@ static const char *word_of_kind(int kind)
         return "ligands";
     case BIOINFER_FAMILY_ENERGY:
         return "frames of atoms";
+    case BIOINFER_FAMILY_FOLD:
+        return "chains";
     default:
         return "?";
     }

@@ -198,6 +198,21 @@ def rank_ligands(program):
     assert code == 1 and 'no.pdb' in err, (code, out, err)
 
 
+def fold_antibodies(program):
+    weights = os.path.join(ROOT, 'share', 'flashabb', 'flashabb.safetensors')
+    with open(os.path.join(ROOT, 'tests', 'golden', 'flashabb', 'trastuzumab.txt')) as file:
+        heavy, light = file.readline().split()
+    write('in.fasta', '>trastuzumab\n%s:\n%s\n>alone\n%s\n' % (heavy, light, heavy))
+    code, out, err = run(program, weights, 'in.fasta')
+    assert code == 0 and out == 'trastuzumab\t0.945\tH103\n', (code, out, err)
+    assert err.startswith('alone: ') and '1 chain' in err, err
+    with open('trastuzumab.pdb', encoding='ascii') as file:
+        atoms = [line for line in file if line.startswith('ATOM')]
+    assert len(atoms) == 1751 and {line[21] for line in atoms} == {'H', 'L'}, len(atoms)
+    code, out, err = run(program, weights, 'no.fasta')
+    assert code == 1 and 'no.fasta' in err, (code, out, err)
+
+
 def move_atoms(program):
     sys.path.insert(0, os.path.join(ROOT, 'tools'))
     sys.dont_write_bytecode = True

@@ -2,7 +2,7 @@
  *
  * Sections: 1 version and status  2 context  3 models  4 records and readers  5 results
  *           6 tasks  7 embed  8 score  9 writers  10 jobs  11 tracks  12 devices  13 align
- *           14 design  15 affinity  16 energy  17 motion
+ *           14 design  15 affinity  16 energy  17 motion  18 fold
  *
  * Everything that is computed is a task, which takes records and gives results.
  * bioinfer_embed_open() opens one with the parameters of its kind, and so do score, tracks, design
@@ -265,13 +265,15 @@ BIOINFER_API const char *bioinfer_family_summary(int index);
 BIOINFER_API int bioinfer_releases(bioinfer_context *ctx, bioinfer_write write, void *user,
                                    struct bioinfer_error *err);
 /* A family takes sequences (embed, score), windows of DNA (tracks), structures (design), a
- * receptor with ligands (affinity), or atoms in their places (energy). */
+ * receptor with ligands (affinity), or atoms in their places (energy). One of FOLD takes the chains
+ * of a complex. */
 enum bioinfer_family_kind {
     BIOINFER_FAMILY_SEQUENCES,
     BIOINFER_FAMILY_TRACKS,
     BIOINFER_FAMILY_DESIGN,
     BIOINFER_FAMILY_AFFINITY,
-    BIOINFER_FAMILY_ENERGY
+    BIOINFER_FAMILY_ENERGY,
+    BIOINFER_FAMILY_FOLD
 };
 BIOINFER_API int bioinfer_family_kind(int index); /* SEQUENCES past the end */
 /* The index of a family; -1: no family has this name. */
@@ -290,6 +292,8 @@ enum bioinfer_family_letters {
     BIOINFER_LETTERS_PAIRS
 };
 BIOINFER_API int bioinfer_family_letters(int index); /* RESIDUES past the end */
+/* The number of chains of each record of a family of FOLD; 0 = any number, or no such family. */
+BIOINFER_API int bioinfer_family_chains(int index);
 
 /* Writes what a file is, by its content, as text through `write`, in one call. The text has the
  * format, tensors or arrays with type and shape, and metadata; of FASTA, BED and VCF the
@@ -386,7 +390,8 @@ enum bioinfer_residue_policy {
     BIOINFER_RESIDUES_DEFAULT, /* upper-case; drop white space, gaps and one final '*' */
     BIOINFER_RESIDUES_RAW,     /* as the reference tool would see them */
     BIOINFER_RESIDUES_STOPS,   /* as DEFAULT, but a '*' inside is a residue, as in matrices */
-    BIOINFER_RESIDUES_CHAINS   /* as RAW, with '/' between chains kept */
+    BIOINFER_RESIDUES_CHAINS,  /* as RAW, with '/' between chains kept */
+    BIOINFER_RESIDUES_COMPLEX  /* as RAW, with ':' and '|' between chains kept */
 };
 
 struct bioinfer_reader_params {
@@ -492,6 +497,7 @@ struct bioinfer_column {
 struct bioinfer_changed;   /* section 11 */
 struct bioinfer_design;    /* section 14 */
 struct bioinfer_alignment; /* section 13 */
+struct bioinfer_fold;      /* section 18 */
 
 /* It and all that it points to is valid while the sink has it. */
 struct bioinfer_result {
@@ -520,6 +526,7 @@ struct bioinfer_result {
     const struct bioinfer_affinity *affinity;   /* affinity; else, and without a result, NULL */
     const struct bioinfer_energy *energy;       /* energy, and relax and md of the last places;
                                                  * else, and without a result, NULL */
+    const struct bioinfer_fold *fold;           /* fold; else, and without a result, NULL */
     const struct bioinfer_relaxed *relaxed;     /* relax; else, and without a result, NULL */
     const struct bioinfer_md_state *moved;      /* md; else, and without a result, NULL */
     int64_t n_rows;
@@ -1063,7 +1070,7 @@ BIOINFER_API int bioinfer_parts_merge(bioinfer_context *ctx, const char *folder,
  * without words. unpack() fills *result with pointers into `bytes`, which start at a multiple of
  * 8, and into `arrays` and `texts`. These have room for n_arrays and n_texts, NULL where that is
  * 0, and all of them are to live as long. Not packed, and NULL, are `sequence` and the structs
- * of design, alignments, affinity, energy, relax, md and changes. FORMAT: the bytes
+ * of design, alignments, affinity, energy, fold, relax, md and changes. FORMAT: the bytes
  * contradict themselves, or there is no room. */
 BIOINFER_API uint64_t bioinfer_result_size(const struct bioinfer_result *result);
 BIOINFER_API int bioinfer_result_pack(const struct bioinfer_result *result,
@@ -1893,6 +1900,102 @@ struct bioinfer_relax_params {
 BIOINFER_API int bioinfer_relax_open(bioinfer_task **out, const bioinfer_model *model,
                                      const struct bioinfer_relax_params *params,
                                      struct bioinfer_error *err);
+
+/* ---- 18 fold: structures of the chains of a complex ------------------------------------------ */
+/* Arrays of a result; L: residues of all chains. */
+enum bioinfer_fold_include {
+    BIOINFER_FOLD_PLDDT = 1 << 0,       /* "plddt" [L], from 0 to 1 */
+    BIOINFER_FOLD_COORDINATES = 1 << 1, /* "coordinates" [L, 37, 3] in angstrom: the atoms N, CA, C,
+                                         * CB, O, ... of AlphaFold 2's list atom37; NaN where a
+                                         * residue has no such atom */
+    BIOINFER_FOLD_PAE = 1 << 2          /* "pae" [L, L] in angstrom: the error that is expected of
+                                         * residue j where the frame of residue i is in its place */
+};
+
+enum bioinfer_fold_text { BIOINFER_FOLD_NO_TEXT, BIOINFER_FOLD_PDB, BIOINFER_FOLD_CIF };
+
+struct bioinfer_fold_params {
+    size_t struct_size;
+    int uncorrected;  /* non-zero: without the correction, as of norms for the dropout of training,
+                      * that the family makes by default; UNSUPPORTED: it makes none */
+    int force;        /* non-zero: also chains of lengths that the family was not trained for */
+    int text;         /* enum bioinfer_fold_text: a result has its structure as a text "pdb" or
+                      * "cif", 100 times pLDDT as the B-factor of each atom */
+    unsigned include; /* enum bioinfer_fold_include; 0 = no arrays; UNSUPPORTED: the family gives no
+                       * PAE */
+    int cycles;       /* passes after the first one; 0 = as many as the weights ask for.
+                       * UNSUPPORTED: the family folds in one pass */
+    int no_cycles;    /* non-zero: no pass after the first one */
+    /* These are for a family that draws structures from noise; UNSUPPORTED: it does not. */
+    int samples, steps;   /* structures of a seed, points of the schedule; 0 = as many as the
+                           * weights ask for */
+    const int64_t *seeds; /* [n_seeds] that differ, each at least 0 */
+    int n_seeds;          /* 0 = the seed 0 alone */
+    const char *msa; /* a folder with an alignment of each chain: ID.a3m of a record of one chain,
+                       * else ID_A.a3m, ID_B.a3m by their names, or ID_B.a3m.gz. Equal chains share
+                       * the first one's. NULL: each chain is its own alignment. UNSUPPORTED: the
+                       * family reads none */
+    int msa_depth;   /* the most rows of an alignment; 0 = 16384 */
+    int64_t tokens_at_once, max_length, memory_limit; /* as in bioinfer_embed_params */
+    const char *no_rules;
+    int (*progress)(void *user, uint64_t records, uint64_t residues);
+    void *progress_user;
+};
+
+struct bioinfer_fold_chain {
+    const char *name;          /* "H" */
+    int64_t first, n_residues; /* residues [first, first + n_residues) */
+    double plddt;              /* their mean */
+};
+
+struct bioinfer_fold_atom {
+    char name[5], element[3]; /* "CG1", "C" */
+    int32_t residue;          /* from 0, over all chains */
+    float position[3];        /* angstrom */
+    float plddt;              /* from 0 to 1; of the residue where the model gives no other */
+};
+
+/* bioinfer_result.fold. */
+struct bioinfer_fold {
+    int sample; /* number among the structures of one record and seed, from 0 */
+    int n_chains;
+    int64_t n_residues, n_atoms;
+    const struct bioinfer_fold_chain *chains; /* [n_chains] */
+    const char *sequence;                     /* letters of all chains, [n_residues] and a NUL */
+    const struct bioinfer_fold_atom *atoms;   /* [n_atoms] heavy atoms, residue by residue */
+    const float *plddt; /* [n_residues] from 0 to 1; of CA where each atom has its own */
+    double mean_plddt;
+    /* From a C to the N of the next residue of its chain, in angstrom; both 0: there is no such. */
+    double shortest_bond, longest_bond;
+    double ptm;       /* NaN = the family gives none */
+    const float *pae; /* [n_residues, n_residues] angstrom; NULL = the family gives none */
+    double iptm;      /* NaN = the family gives none, or there is one chain */
+    int64_t seed;     /* -1 = the family draws nothing */
+};
+
+/* usage: fold
+ *     static int take(void *user, const struct bioinfer_result *r, struct bioinfer_error *e)
+ *     {
+ *         return r->status ? 0 : printf("%s %.3f\n", r->id, r->fold->mean_plddt) < 0;
+ *     }
+ *     ...
+ *     struct bioinfer_record record = {.id = "fv", .sequence = chains, .length = strlen(chains)};
+ *     if (!(st = bioinfer_fold_open(&task, model, NULL, &err)))
+ *         st = bioinfer_task_compute(task, &record, 1, take, NULL, &err);
+ *     bioinfer_task_close(&task); */
+
+/* Opens the task that gives each record its structure. The sequence of a record is the chains of a
+ * complex with ':' or '|' between, letters in either case. A family that draws structures gives
+ * each one as a piece of the record, the best one first. A seed and a sample of equal chains are
+ * the same structure, whatever else is asked for. params may be NULL. UNSUPPORTED: the
+ * model is of no family of FOLD, or it gives no PAE, folds in one pass or draws nothing. INVALID:
+ * an array, a text or a number that there is not, a number beside no_cycles, or a seed twice.
+ * Statuses of a record: EMPTY: it, or a chain of it, has no residues. BAD_RESIDUE: a letter that
+ * the family does not know, or a chain that looks like DNA. TOO_LONG. UNSUPPORTED: another number
+ * of chains than the family folds, or a chain too short for it. LIMIT: PDB cannot hold it. */
+BIOINFER_API int bioinfer_fold_open(bioinfer_task **out, const bioinfer_model *model,
+                                    const struct bioinfer_fold_params *params,
+                                    struct bioinfer_error *err);
 
 #ifdef __cplusplus
 }

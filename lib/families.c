@@ -1,6 +1,7 @@
 /* families.c - the tables of families and of tasks as users read them. */
 #include <string.h>
 
+#include "../models/fold.h"
 #include "../tasks/tasks.h"
 
 static const struct bi_task_def *const tasks[] = {
@@ -52,4 +53,11 @@ int bioinfer_family_letters(int index)
 {
     const struct bi_model_def *d = bi_model_def(index);
     return d ? (int)d->letters : BIOINFER_LETTERS_RESIDUES;
+}
+
+int bioinfer_family_chains(int index)
+{
+    const struct bi_model_def *d = bi_model_def(index);
+    const struct bi_fold_def *fold = d ? bi_family_def(d, &bi_kind_fold) : NULL;
+    return fold ? fold->n_chains : 0;
 }

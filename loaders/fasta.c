@@ -29,8 +29,8 @@ struct bioinfer_reader {
     struct bi_gunzip in;
     const char *path; /* for messages */
     bool raw;
-    bool stops;  /* a '*' may be inside */
-    bool chains; /* a '/' may be, between chains */
+    bool stops;          /* a '*' may be inside */
+    const char *between; /* one of these may stand between chains */
     uint64_t max_length;
 
     char *win; /* win[pos, end) is not yet used */
@@ -430,7 +430,7 @@ static void take_slowly(struct bioinfer_reader *r, const struct piece *x)
         uint64_t column = x->column + i + 1;
         if (k == SPACE)
             continue;
-        if ((k == OTHER && !(c == '/' && r->chains)) || (k == SYMBOL && !r->raw)) {
+        if ((k == OTHER && !(c && strchr(r->between, c))) || (k == SYMBOL && !r->raw)) {
             bad_character(r, c, x->line, column);
             break;
         }
@@ -792,6 +792,7 @@ static int open_stream(struct bioinfer_reader **out, const struct bi_env *env,
         goto out;
     r->in.records = true;
     r->path = r->in.stream.path;
+    r->between = "";
     r->block_size = BLOCK_SIZE;
     if (bi_records_pool_new(&r->pool, env)) {
         st = bi_fail(err, BIOINFER_NOMEM, "%s: reader", r->path);
@@ -799,8 +800,10 @@ static int open_stream(struct bioinfer_reader **out, const struct bi_env *env,
     }
     if (params) {
         r->params = *params;
-        r->chains = params->residues == BIOINFER_RESIDUES_CHAINS;
-        r->raw = params->residues == BIOINFER_RESIDUES_RAW || r->chains;
+        r->between = params->residues == BIOINFER_RESIDUES_CHAINS    ? "/"
+                     : params->residues == BIOINFER_RESIDUES_COMPLEX ? ":|"
+                                                                     : "";
+        r->raw = params->residues == BIOINFER_RESIDUES_RAW || *r->between;
         if (params->max_length)
             r->max_length = params->max_length;
         r->in.n_threads = params->n_threads;
@@ -808,7 +811,7 @@ static int open_stream(struct bioinfer_reader **out, const struct bi_env *env,
             r->in.ratio_limit = 0;
         r->stops = params->residues == BIOINFER_RESIDUES_STOPS;
         if (params->residues != BIOINFER_RESIDUES_DEFAULT && !r->raw && !r->stops) {
-            st = bi_fail(err, BIOINFER_INVALID, "%s: residues: got policy %d, expected 0 to 3",
+            st = bi_fail(err, BIOINFER_INVALID, "%s: residues: got policy %d, expected 0 to 4",
                          r->path, params->residues);
             goto out;
         }

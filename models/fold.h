@@ -1,6 +1,7 @@
 /* fold.h - families that fold sequences of residues into structures.
  *
- * A record becomes one sequence of tokens, a token for each residue, chains one behind the other.
+ * A record becomes one sequence of tokens, a token for each residue, chain after chain, with
+ * linkers between where the family has some.
  * The graph gives a frame, seven torsions and a distribution of confidence for each; atoms are
  * placed on the host (models/folding/atoms.h). */
 #ifndef BI_FOLD_H
@@ -18,17 +19,121 @@ struct bi_fold_token {
     char atoms;     /* letter of the residue whose atoms it has */
 };
 
-/* Sizes of a batch. */
+/* Programs of a fold. A family that folds at once has one; another runs a stem and then passes,
+ * each of which reads what the one before it kept. */
+enum bi_fold_program {
+    BI_FOLD_WHOLE,
+    BI_FOLD_STEM,
+    BI_FOLD_FIRST, /* the first pass of several */
+    BI_FOLD_AGAIN,
+    BI_FOLD_LAST,
+    BI_FOLD_ONLY,  /* the first pass, and the last one */
+    BI_FOLD_SAMPLE /* atoms are drawn, after the last pass */
+};
+
+/* Sizes of a batch, and what is computed of it. */
 struct bi_fold_shape {
     int64_t n_records, n_tokens, longest; /* longest: tokens of one record */
+    int64_t n_grid, n_rows;               /* passes: pairs of tokens; stem: tokens that go on */
+    int64_t n_atoms;                      /* 0 where tokens of the family have no atoms */
+    int64_t n_aligned;                    /* rows of alignments, 0 where none are read */
+    int64_t n_steps;                      /* BI_FOLD_SAMPLE: steps of the sampler */
     int32_t uncorrected; /* without the correction that a family makes by default, if it has one */
+    int32_t program;     /* enum bi_fold_program */
 };
 
 /* Outputs of the graph: kinds of bi_output(), float32 rows of tokens. */
 enum {
-    BI_FOLD_FRAME = 1, /* [T, 7] quaternion (w, x, y, z) and translation in angstrom */
-    BI_FOLD_ANGLES,    /* [T, 14] pairs of sine and cosine, of any length */
-    BI_FOLD_CONFIDENCE /* [T, n] probabilities of n equal bins of pLDDT from 0 to 1 */
+    BI_FOLD_FRAME = 1,  /* [T, 7] quaternion (w, x, y, z) and translation in angstrom */
+    BI_FOLD_ANGLES,     /* [T, 14] pairs of sine and cosine, of any length */
+    BI_FOLD_CONFIDENCE, /* [T, n] probabilities of n equal bins of pLDDT from 0 to 1 */
+    BI_FOLD_LEVELS,     /* instead, [T, 37 n] logits of such bins of each atom (confidence.h) */
+    BI_FOLD_ERRORS, /* [G, 64] probabilities of bins of aligned errors of pairs (confidence.h) */
+    BI_FOLD_PLACES, /* [A, 3] atoms in angstrom, instead of frames and angles */
+    BI_FOLD_DISTANCE_ERRORS /* [G, n] probabilities of bins of errors of distances of pairs */
+};
+
+/* A kept value. */
+struct bi_fold_kept {
+    const char *name; /* graphs have inputs and outputs of that name */
+    enum bi_axis axis;
+    int64_t width;
+};
+
+/* A family that folds in passes. Graphs of passes have the inputs "grid_start" and "row_start",
+ * too, and the stem's are int32 "ids" [T], "scale" [T], "start", and "rows" [n_rows], the tokens
+ * that go on. */
+enum { BI_FOLD_KEPT = 4 };
+struct bi_fold_passes {
+    /* Fills what programs keep: the stem the first one, each pass the others; NULL names end. The
+     * last pass keeps them, too, where samples follow. */
+    void (*kept)(const struct bi_model *model, struct bi_fold_kept kept[BI_FOLD_KEPT]);
+    int (*usual)(const struct bi_model *model); /* passes that the weights ask for */
+    /* Ids and factors of the stem's n + 2 tokens: one before the n residues, one after them. */
+    void (*tokens)(const struct bi_model *model, const char *letters, int64_t n, int32_t *ids,
+                   float *scale);
+    char linker;                   /* a residue between chains, which is folded and not given */
+    int32_t n_linkers, chain_step; /* how many stand there; the step in numbers to a chain */
+};
+
+/* Rows of an alignment of a record's tokens. The first one is the record's own. */
+struct bi_fold_alignment {
+    /* [n_tokens, depth] each: letters in upper case or '-', and how many residues of the row were
+     * left out between this one and the one before it. */
+    const char *letters;
+    const int32_t *deleted;
+    int32_t depth;
+};
+
+/* A record of a family that draws places of atoms, and what is computed of it. */
+struct bi_fold_record {
+    const char *letters;  /* [n_tokens] upper case */
+    const int32_t *chain; /* [n_tokens] its chain from 0; tokens of a chain follow each other */
+    int32_t n_tokens, n_chains;
+    int64_t n_atoms;
+    uint64_t seed;
+    int32_t program, pass, sample; /* program: enum bi_fold_program; the others count from 0 */
+    int64_t points, n_steps;       /* the sampler's schedule has points, which give its steps */
+    const struct bi_fold_alignment *alignment; /* NULL: of the record's own row alone */
+};
+
+/* Scores of a sample, from 0 to 1; rank: the larger, the better. */
+struct bi_fold_scores {
+    double plddt, interface_plddt, ptm, iptm, rank;
+};
+
+/* A family whose passes are followed by samples: it draws atoms from noise (BI_FOLD_SAMPLE). Its
+ * passes and samples have the inputs of BI_FOLD_MADE and "atom_start" [records + 1]. Passes of one
+ * that reads alignments have "aligned_start" [records + 1], too. */
+enum {
+    BI_FOLD_TOKEN_ATOMS = 14, /* the most of a residue */
+    BI_FOLD_POINTS = 1000     /* the most of a schedule */
+};
+#define BI_FOLD_MADE                                                                               \
+    "token_atoms", "atom_token", "atom_place", "seen_atom", "numbers", "codes", "turns", "tail",   \
+        "relations", "state", "keep", "noise", "plan", "record", "levels", "aligned_token",        \
+        "aligned_type", "aligned_numbers", "aligned_share"
+struct bi_fold_atoms {
+    /* Names of the atoms of a letter, in order; their number. */
+    int (*names)(char letter, const char *names[BI_FOLD_TOKEN_ATOMS]);
+    bool (*aligns)(const struct bi_model *model); /* does it read alignments? */
+    int (*samples)(const struct bi_model *model); /* how many the weights ask for */
+    int (*points)(const struct bi_model *model);  /* the same, of a schedule */
+    /* How many steps a schedule has by its points. */
+    int64_t (*steps)(const struct bi_model *model, int64_t points);
+    /* Sets the input "levels", rows of `width` numbers for these steps; NULL: sets *width alone. */
+    int (*levels)(const struct bi_model *model, int64_t points, float *levels, int64_t *width,
+                  struct bioinfer_error *err);
+    /* Sets the rows of an input of BI_FOLD_MADE for a record, but for "levels". `to` begins with
+     * the rows of the batch, `at` counts what comes before, and `index` is the record's place. */
+    void (*fill)(const struct bi_model *model, const struct bi_fold_record *record,
+                 const char *input, void *to, const struct bi_counts *at, int64_t index);
+    /* Scores a sample by the rows of the record in outputs of BI_FOLD_PLACES, BI_FOLD_LEVELS and
+     * BI_FOLD_ERRORS, with numbers from a row to the next: pLDDT of each atom, and scores. NaN
+     * where an output has one. NOMEM. */
+    int (*score)(const struct bi_model *model, const struct bi_fold_record *record,
+                 const float *const outputs[3], const int64_t ld[3], float *plddt,
+                 struct bi_fold_scores *scores, struct bioinfer_error *err);
 };
 
 struct bi_fold_def {
@@ -38,9 +143,15 @@ struct bi_fold_def {
     /* Inputs "code" int32 [T, BI_FOLD_CODES], "number" int32 [T] and "start" int32 [n + 1]. */
     void (*build)(const struct bi_model *model, struct bi_graph *g,
                   const struct bi_fold_shape *shape);
-    int n_chains;      /* that a record has, exactly */
-    int longest_chain; /* residues, beyond which results are not to be trusted */
-    double least;      /* for the lengths of pairs of angles, see bi_folded_place() */
+    int n_chains;            /* that a record has, exactly; 0 = any number */
+    const char *chain_names; /* a letter for each of n_chains; NULL = A, B, C, ... */
+    const char *takes;       /* words for a record with another number: "a heavy and ..." */
+    /* Residues of chains whose results can be trusted; 0 = of any length. */
+    int shortest_chain, longest_chain;
+    const char *correction; /* which `uncorrected` leaves out; NULL = nothing */
+    double least;           /* for the lengths of pairs of angles, see bi_folded_place() */
+    const struct bi_fold_passes *passes; /* NULL = it folds at once */
+    const struct bi_fold_atoms *atoms;   /* NULL = atoms follow from frames and angles */
 };
 
 #endif

@@ -4,6 +4,7 @@
 #include "affinity.h"
 #include "design.h"
 #include "energy.h"
+#include "fold.h"
 #include "head.h"
 #include "programs.h"
 
@@ -16,7 +17,7 @@ const void *bi_family_def(const struct bi_model_def *family, const struct bi_fam
 
 /* Sizes that tasks set in a graph before the family writes it. */
 struct sizes {
-    int64_t n_tokens, n_seqs, n_rows, longest;
+    int64_t n_tokens, n_seqs, n_rows, longest, n_grid;
 };
 
 static int graph_new(struct bi_graph **g, const struct bi_model *m, struct sizes s,
@@ -29,6 +30,7 @@ static int graph_new(struct bi_graph **g, const struct bi_model *m, struct sizes
     (*g)->n_seqs = s.n_seqs;
     (*g)->n_rows = s.n_rows;
     (*g)->longest = s.longest;
+    (*g)->n_grid = s.n_grid;
     return 0;
 }
 
@@ -59,7 +61,7 @@ static int add_sequences(struct bi_hash *to, const struct bi_model *m, const cha
     const bool rows = wants->include & BI_WANT_ROW_LOGITS;
     const struct bi_shape shape = {16, 1, 16, rows ? 16 : 0};
     struct bi_graph *g;
-    int st = graph_new(&g, m, (struct sizes){16, 1, rows ? 16 : 0, 16}, err);
+    int st = graph_new(&g, m, (struct sizes){16, 1, rows ? 16 : 0, 16, 0}, err);
     if (st)
         return st;
     ((const struct bi_sequences_def *)m->def->def)->build(m, g, &shape, wants);
@@ -144,7 +146,7 @@ static int add_trunk(struct bi_hash *to, const struct bi_model *m, int trunk,
             asked[shape.n_asked++] = (struct bi_tracks_asked){i, NULL, t->heads[i].n_tracks};
     if (!shape.n_asked)
         return 0;
-    if ((st = graph_new(&g, m, (struct sizes){t->n_tokens, 1, 0, t->n_tokens}, err)))
+    if ((st = graph_new(&g, m, (struct sizes){t->n_tokens, 1, 0, t->n_tokens, 0}, err)))
         return st;
     bi_tracks_write(m, g, &window, &shape);
     return add_graph(to, m, "tracks", &g, err);
@@ -193,7 +195,7 @@ static int add_pass(struct bi_hash *to, const struct bi_model *m, enum bi_design
                                           .pass = pass,
                                           .rescore = rescore};
     struct bi_graph *g;
-    int st = graph_new(&g, m, (struct sizes){16, 1, 16, 16}, err);
+    int st = graph_new(&g, m, (struct sizes){16, 1, 16, 16, 0}, err);
     if (st)
         return st;
     ((const struct bi_design_def *)m->def->def)->build(m, g, &shape);
@@ -232,7 +234,7 @@ static int affinity(const struct bi_model *m, struct bi_hash *to, struct bioinfe
                                             .n_atoms = 1,
                                             .n_bonds = 1,
                                             .degree = 1};
-    const struct sizes sizes = {16 * BI_FRAMES_OF_TOKEN, BI_FRAMES_OF_TOKEN, 16, 16};
+    const struct sizes sizes = {16 * BI_FRAMES_OF_TOKEN, BI_FRAMES_OF_TOKEN, 16, 16, 0};
     const struct bi_affinity_def *def = m->def->def;
     struct bi_graph *g;
     int st;
@@ -254,7 +256,7 @@ static int add_moves(struct bi_hash *to, const struct bi_model *m, const char *n
     const struct bi_energy_shape shape = {
         .n_atoms = 16, .n_frames = 1, .n_edges = 1, .gradient = gradient, .moves = moves};
     struct bi_graph *g;
-    int st = graph_new(&g, m, (struct sizes){16, 1, 1, 16}, err);
+    int st = graph_new(&g, m, (struct sizes){16, 1, 1, 16, 0}, err);
     if (st)
         return st;
     ((const struct bi_energy_def *)m->def->def)->build(m, g, &shape);
@@ -286,3 +288,85 @@ static int energy(const struct bi_model *m, struct bi_hash *to, struct bioinfer_
 
 const struct bi_family_kind bi_kind_energy = {"energy", BIOINFER_FAMILY_ENERGY,
                                               "gives no energies of atoms", energy};
+
+/* ---- structures ---- */
+
+/* Adds the tokens of all letters, each at two places of two chains. */
+static void add_letters(struct bi_hash *to, const struct bi_fold_def *def)
+{
+    for (int letter = 'A'; letter <= 'Z'; letter++)
+        for (int i = 0; i < 4; i++) {
+            struct bi_fold_token token;
+            if (!def->token(&token, (char)letter, i / 2, i % 2))
+                continue;
+            bi_hash_int(to, "letter", letter);
+            for (int k = 0; k < BI_FOLD_CODES; k++)
+                bi_hash_int(to, "code", 1 + token.code[k]);
+            bi_hash_int(to, "number", token.number);
+            bi_hash_int(to, "atoms", token.atoms);
+        }
+}
+
+static int add_fold(struct bi_hash *to, const struct bi_model *m, enum bi_fold_program program,
+                    int32_t uncorrected, struct bioinfer_error *err)
+{
+    const bool atoms = ((const struct bi_fold_def *)m->def->def)->atoms != NULL;
+    const struct bi_fold_shape shape = {.n_records = 1,
+                                        .n_tokens = 16,
+                                        .longest = 16,
+                                        .n_grid = 256,
+                                        .n_rows = 16,
+                                        .n_atoms = atoms ? 128 : 0,
+                                        .n_steps = atoms,
+                                        .uncorrected = uncorrected,
+                                        .program = (int32_t)program};
+    struct bi_graph *g;
+    int st = graph_new(&g, m, (struct sizes){16, 1, 16, 16, 256}, err);
+    if (st)
+        return st;
+    ((const struct bi_fold_def *)m->def->def)->build(m, g, &shape);
+    return add_graph(to, m, uncorrected ? "fold uncorrected" : "fold", &g, err);
+}
+
+/* Adds the programs of a family that folds in passes, and how chains are joined. */
+static int add_passes(struct bi_hash *to, const struct bi_model *m, const struct bi_fold_passes *p,
+                      struct bioinfer_error *err)
+{
+    int st = 0;
+    const bool atoms = ((const struct bi_fold_def *)m->def->def)->atoms != NULL;
+    for (int i = BI_FOLD_STEM; !st && i <= (atoms ? BI_FOLD_SAMPLE : BI_FOLD_ONLY); i++)
+        st = add_fold(to, m, (enum bi_fold_program)i, 0, err);
+    for (int letter = 'A'; !st && letter <= 'Z'; letter++) {
+        const char text = (char)letter;
+        int32_t ids[3];
+        float scale[3];
+        p->tokens(m, &text, 1, ids, scale);
+        for (int k = 0; k < 3; k++) {
+            bi_hash_int(to, "id", ids[k]);
+            bi_hash_real(to, "scale", (double)scale[k]);
+        }
+    }
+    bi_hash_int(to, "linker", p->linker);
+    bi_hash_int(to, "n_linkers", p->n_linkers);
+    bi_hash_int(to, "chain_step", p->chain_step);
+    bi_hash_int(to, "passes", p->usual(m));
+    return st;
+}
+
+static int structures(const struct bi_model *m, struct bi_hash *to, struct bioinfer_error *err)
+{
+    const struct bi_fold_def *def = m->def->def;
+    int st = def->passes ? add_passes(to, m, def->passes, err)
+                         : add_fold(to, m, BI_FOLD_WHOLE, 0, err);
+    if (!st && def->correction)
+        st = add_fold(to, m, BI_FOLD_WHOLE, 1, err);
+    bi_hash_int(to, "n_chains", def->n_chains);
+    bi_hash_int(to, "shortest_chain", def->shortest_chain);
+    bi_hash_int(to, "longest_chain", def->longest_chain);
+    bi_hash_real(to, "least", def->least);
+    add_letters(to, def);
+    return st;
+}
+
+const struct bi_family_kind bi_kind_fold = {"fold", BIOINFER_FAMILY_FOLD, "folds no chains",
+                                            structures};

@@ -26,6 +26,7 @@ extern const struct bi_family_kind bi_kind_tracks;    /* struct bi_tracks_def, p
 extern const struct bi_family_kind bi_kind_design;    /* struct bi_design_def, design.h */
 extern const struct bi_family_kind bi_kind_affinity;  /* struct bi_affinity_def, affinity.h */
 extern const struct bi_family_kind bi_kind_energy;    /* struct bi_energy_def, energy.h */
+extern const struct bi_family_kind bi_kind_fold;      /* struct bi_fold_def, fold.h */
 
 /* A family's def where it is of this kind, else NULL. */
 const void *bi_family_def(const struct bi_model_def *family, const struct bi_family_kind *kind);

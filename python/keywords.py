@@ -18,7 +18,8 @@ POSITIONAL = {("align", "matrix"), ("align", "score_only"), ("affinity", "recept
               ("embed", "include"), ("score", "method"),
               ("relax", "pbc"), ("md", "pbc"), ("md", "trajectory"), ("md", "folder"),
               ("md", "resume"),
-              ("design", "n_sequences"), ("design", "temperatures"), ("energy", "energy_only"), ("energy", "pbc"),
+              ("design", "n_sequences"), ("design", "temperatures"), ("fold", "text"),
+              ("fold", "include"), ("energy", "energy_only"), ("energy", "pbc"),
               ("tracks", "outputs")}
 POSITIONAL.add(("contributions", "first_bin"))
 POSITIONAL |= {("variants", name) for name in ("kind", "contributions", "first_bin")}

@@ -125,15 +125,6 @@ BI_INLINE void attend_tile(float *block, const struct work *w, int n_keys, int d
 typedef void tile_step(float *block, const struct work *w, int n_keys, int d,
                        const struct place *at);
 
-/* to[key][query] = LOG2E times the biases of n queries against n_keys keys: ldb numbers from a key
- * to the next, ld from a query to the next. Queries from n on have 0. */
-BI_INLINE void lay_pairs(float *to, const float *bias, int64_t ldb, int64_t ld, int n, int n_keys)
-{
-    for (int q = 0; q < BLOCK; q++)
-        for (int j = 0; j < n_keys; j++)
-            to[j * BLOCK + q] = q < n ? LOG2E * bias[q * ld + j * ldb] : 0;
-}
-
 /* steps[nv - 1] is attend_tile for so many vectors of queries. */
 BI_INLINE void attend(const struct bi_attention_params *p, const struct part *part, void *scratch,
                       const int d, tile_step *const steps[BLOCK_VECTORS])
@@ -173,7 +164,8 @@ BI_INLINE void attend(const struct bi_attention_params *p, const struct part *pa
                 lay_pairs(bias,
                           p->grid_bias + part->head +
                               (grid + (part->first + r) * part->length + first) * p->ldgb,
-                          p->ldgb, part->length * p->ldgb, min_int(part->n - r, BLOCK), n_keys);
+                          p->ldgb, part->length * p->ldgb, min_int(part->n - r, BLOCK), n_keys,
+                          LOG2E);
             steps[nv - 1](w.blocks + (size_t)(r / BLOCK) * size, &w, n_keys, d, &at);
         }
     }

@@ -175,6 +175,16 @@ BI_INLINE void lay_bias(float *to, const float *bias, int reach, float scale)
     }
 }
 
+/* to[key][query] = scale times the biases of n queries against n_keys keys: ldb numbers from a key
+ * to the next, ld from a query to the next. Queries from n on have 0. */
+BI_INLINE void lay_pairs(float *to, const float *bias, int64_t ldb, int64_t ld, int n, int n_keys,
+                         float scale)
+{
+    for (int q = 0; q < BLOCK; q++)
+        for (int j = 0; j < n_keys; j++)
+            to[j * BLOCK + q] = q < n ? scale * bias[q * ld + j * ldb] : 0;
+}
+
 /* The biases of queries 0 ... BLOCK - 1 against key j of the tile, which may be far beyond the
  * reach. at->bias must not be NULL where at->tile is. */
 BI_INLINE const float *bias_of(const struct place *at, int j)

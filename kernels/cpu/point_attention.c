@@ -25,6 +25,7 @@ struct work {
     float *points; /* [KEY_TILE][3 P], in space */
     float *values; /* [KEY_TILE][C + 3 V] */
     float *scores; /* [KEY_TILE][BLOCK], and rows for packing */
+    float *bias;   /* [KEY_TILE][BLOCK], where there is one */
     float *blocks; /* [MAX_ROWS / BLOCK] of struct block */
 };
 
@@ -34,6 +35,7 @@ struct block {
     float *points; /* [3 P], in space */
     float *out;    /* [C + 3 V] */
     float *bins;   /* [n_bins] */
+    float *pair;   /* [BLOCK][D] in place of rows of BLOCK */
     float *top, *total;
     int32_t *number; /* Per query; zero beyond them */
 };
@@ -41,7 +43,7 @@ struct block {
 static size_t block_floats(const P *p)
 {
     return (size_t)(round_up(p->head_dim, KEY_GROUP) + 3 * p->n_keys +
-                    round_up(p->head_dim + 3 * p->n_values, KEY_GROUP) + p->n_bins + 3) *
+                    round_up(p->head_dim + 3 * p->n_values, KEY_GROUP) + p->n_bins + p->width + 3) *
            BLOCK;
 }
 
@@ -51,7 +53,8 @@ static struct block block_of(const P *p, const struct work *w, int64_t row)
     b.points = b.q + round_up(p->head_dim, KEY_GROUP) * BLOCK;
     b.out = b.points + 3 * p->n_keys * BLOCK;
     b.bins = b.out + round_up(p->head_dim + 3 * p->n_values, KEY_GROUP) * BLOCK;
-    b.top = b.bins + p->n_bins * BLOCK;
+    b.pair = b.bins + p->n_bins * BLOCK;
+    b.top = b.pair + p->width * BLOCK;
     b.total = b.top + BLOCK;
     b.number = (int32_t *)(b.total + BLOCK);
     return b;
@@ -63,7 +66,8 @@ static struct work lay_out(const P *p, void *scratch)
     w.points = w.keys + KEY_TILE * round_up(p->head_dim, KEY_GROUP);
     w.values = w.points + KEY_TILE * 3 * p->n_keys;
     w.scores = w.values + KEY_TILE * round_up(p->head_dim + 3 * p->n_values, KEY_GROUP);
-    w.blocks = w.scores + KEY_TILE * BLOCK;
+    w.bias = w.scores + KEY_TILE * BLOCK;
+    w.blocks = w.bias + (p->bias ? KEY_TILE * BLOCK : 0);
     return w;
 }
 
@@ -120,7 +124,7 @@ static void pack_block(const P *p, const struct work *w, const struct block *b, 
               (int64_t)p->n_heads * p->n_keys, (int64_t)head * p->n_keys, p->n_keys,
               frame_of(p, token + i));
     transpose(b->points, BLOCK, w->scores, width, BLOCK, width);
-    memset(b->out, 0, sizeof *b->out * (size_t)((values + p->n_bins) * BLOCK));
+    memset(b->out, 0, sizeof *b->out * (size_t)((values + p->n_bins + p->width) * BLOCK));
     for (int i = 0; i < BLOCK; i++) {
         b->top[i] = -FLT_MAX; /* not -inf: the difference of two would be NaN */
         b->total[i] = 0;
@@ -184,21 +188,46 @@ static void add_bins(const P *p, const struct work *w, const struct block *b, in
     }
 }
 
-/* A block against the n keys of a tile, from `token` on. by: of squares, in powers of two. */
-static void attend_tile(const P *p, const struct work *w, const struct block *b, int64_t token,
-                        int n_keys, vf by)
+/* pair[query] = keep pair[query] + sums over keys of weights and values of pairs, key by key, of n
+ * queries; first is the row of query 0 and key 0, `side` rows from a query to the next. */
+static void add_pairs(const P *p, const struct work *w, const struct block *b, const float *keep,
+                      int64_t first, int64_t side, int n, int n_keys)
 {
+    for (int i = 0; i < n; i++)
+        for (int c = 0; c < p->width; c += VW) {
+            const int some = p->width - c < VW ? p->width - c : VW;
+            const float *x = p->pair + (first + i * side) * p->ldz + c;
+            float *to = b->pair + i * p->width + c;
+            vf sum = vf_mul(vf_load_n(to, some), vf_set1(keep[i]));
+            for (int j = 0; j < n_keys; j++, x += p->ldz)
+                sum = vf_fma(vf_set1(w->scores[j * BLOCK + i]), vf_load_n(x, some), sum);
+            vf_store_n(to, sum, some);
+        }
+}
+
+/* A block of n queries against the n_keys keys of a tile, from `token` on. by: of squares, in
+ * powers of two; pair: the row of query 0 and key 0 in the grid, `side` rows a query. */
+static void attend_tile(const P *p, const struct work *w, const struct block *b, int head,
+                        int64_t token, int n, int n_keys, vf by, int64_t pair, int64_t side)
+{
+    const struct place at = {.tile = w->bias};
+    float shrink[BLOCK];
     vf high[BLOCK_VECTORS], sum[BLOCK_VECTORS], keep[BLOCK_VECTORS], unused[BLOCK_VECTORS];
     for (int v = 0; v < BLOCK_VECTORS; v++) {
         high[v] = vf_load(b->top + v * VW);
         unused[v] = vf_zero();
     }
-    tile_scores(w->scores, b->q, w->keys, n_keys, p->head_dim, BLOCK_VECTORS, unused, NULL);
+    if (p->bias)
+        lay_pairs(w->bias, p->bias + pair * p->ldb + head, p->ldb, side * p->ldb, n, n_keys,
+                  bi_point_bias_scale * LOG2E);
+    tile_scores(w->scores, b->q, w->keys, n_keys, p->head_dim, BLOCK_VECTORS, unused,
+                p->bias ? &at : NULL);
     add_distances(p, w, b, n_keys, by, high);
     for (int v = 0; v < BLOCK_VECTORS; v++) {
         keep[v] = exp2_negative(vf_sub(vf_load(b->top + v * VW), high[v]));
         sum[v] = vf_mul(vf_load(b->total + v * VW), keep[v]);
         vf_store(b->top + v * VW, high[v]);
+        vf_store(shrink + v * VW, keep[v]);
     }
     tile_exp(w->scores, n_keys, BLOCK_VECTORS, high, sum);
     for (int v = 0; v < BLOCK_VECTORS; v++)
@@ -212,6 +241,8 @@ static void attend_tile(const P *p, const struct work *w, const struct block *b,
         }
     if (p->n_bins)
         add_bins(p, w, b, token, n_keys);
+    if (p->width)
+        add_pairs(p, w, b, shrink, pair, side, n, n_keys);
 }
 
 /* The points of a query, sums in space, to its frame and their lengths. */
@@ -241,6 +272,7 @@ static void write_block(const P *p, const struct work *w, const struct block *b,
     const int c = p->head_dim, width = c + 3 * p->n_values;
     float *bins = p->y + token * p->ldy + p->n_heads * (c + 4 * (int64_t)p->n_values) +
                   (int64_t)head * p->n_bins;
+    float *pairs = bins + (int64_t)head * p->width; /* one of both has columns */
     for (int v = 0; v < BLOCK_VECTORS; v++) {
         const vf by = vf_div(vf_set1(1), vf_load(b->total + v * VW));
         for (int i = 0; i < width; i++)
@@ -256,6 +288,9 @@ static void write_block(const P *p, const struct work *w, const struct block *b,
         write_points(p, head, token + i, w->scores + i * width + c);
     }
     transpose(bins, p->ldy, b->bins, BLOCK, p->n_bins, n);
+    for (int i = 0; i < n; i++)
+        for (int e = 0; e < p->width; e++)
+            pairs[i * p->ldy + e] = b->pair[i * p->width + e] / b->total[i];
 }
 
 void BI_ISA_NAME(point_attention_run)(const void *params, int64_t task, int64_t n_tasks,
@@ -269,6 +304,7 @@ void BI_ISA_NAME(point_attention_run)(const void *params, int64_t task, int64_t 
     const int64_t first = start + task % pieces * MAX_ROWS;
     const int64_t last = first + MAX_ROWS < end ? first + MAX_ROWS : end;
     const vf by = vf_mul(vf_softplus(vf_set1(p->w[head])), vf_set1(p->by_distance * LOG2E));
+    const int64_t grid = p->bias || p->pair ? p->grid_start[seq] : 0;
     (void)n_tasks;
     for (int64_t i = first; i < last; i += BLOCK) {
         const struct block b = block_of(p, &w, i - first);
@@ -279,7 +315,8 @@ void BI_ISA_NAME(point_attention_run)(const void *params, int64_t task, int64_t 
         pack_tile(p, &w, head, j, n);
         for (int64_t i = first; i < last; i += BLOCK) {
             const struct block b = block_of(p, &w, i - first);
-            attend_tile(p, &w, &b, j, n, by);
+            attend_tile(p, &w, &b, head, j, (int)(last - i < BLOCK ? last - i : BLOCK), n, by,
+                        grid + (i - start) * (end - start) + j - start, end - start);
         }
     }
     for (int64_t i = first; i < last; i += BLOCK) {

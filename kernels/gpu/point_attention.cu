@@ -3,7 +3,8 @@
  * A block of 256 threads takes 32 queries of one head against 32 keys at a time, eight lanes a
  * query; online softmax. Points are moved to space on the way to shared memory. Of the bins of a
  * query each lane owns every eighth and walks over all keys of the tile, so sums are in the order
- * of keys. Tiles count from the start of the own sequence: the same bits in any batch.
+ * of keys; so it does with the values of pairs, whose sums lie where bins do. Tiles count from the
+ * start of the own sequence: the same bits in any batch.
  * Grid: tiles of gpu_tiles.h, heads. */
 #include "lib/gpu_tiles.h"
 
@@ -77,7 +78,7 @@ DEV void point_read_queries(const struct bi_point_attention_params &p, point_til
 
 /* Keys of `rows` tokens from `token` on; rows behind them stay as they are. */
 DEV void point_read_keys(const struct bi_point_attention_params &p, point_tiles &s, int head,
-                         int64_t token, int rows)
+                         int64_t token, int rows, bool bins)
 {
     const int d = p.head_dim, more = p.n_keys + p.n_values;
     for (int at = thread_id(); at < rows * d; at += POINT_THREADS) {
@@ -92,7 +93,7 @@ DEV void point_read_keys(const struct bi_point_attention_params &p, point_tiles 
                     p.more + (token + j) * p.ldm, (int64_t)p.n_heads * more, head * more + c,
                     point_frame_of(p, token + j));
     }
-    if (p.n_bins && thread_id() < rows)
+    if (bins && thread_id() < rows)
         s.number[thread_id()] = p.number[token + thread_id()];
 }
 
@@ -111,9 +112,21 @@ DEV void point_add_bins(const struct bi_point_attention_params &p, point_tiles &
     }
 }
 
+/* Sums of values of pairs of the lane, key by key; x: those of the query and the first key. */
+DEV void point_add_pairs(const struct bi_point_attention_params &p, point_tiles &s, int row,
+                         int lane, const float *x, int keys, float shrink)
+{
+    for (int c = lane; c < p.width; c += POINT_LANES) {
+        float sum = s.bins[row * POINT_LB + c] * shrink;
+        for (int j = 0; j < keys; j++)
+            sum = fma_(s.weights[row * (POINT_ROWS + 1) + j], x[j * p.ldz + c], sum);
+        s.bins[row * POINT_LB + c] = sum;
+    }
+}
+
 /* Writes a row of results: sums of values are in s.v, divided already. */
 DEV void point_write(const struct bi_point_attention_params &p, point_tiles &s, int head,
-                     int64_t token, int row, int lane, float total)
+                     int64_t token, int row, int lane, int columns, float total)
 {
     const int64_t width = (int64_t)p.n_heads * p.n_values;
     const float *sums = s.v + row * POINT_LV;
@@ -133,15 +146,17 @@ DEV void point_write(const struct bi_point_attention_params &p, point_tiles &s, 
         }
         points[3 * width + i] = __builtin_sqrtf(square);
     }
-    float *bins = y + p.n_heads * (p.head_dim + 4 * (int64_t)p.n_values) + (int64_t)head * p.n_bins;
-    for (int b = lane; b < p.n_bins; b += POINT_LANES)
+    float *bins = y + p.n_heads * (p.head_dim + 4 * (int64_t)p.n_values) + (int64_t)head * columns;
+    for (int b = lane; b < columns; b += POINT_LANES)
         bins[b] = s.bins[row * POINT_LB + b] / total;
 }
 
-KERNEL(point_attention_f32, struct bi_point_attention_params, POINT_THREADS, 1)
+/* PAIRS: with biases and values of pairs, else with bins. As one kernel it would take more scalar
+ * registers than AMD's have. */
+template <bool PAIRS>
+DEV void point_attention(const struct bi_point_attention_params &p, point_tiles &s)
 {
     enum { VALUES = BI_POINT_VALUES / POINT_LANES };
-    SHARED(point_tiles, s, sizeof(point_tiles));
     const tile q = find_tile<POINT_ROWS>(p.counts, p.start, block_x());
     if (q.first >= q.length)
         return;
@@ -150,17 +165,21 @@ KERNEL(point_attention_f32, struct bi_point_attention_params, POINT_THREADS, 1)
     const int64_t token = q.start + q.first + (row < rows ? row : 0);
     const int coordinates = 3 * p.n_keys;
     const float by = softplus(p.w[head]) * p.by_distance;
-    const int number = p.n_bins ? p.number[token] : 0;
+    const int columns = PAIRS ? p.width : p.n_bins;
+    const int number = !PAIRS && columns ? p.number[token] : 0;
+    int64_t pair = 0; /* the row of the pair of this query and the first key */
     float o[VALUES] = {}, max = -INF, sum = 0;
 
+    if (PAIRS)
+        pair = p.grid_start[q.seq] + (token - q.start) * q.length;
     point_read_queries(p, s, head, q.start + q.first, rows);
-    for (int b = lane; b < p.n_bins; b += POINT_LANES)
+    for (int b = lane; b < columns; b += POINT_LANES)
         s.bins[row * POINT_LB + b] = 0;
     for (int j0 = 0; j0 < q.length; j0 += POINT_ROWS) {
         const int keys = q.length - j0 < POINT_ROWS ? q.length - j0 : POINT_ROWS;
         float x[POINT_OF];
         barrier(); /* the last tile is used up */
-        point_read_keys(p, s, head, q.start + j0, keys);
+        point_read_keys(p, s, head, q.start + j0, keys, !PAIRS && columns);
         barrier();
         float high = max;
 #pragma GCC unroll 4
@@ -168,6 +187,8 @@ KERNEL(point_attention_f32, struct bi_point_attention_params, POINT_THREADS, 1)
             const int j = lane + POINT_LANES * e;
             float dot = 0, square = 0;
             if (row < rows && j < keys) {
+                if (PAIRS && p.bias)
+                    dot = bi_point_bias_scale * p.bias[(pair + j0 + j) * p.ldb + head];
                 for (int c = 0; c < p.head_dim; c++)
                     dot = fma_(s.q[row * POINT_LC + c], s.k[j * POINT_LC + c], dot);
                 for (int c = 0; c < coordinates; c++) {
@@ -197,8 +218,10 @@ KERNEL(point_attention_f32, struct bi_point_attention_params, POINT_THREADS, 1)
             for (int e = 0; e < VALUES; e++) /* columns that no value has are not written */
                 o[e] = fma_(s.weights[row * (POINT_ROWS + 1) + j],
                             s.v[j * POINT_LV + lane + POINT_LANES * e], o[e]);
-        if (p.n_bins)
+        if (!PAIRS && columns)
             point_add_bins(p, s, row, lane, number, keys, shrink);
+        if (PAIRS && p.pair)
+            point_add_pairs(p, s, row, lane, p.pair + (pair + j0) * p.ldz, keys, shrink);
     }
     sum = lanes_sum<POINT_LANES>(sum);
     barrier(); /* the last tile is used up */
@@ -207,5 +230,17 @@ KERNEL(point_attention_f32, struct bi_point_attention_params, POINT_THREADS, 1)
         s.v[row * POINT_LV + lane + POINT_LANES * e] = o[e] / sum;
     barrier();
     if (row < rows)
-        point_write(p, s, head, token, row, lane, sum);
+        point_write(p, s, head, token, row, lane, columns, sum);
+}
+
+KERNEL(point_attention_f32, struct bi_point_attention_params, POINT_THREADS, 1)
+{
+    SHARED(point_tiles, s, sizeof(point_tiles));
+    point_attention<false>(p, s);
+}
+
+KERNEL(point_attention_pairs_f32, struct bi_point_attention_params, POINT_THREADS, 1)
+{
+    SHARED(point_tiles, s, sizeof(point_tiles));
+    point_attention<true>(p, s);
 }

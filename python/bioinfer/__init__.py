@@ -18,7 +18,7 @@ from ._errors import (BadFormat, DeviceError, Error, Forked, InvalidArgument, Mi
 from ._model import Model, new_context
 from ._model import open_model as open
 from ._places import Interval, PlaceResults, Variant, Variants
-from ._results import Affinity, Design, Embedding, Result, Results, Score, Tracks
+from ._results import Affinity, Design, Embedding, Fold, Result, Results, Score, Tracks
 from ._sources import read_fasta
 
 __version__: str = _core.version()
@@ -71,7 +71,7 @@ def _all(get: Any) -> List[Any]:
 
 
 __all__ = ["Affinity", "Alignment", "BadFormat", "Design", "Device", "DeviceError", "Embedding",
-           "Energy", "Error", "Forked", "Interval", "InvalidArgument", "Misuse", "Model",
+           "Energy", "Error", "Fold", "Forked", "Interval", "InvalidArgument", "Misuse", "Model",
            "Moved", "NoArray", "NotFound", "OutOfMemory", "PlaceResults",
            "RecordError", "Relaxed", "Result", "Results",
            "Score", "Status", "Tracks", "Unsupported", "Variant", "Variants", "align",

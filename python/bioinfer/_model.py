@@ -14,16 +14,16 @@ from ._atoms import Dynamics, Energy, Moved, Relaxed, frames
 from ._errors import InvalidArgument, Misuse, Status, Unsupported
 from ._params import checked, chosen, takes, texts
 from ._places import Interval, Path, PlaceResults, Variant, Variants
-from ._results import (Affinity, Design, Embedding, Progress, Result, Results, Score, Tracks,
+from ._results import (Affinity, Design, Embedding, Fold, Progress, Result, Results, Score, Tracks,
                        task_key)
-from ._sources import (LETTERS_PAIRS, LETTERS_RESIDUES, Sequences, ligands,
+from ._sources import (LETTERS_PAIRS, LETTERS_RESIDUES, RESIDUES_COMPLEX, Sequences, ligands,
                        named_text, read_fasta, record_of, structures)
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ._keywords import (AffinityKeywords, ContributionsKeywords, DesignKeywords, EmbedKeywords,
-                            EnergyKeywords, IntervalsKeywords, MdKeywords,
+                            EnergyKeywords, FoldKeywords, IntervalsKeywords, MdKeywords,
                             RelaxKeywords, ScoreKeywords, TracksKeywords, VariantsKeywords)
 
 log = logging.getLogger("bioinfer")
@@ -328,6 +328,21 @@ class Model:
             sequences = Lazy(lambda what: self._with_positions(what, asked, offset), sequences)
         return Results(self, "score", checked("score", method=method, **params), sequences,
                        lambda raw: Score(raw, self), raw, progress, 1 << 28, 1024)
+
+    @takes("fold")
+    def fold(self, sequences: Sequences, text: str = "cif", include: Union[str, Iterable[str]] =
+             ("plddt", "coordinates"), *, progress: Optional[Progress] = None,
+             max_bytes: int = 1 << 28, **params: "Unpack[FoldKeywords]") -> "Results[Fold]":
+        """Structures of complexes, whose chains have ":" or "|" between: "EVQ...:DIQ...".
+
+        `sequences` is as in `embed`. `text` is the file that each result has as its `text`: "cif",
+        "pdb" or "none". A model that draws structures gives all samples of a record, the best one
+        first, each a result of its own. docs/folding.md has more.
+        """
+        if not isinstance(include, str):
+            include = tuple(include)
+        return Results(self, "fold", checked("fold", text=text, include=include, **params),
+                       sequences, Fold, RESIDUES_COMPLEX, progress, max_bytes)
 
     def _raw(self, raw_residues: Optional[bool]) -> bool:
         """Records are read as they stand: asked for, or lower case has a meaning of its own."""

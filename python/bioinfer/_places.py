@@ -78,7 +78,7 @@ class Variant(Result):
         super().__init__(raw)
         line, self.chrom, start, self._name, self.ref, self.alt = place
         self.line, self.pos = int(line), int(start) + 1
-        self.columns = Columns(*(raw[18] or (0, ())))
+        self.columns = Columns(*(raw[19] or (0, ())))
         if scorers:
             self.arrays = self.columns
 

@@ -287,6 +287,73 @@ class Affinity(Result):
         return row
 
 
+class Fold(Result):
+    """The structure of a complex: chains H and L of an antibody, for one.
+
+    `text` is the file that was asked for, "pdb" or "cif". The arrays are "plddt" [L], from 0 to 1,
+    and "coordinates" [L, 37, 3] in angstrom, in the order of AlphaFold's list atom37, NaN where a
+    residue has no such atom: `coordinates[:, 1]` are the CA. `chains` has (name, first residue,
+    residues, mean pLDDT) of each; bonds are from a C to the N of the next residue. `sample` and
+    `seed` tell structures of one record apart; `seed` is -1 where nothing is drawn.
+    """
+
+    __slots__ = ("sample", "mean_plddt", "shortest_bond", "longest_bond", "ptm", "chains", "iptm",
+                 "seed")
+
+    sample: int
+    mean_plddt: float
+    shortest_bond: float
+    longest_bond: float
+    ptm: float
+    chains: Tuple[Tuple[str, int, int, float], ...]
+    iptm: float
+    seed: int
+
+    def __init__(self, raw: Tuple[Any, ...]):
+        super().__init__(raw)
+        nan = float("nan")
+        (self.sample, self.sequence, self.mean_plddt, self.shortest_bond, self.longest_bond,
+         self.ptm, self.chains, self.iptm, self.seed) = raw[18] or (0, None, nan, nan, nan, nan, (),
+                                                                    nan, -1)
+
+    @property
+    def text(self) -> Optional[str]:
+        """The structure as PDB or mmCIF; None where no text was asked for."""
+        for text in self.check().texts.values():
+            return text.decode("ascii")
+        return None
+
+    @property
+    def coordinates(self) -> "np.ndarray":
+        return self["coordinates"]
+
+    @property
+    def plddt(self) -> "np.ndarray":
+        return self["plddt"]
+
+    def row(self) -> Dict[str, Any]:
+        row = super().row()
+        row.update(plddt=self.mean_plddt, chains=",".join(chain[0] for chain in self.chains),
+                   shortest_bond=self.shortest_bond, longest_bond=self.longest_bond, ptm=self.ptm,
+                   iptm=self.iptm, sample=self.sample, seed=self.seed)
+        return row
+
+
+def task_key(task: str, params: Dict[str, Any]) -> Any:
+    """A key that tells one task from another, also by the files that it has read."""
+    key: Tuple[Any, ...] = (task, *params.items())
+    files = [params[name] for name in paths(task) if name in params]
+    if "genome" in params:
+        files += [os.fsdecode(params["genome"]) + suffix for suffix in ("", ".fai", ".gzi")]
+    for path in files:
+        try:
+            file = os.stat(path)
+        except OSError:  # the task says it
+            continue
+        key = (*key, path, file.st_dev, file.st_ino, file.st_size, file.st_mtime_ns)
+    return key
+
+
 class Results(Generic[R]):
     """Results of a task, made while they are asked for: iterate over it, or collect them.
 
@@ -339,7 +406,7 @@ class Results(Generic[R]):
                 n_residues += raw[2]
                 for array in raw[9]:
                     n_bytes += len(array[2])
-                for column in raw[18][1] if raw[18] else ():
+                for column in raw[19][1] if raw[19] else ():
                     n_bytes += len(column[2]) + len(column[3] or b"")
                 if raw[17]:
                     n_bytes += 64 * raw[2]  # places, forces and numbers of atoms

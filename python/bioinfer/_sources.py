@@ -21,6 +21,7 @@ class Record(Protocol):
     def seq(self) -> Any: ...
 
 
+RESIDUES_COMPLEX = 4  # enum bioinfer_residue_policy; 0 and 1 are False and True of `raw`
 LETTERS_RESIDUES, LETTERS_BASES, LETTERS_PAIRS = 0, 1, 2  # enum bioinfer_family_letters
 
 

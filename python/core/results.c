@@ -149,6 +149,29 @@ static PyObject *energy_tuple(const struct bioinfer_energy *e)
                          core_values(e->stress, 9, sizeof *e->stress), core_atoms_tuple(e->atoms));
 }
 
+/* Gives (sample, sequence, mean pLDDT, shortest and longest bond, pTM, chains, ipTM, seed), or
+ * None; a chain is (name, first, n, pLDDT). */
+static PyObject *fold_tuple(const struct bioinfer_fold *f)
+{
+    PyObject *chains;
+    if (!f)
+        Py_RETURN_NONE;
+    if (!(chains = PyTuple_New(f->n_chains)))
+        return NULL;
+    for (int i = 0; i < f->n_chains; i++) {
+        const struct bioinfer_fold_chain *c = &f->chains[i];
+        PyObject *chain = Py_BuildValue("(sLLd)", c->name, (long long)c->first,
+                                        (long long)c->n_residues, c->plddt);
+        if (!chain) {
+            Py_DECREF(chains);
+            return NULL;
+        }
+        PyTuple_SetItem(chains, i, chain);
+    }
+    return Py_BuildValue("(isddddNdL)", f->sample, f->sequence, f->mean_plddt, f->shortest_bond,
+                         f->longest_bond, f->ptm, chains, f->iptm, (long long)f->seed);
+}
+
 /* Gives a column as (name, type, data, bytes or None), of enum bioinfer_column_type and as the
  * struct has them. */
 static PyObject *column_tuple(const struct bioinfer_column *c, int64_t n_rows)
@@ -208,10 +231,10 @@ PyObject *core_result(const struct bioinfer_result *r)
     else
         Py_INCREF(sequence);
     return Py_BuildValue(
-        "(KNLiNNNIiNNNNNiNNNNNN)", (unsigned long long)r->ordinal, core_text(r->id),
+        "(KNLiNNNIiNNNNNiNNNNNNN)", (unsigned long long)r->ordinal, core_text(r->id),
         (long long)r->length, r->status, core_text(r->message), core_text(r->description),
         core_text(r->labels), r->piece, r->more, array_tuples(r), texts_dict(r), sequence,
         changed_tuple(r), design_tuple(r), r->n_layers_kept, alignment_tuple(r->alignment),
-        affinity_tuple(r->affinity), energy_tuple(r->energy), columns_tuple(r),
+        affinity_tuple(r->affinity), energy_tuple(r->energy), fold_tuple(r->fold), columns_tuple(r),
         relaxed_tuple(r->relaxed), moved_tuple(r->moved));
 }

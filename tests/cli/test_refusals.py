@@ -44,6 +44,8 @@ class Failures(Case):
                 (("relax", "--weights", "x"), "FRAMES is missing"),
                 (("molecule", "info"), "FILE is missing"), (("align",), "A.fasta is missing"),
                 (("esm2", "in.fasta", "--include", "mean,resid"), "one of mean, per-residue, "),
+                (("fold", "flashabb", "in.fasta", "--include", "contact"),  # which is of embed
+                 "one of plddt, coordinates, pae"),
                 (("esm2", "in.fasta", "-w", "x"), "here it is --weights"),
                 (("esm2", "in.fasta", "-j", "2"), "here it is --threads"),
                 (("esm2", "in.fasta", "--force"), "here it is what -o does anyway"),
@@ -107,6 +109,7 @@ class Failures(Case):
                 (("facebook/esm2_t6_8M_UR50D", "x"),
                  "bioinfer esm2 INPUT --weights facebook/esm2_t6_8M_UR50D"),
                 (("tiny", "in.fasta"), "--weights tiny"),
+                (("alphafold3", "in.fasta"), "here it is `bioinfer fold`"),
                 (("Evo2", "in.fasta"), "Evo 2 is not in bioinfer"),
                 (("mmseqs", "in.fasta"), "--top N"),
                 (("pull", "esm2"), "hf download"),

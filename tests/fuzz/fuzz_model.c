@@ -12,6 +12,7 @@
 #include "../../graph/rules.h"
 #include "../../models/affinity.h"
 #include "../../models/energy.h"
+#include "../../models/fold.h"
 #include "../../models/head.h"
 #include "../../models/model.h"
 #include "../../models/programs.h"
@@ -106,6 +107,11 @@ static void plan(const struct bi_model *model, bool half)
                                                 .n_bonds = 16,
                                                 .degree = 4};
     const struct bi_energy_shape frames = {.n_atoms = 11, .n_edges = 30, .gradient = true};
+    const struct bi_fold_shape chains = {.n_records = shape.n_seqs,
+                                         .n_tokens = shape.n_tokens,
+                                         .longest = shape.longest,
+                                         .n_grid = shape.n_tokens * shape.longest,
+                                         .program = BI_FOLD_LAST};
     const struct bi_target target = {.traits = half ? BI_TARGET_MATRIX : 0,
                                      .operands = half ? BI_F16 : BI_F32};
     struct bi_memory_plan memory = {0};
@@ -127,6 +133,9 @@ static void plan(const struct bi_model *model, bool half)
         g->n_tokens = g->longest = frames.n_atoms;
         g->n_seqs = g->n_rows = 1;
         ((const struct bi_energy_def *)model->def->def)->build(model, g, &frames);
+    } else if (kind == &bi_kind_fold) {
+        g->n_grid = chains.n_grid;
+        ((const struct bi_fold_def *)model->def->def)->build(model, g, &chains);
     } else {
         g->n_tokens = BI_FRAMES_OF_TOKEN * complexes.n_tokens;
         g->n_seqs = BI_FRAMES_OF_TOKEN * complexes.n_complexes;

@@ -1,5 +1,9 @@
-/* folded_atoms_test.c - atoms from frames and torsions, against what FlashABB's package gives. */
+/* folded_atoms_test.c - atoms from frames and torsions, against FlashABB's package; their names,
+ * and pTM. */
+#include <stdbool.h>
+
 #include "models/folding/atoms.h"
+#include "models/folding/confidence.h"
 #include "tests/test.h"
 
 /* Made by tools/golden_flashabb.py: a residue of each kind. */
@@ -80,10 +84,45 @@ static void names_are_known(void)
                                                                                    : "O");
 }
 
+/* Atoms of a residue have places of their own in the order of atom37. */
+static void atoms_have_places(void)
+{
+    CHECK_EQ(bi_folded_name("CA"), 1);
+    CHECK_EQ(bi_folded_name("OXT"), 36);
+    CHECK_EQ(bi_folded_name("H"), -1);
+    for (int r = 0; r < KINDS; r++) {
+        const struct bi_folded_residue *residue = bi_folded_residue(golden[r].letter);
+        bool taken[BI_FOLDED_NAMES] = {false};
+        for (int i = 0; i < residue->n_atoms; i++) {
+            const int name = bi_folded_name(residue->atoms[i].name);
+            if (CHECK(name >= 0 && name < BI_FOLDED_NAMES && !taken[name]))
+                taken[name] = true;
+        }
+    }
+}
+
+/* A NaN in any pair of any row makes pTM NaN. */
+static void bad_errors_are_seen(void)
+{
+    enum { N = 3, ALL = N * N * BI_FOLDED_ERRORS };
+    float p[ALL];
+    for (int i = 0; i < ALL; i++)
+        p[i] = 1.0f / BI_FOLDED_ERRORS;
+    CHECK(bi_folded_tm(p, BI_FOLDED_ERRORS, N) > 0);
+    for (int i = 0; i < ALL; i++) {
+        const float good = p[i];
+        p[i] = NAN;
+        CHECK(isnan(bi_folded_tm(p, BI_FOLDED_ERRORS, N)));
+        p[i] = good;
+    }
+}
+
 int main(void)
 {
     TEST(atoms_are_the_package_s);
     TEST(angles_have_any_length);
     TEST(names_are_known);
+    TEST(atoms_have_places);
+    TEST(bad_errors_are_seen);
     return test_report();
 }

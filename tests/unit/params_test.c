@@ -7,7 +7,7 @@
 #include "../test.h"
 
 static const char *const tasks[] = {"contributions", "align",  "affinity", "design",
-                                    "embed",         "energy", "md",
+                                    "embed",         "energy", "fold",     "md",
                                     "relax",         "score",  "tracks",   "variants"};
 
 static int add(void *user, const char *text, size_t n)

@@ -137,6 +137,11 @@ PDB = os.path.join(ROOT or '', 'tests', 'golden', 'proteinmpnn', '5L33.pdb')
 INPUTS = {'params': (TINY, FASTA), 'embed': (TINY, FASTA), 'score': (TINY, '-'),
           'tracks': (ENFORMER, os.path.join(ENFORMER, 'window.fa')), 'design': (MPNN, PDB),
           'align': ('-', '-')}
+FLASHABB = os.path.join(ROOT or '', 'share', 'flashabb', 'flashabb.safetensors')
+FV = ('EVQLVESGGGLVQPGGSLRLSCAASGFNIKDTYIHWVRQAPGKGLEWVARIYPTNGYTRYADSVKGRFTISADTSKNTAYLQMNSL'
+      'RAEDTAVYYCSRWGGDGFYAMDYWGQGTLVTVSS:DIQMTQSPSSLSASVGDRVTITCRASQDVNTAVAWYQQKPGKAPKLLIYSASF'
+      'LYSGVPSRFSGSRSGTDFTLTISSLQPEDFATYYCQQHYTTPPTFGQGTKVEIK')
+INPUTS['fold'] = FLASHABB, FV
 DUALBIND = os.path.join(ROOT or '', 'tests', 'golden', 'dualbind')
 
 
@@ -209,6 +214,11 @@ def check_relax(said, folder):
     run(COMMAND, 'relax', frames, '--weights', weights, '--device', 'cpu', '-o', out)
     with open(out, encoding='utf-8') as file:
         assert said == file.read(), said
+
+
+def check_fold(said, folder):
+    """The published program gives this mean pLDDT of trastuzumab."""
+    assert said.split()[0] == 'fv' and abs(float(said.split()[1]) - 0.9451) < 2e-3, said
 
 
 def main():

@@ -1,0 +1,155 @@
+/* fold_samples.c - samples of the task fold: how many there are, inputs that a family makes for
+ * them, and what they give. */
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "../models/folding/confidence.h"
+#include "fold.h"
+
+enum { MOST_STRUCTURES = 4096 }; /* a record has no more */
+
+static struct bi_fold_record record_of(const struct fold *f, const struct fold_unit *u,
+                                       enum bi_fold_program program)
+{
+    const int before = u->step - 1, round = bi_fold_round(f);
+    return (struct bi_fold_record){
+        .letters = u->letters,
+        .chain = u->chain,
+        .n_tokens = u->n_tokens,
+        .n_chains = u->n_chains,
+        .n_atoms = u->n_atoms,
+        .seed = u->step ? (uint64_t)f->seeds[before / round] : 0,
+        .program = (int32_t)program,
+        .pass = u->step ? before % round : 0,
+        .sample = program == BI_FOLD_SAMPLE ? before % round - f->n_passes : 0,
+        .points = f->points,
+        .n_steps = f->n_steps,
+        .alignment = u->alignment.depth ? &u->alignment : NULL};
+}
+
+static const char *const made[] = {BI_FOLD_MADE};
+
+/* Sets what the family makes of an item, or where its chains begin in the stem. */
+void bi_fold_fill(const struct fold *f, const struct fold_unit *u, enum bi_fold_program program,
+                  const struct bi_batch_place *place)
+{
+    const struct bi_fold_record r = record_of(f, u, program);
+    int32_t *start = program == BI_FOLD_STEM ? bi_batch_input(place, "start") : NULL;
+    for (int c = 0; start && c <= u->n_chains; c++)
+        start[place->at.n_seqs + c] = place->at.n_tokens + 2 * c +
+                                      (int32_t)(c < u->n_chains ? u->chains[c].first : u->n_tokens);
+    for (size_t i = 0; !start && i < BI_COUNT(made); i++) {
+        void *to = bi_batch_input(place, made[i]);
+        if (to && !strcmp(made[i], "levels"))
+            memcpy(to, f->levels, (size_t)(f->n_steps * f->level_width) * sizeof *f->levels);
+        else if (to)
+            f->def->atoms->fill(&f->task.model->base, &r, made[i], to, &place->at, place->index);
+    }
+}
+
+int bi_fold_collect_sample(const struct fold *f, struct fold_unit *u,
+                           const struct bi_batch_place *place, struct bioinfer_error *err)
+{
+    static const int kinds[3] = {BI_FOLD_PLACES, BI_FOLD_LEVELS, BI_FOLD_ERRORS};
+    const struct bi_fold_record r = record_of(f, u, BI_FOLD_SAMPLE);
+    struct fold_structure *s = &u->of[(u->step - 1) / bi_fold_round(f) * f->n_samples + r.sample];
+    const float *out[3];
+    struct bi_fold_scores scores;
+    int64_t ld[3], width, a = 0;
+    float *level;
+    int st;
+    for (int i = 0; i < 3; i++)
+        out[i] = bi_fold_rows_of(place, kinds[i], &ld[i], &width);
+    if (!(level = bi_calloc(f->task.env, (size_t)u->n_atoms, sizeof *level)))
+        return bi_fail(err, BIOINFER_NOMEM, "%lld atoms", (long long)u->n_atoms);
+    st = f->def->atoms->score(&f->task.model->base, &r, out, ld, level, &scores, err);
+    if (!st && (!isfinite(scores.rank) || !bi_fold_all_within(level, u->n_atoms, FLT_MAX)))
+        st = bi_fail(err, BIOINFER_NONFINITE, "sample %d: a score is not finite", r.sample + 1);
+    for (int64_t i = 0; !st && i < u->n_atoms; i++)
+        if (!bi_fold_all_within(out[0] + i * ld[0], 3, bi_fold_farthest))
+            st = bi_fail(err, BIOINFER_NONFINITE,
+                         "sample %d: an atom is not finite, or farther off than %g angstrom",
+                         r.sample + 1, (double)bi_fold_farthest);
+    if (st)
+        goto out;
+    s->rank = scores.rank;
+    s->ptm = scores.ptm;
+    s->iptm = u->n_chains > 1 ? scores.iptm : (double)NAN;
+    for (int32_t i = 0; i < u->n; i++)
+        for (int k = 0, n = bi_fold_n_atoms(f, u, i); k < n; k++, a++) {
+            memcpy(s->x[i][k], out[0] + a * ld[0], sizeof s->x[i][k]);
+            s->level[i][k] = level[a];
+            if (k == 1) /* CA */
+                s->plddt[i] = level[a];
+        }
+    for (int64_t i = 0; i < (int64_t)u->n * u->n; i++)
+        s->pae[i] = (float)bi_folded_error(out[2] + i * ld[2]);
+out:
+    bi_free(f->task.env, level);
+    return st;
+}
+
+/* ---- life ---- */
+
+/* Refuses what a family that draws nothing has no use for. */
+static int refuse_draws(const struct fold *f, struct bioinfer_error *err)
+{
+    const char *what = f->p.samples ? "samples" : f->p.steps ? "steps" : "seeds";
+    if (!f->p.samples && !f->p.steps && !f->p.n_seeds)
+        return 0;
+    return bi_fail(err, BIOINFER_UNSUPPORTED, "%s draws nothing, so it has no %s",
+                   f->task.model->path, what);
+}
+
+/* Takes the seeds of the params, 0 without any. */
+static int take_seeds(struct fold *f, struct bioinfer_error *err)
+{
+    const int n = f->p.n_seeds;
+    if (n < 0 || n > MOST_STRUCTURES || (n && !f->p.seeds))
+        return bi_fail(err, BIOINFER_INVALID, "fold: %d seeds, expected 0 to %d", n,
+                       MOST_STRUCTURES);
+    if (!(f->seeds = bi_calloc(f->task.env, n ? (size_t)n : 1, sizeof *f->seeds)))
+        return bi_fail(err, BIOINFER_NOMEM, "fold: %d seeds", n);
+    f->n_seeds = n ? n : 1;
+    for (int i = 0; i < n; i++) {
+        f->seeds[i] = f->p.seeds[i];
+        if (f->seeds[i] < 0)
+            return bi_fail(err, BIOINFER_INVALID, "fold: seed %lld, expected 0 or more",
+                           (long long)f->seeds[i]);
+        for (int k = 0; k < i; k++)
+            if (f->seeds[k] == f->seeds[i])
+                return bi_fail(err, BIOINFER_INVALID, "fold: seed %lld is given twice",
+                               (long long)f->seeds[i]);
+    }
+    f->p.seeds = NULL;
+    return 0;
+}
+
+int bi_fold_open_samples(struct fold *f, struct bioinfer_error *err)
+{
+    const struct bi_fold_atoms *atoms = f->def->atoms;
+    const struct bi_model *model = &f->task.model->base;
+    int st;
+    f->n_seeds = 1;
+    if (!atoms)
+        return refuse_draws(f, err);
+    if ((st = take_seeds(f, err)))
+        return st;
+    f->n_samples = f->p.samples ? f->p.samples : atoms->samples(model);
+    if (f->n_samples < 1 || f->n_samples > MOST_STRUCTURES / f->n_seeds)
+        return bi_fail(err, BIOINFER_INVALID,
+                       "fold: %d samples for each of %d seeds, expected 1 to %d structures in all",
+                       f->n_samples, f->n_seeds, MOST_STRUCTURES);
+    f->aligns = atoms->aligns(model);
+    f->points = f->p.steps ? f->p.steps : atoms->points(model);
+    if (f->points < 1 || f->points > BI_FOLD_POINTS)
+        return bi_fail(err, BIOINFER_INVALID, "fold: %lld steps, expected 1 to %d",
+                       (long long)f->points, BI_FOLD_POINTS);
+    f->n_steps = atoms->steps(model, f->points);
+    if ((st = atoms->levels(model, f->points, NULL, &f->level_width, err)))
+        return st;
+    f->levels = bi_calloc(f->task.env, (size_t)(f->n_steps * f->level_width), sizeof *f->levels);
+    return f->levels ? atoms->levels(model, f->points, f->levels, &f->level_width, err)
+                     : bi_fail(err, BIOINFER_NOMEM, "fold: levels of noise");
+}
