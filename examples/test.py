@@ -81,6 +81,25 @@ def track_regions(program):
     assert code == 1 and 'track' in err and not os.path.exists('p.bw'), (code, out, err)
 
 
+def score_variants(program):
+    random.seed(2)
+    letters = ''.join(random.choice('ACGT') for _ in range(6000))
+    write('g.fa', '>chr1\n%s\n' % '\n'.join(letters[i:i + 60] for i in range(0, 6000, 60)))
+    write('g.fa.fai', 'chr1\t6000\t6\t60\t61\n')
+    base, other = letters[2999], 'A' if letters[2999] != 'A' else 'C'
+    write('v.vcf', '##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\n'
+          'chr1\t3000\trs1\t%s\t%s\nchr1\t3000\tno\t%s\t%s\n' % (base, other, other, base))
+    code, out, err = run(program, WINDOWS, 'g.fa', 'v.vcf')
+    rows = [line.split('\t') for line in out.splitlines()]
+    assert code == 0 and 'no: line 4: REF is %s' % other in err, (code, out, err)
+    assert rows[0] == ['chrom', 'pos', 'id', 'ref', 'alt', 'track', 'SAD'], out
+    for i, row in enumerate(rows[1:]):
+        assert row[:6] == ['chr1', '3000', 'rs1', base, other, 'track_%d' % i], row
+    assert len(rows) > 2 and any(float(row[6]) for row in rows[1:]), out
+    code, out, err = run(program, WINDOWS, 'g.fa', 'v.vcf', 'none.gtf', 'center')
+    assert code == 1 and 'scorers' in err, (code, out, err)
+
+
 def design_sequences(program):
     code, out, err = run(program, MPNN, '2', PDB)
     lines = out.splitlines()
