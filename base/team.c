@@ -22,6 +22,8 @@ enum {
                               * as much for a thread that allocates, and takes it from all */
     LOOK_NS = 100000,        /* as long as waking a thread takes, twice over */
     LOOKS = 64,              /* between two looks at the clock */
+    CROWDED_NS = 50000,      /* a yield that takes longer: another thread had the processor */
+    SLEEPS = 4096,           /* waits without a look after that */
     RETRY_NS = 1000000000    /* after a thread could not be started */
 };
 
@@ -37,6 +39,7 @@ static int64_t now_ns(void)
 struct gate {
     _Alignas(BI_ALIGN) _Atomic unsigned turn; /* changes when the gate opens */
     _Atomic int n_asleep;
+    _Atomic int n_sleeps; /* waits to come that do not look */
     pthread_mutex_t lock;
     pthread_cond_t opened;
 };
@@ -64,18 +67,26 @@ static inline void relax(void)
 #endif
 }
 
-/* True when the gate's turn was no longer `turn` within a short while. */
+/* True when the gate's turn was no longer `turn` within a short while. Where other threads want the
+ * processor, a look keeps it from the one that is waited for, and a yield waits for all of them.
+ * This wait and the next ones sleep instead, as the system is quick to run who is woken. */
 static bool gate_look(struct gate *g, unsigned turn)
 {
-    const int64_t end = now_ns() + LOOK_NS;
-    do {
+    int64_t now = now_ns();
+    const int64_t end = now + LOOK_NS;
+    while (now < end) {
+        const int64_t before = now;
         for (int i = 0; i < LOOKS; i++) {
             if (atomic_load_explicit(&g->turn, memory_order_acquire) != turn)
                 return true;
             relax();
         }
-        sched_yield(); /* the thread that is waited for may have no processor */
-    } while (now_ns() < end);
+        sched_yield();
+        if ((now = now_ns()) - before > CROWDED_NS) {
+            atomic_store_explicit(&g->n_sleeps, SLEEPS, memory_order_relaxed);
+            break;
+        }
+    }
     return false;
 }
 
@@ -84,7 +95,10 @@ static bool gate_look(struct gate *g, unsigned turn)
  * other. */
 static void gate_wait(struct gate *g, unsigned turn, bool look)
 {
-    if (look && gate_look(g, turn))
+    const int n = atomic_load_explicit(&g->n_sleeps, memory_order_relaxed);
+    if (n > 0)
+        atomic_store_explicit(&g->n_sleeps, n - 1, memory_order_relaxed);
+    else if (look && gate_look(g, turn))
         return;
     pthread_mutex_lock(&g->lock);
     atomic_fetch_add(&g->n_asleep, 1);
