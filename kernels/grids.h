@@ -53,14 +53,14 @@ struct bi_symmetrise_params {
 
 /* y[i n + j] = x[i n + j] + a[i] + b[j] in each grid.   x, y: [rows, width], x NULL: 0; a, b:
  * [tokens, width], with start and grid_start of sequences, or, where both are NULL, [rows / n,
- * width]. axis: of the rows of x and y. */
+ * width]. axis: of the rows of x and y. product: y[i n + j] = a[i] b[j], and x is not read. */
 struct bi_outer_add_params {
     const struct bi_counts *counts;
     const int32_t *start, *grid_start; /* [n_seqs + 1] */
     const float *x, *a, *b;
     float *y;
     int64_t ldx, lda, ldb, ldy, rows;
-    int32_t axis, width, n;
+    int32_t axis, width, n, product;
 };
 
 /* Finds row r of its grids, and the row of a and b that its place 0 has. */

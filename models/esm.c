@@ -525,7 +525,7 @@ static int expect_text(const struct bi_model *model, const char *key, const char
 static int check_vocab(const struct bi_model *model, const struct bi_esm *e,
                        struct bioinfer_error *err)
 {
-    const char *p = model->cp->vocab;
+    const char *p = e->kind->other_words ? NULL : model->cp->vocab;
     for (int i = 0; p && i < e->vocab; i++) {
         size_t n = strcspn(p, "\n"), cut = n && p[n - 1] == '\r' ? n - 1 : n;
         if (strlen(e->symbols[i]) != cut || memcmp(e->symbols[i], p, cut))
@@ -811,6 +811,38 @@ static bi_value_id embed(const struct builder *b, bi_value_id ids, bi_value_id s
     return e->norm0_w >= 0 ? norm(b, x, e->norm0_w, e->norm0_b) : x;
 }
 
+/* Makes the inputs and what all layers read; returns representation 0. */
+static bi_value_id begin(struct builder *b, const struct bi_shape *shape)
+{
+    struct bi_graph *g = b->g;
+    bi_value_id ids = bi_input(g, "ids", BI_I32, BI_AXIS_TOKENS, shape->n_tokens), x;
+    bi_value_id scale = bi_input(g, BI_INPUT_SCALE, BI_F32, BI_AXIS_TOKENS, shape->n_tokens);
+    b->start = bi_input(g, "start", BI_I32, BI_AXIS_SEQS, shape->n_seqs + 1);
+    x = embed(b, ids, scale);
+    b->table = b->e->kind->learned ? BI_NONE
+                                   : bi_rope_table(g, weight(b, b->e->inv_freq), shape->longest);
+    return x;
+}
+
+bi_value_id bi_esm_mix(const struct bi_model *model, struct bi_graph *g,
+                       const struct bi_shape *shape, const float *weights)
+{
+    static const struct bi_wants nothing;
+    const struct bi_esm *e = model->config;
+    struct builder b = {.model = model, .e = e, .g = g, .wants = &nothing, .contacts = BI_NONE};
+    bi_value_id x = begin(&b, shape), sum = bi_scale(g, x, weights[0]);
+    for (int i = 0; i < e->n_layers; i++) {
+        const struct bi_esm_layer *l = &e->layers[i];
+        const bi_value_id h = attend(&b, l, norm(&b, x, l->norm1_w, l->norm1_b), i);
+        x = bi_add(g, linear(&b, h, l->out_w, l->out_b), x);
+        x = bi_add(g, feed_forward(&b, l, x), x);
+        if (i == e->n_layers - 1)
+            x = norm(&b, x, e->norm_w, e->norm_b);
+        sum = bi_add(g, sum, bi_scale(g, x, weights[i + 1]));
+    }
+    return sum;
+}
+
 void bi_esm_build(const struct bi_model *model, struct bi_graph *g, const struct bi_shape *shape,
                   const struct bi_wants *wants)
 {
@@ -818,13 +850,7 @@ void bi_esm_build(const struct bi_model *model, struct bi_graph *g, const struct
     struct builder b = {.model = model, .e = e, .g = g, .wants = wants, .contacts = BI_NONE};
     bool logits = wants->include & (BIOINFER_LOGITS | BI_WANT_ROW_LOGITS);
     bool rows_only = wants->include == BI_WANT_ROW_LOGITS;
-    bi_value_id ids = bi_input(g, "ids", BI_I32, BI_AXIS_TOKENS, shape->n_tokens);
-    bi_value_id scale = bi_input(g, BI_INPUT_SCALE, BI_F32, BI_AXIS_TOKENS, shape->n_tokens), x,
-                rows;
-    b.start = bi_input(g, "start", BI_I32, BI_AXIS_SEQS, shape->n_seqs + 1);
-    x = embed(&b, ids, scale);
-    b.table = e->kind->learned ? BI_NONE
-                               : bi_rope_table(g, weight(&b, e->inv_freq), shape->longest);
+    bi_value_id x = begin(&b, shape), rows;
     rows = wants->include & BI_WANT_ROW_LOGITS
                ? bi_input(g, "rows", BI_I32, BI_AXIS_ROWS, shape->n_rows)
                : BI_NONE;
@@ -896,6 +922,12 @@ int bi_esm_open_residues(struct bi_model *model, const struct bi_esm_kind *kind,
     struct bi_esm *e = bi_arena_calloc(&model->arena, 1, sizeof *e);
     if (!e)
         return bi_fail(err, BIOINFER_NOMEM, "%s: configuration", model->cp->path);
+    return bi_esm_open_in(model, e, kind, err);
+}
+
+int bi_esm_open_in(struct bi_model *model, struct bi_esm *e, const struct bi_esm_kind *kind,
+                   struct bioinfer_error *err)
+{
     e->kind = kind;
     e->symbols = symbols;
     e->vocab = BI_ESM_VOCAB;

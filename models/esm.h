@@ -19,6 +19,7 @@ struct bi_esm_kind {
     bool token_dropout; /* unless config.json says otherwise */
     float eps;          /* unless config.json says otherwise */
     int n_suffix;       /* 1: <eos> stands behind a sequence; <cls> always stands in front */
+    bool other_words;   /* vocab.txt, where there is one, is of another part of the model */
 };
 
 /* Indices of weights in the model's table; -1 = the checkpoint has none. */
@@ -65,6 +66,10 @@ int bi_esm_open(struct bi_model *model, struct bi_esm *e, struct bioinfer_error 
 /* As those of struct bi_model_def, for models whose configuration begins with a struct bi_esm. */
 void bi_esm_build(const struct bi_model *model, struct bi_graph *g, const struct bi_shape *shape,
                   const struct bi_wants *wants);
+/* The sum [T, width] over all representations, each times one of weights [n_layers + 1], in a graph
+ * with the inputs of bi_esm_build(). */
+bi_value_id bi_esm_mix(const struct bi_model *model, struct bi_graph *g,
+                       const struct bi_shape *shape, const float *weights);
 void bi_esm_token_scale(const struct bi_model *model, const int32_t *ids, size_t n, float *scale);
 int bi_esm_settings(const struct bi_model *model, struct bi_hash *to);
 
@@ -81,6 +86,9 @@ enum {
 /* Opens a family of that alphabet, as bi_esm_open(), with a struct bi_esm in the model's arena. */
 int bi_esm_open_residues(struct bi_model *model, const struct bi_esm_kind *kind,
                          struct bioinfer_error *err);
+/* The same with a struct bi_esm of the family's own, whose lifetime is the model's. */
+int bi_esm_open_in(struct bi_model *model, struct bi_esm *e, const struct bi_esm_kind *kind,
+                   struct bioinfer_error *err);
 /* The token of a capital letter, '.' or '-'; -1 = it has none, as J and small letters. The model is
  * not looked at. */
 int bi_esm_residue_token(const struct bi_model *model, char residue);

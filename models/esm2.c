@@ -21,7 +21,8 @@ static const struct bi_esm_kind kind = {
 static bool esm2_recognise(const struct bi_checkpoint *cp)
 {
     struct bi_esm_facts facts;
-    return bi_esm_facts(cp, &facts) && facts.vocab < 100 && !facts.learned && !facts.gated;
+    return bi_esm_facts(cp, &facts) && facts.vocab < 100 && !facts.learned && !facts.gated &&
+           !bi_checkpoint_find(cp, "esm_s_combine"); /* ESMFold's stem */
 }
 
 static int esm2_open(struct bi_model *model, struct bioinfer_error *err)

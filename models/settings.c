@@ -1,7 +1,8 @@
-/* settings.c - settings of config.json that no family of sequences computes otherwise than as they
- * are by default: each is refused where it says something else. What families read themselves is in
- * their files. Source: huggingface/transformers configuration_utils.py, configuration_esm.py,
- * configuration_bert.py, configuration_t5.py, configuration_esmc.py. */
+/* settings.c - settings of config.json that no family computes otherwise than as they are by
+ * default: each is refused where it has another value. It is for families of sequences, and for
+ * ESMFold. What families read themselves is in their files. Source: huggingface/transformers
+ * configuration_utils.py, configuration_esm.py, configuration_bert.py, configuration_t5.py,
+ * configuration_esmc.py. */
 #include "model.h"
 
 #include <string.h>

@@ -52,8 +52,10 @@ void BI_ISA_NAME(outer_add_run)(const void *params, int64_t task, int64_t n_task
         const float *a = p->a + (first + at.i) * p->lda, *b = p->b + (first + at.j) * p->ldb;
         for (int c = 0; c < p->width; c += VW) {
             const int m = lanes(c, p->width);
-            const vf sum = vf_add(x ? vf_load_n(x + c, m) : vf_zero(), vf_load_n(a + c, m));
-            vf_store_n(p->y + r * p->ldy + c, vf_add(sum, vf_load_n(b + c, m)), m);
+            const vf left = vf_load_n(a + c, m), right = vf_load_n(b + c, m);
+            const vf sum = vf_add(x ? vf_load_n(x + c, m) : vf_zero(), left);
+            vf_store_n(p->y + r * p->ldy + c, p->product ? vf_mul(left, right) : vf_add(sum, right),
+                       m);
         }
     }
 }

@@ -35,8 +35,8 @@ KERNEL(outer_add_f32, struct bi_outer_add_params, ROW_THREADS, 4)
         f32x4 x = {0, 0, 0, 0};
         if (p.x)
             x = load4(p.x + r * p.ldx, c, p.width, whole_x);
-        store4(p.y + r * p.ldy, c, p.width, whole,
-               x + load4(a, c, p.width, whole_a) + load4(b, c, p.width, whole_b));
+        const f32x4 left = load4(a, c, p.width, whole_a), right = load4(b, c, p.width, whole_b);
+        store4(p.y + r * p.ldy, c, p.width, whole, p.product ? left * right : x + left + right);
     }
 }
 

@@ -99,7 +99,7 @@ static void sums_and_turns(const struct tokens *t)
     int64_t wrong = 0;
     run("outer_add",
         &(struct bi_outer_add_params){&t->counts, t->start, t->grid_start, x, a, b, y, WIDTH, WIDTH,
-                                      WIDTH, WIDTH, t->rows, BI_AXIS_GRID, WIDTH, 0},
+                                      WIDTH, WIDTH, t->rows, BI_AXIS_GRID, WIDTH, 0, 0},
         &t->counts);
     for (int64_t k = 0; k < t->n * t->n * WIDTH; k++) {
         const int64_t i = k / WIDTH / t->n, j = k / WIDTH % t->n, c = k % WIDTH;
@@ -341,7 +341,7 @@ static bool far_rows(void)
                                       wide,      width,        t.rows, (int32_t)width};
         struct bi_outer_add_params add = {
             &t.counts, t.start,      t.grid_start,   x, a, a, y, wide, width, width, width,
-            t.rows,    BI_AXIS_GRID, (int32_t)width, 0};
+            t.rows,    BI_AXIS_GRID, (int32_t)width, 0, 0};
         p.ldgb = wide;
         run("attention", &p, &t.counts);
         p.q = far_x;

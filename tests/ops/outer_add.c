@@ -1,17 +1,17 @@
 /* outer_add.c - cases of the outer_add kernel. */
-#include "checkkernel.h"
+#include "outer.h"
+
 #include "kernels/grids.h"
 
 typedef struct bi_outer_add_params T;
 
-/* Grids of the tokens of sequences. */
-static void check(struct ck *ck, const struct ck_lengths *n, int width, int absent,
-                  const char *note)
+static void outer_grid(struct ck *ck, const struct bi_op *op, const struct ck_lengths *n, int width,
+                       int absent, int product, const char *note)
 {
-    T p = {.width = width, .axis = BI_AXIS_GRID};
+    T p = {.width = width, .axis = BI_AXIS_GRID, .product = product};
     ck_check(ck,
              &(struct ck_case){.entry = "outer_add",
-                               .reference = bi_op_outer_add.reference,
+                               .reference = op->reference,
                                .params = &p,
                                .params_size = sizeof p,
                                .start = offsetof(T, start),
@@ -32,16 +32,21 @@ static void check(struct ck *ck, const struct ck_lengths *n, int width, int abse
                                .note = note});
 }
 
-static void cases(struct ck *ck)
+void ck_outer_grids(struct ck *ck, const struct bi_op *op, int product)
 {
     static const int32_t edges[] = {1, 2, 3, 17, 0, 9, -1};
     for (int i = 0; i < 16 && !ck_bench(ck); i++) {
         struct ck_lengths n = i < 4 ? ck_lengths_of(edges) : ck_lengths(ck, 5, 20);
-        check(ck, &n, (int)ck_random(ck, 1, i % 2 ? 8 : 150), i / 2 % 2,
-              i < 4 ? "edges" : "ragged");
+        outer_grid(ck, op, &n, (int)ck_random(ck, 1, i % 2 ? 8 : 150), product || i / 2 % 2,
+                   product, i < 4 ? "edges" : "ragged");
     }
+}
+
+static void cases(struct ck *ck)
+{
     static const int32_t lengths[] = {1, -1};
     const struct ck_lengths one = ck_lengths_of(lengths);
+    ck_outer_grids(ck, &bi_op_outer_add, 0);
     for (int i = 0; i < 24 && !ck_bench(ck); i++) {
         T p = {.width = (int32_t)ck_random(ck, 1, i % 2 ? 40 : 200),
                .n = (int32_t)ck_random(ck, 1, 12)};
