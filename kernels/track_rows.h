@@ -15,6 +15,15 @@ struct bi_add_narrow_params {
     int32_t axis, width, narrow;
 };
 
+/* y[r] = a[r], then b[r].   a: [rows, first], b: [rows, width - first], y: [rows, width] */
+struct bi_join_columns_params {
+    const struct bi_counts *counts;
+    const float *a, *b;
+    float *y;
+    int64_t lda, ldb, ldy, rows;
+    int32_t axis, width, first;
+};
+
 /* y[r] = the mean of rows n r ... n r + n - 1 of x.   x: [rows n, width], y: [rows, width] */
 struct bi_mean_rows_params {
     const struct bi_counts *counts;

@@ -27,7 +27,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "model.h"
+#include "esmc.h"
 
 /* Layers whose feed-forward products are near float32 in every precision: in front the stream is
  * short, and what they round grows through all others (tools/esmc_rounding.py). */
@@ -55,7 +55,7 @@ struct layer {
     int norm2_w, norm2_b, gate_w, up_w, down_w;
 };
 
-struct esmc {
+struct bi_esmc {
     enum layout layout;
     const char *prefix; /* in front of the trunk's names */
     int64_t n_layers, width, n_heads, ffn;
@@ -77,7 +77,7 @@ struct name {
 enum { DOWN = 12 }; /* the line of layer_names that has down_w */
 
 #define L_(member) offsetof(struct layer, member)
-#define M_(member) offsetof(struct esmc, member)
+#define M_(member) offsetof(struct bi_esmc, member)
 #define BLOCK_ "transformer.blocks.%d."
 
 /* clang-format off */
@@ -154,14 +154,16 @@ static const struct {
     enum layout layout;
 } layouts[] = {
     {"", "transformer.blocks.0.attn.layernorm_qkv.1.weight", PACKAGE},
+    {"esmc.", "esmc.transformer.blocks.0.attn.layernorm_qkv.1.weight", PACKAGE},
     {"esmc.", "esmc.transformer.blocks.0.attn.layernorm_qkv.weight", FUSED},
     {"", "transformer.blocks.0.attn.layernorm_qkv.weight", FUSED},
     {"esmc.", "esmc.layers.0.self_attn.q_norm.weight", SPLIT},
     {"", "layers.0.self_attn.q_norm.weight", SPLIT},
 };
 
-/* Index into layouts, -1 when the file is no ESM C. */
-static int layout_of(const struct bi_checkpoint *cp)
+/* Index into layouts, -1 when the file is no ESM C. stem: a part of another family's file, which
+ * has this prefix; NULL = none. */
+static int layout_of(const struct bi_checkpoint *cp, const char *stem)
 {
     for (size_t i = 0; i < BI_COUNT(layouts); i++) {
         bool split = layouts[i].layout == SPLIT; /* other families name their layers alike */
@@ -170,7 +172,7 @@ static int layout_of(const struct bi_checkpoint *cp)
         snprintf(embed, sizeof embed, "%s%s", layouts[i].prefix,
                  trunk_names[0].file[layouts[i].layout]);
         if (bi_checkpoint_find(cp, layouts[i].probe) && bi_checkpoint_find(cp, embed) &&
-            (!split || (type && !strcmp(type, "esmc"))))
+            (stem ? !strcmp(stem, layouts[i].prefix) : !split || (type && !strcmp(type, "esmc"))))
             return (int)i;
     }
     return -1;
@@ -178,12 +180,12 @@ static int layout_of(const struct bi_checkpoint *cp)
 
 static bool esmc_recognise(const struct bi_checkpoint *cp)
 {
-    return layout_of(cp) >= 0;
+    return layout_of(cp, NULL) >= 0;
 }
 
 /* ---- opening ---- */
 
-static int bind(struct bi_model *model, const struct esmc *e, const struct name *n,
+static int bind(struct bi_model *model, const struct bi_esmc *e, const struct name *n,
                 const char *prefix, int layer, void *base, struct bioinfer_error *err)
 {
     const int64_t shapes[][2] = {
@@ -219,9 +221,10 @@ static int config_number(const struct bi_model *model, const char *hf, const cha
     return st ? st : bi_config_int(model, biohub, 1, max, out, err);
 }
 
-static int read_config(struct bi_model *model, struct esmc *e, struct bioinfer_error *err)
+static int read_config(struct bi_model *model, struct bi_esmc *e, int which,
+                       struct bioinfer_error *err)
 {
-    int which = layout_of(model->cp), st;
+    int st;
     const char *name, *act;
     const struct bi_tensor *embed, *down;
     int64_t value, heads;
@@ -290,7 +293,7 @@ static int read_config(struct bi_model *model, struct esmc *e, struct bioinfer_e
     return 0;
 }
 
-static int bind_inv_freq(struct bi_model *model, struct esmc *e, struct bioinfer_error *err)
+static int bind_inv_freq(struct bi_model *model, struct bi_esmc *e, struct bioinfer_error *err)
 {
     float *values = bi_arena_calloc(&model->arena, HEAD_DIM / 2, sizeof *values);
     struct bi_weight w = {
@@ -303,13 +306,12 @@ static int bind_inv_freq(struct bi_model *model, struct esmc *e, struct bioinfer
     return e->inv_freq < 0 ? e->inv_freq : 0;
 }
 
-static int esmc_open(struct bi_model *model, struct bioinfer_error *err)
+/* Reads the settings and binds all weights, but no head. */
+static int open_trunk(struct bi_model *model, struct bi_esmc *e, int which,
+                      struct bioinfer_error *err)
 {
-    struct esmc *e = bi_arena_calloc(&model->arena, 1, sizeof *e);
-    int st = 0;
-    if (!e)
-        return bi_fail(err, BIOINFER_NOMEM, "%s: configuration", model->cp->path);
-    if ((st = read_config(model, e, err)))
+    int st = read_config(model, e, which, err);
+    if (st)
         return st;
     if (!(e->layers = bi_arena_calloc(&model->arena, (size_t)e->n_layers, sizeof *e->layers)))
         return bi_fail(err, BIOINFER_NOMEM, "%s: layers", model->cp->path);
@@ -319,10 +321,53 @@ static int esmc_open(struct bi_model *model, struct bioinfer_error *err)
         for (size_t i = 0; !st && i < BI_COUNT(layer_names); i++)
             st = bind(model, e, &layer_names[i], e->prefix, l, &e->layers[l], err);
     e->dense_w = -1;
-    if (!st && bi_checkpoint_find(model->cp, head_names[0].file[e->layout]))
+    return st ? st : bind_inv_freq(model, e, err);
+}
+
+int bi_esmc_open_stem(struct bi_model *model, const struct bi_esmc **out, const char *prefix,
+                      const struct bi_json *settings, struct bioinfer_error *err)
+{
+    struct bi_esmc *e = bi_arena_calloc(&model->arena, 1, sizeof *e);
+    const struct bi_json *all = model->cp->config;
+    const int which = layout_of(model->cp, prefix);
+    int st;
+    if (!e)
+        return bi_fail(err, BIOINFER_NOMEM, "%s: configuration", model->cp->path);
+    if (which < 0)
+        return bi_fail(err, BIOINFER_MISMATCH,
+                       "%s: no tensors of ESM C, expected them in the same file with names that "
+                       "begin with %s: files of two folders are to be joined first",
+                       model->cp->path, prefix);
+    model->cp->config = settings;
+    if (!(st = bi_settings_check(model, err)))
+        st = open_trunk(model, e, which, err);
+    model->cp->config = all;
+    *out = e;
+    return st;
+}
+
+int64_t bi_esmc_layers(const struct bi_esmc *e)
+{
+    return e->n_layers;
+}
+
+int64_t bi_esmc_width(const struct bi_esmc *e)
+{
+    return e->width;
+}
+
+static int esmc_open(struct bi_model *model, struct bioinfer_error *err)
+{
+    struct bi_esmc *e = bi_arena_calloc(&model->arena, 1, sizeof *e);
+    int st = 0;
+    if (!e)
+        return bi_fail(err, BIOINFER_NOMEM, "%s: configuration", model->cp->path);
+    if ((st = open_trunk(model, e, layout_of(model->cp, NULL), err)))
+        return st;
+    if (bi_checkpoint_find(model->cp, head_names[0].file[e->layout]))
         for (size_t i = 0; !st && i < BI_COUNT(head_names); i++)
             st = bind(model, e, &head_names[i], "", 0, e, err);
-    if (st || (st = bind_inv_freq(model, e, err)))
+    if (st)
         return st;
     model->config = e;
     model->tokens = symbols;
@@ -351,7 +396,7 @@ static int esmc_open(struct bi_model *model, struct bioinfer_error *err)
 
 struct builder {
     const struct bi_model *model;
-    const struct esmc *e;
+    const struct bi_esmc *e;
     struct bi_graph *g;
     const struct bi_wants *wants;
     bi_value_id ids, start, table;
@@ -407,42 +452,82 @@ static bi_value_id attend(const struct builder *b, const bi_value_id of[3], int 
     return bi_mix(g, maps, v, b->start);
 }
 
+/* Adds the inputs of the trunk; its first level. */
+static bi_value_id begin(struct builder *b, const struct bi_shape *shape)
+{
+    struct bi_graph *g = b->g;
+    bi_value_id x;
+    b->ids = bi_input(g, "ids", BI_I32, BI_AXIS_TOKENS, shape->n_tokens);
+    x = bi_embedding(g, bi_model_value(b->model, g, b->e->embed), b->ids);
+    b->start = bi_input(g, "start", BI_I32, BI_AXIS_SEQS, shape->n_seqs + 1);
+    b->table = bi_rope_table(g, bi_model_value(b->model, g, b->e->inv_freq), shape->longest);
+    return x;
+}
+
+/* Attention of layer i of rows x, before the output's product. */
+static bi_value_id attend_rows(const struct builder *b, bi_value_id x, int i)
+{
+    const struct layer *l = &b->e->layers[i];
+    bi_value_id qkv[3];
+    if (i == 0)
+        tabulate(b, l, qkv);
+    else
+        project(b, l, norm(b, x, l->norm1_w, l->norm1_b), qkv);
+    return attend(b, qkv, i);
+}
+
+/* Rows x of layer i, with attention h, after the layer. */
+static bi_value_id finish(const struct builder *b, bi_value_id x, bi_value_id h, int i)
+{
+    const struct layer *l = &b->e->layers[i];
+    struct bi_graph *g = b->g;
+    x = bi_add(g, matmul(b, h, l->out_w), x);
+    h = norm(b, x, l->norm2_w, l->norm2_b);
+    if (i < EXACT_LAYERS)
+        bi_graph_exact(g, h);
+    h = bi_mul(g, bi_silu(g, matmul(b, h, l->gate_w)), matmul(b, h, l->up_w));
+    if (i < EXACT_LAYERS)
+        bi_graph_exact(g, h);
+    return bi_add(g, matmul(b, h, l->down_w), x);
+}
+
+bi_value_id bi_esmc_mix(const struct bi_model *model, const struct bi_esmc *e, struct bi_graph *g,
+                        const struct bi_shape *shape, const float *weights, bi_value_id w,
+                        bi_value_id bias)
+{
+    static const struct bi_wants nothing;
+    struct builder b = {.model = model, .e = e, .g = g, .wants = &nothing};
+    bi_value_id x = begin(&b, shape);
+    bi_value_id sum = bi_scale(g, bi_layernorm(g, x, w, bias, 1e-5f), weights[0]);
+    for (int i = 0; i < e->n_layers; i++) {
+        x = finish(&b, x, attend_rows(&b, x, i), i);
+        if (i == e->n_layers - 1)
+            x = norm(&b, x, e->norm_w, -1);
+        sum = bi_add(g, sum, bi_scale(g, bi_layernorm(g, x, w, bias, 1e-5f), weights[i + 1]));
+    }
+    return sum;
+}
+
 static void esmc_build(const struct bi_model *model, struct bi_graph *g,
                        const struct bi_shape *shape, const struct bi_wants *wants)
 {
-    const struct esmc *e = model->config;
+    const struct bi_esmc *e = model->config;
     struct builder b = {.model = model, .e = e, .g = g, .wants = wants};
     bool logits = wants->include & (BIOINFER_LOGITS | BI_WANT_ROW_LOGITS);
     bool rows_only = wants->include == BI_WANT_ROW_LOGITS;
-    bi_value_id x, rows;
-    b.ids = bi_input(g, "ids", BI_I32, BI_AXIS_TOKENS, shape->n_tokens);
-    x = bi_embedding(g, bi_model_value(model, g, e->embed), b.ids);
-    b.start = bi_input(g, "start", BI_I32, BI_AXIS_SEQS, shape->n_seqs + 1);
-    b.table = bi_rope_table(g, bi_model_value(model, g, e->inv_freq), shape->longest);
+    bi_value_id x = begin(&b, shape), rows;
     rows = wants->include & BI_WANT_ROW_LOGITS
                ? bi_input(g, "rows", BI_I32, BI_AXIS_ROWS, shape->n_rows)
                : BI_NONE;
     for (int i = 0; i < e->n_layers; i++) {
-        const struct layer *l = &e->layers[i];
-        bi_value_id h, qkv[3];
+        bi_value_id h;
         bi_model_represent(model, g, wants, x, b.start, i);
-        if (i == 0)
-            tabulate(&b, l, qkv);
-        else
-            project(&b, l, norm(&b, x, l->norm1_w, l->norm1_b), qkv);
-        h = attend(&b, qkv, i);
+        h = attend_rows(&b, x, i);
         if (rows_only && i == e->n_layers - 1) { /* the rest concerns the asked rows alone */
             h = bi_select_rows(g, h, rows);
             x = bi_select_rows(g, x, rows);
         }
-        x = bi_add(g, matmul(&b, h, l->out_w), x);
-        h = norm(&b, x, l->norm2_w, l->norm2_b);
-        if (i < EXACT_LAYERS)
-            bi_graph_exact(g, h);
-        h = bi_mul(g, bi_silu(g, matmul(&b, h, l->gate_w)), matmul(&b, h, l->up_w));
-        if (i < EXACT_LAYERS)
-            bi_graph_exact(g, h);
-        x = bi_add(g, matmul(&b, h, l->down_w), x);
+        x = finish(&b, x, h, i);
     }
     x = norm(&b, x, e->norm_w, -1);
     bi_model_represent(model, g, wants, x, b.start, (int)e->n_layers);
@@ -502,13 +587,17 @@ static int esmc_encode(const struct bi_model *model, const struct bioinfer_recor
     return 0;
 }
 
-static int esmc_facts(const struct bi_model *model, struct bi_hash *to)
+void bi_esmc_settings(const struct bi_esmc *e, struct bi_hash *to)
 {
-    const struct esmc *e = model->config;
     bi_hash_int(to, "n_layers", e->n_layers);
     bi_hash_int(to, "width", e->width);
     bi_hash_int(to, "n_heads", e->n_heads);
     bi_hash_int(to, "ffn", e->ffn);
+}
+
+static int esmc_facts(const struct bi_model *model, struct bi_hash *to)
+{
+    bi_esmc_settings(model->config, to);
     return 0;
 }
 

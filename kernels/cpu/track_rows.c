@@ -1,5 +1,5 @@
-/* track_rows.c - rows around the heads of a model of tracks: add_narrow, mean_rows, row_softmax,
- * unclip. A task is a run of rows (rows.h). */
+/* track_rows.c - rows around the heads of a model of tracks: add_narrow, join_columns, mean_rows,
+ * row_softmax, unclip. A task is a run of rows (rows.h). */
 #include "../track_rows.h"
 
 #include <float.h>
@@ -28,6 +28,23 @@ void BI_ISA_NAME(add_narrow_run)(const void *params, int64_t task, int64_t n_tas
 }
 
 BI_CPU_ENTRY(add_narrow)
+
+ROW_TASKS(join_columns)
+
+void BI_ISA_NAME(join_columns_run)(const void *params, int64_t task, int64_t n_tasks, void *scratch)
+{
+    const struct bi_join_columns_params *p = params;
+    const struct rows rows = task_rows(task, bi_live_rows(p->counts, p->axis, p->rows), p->width);
+    (void)n_tasks;
+    (void)scratch;
+    for (int64_t r = rows.first; r < rows.end; r++) {
+        float *y = p->y + r * p->ldy;
+        memcpy(y, p->a + r * p->lda, sizeof *y * (size_t)p->first);
+        memcpy(y + p->first, p->b + r * p->ldb, sizeof *y * (size_t)(p->width - p->first));
+    }
+}
+
+BI_CPU_ENTRY(join_columns)
 
 int64_t BI_ISA_NAME(mean_rows_tasks)(const void *params, int n_threads)
 {

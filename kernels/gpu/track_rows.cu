@@ -1,5 +1,5 @@
-/* track_rows.cu - rows around the heads of a model of tracks: add_narrow, mean_rows, row_softmax,
- * unclip. Rows of gpu_rows.h. */
+/* track_rows.cu - rows around the heads of a model of tracks: add_narrow, join_columns, mean_rows,
+ * row_softmax, unclip. Rows of gpu_rows.h. */
 #include "lib/gpu_rows.h"
 
 #include "lib/gpu_norm_act.h"
@@ -15,6 +15,22 @@ KERNEL(add_narrow_f32, struct bi_add_narrow_params, ROW_THREADS, 4)
         store4(p.y + r * p.ldy, c, p.width, whole,
                load4(p.a + r * p.lda, c, p.width, whole_a) +
                    load4(p.b + r * p.ldb, c, p.narrow, whole_b));
+}
+
+KERNEL(join_columns_f32, struct bi_join_columns_params, ROW_THREADS, 4)
+{
+    const int64_t r = my_row();
+    if (r >= bi_live_rows(p.counts, p.axis, p.rows))
+        return;
+    const bool whole_a = fours(p.a, p.lda), whole_b = fours(p.b, p.ldb);
+    const bool whole = fours(p.y, p.ldy), whole_second = fours(p.y + p.first, p.ldy);
+    const int second = p.width - p.first;
+    float *y = p.y + r * p.ldy;
+    for (int c = my_column(); c < p.first; c += 4 * ROW_LANES)
+        store4(y, c, p.first, whole, load4(p.a + r * p.lda, c, p.first, whole_a));
+    y += p.first;
+    for (int c = my_column(); c < second; c += 4 * ROW_LANES)
+        store4(y, c, second, whole_second, load4(p.b + r * p.ldb, c, second, whole_b));
 }
 
 KERNEL(mean_rows_f32, struct bi_mean_rows_params, ROW_THREADS, 4)
