@@ -13,6 +13,8 @@ replays; contenders take turns. Errors are against float64. cuBLAS is given the 
 has bias, and GELU or residual where the model has one.
 
 --alone needs no torch: times and entries only, over memory that nobody has filled.
+--fp32 times products in float32 instead: Hopper's own entry, the portable one, and torch.mm without
+and with TF32, in turns, with their errors.
 """
 import argparse
 import ctypes as c
@@ -54,6 +56,8 @@ class Kernels:
                 ("kernels_open", p, (c.c_char_p, i)), ("kernels_close", None, (p,)),
                 ("kernels_alloc", p, (p, c.c_uint64)), ("kernels_free", None, (p, p)),
                 ("timed_linear", p, (p, n, i, i, i, p, p, p, p, p)),
+                ("timed_full_linear", p, (p, n, i, i, i, p, p, p)),
+                ("packed_weight", c.c_uint64, (p, i, i, i, p, p)),
                 ("timed_attention", p, (p, c.POINTER(c.c_int32), i, i, i, f, p, p)),
                 ("timed_rel_attention", p, (p, i, i, i, i, i, i, i, f, c.POINTER(p), p)),
                 ("timed_layernorm", p, (p, n, i, i, p, p, p, p)),
@@ -82,6 +86,16 @@ class Kernels:
 
     def linear(self, rows, n, k, gelu, x, w, bias, residual, y):
         return self.timed("timed_linear", rows, n, k, gelu, x, w, bias, residual, y)
+
+    def full_linear(self, rows, n, k, portable, x, w, y):
+        return self.timed("timed_full_linear", rows, n, k, portable, x, w, y)
+
+    def packed(self, n, k, portable, w):
+        """Bytes of a weight, an address of float32 [n, k] in memory of the host, for the device."""
+        size = self.calls.packed_weight(self.handle, n, k, portable, None, None)
+        data = c.create_string_buffer(size)
+        self.calls.packed_weight(self.handle, n, k, portable, w, data)
+        return data
 
     def attention(self, lengths, heads, width, qkv, y):
         return self.timed("timed_attention", (c.c_int32 * len(lengths))(*lengths), len(lengths),
@@ -191,6 +205,27 @@ class Bench:
               f"{rate / cublas:8.0f} {cublas / ours:6.2f} {error:9} {entry}", flush=True)
         self.empty.clear()
 
+    def full_linear(self, rows, n, k):
+        """A row for each contender: TFLOP/s of one product, and its error."""
+        torch, done = self.torch, []
+        x, w, y = (self.normal(*shape, half=False) for shape in ((rows, k), (n, k), (rows, n)))
+        host, some = w.cpu(), slice(0, rows, max(1, rows // 256))
+        expected = x[some].double() @ w.double().T
+        for portable in (0, 1):
+            data = torch.frombuffer(self.kernels.packed(n, k, portable, host.data_ptr()),
+                                    dtype=torch.uint8).cuda()
+            self.ready()
+            run = self.kernels.full_linear(rows, n, k, portable, *(a.data_ptr()
+                                                                   for a in (x, data, y)))
+            entry, tf32 = run.entry, bool(portable)
+            torch.backends.cuda.matmul.allow_tf32 = tf32
+            times = self.milliseconds(run, lambda: torch.mm(x, w.T))
+            errors = (relative_error(a, expected) for a in (y[some], torch.mm(x, w.T)[some]))
+            done += zip((entry, "torch.mm, TF32" if tf32 else "torch.mm"), times, errors)
+        for name, ms, error in done:
+            print(f"{rows:6} {n:6} {k:6} {1e3 * ms:8.1f} {2e-9 * rows * n * k / ms:8.1f} "
+                  f"{error:9.1e} {name}", flush=True)
+
     def attention(self, lengths, heads, width):
         tokens, row = sum(lengths), heads * width
         if self.torch:
@@ -288,8 +323,11 @@ def main():
     parser.add_argument("--models", default="8M,150M,650M,3B")
     parser.add_argument("--tokens", type=int, default=16384, help="of each attention")
     parser.add_argument("--alone", action="store_true", help="without torch: our times only")
+    parser.add_argument("--fp32", action="store_true", help="products in float32 alone")
     args = parser.parse_args()
     torch = None
+    if args.alone and args.fp32:
+        parser.error("--fp32 needs torch")
     if not args.alone:
         import torch
         torch.cuda.set_device(args.device)
@@ -297,6 +335,14 @@ def main():
         torch.manual_seed(1)
     kernels = Kernels(args.library, args.device)
     bench = Bench(kernels, torch)
+    if args.fp32:
+        print(f"{torch.cuda.get_device_name()}, TFLOP/s\n"
+              "  rows      n      k       us  TFLOP/s     error")
+        for rows, n, k in ((2048, 1280, 5120), (2048, 5120, 1280), (16384, 1280, 1280),
+                           (16384, 5120, 1280), (16384, 1280, 5120), (256, 1280, 1280),
+                           (64, 1280, 5120)):
+            bench.full_linear(rows, n, k)
+        return kernels.close()
     print(f"{torch.cuda.get_device_name() if torch else args.device}, TFLOP/s\n"
           "linear                     rows      n      k       us     ours   cuBLAS  ratio "
           "error     entry")

@@ -22,7 +22,7 @@
 #include "../kernels/cpu/cpu.h"
 #include "../kernels/gpu/gpu_blobs.h"
 #include "../kernels/gpu/gpu_entries_sm90.h"
-#include "../kernels/gpu/sm90/linear_twin.h"
+#include "../kernels/gpu/sm90/linear_terms.h"
 
 /* ---- device ---- */
 
@@ -209,33 +209,21 @@ void bi_gpu_host_free(struct bi_device *d, void *ptr)
     }
 }
 
-/* ---- weights: plain rows, in float32 or float16 ---- */
+/* ---- weights: rows ---- */
 
-/* Is a row of this layout made of a whole row? */
-static bool by_rows(enum bi_layout layout)
+/* The layout that a device makes of the one asked for: Hopper's of products in float32 is its own.
+ */
+static enum bi_layout layout_on(const struct bi_device *d, enum bi_layout layout, int64_t n,
+                                int64_t k)
 {
-    return layout == BI_LAYOUT_LINEAR_HALVES || layout == BI_LAYOUT_LINEAR_TWIN;
-}
-
-/* Bytes that k elements of a weight take; by_rows: of a row. */
-static size_t size_in(enum bi_layout layout, size_t k)
-{
-    switch (layout) {
-    case BI_LAYOUT_LINEAR_F16:
-        return 2 * k;
-    case BI_LAYOUT_LINEAR_HALVES:
-        return 2 * BI_HALVES_TERMS * k;
-    case BI_LAYOUT_LINEAR_TWIN:
-        return 2 * BI_TWIN_PRODUCTS * (k / BI_TWIN_TAPS);
-    default:
-        return 4 * k;
-    }
+    return layout == BI_LAYOUT_LINEAR && d->facts.hopper && bi_terms_fit(n, k)
+               ? BI_LAYOUT_LINEAR_TERMS
+               : layout;
 }
 
 uint64_t bi_gpu_weight_size(const struct bi_device *d, enum bi_layout layout, int64_t n, int64_t k)
 {
-    (void)d;
-    return (uint64_t)n * size_in(layout, (size_t)k);
+    return (uint64_t)n * bi_gpu_rows_size(layout_on(d, layout, n, k), (size_t)k);
 }
 
 static void staging_free(struct bi_device *d, struct staging *s)
@@ -293,64 +281,18 @@ static int staging_take(struct bi_device *d, struct staging **out, struct bioinf
     return failed(d, code, "staging of weights", err);
 }
 
-enum { RUN = 64 }; /* numbers that are converted at once */
-
-/* Rows of width k: high terms twice, low terms by a factor (halves.h). */
-static void write_halves(const struct bi_device *d, uint16_t *dst, const float *src, size_t rows,
-                         size_t k)
-{
-    for (size_t r = 0; r < rows; r++, src += k, dst += BI_HALVES_TERMS * k) {
-        float low[RUN];
-        d->host->to_half(dst, src, (int64_t)k);
-        memcpy(dst + k, dst, k * sizeof *dst);
-        for (size_t at = 0, n; at < k; at += n) {
-            n = k - at < RUN ? k - at : RUN;
-            for (size_t c = 0; c < n; c++)
-                low[c] = (src[at + c] - bi_f16_to_f32(dst[at + c])) * (float)BI_HALVES_SCALE;
-            d->host->to_half(dst + 2 * k + at, low, (int64_t)n);
-        }
-    }
-}
-
-/* Rows of five taps, of width k, as eight. */
-static void write_twin(const struct bi_device *d, uint16_t *dst, const float *src, size_t rows,
-                       size_t k)
-{
-    const size_t channels = k / BI_TWIN_TAPS;
-    for (size_t r = 0; r < rows; r++, src += k, dst += BI_TWIN_PRODUCTS * channels)
-        for (size_t at = 0, n; at < channels; at += n) {
-            float eight[BI_TWIN_PRODUCTS][RUN];
-            n = channels - at < RUN ? channels - at : RUN;
-            for (size_t c = 0; c < n; c++) {
-                float taps[BI_TWIN_PRODUCTS];
-                bi_twin_taps(src, (int64_t)channels, (int64_t)(at + c), taps);
-                for (size_t i = 0; i < BI_TWIN_PRODUCTS; i++)
-                    eight[i][c] = taps[i];
-            }
-            for (size_t i = 0; i < BI_TWIN_PRODUCTS; i++)
-                d->host->to_half(dst + i * channels + at, eight[i], (int64_t)n);
-        }
-}
-
 /* count elements, rows of width k, from src to dst in a layout. */
 static int write_piece(struct bi_device *d, char *dst, const float *src, size_t count, size_t k,
                        enum bi_layout layout, struct bioinfer_error *err)
 {
+    const size_t unit = bi_gpu_rows_unit(layout, k);
     struct staging *s;
     int code, st = staging_take(d, &s, err);
     if (st)
         return st;
-    if (layout == BI_LAYOUT_LINEAR_HALVES)
-        write_halves(d, s->host, src, count / k, k);
-    else if (layout == BI_LAYOUT_LINEAR_TWIN)
-        write_twin(d, s->host, src, count / k, k);
-    else if (layout == BI_LAYOUT_LINEAR_F16)
-        d->host->to_half(s->host, src, (int64_t)count);
-    else
-        memcpy(s->host, src, count * sizeof *src);
+    bi_gpu_rows_write(d->host, layout, s->host, src, count, k);
     code = d->driver->copy_in(d->gpu, d->weights, dst, s->host,
-                              by_rows(layout) ? count / k * size_in(layout, k)
-                                              : size_in(layout, count));
+                              count / unit * bi_gpu_rows_size(layout, unit));
     if (!code)
         code = d->driver->event_record(d->gpu, s->copied, d->weights);
     if (code) {
@@ -366,12 +308,13 @@ int bi_gpu_weight_write(struct bi_device *d, void *dst, enum bi_layout layout, i
                         int64_t first, int64_t rows, const float *src, struct bioinfer_error *err)
 {
     int was = 0;
-    const size_t unit = by_rows(layout) ? (size_t)k : 1, unit_size = size_in(layout, unit);
+    layout = layout_on(d, layout, n, k);
+    const size_t unit = bi_gpu_rows_unit(layout, (size_t)k),
+                 unit_size = bi_gpu_rows_size(layout, unit);
     size_t left = (size_t)rows * (size_t)k;
     const size_t most = STAGING_SIZE / unit_size * unit;
-    char *to = (char *)dst + (size_t)first * size_in(layout, (size_t)k);
+    char *to = (char *)dst + (size_t)first * bi_gpu_rows_size(layout, (size_t)k);
     int st;
-    (void)n;
     if (!most)
         return bi_fail(err, BIOINFER_UNSUPPORTED,
                        "a weight of %lld columns: a row is more than the %d bytes that "
@@ -532,6 +475,7 @@ const struct bi_gpu_entry *bi_gpu_entry_of(const struct bi_gpu_facts *facts,
 {
     struct bi_call call = bi_launch_call(l, facts->n_units);
     call.near_f32 = facts->near_f32;
+    call.trial = facts->trial;
     return bi_gpu_choose(l->entry, &call, facts->hopper);
 }
 

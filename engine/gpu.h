@@ -8,6 +8,8 @@
 #include "../kernels/gpu/sm90/sm90_maps.h"
 #include "backend.h"
 
+struct bi_cpu_kernels;
+
 typedef void *bi_gpu_handle;
 
 /* Facts of a GPU, as its driver tells them. */
@@ -18,6 +20,7 @@ struct bi_gpu_facts {
     int n_units;         /* streaming multiprocessors, compute units */
     const char *arch[4]; /* blobs it can load, best first; NULL ends */
     bool near_f32;       /* matrix units take float32, or terms of it */
+    bool trial;          /* entries that no chip has run are taken, too; tests alone set it */
     bool hopper;         /* sm_90a is the first: tensor maps, and launches that begin early */
 };
 
@@ -118,6 +121,13 @@ void bi_gpu_free(struct bi_device *device, struct bi_buffer *buffer);
 int bi_gpu_host_alloc(struct bi_device *device, void **ptr, uint64_t size,
                       struct bioinfer_error *err);
 void bi_gpu_host_free(struct bi_device *device, void *ptr);
+/* gpu_rows.c: a row of some layouts is made of a whole row in float32, of others number by number.
+ * unit: k or 1, the least that is written at once; size: bytes that a unit takes; write: count
+ * numbers, a multiple of the unit, of rows of width k. */
+size_t bi_gpu_rows_unit(enum bi_layout layout, size_t k);
+size_t bi_gpu_rows_size(enum bi_layout layout, size_t unit);
+void bi_gpu_rows_write(const struct bi_cpu_kernels *host, enum bi_layout layout, void *dst,
+                       const float *src, size_t count, size_t k);
 uint64_t bi_gpu_weight_size(const struct bi_device *device, enum bi_layout layout, int64_t n,
                             int64_t k);
 int bi_gpu_weight_write(struct bi_device *device, void *dst, enum bi_layout layout, int64_t n,

@@ -17,7 +17,8 @@ enum bi_layout {
     BI_LAYOUT_PANELS,        /* as the backend packs a matrix of float32 for other kernels */
     BI_LAYOUT_LINEAR_F16,    /* the same, rounded to float16, for float16 operands */
     BI_LAYOUT_LINEAR_HALVES, /* in two terms of float16, for operands of HALVES (halves.h) */
-    BI_LAYOUT_LINEAR_TWIN    /* five taps as eight, in float16 (linear_twin.h) */
+    BI_LAYOUT_LINEAR_TWIN,   /* five taps as eight, in float16 (linear_twin.h) */
+    BI_LAYOUT_LINEAR_TERMS   /* in two terms of float16: Hopper's, for LINEAR (linear_terms.h) */
 };
 
 /* One kernel launch, ready to submit: entry name and parameters with addresses. */

@@ -12,12 +12,8 @@
  * attention_bias adds a bias by place (attention.h), read through the cache, attention_grid one by
  * pairs, of a tile in shared memory: the others keep their registers.
  * Grid: tiles of gpu_tiles.h, heads. */
+#include "lib/attention_tile.h"
 #include "lib/gpu_heads.h"
-
-#pragma clang force_cuda_host_device begin
-#include "../attention.h"
-#pragma clang force_cuda_host_device end
-#include "lib/gpu_math.h"
 
 /* ---- rows of one head to shared memory ---- */
 
@@ -79,7 +75,6 @@ template <int rows, int width, int threads> DEV void read_rows(const head_rows &
 /* ---- f16 ---- */
 
 enum { Q_ROWS = 64, THREADS = 128 };
-enum bias_kind { NO_BIAS, BY_PLACE, BY_PAIR };
 
 template <int D> struct attention_tiles {
     enum { KEYS = D < 128 ? 64 : 32, LD = D + 8 };
@@ -111,132 +106,6 @@ DEV void read_pairs(biased_tiles<D, BY_PAIR> &s, const float *bias, int64_t ldb,
         const int m = at / KEYS, n = at % KEYS;
         s.bias[m * BIAS_LD + n] = m < rows && n < keys ? bias[m * ld + n * ldb] * LOG2E : 0;
     }
-}
-
-/* Scores of keys that are not there do not count. */
-template <int MT, int NT> DEV void mask_keys(acc (&x)[MT][NT], int keys)
-{
-#pragma GCC unroll 4
-    for (int n = 0; n < NT; n++)
-#pragma GCC unroll 8
-        for (int e = 0; e < ACC; e++)
-            if (n * 16 + acc_n(e) >= keys) {
-#pragma GCC unroll 4
-                for (int m = 0; m < MT; m++)
-                    x[m][n].of[e] = -INF;
-            }
-}
-
-/* Biases of 16 queries against the keys of a tile. */
-struct bias_rows {
-    const float *bias; /* BY_PLACE: of the head, at distance 0; BY_PAIR: in shared memory */
-    int ahead;         /* BY_PLACE: how far the first key is in front of the first query */
-};
-
-/* LOG2E times the bias of query m and key n, of KEYS in shared memory. */
-template <bias_kind kind, int KEYS>
-DEV float bias_at(const struct bi_attention_params &p, const bias_rows &b, int m, int n)
-{
-    if (kind == BY_PAIR)
-        return b.bias[m * (KEYS + 1) + n];
-    const int gap = b.ahead + n - m;
-    return b.bias[gap < -p.reach ? -p.reach : gap > p.reach ? p.reach : gap] * LOG2E;
-}
-
-/* 16 rows of scores to weights, and what of sums and results still counts beside them. */
-template <bias_kind kind, int NT, int KT>
-DEV void weigh(acc (&x)[NT], float (&max)[ACC_ROWS], float (&sum)[ACC_ROWS], acc (&o)[KT],
-               const struct bi_attention_params &p, const bias_rows &b)
-{
-    const float to_log2 = p.scale * LOG2E;
-    float high[ACC_ROWS], shrink[ACC_ROWS];
-#pragma GCC unroll 2
-    for (int r = 0; r < ACC_ROWS; r++)
-        high[r] = max[r];
-#pragma GCC unroll 4
-    for (int n = 0; n < NT; n++)
-#pragma GCC unroll 8
-        for (int e = 0; e < ACC; e++) {
-            if (kind != NO_BIAS) {
-                const float bias = bias_at<kind, NT * 16>(p, b, acc_m(e), n * 16 + acc_n(e));
-                x[n].of[e] = fma_(x[n].of[e], to_log2, bias);
-            } else {
-                x[n].of[e] *= to_log2;
-            }
-            high[acc_row(e)] = max_(high[acc_row(e)], x[n].of[e]);
-        }
-#pragma GCC unroll 2
-    for (int r = 0; r < ACC_ROWS; r++) {
-        high[r] = row_max(high[r]);
-        shrink[r] = max[r] == high[r] ? 1 : exp2_(max[r] - high[r]);
-        max[r] = high[r];
-        high[r] = high[r] == -INF ? 0 : high[r] - WEIGHT_SHIFT;
-        sum[r] *= shrink[r];
-    }
-#pragma GCC unroll 4
-    for (int n = 0; n < NT; n++)
-#pragma GCC unroll 8
-        for (int e = 0; e < ACC; e++) {
-            float *v = &x[n].of[e];
-            *v = exp2_(*v - high[acc_row(e)]);
-            sum[acc_row(e)] += *v;
-        }
-#pragma GCC unroll 8
-    for (int k = 0; k < KT; k++)
-#pragma GCC unroll 8
-        for (int e = 0; e < ACC; e++)
-            o[k].of[e] *= shrink[acc_row(e)];
-}
-
-template <int MT, int KT>
-DEV void write_rows(const struct bi_attention_params &p, const acc (&o)[MT][KT],
-                    const float (&sum)[MT][ACC_ROWS], const tile &q, int row0)
-{
-    const int64_t column = (int64_t)block_y() * p.head_dim;
-    const int d = p.head_dim;
-    const bool whole = ((u64)p.y | (u64)p.ldy * 2 | (u64)d * 2) % (ACC_RUN * 2) == 0;
-#pragma GCC unroll 4
-    for (int m = 0; m < MT; m++) {
-        float rest[ACC_ROWS];
-#pragma GCC unroll 2
-        for (int r = 0; r < ACC_ROWS; r++)
-            rest[r] = 1.0f / row_sum(sum[m][r]);
-#pragma GCC unroll 8
-        for (int k = 0; k < KT; k++)
-#pragma GCC unroll 8
-            for (int e = 0; e < ACC; e += ACC_RUN) {
-                typedef f16 run __attribute__((vector_size(ACC_RUN * 2)));
-                const int row = q.first + row0 + m * 16 + acc_m(e), i = k * 16 + acc_n(e);
-                f16 *y = (f16 *)p.y + (q.start + row) * p.ldy + column + i;
-                run v;
-#pragma GCC unroll 4
-                for (int u = 0; u < ACC_RUN; u++)
-                    v[u] = (f16)(o[m][k].of[e + u] * rest[acc_row(e)]);
-                if (row >= q.length || i >= d)
-                    continue;
-                if (whole && i + ACC_RUN <= d) {
-                    *(run *)y = v;
-                } else {
-#pragma GCC unroll 4
-                    for (int u = 0; u < ACC_RUN; u++)
-                        if (i + u < d)
-                            y[u] = v[u];
-                }
-            }
-    }
-}
-
-/* Where biases begin: BY_PLACE at distance 0 of the head, BY_PAIR at the tile's first query and
- * key 0. */
-template <bias_kind kind>
-DEV const float *first_bias(const struct bi_attention_params &p, const tile &q)
-{
-    if (kind == BY_PLACE)
-        return p.bias + block_y() * (2 * p.reach + 1) + p.reach;
-    if (kind == NO_BIAS)
-        return nullptr;
-    const int64_t grid = bi_bias_grid(p.counts, p.grid_start, p.axis, q.seq, q.start);
-    return p.grid_bias + (grid + (int64_t)q.first * q.length) * p.ldgb + block_y();
 }
 
 template <int D, bias_kind kind = NO_BIAS> DEV void attention(const struct bi_attention_params &p)
@@ -315,7 +184,7 @@ template <int D, bias_kind kind = NO_BIAS> DEV void attention(const struct bi_at
             bias_rows b = {bias, j0 - (q.first + row0 + m * 16)};
             if constexpr (kind == BY_PAIR)
                 b.bias = s.bias + (row0 + m * 16) * (KEYS + 1);
-            weigh<kind>(x[m], max[m], sum[m], o[m], p, b);
+            weigh<kind, WEIGHT_SHIFT>(x[m], max[m], sum[m], o[m], p, b);
         }
 
 #pragma GCC unroll 4
@@ -335,7 +204,7 @@ template <int D, bias_kind kind = NO_BIAS> DEV void attention(const struct bi_at
         }
     }
 
-    write_rows(p, o, sum, q, row0);
+    write_rows<f16>(p, o, sum, q, row0);
 }
 
 KERNEL(attention_d16_f16, struct bi_attention_params, 128, 4)

@@ -1,4 +1,4 @@
-/* gpu_entries_sm90.h - the entries of kernels/<op>_sm90.cu: like gpu_entries.h, for Hopper alone.
+/* gpu_entries_sm90.h - the entries of sm90/<op>_sm90.cu: like gpu_entries.h, for Hopper alone.
  *
  * E(name, module, params, threads, shared, tile, kind): params names
  * struct bi_<params>_sm90_params, which begins with tensor maps. tile is bi_gpu_sm90_<tile>, which
@@ -15,6 +15,9 @@
  *   linear_sm90_[small_]twin_normed_f16
  *                                  the same of a twin, whose tiles are of 256 rows and 128 columns,
  *                                  small: 64; to bits of its own
+ *   linear_sm90_terms_MxN_f32      everything f32, any act, gates in blocks of 16, before, slope; w
+ *                                  [n, k] in terms (linear_terms.h), which all are that are large
+ *                                  enough (bi_terms_fit); any alignment, to bits of their own
  *   attention_sm90_dN_f16          head_dim N exactly, no table, no bias
  *   rel_attention_sm90_f16         key_dim 64, value_dim 192; u, w too
  * all with bases of 16 bytes, row strides of x, w, q, k, v, r that are multiples of 8 elements;
@@ -50,7 +53,8 @@ enum bi_gpu_kind {
 
 extern const struct bi_gpu_sm90 bi_gpu_sm90_128x128, bi_gpu_sm90_small, bi_gpu_sm90_128x64,
     bi_gpu_sm90_64x64, bi_gpu_sm90_32x64, bi_gpu_sm90_32x32, bi_gpu_sm90_192x96,
-    bi_gpu_sm90_192x192, bi_gpu_sm90_twin, bi_gpu_sm90_low_twin, bi_gpu_sm90_heads,
+    bi_gpu_sm90_192x192, bi_gpu_sm90_twin, bi_gpu_sm90_low_twin, bi_gpu_sm90_terms_128x160,
+    bi_gpu_sm90_terms_128x128, bi_gpu_sm90_terms_64x64, bi_gpu_sm90_terms_64x32, bi_gpu_sm90_heads,
     bi_gpu_sm90_wide_heads, bi_gpu_sm90_rel_heads;
 
 /* clang-format off */
@@ -91,6 +95,10 @@ extern const struct bi_gpu_sm90 bi_gpu_sm90_128x128, bi_gpu_sm90_small, bi_gpu_s
     E(linear_sm90_192x192_paired_f16, linear_wide_sm90, linear, 512, 196672, 192x192, PAIRED)     \
     E(linear_sm90_twin_normed_f16, linear_twin_sm90, followed, 384, 220304, twin, TWIN)           \
     E(linear_sm90_small_twin_normed_f16, linear_twin_sm90, followed, 384, 218848, low_twin, TWIN) \
+    E(linear_sm90_terms_128x160_f32, linear_terms_sm90, linear, 384, 231984, terms_128x160, NONE) \
+    E(linear_sm90_terms_128x128_f32, linear_terms_sm90, linear, 384, 206896, terms_128x128, NONE) \
+    E(linear_sm90_terms_64x64_f32, linear_terms_sm90, linear, 256, 102960, terms_64x64, NONE)     \
+    E(linear_sm90_terms_64x32_f32, linear_terms_sm90, linear, 256, 102720, terms_64x32, NONE)     \
     E(attention_sm90_d16_f16, attention_sm90, attention, 512, 55584, heads, D16)                  \
     E(attention_sm90_d32_f16, attention_sm90, attention, 512, 110880, heads, D32)                 \
     E(attention_sm90_d64_f16, attention_sm90, attention, 512, 221472, heads, D64)                 \

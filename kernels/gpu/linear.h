@@ -5,10 +5,10 @@
  * values in blocks of 16 rows (linear.h); n % 32 == 0. linear_small_*: 64 x 64 tiles (f32: 16 x 16,
  * not gated), for few rows: the same bits as the others.
  *
- * linear_near_f32: all f32 on matrix units; errors are those of float32 sums (linear_near.cu);
- * _32 (not gated) makes smaller tiles, and _few tiles of 16 x 16 whose k is shared by the waves of
- * a block, all with the same bits. Whether a product is one of them depends on n and k alone, so a
- * row has the same bits among any others. */
+ * linear_near_f32: all f32 on matrix units, but for what Hopper has entries of its own; errors are
+ * as of float32 sums (linear_near.cu); _32 (not gated) makes smaller tiles, and _few tiles of
+ * 16 x 16 whose k is shared by the waves of a block, all with the same bits. Whether a product is
+ * one of them depends on n and k alone, so a row has the same bits among any others. */
 #ifndef BI_GPU_LINEAR_ENTRIES_H
 #define BI_GPU_LINEAR_ENTRIES_H
 

@@ -1,5 +1,6 @@
 /* linear_sm90.c - Hopper's tiles of linear layers: what each takes, its time, its tensor maps. */
 #include "gpu_entries_sm90.h"
+#include "sm90/linear_terms.h"
 
 /* ---- which launches ---- */
 
@@ -81,6 +82,16 @@ static bool takes_once(const struct bi_gpu_entry *e, const struct bi_call *call)
                       by_twos(p->table, 0, 4);
     return takes_any(e, call) && twos && (tile->rows <= 128 || !off_line(call)) &&
            count_tiles(tile, p) <= most;
+}
+
+/* Products in float32, whatever the arrays: the backend has laid their weights out for no other. */
+static bool takes_terms(const struct bi_gpu_entry *e, const struct bi_call *call)
+{
+    const struct bi_linear_params *p = call->params;
+    (void)e;
+    return bi_terms_fit(p->n, p->k) && !(call->half_out & 1) &&
+           (bi_gpu_is_product(call, false, false) ||
+            (bi_gpu_is_product(call, false, true) && p->gated == 16));
 }
 
 /* ---- how long: all tiles of a launch but those of a twin give the same bits ---- */
@@ -174,6 +185,18 @@ static void maps_of(const struct bi_gpu_entry *e, const void *params, int64_t n_
         followed_boxes(p, half, tile->rows, tile->columns, &boxes[2]);
 }
 
+/* x in float32, two float16 wide; none where the threads read it. */
+static void terms_maps(const struct bi_gpu_entry *e, const void *params, int64_t n_tokens,
+                       struct bi_gpu_box boxes[BI_GPU_MOST_MAPS])
+{
+    const struct bi_linear_params *p = params;
+    const struct bi_gpu_tile *tile = &e->sm90->tile;
+    (void)n_tokens;
+    if (bi_gpu_is_mappable(p->x, 2 * p->ldx))
+        boxes[0] = box(p->x, p->rows, 2 * (int64_t)p->k, 2 * p->ldx, tile->rows);
+    boxes[1] = box(p->w, p->n, 2 * bi_terms_columns(p->k), bi_terms_stride(p->k), tile->columns);
+}
+
 /* Even and odd rows of x, as for tiles of 128 pairs. */
 static void twin_maps(const struct bi_gpu_entry *e, const void *params, int64_t n_tokens,
                       struct bi_gpu_box boxes[BI_GPU_MOST_MAPS])
@@ -211,3 +234,12 @@ ONCE(192x96, 192, 96, 3600, 340, 0)
 ONCE(192x192, 192, 192, 4200, 870, 0)
 ROUNDS(twin, takes_any, twin_maps, 256, 128, 0, 5, 5)
 ROUNDS(low_twin, takes_any, twin_maps, 256, 64, 0, 3, 3)
+
+/* Products of three terms. The small ones have two blocks on a multiprocessor. */
+#define TERMS(name, stays, ...)                                                                    \
+    const struct bi_gpu_sm90 bi_gpu_sm90_##name = {                                                \
+        "linear", takes_terms, time_of_rounds, grid_of, terms_maps, stays, {__VA_ARGS__}};
+TERMS(terms_128x160, true, 128, 160, 4500, 1600, 1750)
+TERMS(terms_128x128, true, 128, 128, 4500, 1400, 1450)
+TERMS(terms_64x64, false, 64, 64, 3800, 570, 500)
+TERMS(terms_64x32, false, 64, 32, 3300, 450, 330)

@@ -22,8 +22,7 @@
  * Buckets are larger than the batch, by whole tiles at times. --every=N: each N-th case only,
  * from number K on, and the first one of each entry.
  *
- * Sections: options and random numbers, entries, batches, running, comparing, checks, a case,
- * bench, main. */
+ * Sections: options, entries, batches, running, comparing, checks, a case, bench, main. */
 #include "../ops/checkkernel.h"
 
 #include <math.h>
@@ -33,9 +32,10 @@
 
 #include "base/dtype.h"
 #include "engine/gpu.h"
+#include "kernels/cpu/cpu.h"
 #include "kernels/emu/emu.h"
 #include "kernels/gpu/gpu_entries_sm90.h"
-#include "kernels/gpu/sm90/linear_twin.h"
+#include "kernels/linear.h"
 #include "device_target.h"
 
 /* ---- options and random numbers ---- */
@@ -150,7 +150,7 @@ static void find_served(struct ck *ck, const struct ck_case *c)
                                .units = units};
         for (int near = 0; near <= near_f32; near++) {
             const struct bi_gpu_entry *chosen;
-            call.near_f32 = near;
+            call.near_f32 = call.trial = near;
             if ((chosen = bi_gpu_choose(c->entry, &call, false)))
                 ck->served[chosen - bi_gpu_entries] = true;
         }
@@ -293,31 +293,29 @@ static int64_t stored_row(const struct ck_case *c, const struct ck_array *a, boo
     return c->gated && device && a->role == CK_WEIGHT ? bi_gate_row(r, a->rows / 2, GATE_BLOCK) : r;
 }
 
-/* Is it five taps that the entry holds as eight? */
-static bool is_twin(const struct ck_case *c, const struct ck_array *a, bool device)
+/* How entry e holds the rows of an array: as they are, or a weight packed as the backend does. */
+static enum bi_layout layout_of(const struct ck_array *a, size_t e, bool device)
 {
-    return device && a->role == CK_WEIGHT && !strcmp(c->entry, "linear") &&
-           ((const struct bi_linear_params *)c->params)->twin;
+    return !device || a->role != CK_WEIGHT             ? BI_LAYOUT_PLAIN
+           : strstr(bi_gpu_entries[e].name, "_twin_")  ? BI_LAYOUT_LINEAR_TWIN
+           : strstr(bi_gpu_entries[e].name, "_terms_") ? BI_LAYOUT_LINEAR_TERMS
+                                                       : BI_LAYOUT_PLAIN;
 }
 
 /* Rows of an array as the entry holds them. */
 static void set_rows(const struct ck_case *c, const struct ck_array *a, struct image *m,
-                     const struct batch *b, int array, bool device, bool round)
+                     const struct batch *b, int array, size_t e, bool device, bool round)
 {
-    const bool twin = is_twin(c, a, device);
-    const int64_t channels = a->width / BI_TWIN_TAPS;
-    float *room = twin ? ck_take((size_t)m->ld * sizeof *room) : NULL;
+    const enum bi_layout layout = layout_of(a, e, device);
     for (int64_t r = 0; r < b->live[array]; r++) {
         const float *row = b->values[array] + stored_row(c, a, device, r) * a->width;
-        for (int64_t k = 0; twin && k < channels; k++) {
-            float eight[BI_TWIN_PRODUCTS];
-            bi_twin_taps(row, channels, k, eight);
-            for (int i = 0; i < BI_TWIN_PRODUCTS; i++)
-                room[i * channels + k] = eight[i];
-        }
-        set_row(m, r, twin ? room : row, twin ? m->ld : a->width, round);
+        void *to = m->data + (size_t)(r * m->ld) * m->item;
+        if (layout == BI_LAYOUT_PLAIN)
+            set_row(m, r, row, a->width, round);
+        else
+            bi_gpu_rows_write(bi_cpu_kernels_usable(0), layout, to, row, (size_t)a->width,
+                              (size_t)a->width);
     }
-    free(room);
 }
 
 /* Memory of all arrays, inputs filled, outputs patterned; and the params, for entry e. device: with
@@ -328,7 +326,8 @@ static struct run new_run(struct ck *ck, const struct ck_case *c, const struct b
     const struct ck_entry *half = precision_of(bi_gpu_entries[e].name);
     struct run run = {0};
     const bool chosen = ck_random(ck, 0, 1);
-    const bool aligned = chosen || ck->bench || bi_gpu_entries[e].sm90;
+    const bool any = !bi_gpu_entries[e].sm90 || strstr(bi_gpu_entries[e].name, "_terms_");
+    const bool aligned = chosen || ck->bench || !any;
     const struct bi_counts *counts = &b->counts;
     int64_t extra = ck_random(ck, 0, 3), rows = 0;
     if (ck_random(ck, 0, 3) == 0)
@@ -338,8 +337,9 @@ static struct run new_run(struct ck *ck, const struct ck_case *c, const struct b
     for (int i = 0; i < b->n_arrays; i++) {
         const struct ck_array *a = &c->arrays[i];
         struct image *m = &run.of[i];
-        m->item = device && is_half(half, a) ? 2 : 4;
-        m->ld = is_twin(c, a, device) ? a->width / BI_TWIN_TAPS * BI_TWIN_PRODUCTS : a->width;
+        const enum bi_layout layout = layout_of(a, e, device);
+        m->item = layout != BI_LAYOUT_PLAIN || (device && is_half(half, a)) ? 2 : 4;
+        m->ld = (int64_t)bi_gpu_rows_size(layout, (size_t)a->width) / (layout ? 2 : 4);
         m->rows = b->live[i] + (a->axis == BI_AXIS_FIXED ? 0 : extra);
         if (a->ld != CK_NONE && !a->packed)
             m->ld += aligned ? (8 - a->width % 8) % 8 + (ck->bench ? 0 : 8 * ck_random(ck, 0, 1))
@@ -347,13 +347,13 @@ static struct run new_run(struct ck *ck, const struct ck_case *c, const struct b
         for (int j = 0; j < i; j++)
             if (a->ld != CK_NONE && a->ld == c->arrays[j].ld)
                 m->ld = run.of[j].ld;
-        const int64_t offset = aligned ? 0 : ck_random(ck, 0, 3);
+        const int64_t offset = aligned || layout ? 0 : ck_random(ck, 0, 3);
         m->total = (size_t)(2 * CANARY + offset + m->rows * m->ld) * m->item;
         m->base = take_for(ck, m->total);
         m->data = m->base + (size_t)(CANARY + offset) * m->item;
         fill_pattern(m, a->role == CK_OUT || a->role == CK_WORK);
         if (a->role != CK_OUT && a->role != CK_WORK)
-            set_rows(c, a, m, b, i, device, a->fill != CK_IDS && is_half(half, a));
+            set_rows(c, a, m, b, i, e, device, a->fill != CK_IDS && is_half(half, a));
         if (a->role == CK_OUT)
             rows = m->rows;
     }

@@ -10,6 +10,8 @@
 
 #include "device_target.h"
 #include "engine/gpu.h"
+#include "kernels/cpu/cpu.h"
+#include "kernels/gpu/sm90/linear_terms.h"
 
 #define API __attribute__((visibility("default")))
 
@@ -36,6 +38,10 @@ API void kernels_free(struct kernels *k, void *ptr);
 API struct timed *timed_linear(struct kernels *k, int64_t rows, int n, int width, int gelu,
                                const void *x, const void *w, const void *bias, const void *residual,
                                void *y);
+API struct timed *timed_full_linear(struct kernels *k, int64_t rows, int n, int width, int portable,
+                                    const void *x, const void *w, void *y);
+API uint64_t packed_weight(struct kernels *k, int n, int width, int portable, const float *w,
+                           void *dst);
 API struct timed *timed_attention(struct kernels *k, const int32_t *lengths, int n_seqs, int heads,
                                   int width, double scale, const void *qkv, void *y);
 API struct timed *timed_rel_attention(struct kernels *k, int n_windows, int n, int first,
@@ -96,13 +102,23 @@ static struct timed *new_timed(struct kernels *k, const int32_t *lengths, int n_
     return t;
 }
 
+/* The facts of the device, of a portable launch without Hopper's own entries. */
+static struct bi_gpu_facts facts_of(const struct kernels *k, bool portable)
+{
+    struct bi_gpu_facts facts = *device_facts(k->device);
+    facts.hopper = facts.hopper && !portable;
+    return facts;
+}
+
 /* Records the entry that the engine takes for the launch; NULL after a message to stderr. */
-static struct timed *record(struct timed *t, struct bi_launch *l, int32_t bucket_tokens)
+static struct timed *record_as(struct timed *t, struct bi_launch *l, int32_t bucket_tokens,
+                               bool portable)
 {
     const char *error = "no entry takes it";
+    const struct bi_gpu_facts facts = facts_of(t->kernels, portable);
     struct bi_counts bucket = *t->counts;
     bucket.n_tokens = bucket.n_rows = bucket_tokens;
-    t->entry = bi_gpu_entry_of(device_facts(t->kernels->device), l);
+    t->entry = bi_gpu_entry_of(&facts, l);
     if (t->entry)
         error = device_record(t->kernels->device, t->entry, l->params, &bucket,
                               t->kernels->launches, &t->graph);
@@ -111,6 +127,11 @@ static struct timed *record(struct timed *t, struct bi_launch *l, int32_t bucket
     fprintf(stderr, "kernels_bench: %s: %s\n", l->entry, error);
     timed_free(t);
     return NULL;
+}
+
+static struct timed *record(struct timed *t, struct bi_launch *l, int32_t bucket_tokens)
+{
+    return record_as(t, l, bucket_tokens, false);
 }
 
 /* y = gelu(x w^T + bias) + residual; x, w float16, bias and residual float32. y is float32 with a
@@ -141,6 +162,42 @@ struct timed *timed_linear(struct kernels *k, int64_t rows, int n, int width, in
                                    .k = width,
                                    .act = gelu ? BI_ACT_GELU : BI_ACT_NONE};
     return record(t, &l, (int32_t)rows);
+}
+
+/* y = x w^T, all in float32, by Hopper's own entry or by the portable one; w as packed_weight() has
+ * it. */
+struct timed *timed_full_linear(struct kernels *k, int64_t rows, int n, int width, int portable,
+                                const void *x, const void *w, void *y)
+{
+    const int32_t lengths[] = {(int32_t)rows};
+    struct timed *t = new_timed(k, lengths, 1);
+    struct bi_launch l = {.entry = "linear", .in_dtype = {BI_F32}, .out_dtype = {BI_F32}};
+    if (!t)
+        return NULL;
+    *(struct bi_linear_params *)l.params = (struct bi_linear_params){.counts = t->counts,
+                                                                     .x = x,
+                                                                     .w = w,
+                                                                     .y = y,
+                                                                     .ldx = width,
+                                                                     .ldy = n,
+                                                                     .rows = rows,
+                                                                     .axis = BI_AXIS_TOKENS,
+                                                                     .n = n,
+                                                                     .k = width};
+    return record_as(t, &l, (int32_t)rows, portable);
+}
+
+/* Bytes of a weight [n, width] as the entry of a product in float32 takes it, which dst gets unless
+ * it is NULL. */
+uint64_t packed_weight(struct kernels *k, int n, int width, int portable, const float *w, void *dst)
+{
+    const struct bi_gpu_facts facts = facts_of(k, portable);
+    const enum bi_layout layout = facts.hopper && bi_terms_fit(n, width) ? BI_LAYOUT_LINEAR_TERMS
+                                                                         : BI_LAYOUT_PLAIN;
+    if (dst)
+        bi_gpu_rows_write(bi_cpu_kernels_usable(0), layout, dst, w, (size_t)n * (size_t)width,
+                          (size_t)width);
+    return (uint64_t)n * bi_gpu_rows_size(layout, (size_t)width);
 }
 
 /* qkv: [tokens, 3 heads width] float16, queries, keys and values side by side; y: [tokens, heads

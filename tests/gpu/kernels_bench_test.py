@@ -109,6 +109,18 @@ class Numbers(unittest.TestCase):
             self.assertEqual(run.entry, 'linear_small_f16_f' + ('32' if residual else '16'))
             self.expect(run, y, want, code, 1e-3 if code == 'e' else 1e-6)
 
+    def test_full_linear(self):
+        rows, n, k = 20, 64, 64
+        (x, xs), (w, ws) = self.array(rows, k, 'f'), self.array(n, k, 'f')
+        want = [[sum(a * b for a, b in zip(row, column)) for column in ws] for row in xs]
+        for portable in 0, 1:
+            data = self.kernels.packed(n, k, portable, w)
+            self.assertEqual(len(data), 4 * n * k)  # no Hopper: the weight as it is
+            y, _ = self.array(rows, n, 'f')
+            run = self.kernels.full_linear(rows, n, k, portable, x, ctypes.addressof(data), y)
+            self.assertRegex(run.entry, '^linear_.*f32')
+            self.expect(run, y, want, 'f', 1e-5)
+
     def softmax(self, logits):
         weights = [math.exp(v - max(logits)) for v in logits]
         return [v / sum(weights) for v in weights]

@@ -46,6 +46,43 @@ static void check_bias(struct ck *ck, const struct ck_lengths *n, int heads, int
             .note = note});
 }
 
+/* Float32 alone: numbers that are no float16, and their products near 1 or nothing. of: scales of
+ * q, k, v. */
+static void check_hostile(struct ck *ck, const char *entry, int d, int table, const double of[3],
+                          enum ck_fill fill, const char *note)
+{
+    typedef struct bi_attention_params T;
+    static const int32_t lengths[] = {1, 33, 129, 0, 70, -1};
+    struct ck_lengths n = ck_lengths_of(lengths);
+    T p = {
+        .n_heads = 2, .head_dim = d, .scale = 0.3f, .axis = BI_AXIS_TOKENS, .seqs = BI_AXIS_SEQS};
+    ck_check(
+        ck, &(struct ck_case){.entry = entry,
+                              .reference = bi_op_attention.reference,
+                              .params = &p,
+                              .params_size = sizeof p,
+                              .start = offsetof(T, start),
+                              .arrays =
+                                  {
+                                      {CK_ARRAY(T, q, ldq), CK_IN, BI_AXIS_TOKENS, .width = 2 * d,
+                                       .fill = fill, .scale = of[0]},
+                                      {CK_ARRAY(T, k, ldk), CK_IN, BI_AXIS_TOKENS, .width = 2 * d,
+                                       .fill = fill, .scale = of[1]},
+                                      {CK_ARRAY(T, v, ldv), CK_IN, BI_AXIS_TOKENS, .width = 2 * d,
+                                       .fill = fill, .scale = of[2]},
+                                      {CK_ARRAY(T, y, ldy), CK_OUT, BI_AXIS_TOKENS, .width = 2 * d},
+                                      {CK_PLAIN(T, table), CK_IN, BI_AXIS_LONGEST, .width = d,
+                                       .scale = 0.7, .absent = !table},
+                                  },
+                              .lengths = n.of,
+                              .n_seqs = n.n,
+                              .gpu_only = true,
+                              .absolute = of[2] * (fill == CK_WIDE ? 0.1 : 1e-5),
+                              .relative = 1e-5,
+                              .nmse = 1e-11,
+                              .note = note});
+}
+
 /* A bias by pairs; grids: attention over their rows, which share it. */
 static void check_pairs(struct ck *ck, const struct ck_lengths *n, int heads, int d, int table,
                         double spread, bool grids, const char *note)
@@ -144,6 +181,21 @@ static void cases(struct ck *ck)
         n = ck_lengths_of(grids);
         check_pairs(ck, &n, 1 + (int)(i % 3), widths[i], (int)i % 2, i == 2 ? 8 : 1, true,
                     "rows of grids");
+    }
+    static const struct {
+        const char *entry;
+        int d;
+    } full[] = {{"attention_near_d32_f32", 20},   {"attention_near_d48_f32", 40},
+                {"attention_near_d64_f32", 64},   {"attention_near_d80_f32", 72},
+                {"attention_near_d128_f32", 128}, {"attention_d64_f32", 64}};
+    static const double scales[][3] = {
+        {1e30, 1e-30, 1e30}, {1e-30, 1e30, 1e-30}, {1e-25, 1e-25, 1}, {1, 1, 1e34}};
+    for (size_t i = 0; i < BI_COUNT(full); i++) {
+        for (size_t j = 0; j < BI_COUNT(scales); j++)
+            check_hostile(ck, full[i].entry, full[i].d, (int)j % 2, scales[j], CK_NORMAL,
+                          "hostile scales");
+        check_hostile(ck, full[i].entry, full[i].d, 0, (const double[]){1e-6, 1e-2, 1e20}, CK_WIDE,
+                      "all magnitudes");
     }
     /* in rows of few keys often all scores are far below zero */
     n = ck_lengths_of(edges);

@@ -126,6 +126,13 @@ static void cases(struct ck *ck)
         check(ck, &n, (int)ck_random(ck, 64, 200), (int)ck_random(ck, 64, i % 4 ? 200 : 1500),
               BI_ACT_NONE, i % 2, i / 2 % 2, "both wide");
     }
+    for (int i = 0; i < 12; i++) { /* as Hopper does (linear_terms_sm90.cu) */
+        struct ck_lengths n = ck_lengths(ck, 6, 90);
+        check(ck, &n, (int)ck_random(ck, 256, 500), (int)ck_random(ck, 256, i % 4 ? 400 : 2500),
+              i % 5, i % 2, i / 2 % 2, "large");
+        check_gated(ck, &n, (int)ck_random(ck, 8, 14) * 16, (int)ck_random(ck, 256, 400),
+                    BI_ACT_SILU, "gated, large");
+    }
     for (int i = 0; i < 36; i++) {
         struct ck_lengths n = ck_lengths(ck, 6, 50);
         int act = 1 + i % 4, in = (int)ck_random(ck, 1, i % 5 ? 90 : 700);
@@ -204,6 +211,10 @@ static const struct ck_entry entries[] = {
     LINEAR_FULL("linear_sm90_32x64_f32", "linear_sm90_small_f32"),
     LINEAR_FULL("linear_sm90_32x32_f32", "linear_sm90_small_f32"),
     LINEAR_FULL("linear_sm90_192x96_f32", "linear_sm90_small_f32"),
+    {"linear_sm90_terms_64x64_f32", {CK_END}, 0, 0, 0, NULL},
+    {"linear_sm90_terms_64x32_f32", {CK_END}, 0, 0, 0, "linear_sm90_terms_64x64_f32"},
+    {"linear_sm90_terms_128x128_f32", {CK_END}, 0, 0, 0, "linear_sm90_terms_64x64_f32"},
+    {"linear_sm90_terms_128x160_f32", {CK_END}, 0, 0, 0, "linear_sm90_terms_64x64_f32"},
     {"linear_small_f32", {CK_END}, 0, 0, 0, "linear_f32"},
     {"linear_near_32_f32", {CK_END}, 0, 0, 0, "linear_near_f32"},
     {"linear_near_few_f32", {CK_END}, 0, 0, 0, "linear_near_f32"},

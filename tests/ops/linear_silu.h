@@ -58,6 +58,8 @@ static inline void ck_linear_silu_cases(struct ck *ck, bool pair)
         const int in = (int)ck_random(ck, i % 2 ? 64 : 1, 200);
         n = ck_lengths(ck, 4, 90);
         ck_linear_silu(ck, pair, &n, out, in, pair && i % 3, "random");
+        if (i % 4 == 0) /* Hopper multiplies these in terms */
+            ck_linear_silu(ck, pair, &n, 256 + out, 256 + in, pair, "large");
     }
 }
 

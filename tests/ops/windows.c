@@ -57,6 +57,8 @@ static void cases(struct ck *ck)
         check(ck, &one, 98304, 8, 15, 768, "98304 x 8, 15 taps");
         return;
     }
+    check(ck, &one, 300, 96, 5, 288, "large");
+    check(ck, &one, 200, 67, 5, 257, "large, odd");
     check(ck, &one, 100, 4, 15, 48, "stem");
     check(ck, &one, 33, 8, 15, 64, "whole vectors"); /* from here on also Hopper's */
     check(ck, &one, 300, 8, 15, 72, "stem in 16 bytes a base");

@@ -12,7 +12,10 @@
 #include "../test.h"
 
 /* An H200, and what is no Hopper and has no matrix unit that takes float32. */
-static const struct bi_gpu_facts hopper = {.n_units = 132, .hopper = true, .near_f32 = true},
+static const struct bi_gpu_facts hopper = {.n_units = 132,
+                                           .hopper = true,
+                                           .near_f32 = true,
+                                           .trial = true},
                                  other = {.n_units = 108};
 
 /* The entries that a name may belong to. */
@@ -35,6 +38,7 @@ struct product {
     bool again; /* NORMED: no y; PAIRED: its residual is made again */
     int ldx;    /* stride of windows; 0: k */
     bool twin;
+    bool near; /* operands in float32, too */
     const char *entry;
 };
 
@@ -42,8 +46,9 @@ static const char *name_of(const struct bi_gpu_facts *facts, const struct produc
 {
     static _Alignas(64) float room[64];
     const struct bi_gpu_entry *e;
-    struct bi_launch l = {
-        .entry = "linear", .in_dtype = {BI_F16}, .out_dtype = {c->full ? BI_F32 : BI_F16}};
+    struct bi_launch l = {.entry = "linear",
+                          .in_dtype = {c->near ? BI_F32 : BI_F16},
+                          .out_dtype = {c->full ? BI_F32 : BI_F16}};
     struct bi_linear_params p = {.x = room,
                                  .w = room,
                                  .bias = room,
@@ -79,7 +84,7 @@ static const char *name_of(const struct bi_gpu_facts *facts, const struct produc
     return e ? e->name : "none";
 }
 
-/* Sizes of models, by what was measured (docs/performance.md). */
+/* Sizes of models, by what was measured (bench/results/esm2_gpu.md). */
 static void chosen(void)
 {
     static const struct product cases[] = {
@@ -122,6 +127,15 @@ static void chosen(void)
         {24576, 896, 4480, NORMED, .ldx = 896, .entry = "linear_sm90_normed_f16"},
         {196608, 768, 120, NORMED, .ldx = 8, .entry = "linear_sm90_normed_f16"},
         {524288, 512, 120, PLAIN, .ldx = 8, .entry = "linear_sm90_f16"},
+        /* in float32: large ones in terms, whatever the arrays */
+        {2048, 1280, 5120, PLAIN, true, .near = true, .entry = "linear_sm90_terms_128x160_f32"},
+        {16384, 5120, 1280, PLAIN, true, .near = true, .entry = "linear_sm90_terms_128x160_f32"},
+        {4096, 1024, 1024, PLAIN, true, .near = true, .entry = "linear_sm90_terms_128x128_f32"},
+        {256, 1280, 1280, PLAIN, true, .near = true, .entry = "linear_sm90_terms_64x64_f32"},
+        {64, 1281, 1283, PLAIN, true, 1, .near = true, .entry = "linear_sm90_terms_64x32_f32"},
+        {2048, 2560, 1280, GATED, true, .near = true, .entry = "linear_sm90_terms_128x160_f32"},
+        {2048, 255, 1280, PLAIN, true, .near = true, .entry = "linear_near_32_f32"},
+        {2048, 1280, 255, PLAIN, true, .near = true, .entry = "linear_near_f32"},
         /* the copy engine takes no such rows */
         {1536, 1536, 1530, PLAIN, .entry = "linear_small_f16_f16"},
         {196608, 768, 120, PLAIN, .ldx = 4, .entry = "linear_f16_f16"},
@@ -196,6 +210,8 @@ static void mark_products(bool *reached)
         c.twin = c.kind == NORMED && i % 2;
         if (c.twin)
             c.ldx = c.k, c.k *= 5;
+        c.near = c.kind == PLAIN && i % 2;
+        c.full |= c.near;
         mark(reached, name_of(i % 5 ? &hopper : &other, &c));
     }
 }
@@ -203,13 +219,14 @@ static void mark_products(bool *reached)
 /* Every op, with operands and results of either type; what params decide, too. */
 static void mark_launches(bool *reached)
 {
+    enum { VARIANTS = 32 * 7 }; /* five bits, with each width */
     static _Alignas(64) float room[64];
-    static const int widths[] = {16, 32, 64, 128, 256};
-    for (size_t i = 0; i < BI_GPU_N_ENTRIES * 320; i++) {
+    static const int widths[] = {16, 32, 48, 64, 80, 128, 256};
+    for (size_t i = 0; i < BI_GPU_N_ENTRIES * 8 * VARIANTS; i++) {
         const struct bi_gpu_facts *facts = i % 2 ? &hopper : &other;
-        const int types = (int)(i / 2 % 4), variant = (int)(i / 8 % 40),
-                  width = widths[variant % 5];
-        const char *op = bi_gpu_kernel(&bi_gpu_entries[i / 320]);
+        const int types = (int)(i / 2 % 4), variant = (int)(i / 8 % VARIANTS),
+                  width = widths[variant % 7];
+        const char *op = bi_gpu_kernel(&bi_gpu_entries[i / (8 * VARIANTS)]);
         struct bi_launch l = {.entry = op};
         l.in_dtype[0] = l.in_dtype[1] = types & 1 ? BI_F16 : BI_F32;
         l.out_dtype[0] = types & 2 ? BI_F16 : BI_F32;
@@ -283,6 +300,8 @@ static void mark_launches(bool *reached)
             memcpy(l.params, &p, sizeof p);
         } else if (!strcmp(op, "atom_cells")) {
             ((struct bi_atom_edges_params *)l.params)->rows = variant % 2 ? 64 : 1 << 20;
+        } else if (!strcmp(op, "point_attention")) {
+            ((struct bi_point_attention_params *)l.params)->pair = variant % 2 ? room : NULL;
         } else if (!strncmp(op, "align", 5)) {
             continue; /* no graph has it */
         }
@@ -346,7 +365,7 @@ static void check_maps(const char *name, const struct bi_linear_params *p,
     memset(out, 0xee, sizeof out);
     CHECK_EQ(bi_gpu_sm90_params(&driver, NULL, e, params, 0, out), 0);
     CHECK(!memcmp(out + e->head, p, sizeof *p));
-    for (int i = 0; i < MAPS; i++) {
+    for (int i = 0; i < (int)(e->head / sizeof(struct bi_tensor_map)); i++) {
         struct made got;
         memcpy(&got, out + (size_t)i * sizeof(struct bi_tensor_map), sizeof got);
         if (!CHECK(!memcmp(&got, &(*want)[i], sizeof got)))
@@ -376,6 +395,14 @@ static void maps(void)
                                  .scale = (void *)x,
                                  .shift = (void *)x,
                                  .twin = 1};
+    /* x in float32 is twice as wide */
+    check_maps("linear_sm90_terms_128x160_f32", &p,
+               &(const struct made[MAPS]){
+                   [X] = {x, ROWS, 10 * C, 2 * C, 128, 64}, [W] = {w, N, 1024, 1032, 160, 64}});
+    p.x = (void *)(x + 4);
+    check_maps("linear_sm90_terms_64x32_f32", &p,
+               &(const struct made[MAPS]){[W] = {w, N, 1024, 1032, 32, 64}});
+    p.x = (void *)x;
     check_maps("linear_sm90_twin_normed_f16", &p,
                &(const struct made[MAPS]){[X] = {x, ROWS / 2 + 2, C, 2 * C, 130, 64},
                                           [ODD] = {second, ROWS / 2 + 2, C, 2 * C, 130, 64},

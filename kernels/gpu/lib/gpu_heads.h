@@ -40,6 +40,61 @@ DEV void read_plain(const head_rows &h, int first, To *to, int ld)
     }
 }
 
+/* The same of rows that are not rotated, asynchronously where they lie on 16 bytes and the target
+ * can: then they are there after copy_commit(), copy_wait() and a barrier. */
+template <int rows, int width, int threads, typename T>
+DEV void bring_rows(const head_rows &h, T *to, int ld)
+{
+    enum { CHUNK = 16 / sizeof(T) };
+    if (((u64)h.base | (u64)h.ld * sizeof(T) | (u64)h.d * sizeof(T)) % 16) {
+        read_plain<rows, width, threads, T>(h, 0, to, ld);
+        return;
+    }
+    for (int at = anew(thread_id()); at < rows * width / CHUNK; at += threads) {
+        const int r = at / (width / CHUNK), i = at % (width / CHUNK) * CHUNK;
+        const bool there = r < h.rows && i < h.d;
+        const T *from = (const T *)h.base + (there ? r * h.ld + i : 0);
+#if COPY_ASYNC
+        copy_async(to + r * ld + i, from, there ? 16 : 0);
+#else
+        typedef T chunk __attribute__((vector_size(16)));
+        const chunk zero = {};
+        *(chunk *)(to + r * ld + i) = there ? *(const chunk *)from : zero;
+#endif
+    }
+}
+
+/* Rotates rows of a head in shared memory, by as many rows of the table of d columns, ldt apart.
+ * A row has `width` columns at most. All threads of the block call it; it has no barrier. */
+template <int rows, int width, int threads>
+DEV void rotate_rows(float *x, int ld, const float *table, int ldt, int d)
+{
+    const int half = d / 2, by = half % 4 ? 1 : 4, pairs = width / 2 / by;
+    for (int at = thread_id(); at < rows * pairs; at += threads) {
+        const int r = at / pairs, i = at % pairs * by;
+        float *a = x + r * ld + i, *b = a + half;
+        const float *cosine = table + r * ldt + i, *sine = cosine + half;
+        if (i >= half)
+            continue;
+        if (by == 4) {
+            const f32x4 low = *(const f32x4 *)a, high = *(const f32x4 *)b;
+            const f32x4 c = *(const f32x4 *)cosine, s = *(const f32x4 *)sine;
+            f32x4 l, h;
+#pragma GCC unroll 4
+            for (int j = 0; j < 4; j++) {
+                l[j] = fma_(low[j], c[j], -(high[j] * s[j]));
+                h[j] = fma_(high[j], c[j], low[j] * s[j]);
+            }
+            *(f32x4 *)a = l;
+            *(f32x4 *)b = h;
+        } else {
+            const float low = *a, high = *b;
+            *a = fma_(low, *cosine, -(high * *sine));
+            *b = fma_(high, *cosine, low * *sine);
+        }
+    }
+}
+
 /* ---- f32 tiles ---- */
 
 enum { PAIR_ROWS = 32, PAIR_PART = 64, PAIR_THREADS = 256, PAIR_OF = PAIR_ROWS / 8 };

@@ -123,38 +123,16 @@ DEV void mq_read_queries(const struct bi_multiquery_params &p, int64_t start, in
     }
 }
 
-/* Rows of keys or values; asynchronously where rows lie on 16 bytes and the target can. */
-template <typename S, int width>
-DEV void mq_bring(const head_rows &h, typename S::element *to, int ld)
-{
-    typedef typename S::element T;
-    if (((u64)h.base | (u64)h.ld * sizeof(T) | (u64)h.d * sizeof(T)) % 16) {
-        read_plain<S::KEYS, width, S::THREADS, T>(h, 0, to, ld);
-        return;
-    }
-    for (int at = anew(thread_id()); at < S::KEYS * width / S::CHUNK; at += S::THREADS) {
-        const int r = at / (width / S::CHUNK), i = at % (width / S::CHUNK) * S::CHUNK;
-        const bool there = r < h.rows && i < h.d;
-        const T *from = (const T *)h.base + (there ? r * h.ld + i : 0);
-#if COPY_ASYNC
-        copy_async(to + r * ld + i, from, there ? 16 : 0);
-#else
-        const typename S::chunk zero = {};
-        *(typename S::chunk *)(to + r * ld + i) = there ? *(const typename S::chunk *)from : zero;
-#endif
-    }
-}
-
 /* Keys and values from `key` of the run on to a place of the tiles. */
 template <typename S>
 DEV void mq_bring_tile(const struct bi_multiquery_params &p, int64_t start, int key, mq_tiles<S> &s)
 {
     typedef typename S::element T;
     auto &to = s.at[key / S::KEYS % S::STAGES];
-    mq_bring<S, S::D>(
+    bring_rows<S::KEYS, S::D, S::THREADS>(
         head_rows{(const T *)p.k + (start + key) * p.ldk, p.ldk, nullptr, p.n - key, p.d}, to.k,
         S::LD);
-    mq_bring<S, S::E>(
+    bring_rows<S::KEYS, S::E, S::THREADS>(
         head_rows{(const T *)p.v + (start + key) * p.ldv, p.ldv, nullptr, p.n - key, p.e}, to.v,
         S::LDV);
 }

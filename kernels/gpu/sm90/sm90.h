@@ -1,4 +1,4 @@
-/* sm90.h - instructions that only Hopper has, for kernels/<op>_sm90.cu: barriers in shared memory
+/* sm90.h - instructions that only Hopper has, for <op>_sm90.cu: barriers in shared memory
  * that count bytes, tiles copied by the tensor memory accelerator, products of a whole warpgroup.
  *
  * A tile in shared memory is rows of 128 bytes (64 f16 along k), 1,024-byte aligned, its 16-byte
@@ -237,6 +237,7 @@ template <int n> DEV void products_wait()
 #define BI_D8 BI_D4(0), BI_D4(4)
 #define BI_D16 BI_D8, BI_D4(8), BI_D4(12)
 #define BI_D32 BI_D16, BI_D4(16), BI_D4(20), BI_D4(24), BI_D4(28)
+#define BI_D80 BI_D64, BI_D4(64), BI_D4(68), BI_D4(72), BI_D4(76)
 #define BI_D64                                                                                     \
     BI_D32, BI_D4(32), BI_D4(36), BI_D4(40), BI_D4(44), BI_D4(48), BI_D4(52), BI_D4(56), BI_D4(60)
 #define BI_D48 BI_D32, BI_D4(32), BI_D4(36), BI_D4(40), BI_D4(44)
@@ -251,6 +252,7 @@ template <int n> DEV void products_wait()
 #define BI_N64                                                                                     \
     BI_N32 ",%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47,%48,%49,%50,%51,%52," \
            "%53,%54,%55,%56,%57,%58,%59,%60,%61,%62,%63"
+#define BI_N80 BI_N64 ",%64,%65,%66,%67,%68,%69,%70,%71,%72,%73,%74,%75,%76,%77,%78,%79"
 #define BI_N48 BI_N32 ",%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47"
 #define BI_N96                                                                                     \
     BI_N64 ",%64,%65,%66,%67,%68,%69,%70,%71,%72,%73,%74,%75,%76,%77,%78,%79,%80,%81,%82,%83,%84," \
@@ -290,8 +292,10 @@ BI_PRODUCT(256, 128, "128", "129", "130")
                      : BI_D##count                                                                 \
                      : "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]), "l"(dw), "r"(more));            \
     }
+BI_PRODUCT_R(32, 16, "16", "17", "18", "19", "20", "21")
 BI_PRODUCT_R(64, 32, "32", "33", "34", "35", "36", "37")
 BI_PRODUCT_R(128, 64, "64", "65", "66", "67", "68", "69")
+BI_PRODUCT_R(160, 80, "80", "81", "82", "83", "84", "85")
 
 /* The same with W stored "k, then row"; always adds to d. */
 #define BI_PRODUCT_T(N, count, a, b, c, e, w)                                                      \

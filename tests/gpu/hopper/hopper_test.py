@@ -55,15 +55,18 @@ class Hopper(unittest.TestCase):
                    ['attention_contacts.*', 'then_contact.*'])
 
     def test_float32(self):
-        """Narrow products are chains, wide ones go to the matrix unit in terms."""
+        """Narrow products are chains, wide ones go to the matrix unit, large ones by warpgroups."""
         self.check(self.model('esm2', 'hf-d16', '--precision', 'fp32'),
                    ['linear(_small|_near.*)?_f32', 'attention_d64_f32', 'layernorm_f32_f32'],
                    ['.*sm90.*'])
+        self.check(['esm2', 'sequences.fasta', '--precision', 'fp32', '--weights',
+                    os.path.join(ROOT, 'share', 'bioinfer-tiny')],
+                   ['linear_sm90_terms_.*_f32'], ['linear(_small|_near.*)?_f32'])
 
     def test_designs(self):
         """A position of a few designs is 38 launches: three layers and a head. Their products take
         the entry of few rows: with larger tiles designs take a quarter longer
-        (docs/performance.md)."""
+        (bench/results/proteinmpnn.md)."""
         names = self.launched('proteinmpnn', os.path.join(GOLDEN, 'proteinmpnn', '5L33.pdb'),
                               '--num-seq', '8', output='out.fa')
         step = names[names.index('draw_f32') + 1:]
