@@ -65,7 +65,7 @@ static const struct cli_option table[] = {
      "take sequences as they stand: no upper-casing, no dropped gaps"},
     {"strict", 0, FLAG, NULL, FIELD(strict), RUNS | CLI_RELAX, NULL,
      "stop at the first record without a result, write nothing"},
-    {"genome", 0, TEXT, "FASTA", FIELD(genome), CLI_TRACKS, NULL,
+    {"genome", 0, TEXT, "FASTA", FIELD(genome), CLI_TRACKS | CLI_SERVE, NULL,
      "INPUT is BED or VCF over this FASTA, which has an index (.fai, .gzi)"},
     {"list-outputs", 0, FLAG, NULL, FIELD(list_outputs), CLI_TRACKS, NULL,
      "print the table of outputs of the weights, and stop"},

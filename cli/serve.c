@@ -13,7 +13,12 @@ void cli_serve_options(const struct cli *cli, struct cli_served *to)
                               .timeout = o->timeout,
                               .quiet = o->quiet,
                               .raw_residues = o->raw_residues,
-                              .has_head = o->head != NULL};
+                              .has_head = o->head != NULL,
+                              .genome = o->genome,
+                              .gtf = cli_given(o, "gtf"),
+                              .polya = cli_given(o, "polya"),
+                              .quantiles = cli_given(o, "quantiles"),
+                              .targets = cli_given(o, "targets")};
 }
 
 int cli_serve_open(struct cli *cli, struct cli_served *to)

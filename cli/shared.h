@@ -78,6 +78,7 @@ struct cli_served {
     const char *listen, *token_file;                  /* NULL = not given */
     int64_t max_body, max_answer, max_queue, timeout; /* MiB, requests, seconds; 0 = not given */
     bool quiet, raw_residues, has_head;
+    const char *genome, *gtf, *polya, *quantiles, *targets; /* variants; NULL = not given */
     /* Set by cli_serve_open(): */
     bioinfer_context *ctx;
     bioinfer_model *model;

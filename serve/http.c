@@ -392,21 +392,23 @@ static enum MHD_Result send_page(struct exchange *x)
 {
     struct serve *s = x->http->serve;
     struct bi_buf text = {.env = &s->env};
-    const bool health = !strcmp(x->path, "/health");
+    const bool health = !strcmp(x->path, "/health"), api = !strcmp(x->path, SERVE_OPENAPI);
     enum MHD_Result sent;
     bool draining;
 
     pthread_mutex_lock(&s->lock);
     draining = s->draining;
-    if (!health)
+    if (!health && !api)
         serve_metrics_print(s, &text);
     pthread_mutex_unlock(&s->lock);
+    if (api)
+        serve_openapi_print(s, &text);
     if (health) {
         bi_buf_puts(&text, draining ? "{\"status\":\"draining\"" : "{\"status\":\"ok\"");
         put_model(s, &text);
     }
     sent = send_text(x, health && draining ? 503 : 200,
-                     health ? "application/json" : "text/plain; version=0.0.4", &text);
+                     health || api ? "application/json" : "text/plain; version=0.0.4", &text);
     bi_buf_free(&text);
     return sent;
 }
@@ -584,7 +586,7 @@ static void judge(struct exchange *x, const char *url, const char *method)
     const char *text = header(x, "Content-Length");
     const uint64_t length = text ? strtoull(text, NULL, 10) : 0;
     const int work = serve_work_of(url);
-    const char *const pages[] = {"/health", "/metrics"};
+    const char *const pages[] = {"/health", "/metrics", SERVE_OPENAPI};
     const char *wrong = two_ways(x);
     bool page;
 

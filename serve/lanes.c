@@ -261,7 +261,12 @@ static void count_batches(struct serve *s, struct serve_lane *l)
 /* Makes words name the model and files, not where they lie. */
 static void hide_paths(struct serve *s, struct bioinfer_error *err)
 {
-    const char *const paths[][2] = {{s->is.info->path, s->is.info->name}};
+    const char *const paths[][2] = {{s->is.info->path, s->is.info->name},
+                                    {s->is.genome, "the genome"},
+                                    {s->is.gtf, "the genes"},
+                                    {s->is.polya, "the table of polyadenylation sites"},
+                                    {s->is.quantiles, "the table of quantiles"},
+                                    {s->is.targets, "the table of tracks"}};
     struct bi_arena arena = {.env = &s->env};
     const char *words = err->text;
 

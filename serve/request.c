@@ -188,6 +188,8 @@ static int read_json(struct serve *s, struct serve_request *r, const char *body,
         st = r->key.work == SERVE_DESIGN     ? serve_bodies_structures(r, root, err)
              : r->key.work == SERVE_AFFINITY ? serve_bodies_ligands(s, r, root, err)
              : r->key.work == SERVE_ALIGN    ? serve_bodies_pairs(s, r, root, err)
+             : r->key.work == SERVE_FOLD     ? serve_folds_read(r, root, err)
+             : r->key.work == SERVE_VARIANTS ? serve_variants_read(s, r, root, err)
                                              : read_sequences(s, r, root, err);
     bi_arena_reset(&tree);
     return st;
@@ -249,7 +251,9 @@ static int read_records(struct serve *s, struct serve_request *r, const char *pa
 {
     struct bioinfer_reader_params params = BIOINFER_PARAMS(
         struct bioinfer_reader_params,
-        .residues = s->is.raw_residues ? BIOINFER_RESIDUES_RAW : BIOINFER_RESIDUES_DEFAULT,
+        .residues = r->key.work == SERVE_FOLD ? BIOINFER_RESIDUES_COMPLEX
+                    : s->is.raw_residues      ? BIOINFER_RESIDUES_RAW
+                                              : BIOINFER_RESIDUES_DEFAULT,
         .max_length = BIOINFER_MAX_RESIDUES);
     struct bioinfer_record record;
     bioinfer_reader *reader = NULL;
@@ -300,10 +304,13 @@ static int read_body(struct serve *s, struct serve_request *r, const char *body,
         return read_json(s, r, body, size, err);
     if (r->key.work == SERVE_DESIGN)
         return serve_bodies_structure(r, body, size, err);
+    if (r->key.work == SERVE_VARIANTS)
+        return serve_variants_text(s, r, body, size, err);
     if (r->key.work == SERVE_AFFINITY)
         return serve_refuse(err, BIOINFER_INVALID,
                             "the body is not JSON with a receptor and ligands");
-    if (size > 4 && !memcmp(body, "PK\3\4", 4) && r->key.work != SERVE_ALIGN)
+    if (size > 4 && !memcmp(body, "PK\3\4", 4) && r->key.work != SERVE_ALIGN &&
+        r->key.work != SERVE_FOLD)
         return serve_npz_read(s, r, body, size, err);
     st = serve_request_read_file(s, r, body, size, read_records, err);
     return st || r->key.work != SERVE_ALIGN ? st : serve_bodies_join(r, err);

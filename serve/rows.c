@@ -189,17 +189,22 @@ static void put_title(struct serve_request *r)
 {
     bi_buf_puts(&r->text, r->key.work == SERVE_ALIGN ? cli_align_answer_title(r->aligner, r->format)
                           : r->key.work == SERVE_AFFINITY ? CLI_AFFINITY_HEAD
+                          : r->key.work == SERVE_FOLD     ? CLI_FOLD_HEAD
                                                           : CLI_DESIGN_HEAD);
 }
 
 void serve_rows_put(struct serve *s, struct serve_request *r, const struct bioinfer_result *result)
 {
-    if (!strcmp(r->format, "tsv") && !r->n_done && !result->piece)
+    if (!strcmp(r->format, "tsv") && !r->n_done && !result->piece && r->key.work != SERVE_VARIANTS)
         put_title(r);
     if (r->key.work == SERVE_DESIGN)
         put_design(s, r, result);
     else if (r->key.work == SERVE_AFFINITY)
         put_affinity(s, r, result);
+    else if (r->key.work == SERVE_FOLD)
+        serve_folds_put(s, r, result);
+    else if (r->key.work == SERVE_VARIANTS)
+        serve_variants_put(s, r, result);
     else
         put_alignment(s, r, result);
 }

@@ -207,6 +207,39 @@ static int make_folder(struct serve *s)
     return CLI_EXIT_OK;
 }
 
+/* Opens the genome that variants lie in, and looks for the files beside it; an exit code. */
+static int open_genome(struct serve *s)
+{
+    const char *const files[][2] = {{"gtf", s->is.gtf},
+                                    {"polya", s->is.polya},
+                                    {"targets", s->is.targets},
+                                    {"quantiles", s->is.quantiles}};
+    struct bioinfer_error err = {0};
+    int st;
+
+    for (size_t i = 0; i < CLI_COUNT(files); i++) {
+        if (!files[i][1])
+            continue;
+        if (!s->is.genome) {
+            cli_say(s->cli, "--%s is for variants, which lie in a genome: --genome FASTA",
+                    files[i][0]);
+            return CLI_EXIT_USAGE;
+        }
+        if (access(files[i][1], R_OK)) {
+            cli_say(s->cli, "--%s %s: %s", files[i][0], files[i][1], strerror(errno));
+            return CLI_EXIT_NO_INPUT;
+        }
+    }
+    if (!s->is.genome)
+        return CLI_EXIT_OK;
+    if (!serve_work_done(s, SERVE_VARIANTS)) {
+        cli_say(s->cli, "--genome is for models of DNA, and %s is none", s->is.info->name);
+        return CLI_EXIT_USAGE;
+    }
+    st = bioinfer_genome_open(&s->genome, s->is.ctx, s->is.genome, &err);
+    return st ? cli_fail(s->cli, CLI_AT_INPUT, st, &err) : CLI_EXIT_OK;
+}
+
 static int open_model(struct serve *s)
 {
     struct bioinfer_context_params quiet = BIOINFER_PARAMS(struct bioinfer_context_params,
@@ -220,9 +253,12 @@ static int open_model(struct serve *s)
         return code;
     if ((st = bioinfer_context_new(&s->quiet, &quiet, &err)))
         return cli_fail(cli, CLI_AT_SETUP, st, &err);
+    if ((code = open_genome(s)))
+        return code;
     cli_residue_tokens(cli, s->token_of);
     serve_work_list(s, paths, sizeof paths);
-    snprintf(s->paths, sizeof s->paths, "this server has %s, /health and /metrics", paths);
+    snprintf(s->paths, sizeof s->paths, "this server has %s, /openapi.json, /health and /metrics",
+             paths);
     return CLI_EXIT_OK;
 }
 
@@ -347,6 +383,7 @@ int cli_serve(struct cli *cli)
     pthread_condattr_destroy(&clock);
     code = start(s, &l, token);
     serve_lanes_close(s);
+    bioinfer_genome_close(&s->genome);
     close_listener(&l);
     if (s->folder[0])
         rmdir(s->folder);

@@ -5,12 +5,15 @@
  *   settings.c  what a request asks for: its names and their values
  *   request.c   the body of a request becomes records: sequences
  *   bodies.c    structures, molecules and pairs become records
+ *   variants.c  variants become records, and their scores an answer
  *   npz.c       arrays of texts become records
  *   answer.c    results become an answer: arrays and scores
+ *   folds.c     complexes become records, and structures an answer
  *   rows.c      designs, energies and alignments become lines of an answer
  *   work.c      the tasks that answer requests, and their paths
  *   lanes.c     requests become batches: one task for each kind of work
  *   metrics.c   counters, as Prometheus reads them
+ *   openapi.c   the description of the interface
  *   absent.c    the command in a build without libmicrohttpd
  *
  * Three threads work: the HTTP library's has the connections, another one reads bodies, the main
@@ -36,6 +39,8 @@ enum serve_work {
     SERVE_DESIGN,
     SERVE_AFFINITY,
     SERVE_ALIGN,
+    SERVE_FOLD,
+    SERVE_VARIANTS,
     SERVE_WORKS
 };
 
@@ -43,6 +48,7 @@ enum {
     SERVE_MAX_DESIGNS = 10000,   /* for one structure, ... */
     SERVE_MAX_DESIGNED = 300000, /* ... and their residues: half a minute of two cores, about */
     SERVE_MAX_RECORDS = 100000,  /* in one request */
+    SERVE_MAX_VARIANTS = 10000,  /* in one request, of which each has a window */
     SERVE_MAX_TERMS = 10000000,  /* in the mutations of all its records together */
     SERVE_CONNECTIONS = 1024
 };
@@ -68,6 +74,10 @@ struct serve_request {
     struct serve_key key;
     bioinfer_params *params;   /* NULL = the task has no table, or a lane took them */
     struct bi_buf values;      /* the parameters as text; goes to the lane, too */
+    const char *stats;         /* variants: as asked for; NULL = not */
+    bool scorers;              /* variants: with scorers */
+    bool listed;               /* variants: a list, whose items have numbers, not lines */
+    int n_numbers;             /* variants: scores of a row of the table; -1 = scorers */
     const bioinfer_task *task; /* the lane's; NULL = not begun */
     uint64_t asked;            /* bit i: the query of the address has setting i of this work */
     int64_t offset;            /* number of the first residue, in mutations */
@@ -137,6 +147,7 @@ struct serve {
     struct cli *cli;      /* for functions of the command */
     struct cli_served is; /* the options and the model */
     struct bi_env env;
+    bioinfer_genome *genome;      /* NULL = variants are not served */
     bioinfer_context *quiet;      /* reads bodies: nobody here wants to hear of them */
     int64_t max_body, max_answer; /* bytes */
     int64_t max_queue;            /* requests */
@@ -167,6 +178,11 @@ typedef const char *(*serve_option)(void *user, const char *name);
 
 /* Whether a request of this kind of work has a setting of this name. */
 bool serve_settings_has(const struct serve_request *r, const char *name);
+/* Hears a setting or, where its kind is -1, a member of the body that has records; 0: go on. */
+typedef int (*serve_settings_take)(void *user, const struct bioinfer_field *field);
+/* Tells all members of a JSON body for this kind of work. Choices of formats have ", " between.
+ * Gives what take() returned last. */
+int serve_settings_each(int work, serve_settings_take take, void *user);
 /* The member of a JSON body that has the records of this kind of work. */
 const char *serve_settings_list(const struct serve_request *r);
 /* Takes settings from the query of the address, "a,b,c" where there may be several values, and
@@ -257,6 +273,36 @@ int serve_bodies_structure(struct serve_request *r, const char *body, size_t siz
 /* Makes pairs of the records of FASTA, 1 with 2, 3 with 4 and so on, so that half as many are left;
  * a status: INVALID for an odd number of them, LIMIT as of pairs in JSON. */
 int serve_bodies_join(struct serve_request *r, struct bioinfer_error *err);
+
+/* ---- folds.c ---- */
+
+/* Makes the records of a body of JSON; a status, as those above. A chain with a character that is
+ * no letter is the record's status. */
+int serve_folds_read(struct serve_request *r, const struct bi_json *root,
+                     struct bioinfer_error *err);
+/* Checks settings that depend on the format, and sets texts and arrays by it; INVALID. */
+int serve_folds_check(struct serve_request *r, struct bioinfer_error *err);
+/* Adds a structure to the answer, as serve_rows_put(). In a format of one structure a record
+ * without one becomes the answer. */
+void serve_folds_put(struct serve *s, struct serve_request *r,
+                     const struct bioinfer_result *result);
+
+/* ---- variants.c ---- */
+
+/* Checks settings that depend on each other; INVALID. */
+int serve_variants_check(struct serve_request *r, struct bioinfer_error *err);
+/* Makes the records of a body of JSON, or of VCF: a status. INVALID: no list or text, an item that
+ * is no variant, or no variant at all; LIMIT: more than SERVE_MAX_VARIANTS, or a line that is too
+ * long. A variant that cannot be used is a record with a status. */
+int serve_variants_read(struct serve *s, struct serve_request *r, const struct bi_json *root,
+                        struct bioinfer_error *err);
+int serve_variants_text(struct serve *s, struct serve_request *r, const char *text, size_t size,
+                        struct bioinfer_error *err);
+/* Gives the parameters of a lane what no text sets. */
+void serve_variants_ready(const struct serve *s, struct serve_lane *l);
+/* Adds the result of a variant to the answer, as serve_rows_put(). */
+void serve_variants_put(struct serve *s, struct serve_request *r,
+                        const struct bioinfer_result *result);
 
 /* ---- npz.c ---- */
 
@@ -358,6 +404,12 @@ void serve_lanes_close(struct serve *s);
 void serve_metrics_code(struct serve *s, int code);
 void serve_metrics_seconds(struct serve *s, double seconds);
 void serve_metrics_print(struct serve *s, struct bi_buf *out);
+
+/* ---- openapi.c ---- */
+
+#define SERVE_OPENAPI "/openapi.json" /* where it stands */
+/* Appends the description of this server's interface: OpenAPI 3.1, as JSON. */
+void serve_openapi_print(const struct serve *s, struct bi_buf *out);
 
 /* ---- http.c ---- */
 

@@ -91,7 +91,9 @@ static const char *const formats[SERVE_WORKS] = {
     [SERVE_CONTRIBUTIONS] = "json, jsonl, npz, safetensors, h5",
     [SERVE_DESIGN] = "json, fasta, tsv, npz, safetensors, h5",
     [SERVE_AFFINITY] = "json, tsv",
-    [SERVE_ALIGN] = "json, tsv, paf"};
+    [SERVE_ALIGN] = "json, tsv, paf",
+    [SERVE_FOLD] = "json, cif, pdb, tsv, npz, safetensors, h5",
+    [SERVE_VARIANTS] = "json, tsv, npz, safetensors, h5"};
 
 static int set_format(struct serve_request *r, const char *name, struct bioinfer_error *err)
 {
@@ -115,7 +117,9 @@ enum {
     TRACKS = 1 << SERVE_TRACKS | 1 << SERVE_CONTRIBUTIONS,
     DESIGN = 1 << SERVE_DESIGN,
     AFFINITY = 1 << SERVE_AFFINITY,
-    ALIGN = 1 << SERVE_ALIGN
+    ALIGN = 1 << SERVE_ALIGN,
+    FOLD = 1 << SERVE_FOLD,
+    VARIANTS = 1 << SERVE_VARIANTS
 };
 
 struct setting {
@@ -123,16 +127,19 @@ struct setting {
     unsigned works; /* bits of enum serve_work */
     bool list;      /* several values: an array, or with commas between them */
     int (*set)(struct serve_request *r, const char *value, struct bioinfer_error *err);
+    int kind;            /* enum bioinfer_params_kind, for the description of the interface */
+    const char *choices; /* "a|b", of CHOICE and BITS; NULL: the formats, or none */
 };
 
 /* Settings that a request may have beside its records, and beside the parameters of the task that
  * the library has a table of. */
 static const struct setting settings[] = {
-    {"format", (1 << SERVE_WORKS) - 1, false, set_format},
-    {"floats", EMBED | TRACKS, false, set_floats},
-    {"offset", SCORE, false, set_offset},
-    {"include", DESIGN, true, set_design_include},
-    {"id", DESIGN, false, set_id},
+    {"format", (1 << SERVE_WORKS) - 1, false, set_format, BIOINFER_PARAMS_CHOICE, NULL},
+    {"floats", EMBED | TRACKS | FOLD | VARIANTS, false, set_floats, BIOINFER_PARAMS_CHOICE,
+     "text|base64"},
+    {"offset", SCORE, false, set_offset, BIOINFER_PARAMS_INT, NULL},
+    {"include", DESIGN, true, set_design_include, BIOINFER_PARAMS_BITS, "logprobs|probs"},
+    {"id", DESIGN, false, set_id, BIOINFER_PARAMS_TEXT, NULL},
 };
 
 /* Members of a JSON body that are no settings. */
@@ -144,7 +151,9 @@ static const struct {
               {"structures", DESIGN},
               {"receptor", AFFINITY},
               {"ligands", AFFINITY},
-              {"pairs", ALIGN}};
+              {"pairs", ALIGN},
+              {"complexes", FOLD},
+              {"variants", VARIANTS}};
 
 static bool is_body(int work, const char *name)
 {
@@ -199,6 +208,35 @@ static bool setting_at(const struct serve_request *r, size_t i, struct setting *
                             .list = f.is_list || f.kind == BIOINFER_PARAMS_BITS ||
                                     f.kind == BIOINFER_PARAMS_NAMES};
     return true;
+}
+
+int serve_settings_each(int work, serve_settings_take take, void *user)
+{
+    const struct serve_request r = {.key = {.work = work}};
+    struct setting setting;
+    int st = 0;
+
+    for (size_t i = 0; !st && setting_at(&r, i, &setting); i++) {
+        struct bioinfer_field f = {.struct_size = sizeof f};
+        if (!(setting.works & 1u << work))
+            continue;
+        if (i >= CLI_COUNT(settings))
+            bioinfer_params_field(serve_work_name(work), (int)(i - CLI_COUNT(settings)), &f);
+        else
+            f = (struct bioinfer_field){.name = setting.name,
+                                        .kind = setting.kind,
+                                        .is_list = setting.list,
+                                        .least = -INFINITY,
+                                        .most = INFINITY,
+                                        .choices = setting.set == set_format ? formats[work]
+                                                                             : setting.choices,
+                                        .help = ""};
+        st = take(user, &f);
+    }
+    for (size_t i = 0; !st && i < CLI_COUNT(bodies); i++)
+        if (bodies[i].works & 1u << work)
+            st = take(user, &(struct bioinfer_field){.name = bodies[i].name, .kind = -1});
+    return st;
 }
 
 /* The number of a setting among those that this kind of work has; -1: there is no such setting. */
@@ -271,6 +309,8 @@ int serve_settings_query(const struct serve *s, struct serve_request *r, serve_o
 
     if (st == BIOINFER_NOT_FOUND) /* the task has no table */
         st = 0;
+    if (!st && r->key.work == SERVE_FOLD) /* unless the request says another one */
+        st = bioinfer_params_set(r->params, "text", "cif", err);
     r->format = "json";
     r->offset = 1;
     for (size_t i = 0; !st && setting_at(r, i, &setting); i++) {
@@ -388,6 +428,10 @@ int serve_settings_finish(const struct serve *s, struct serve_request *r,
             return err->status; /* as the command does for text */
     }
     if (key->work == SERVE_DESIGN && check_design(r, as_text, err))
+        return err->status;
+    if (key->work == SERVE_FOLD && serve_folds_check(r, err))
+        return err->status;
+    if (key->work == SERVE_VARIANTS && serve_variants_check(r, err))
         return err->status;
     if (key->work == SERVE_ALIGN && check_align(r, err))
         return err->status;

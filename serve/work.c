@@ -10,6 +10,8 @@ static const char *const tasks[SERVE_WORKS] = {
     [SERVE_DESIGN] = "design",
     [SERVE_AFFINITY] = "affinity",
     [SERVE_ALIGN] = "align",
+    [SERVE_FOLD] = "fold",
+    [SERVE_VARIANTS] = "variants",
     [SERVE_CONTRIBUTIONS] = "contributions",
 };
 
@@ -29,12 +31,14 @@ const char *serve_work_name(int work)
     return tasks[work];
 }
 
-/* A task that needs no model is done by every server. */
+/* A task that needs no model is done by every server, and variants where there is a genome. */
 bool serve_work_done(const struct serve *s, int work)
 {
     const int kind = bioinfer_task_kind(tasks[work]);
     const int family = bioinfer_family_find(s->is.info->family);
 
+    if (work == SERVE_VARIANTS && !s->is.genome)
+        return false;
     return kind < 0 || (family >= 0 && bioinfer_family_kind(family) == kind);
 }
 
@@ -63,5 +67,7 @@ int serve_work_open(struct serve *s, struct serve_lane *l, struct bioinfer_error
     l->batches = 0;
     if (l->key.work == SERVE_ALIGN)
         return cli_align_answer_open(&l->aligner, &l->task, s->cli, l->params, err);
+    if (l->key.work == SERVE_VARIANTS)
+        serve_variants_ready(s, l);
     return bioinfer_task_open(&l->task, s->is.ctx, s->is.model, l->params, err);
 }
