@@ -18,6 +18,7 @@ from ._errors import (BadFormat, DeviceError, Error, Forked, InvalidArgument, Mi
 from ._model import Model, new_context
 from ._model import open_model as open
 from ._places import Interval, PlaceResults, Variant, Variants
+from ._remote import Remote, RemoteScore, connect
 from ._results import Affinity, Design, Embedding, Fold, Result, Results, Score, Tracks
 from ._sources import read_fasta
 
@@ -73,7 +74,7 @@ def _all(get: Any) -> List[Any]:
 __all__ = ["Affinity", "Alignment", "BadFormat", "Design", "Device", "DeviceError", "Embedding",
            "Energy", "Error", "Fold", "Forked", "Interval", "InvalidArgument", "Misuse", "Model",
            "Moved", "NoArray", "NotFound", "OutOfMemory", "PlaceResults",
-           "RecordError", "Relaxed", "Result", "Results",
+           "RecordError", "Relaxed", "Remote", "RemoteScore", "Result", "Results",
            "Score", "Status", "Tracks", "Unsupported", "Variant", "Variants", "align",
-           "align_matrix", "devices", "families", "index_genome", "info", "matrices",
+           "align_matrix", "connect", "devices", "families", "index_genome", "info", "matrices",
            "open", "read_fasta"]

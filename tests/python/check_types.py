@@ -21,6 +21,8 @@ bioinfer.open("tiny").embed(["MKT"], layers="0")  # arg-type
 bioinfer.open("tiny").score(["MKT"], windows=9)  # call-arg
 bioinfer.open("tiny").variants("v.vcf")  # call-arg
 bioinfer.open("tiny").variants("v.vcf", genome="g.fa").one().start  # attr-defined
+bioinfer.connect("http://a:1").score(["MKT"]).one().log_probs  # attr-defined
+bioinfer.connect("http://a:1", "token")  # call-arg
 """
 RIGHT = """\
 import bioinfer
@@ -31,6 +33,7 @@ best: Iterator[bioinfer.Alignment] = bioinfer.align("MKT", "MKT", top=1)
 m = bioinfer.open("tiny")
 positions = [v.pos + 1 for v in m.variants("v.vcf", genome="g.fa", tracks=[0, "1-2"])]
 lost = [r.message for r in m.embed(["MKT"], progress=True).save("x.npz")]
+scores: float = bioinfer.connect("http://a:1").score(["MKT"]).one().pseudo_perplexity
 status: bioinfer.Status = bioinfer.open("tiny").embed(["MKT"]).one().status
 """
 
