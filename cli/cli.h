@@ -95,7 +95,7 @@ struct cli_options {
     const char *completion; /* the shell to print a script for; NULL = none */
     bool log_json, json, dry_run;
     bool atoms; /* molecule info */
-    const char *record, *genes; /* reports and plots */
+    const char *record, *genes, *measured; /* reports and plots */
     const char *mutations, *mutation_col;
     int64_t offset;
     bool has_offset;

@@ -175,6 +175,9 @@ static const struct cli_option table[] = {
      "show this record alone; of bedGraph a region, CONTIG:START-END"},
     {"genes", 0, TEXT, "FILE", FIELD(genes), SHOWS, NULL,
      "GTF, GFF3 or BED of genes to draw beside tracks of bedGraph"},
+    {"measured", 0, TEXT, "FILE", FIELD(measured), SHOWS, NULL,
+     "a table (csv, tsv): ids or mutations, and numbers that were measured; a table's\n"
+     "numbers are drawn against them, with correlations"},
     {"listen", 0, TEXT, "WHERE", FIELD(listen), CLI_SERVE, NULL,
      "ADDRESS:PORT (default: 127.0.0.1:8080; port 0: any that is free) or unix:PATH"},
     {"token-file", 0, TEXT, "FILE", FIELD(token_file), CLI_SERVE, NULL,

@@ -547,7 +547,7 @@ static bool keeps_inputs(const struct cli_options *o)
 {
     const char *const read[] = {o->weights,   o->genome,    o->head,
                                 o->positions, o->mutations, o->genes,
-                                o->sequences, cli_given(o, "matrix")};
+                                o->sequences, o->measured,  cli_given(o, "matrix")};
 
     for (int i = 0; i < o->n_inputs; i++)
         if (cli_output_replaces(o, o->inputs[i]))

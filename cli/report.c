@@ -8,7 +8,7 @@ int cli_report(struct cli *cli)
     const struct cli_options *o = cli->options;
     struct bioinfer_report_params params = BIOINFER_PARAMS(
         struct bioinfer_report_params, .record = o->record, .genes = o->genes,
-        .sequences = o->sequences, .picture = o->command == CLI_PLOT);
+        .sequences = o->sequences, .measured = o->measured, .picture = o->command == CLI_PLOT);
     struct bioinfer_error err = {0};
     struct cli_output out = {0};
     int st, code;

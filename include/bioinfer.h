@@ -308,6 +308,7 @@ struct bioinfer_report_params {
     const char *genes;     /* GTF, GFF3 or BED of genes, drawn beside tracks of bedGraph */
     const char *sequences; /* FASTA files of aligned records, with commas between them */
     int picture;           /* non-zero: one figure as SVG, the first that is no table */
+    const char *measured;  /* a table: names in line 1, then ids and numbers that were measured */
 };
 
 /* Writes an output of bioinfer through `write`, in one call, as a page of HTML that needs no

@@ -18,7 +18,7 @@ int bioinfer_file_report(bioinfer_context *ctx, const char *path,
         return st;
     text = (struct bi_buf){.env = &ctx->env};
     options = (struct bi_report_options){
-        .record = p.record, .genes = p.genes, .sequences = p.sequences};
+        .record = p.record, .genes = p.genes, .sequences = p.sequences, .measured = p.measured};
     st = (p.picture ? bi_report_plot : bi_report_page)(&text, path, &options, err);
     if (!st && write(user, text.data, text.size))
         st = bi_fail(err, BIOINFER_IO, "report: the caller's write failed");

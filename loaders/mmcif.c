@@ -110,7 +110,7 @@ static int next_token(struct lexer *x, struct bioinfer_error *err)
 
 /* clang-format off */
 enum column { GROUP, ELEMENT, ATOM, ATOM_LABEL, ALT, RESIDUE, RESIDUE_LABEL, CHAIN, CHAIN_LABEL,
-              NUMBER, NUMBER_LABEL, ICODE, X, Y, Z, OCCUPANCY, MODEL, N_COLUMNS };
+              NUMBER, NUMBER_LABEL, ICODE, X, Y, Z, OCCUPANCY, B, MODEL, N_COLUMNS };
 
 static const char *const column_names[N_COLUMNS] = {
     [GROUP] = "group_pdb", [ELEMENT] = "type_symbol", [ATOM] = "auth_atom_id",
@@ -119,6 +119,7 @@ static const char *const column_names[N_COLUMNS] = {
     [CHAIN_LABEL] = "label_asym_id", [NUMBER] = "auth_seq_id",
     [NUMBER_LABEL] = "label_seq_id", [ICODE] = "pdbx_pdb_ins_code", [X] = "cartn_x",
     [Y] = "cartn_y", [Z] = "cartn_z", [OCCUPANCY] = "occupancy",
+    [B] = "b_iso_or_equiv",
     [MODEL] = "pdbx_pdb_model_num"};
 /* clang-format on */
 
@@ -165,7 +166,7 @@ static bool whole(struct cell c, int32_t *out)
 static int add_row(struct bi_structure *s, const struct lexer *x, const struct cell *row,
                    struct bioinfer_error *err)
 {
-    struct bi_atom a = {.icode = ' ', .altloc = ' ', .occupancy = 1, .model = 1};
+    struct bi_atom a = {.icode = ' ', .altloc = ' ', .occupancy = 1, .b = NAN, .model = 1};
     struct cell chain = either(row, CHAIN, CHAIN_LABEL), number = either(row, NUMBER, NUMBER_LABEL);
     struct bi_unread fault = {.line = x->line};
     double v;
@@ -201,6 +202,8 @@ static int add_row(struct bi_structure *s, const struct lexer *x, const struct c
     if (row[OCCUPANCY].n && bi_parse_f64(row[OCCUPANCY].text, row[OCCUPANCY].n, &v) && v >= -1e6 &&
         v <= 1e6)
         a.occupancy = (float)v;
+    if (row[B].n && bi_parse_f64(row[B].text, row[B].n, &v) && v >= -1e6 && v <= 1e6)
+        a.b = (float)v;
     if (row[MODEL].n && (!whole(row[MODEL], &a.model) || a.model < 0))
         return bi_fail(err, BIOINFER_FORMAT, "%s: line %ld: model '%s'", s->name, x->line,
                        bi_quote(row[MODEL].text, row[MODEL].n).text);

@@ -281,7 +281,8 @@ static bool read_number(const struct line *l, struct bi_atom *a)
 static int read_atom(struct bi_structure *s, const struct line *l, bool het, int32_t model,
                      struct bioinfer_error *err)
 {
-    struct bi_atom a = {.het = het, .model = model, .icode = ' ', .altloc = ' ', .occupancy = 1};
+    struct bi_atom a = {
+        .het = het, .model = model, .icode = ' ', .altloc = ' ', .occupancy = 1, .b = NAN};
     struct bi_unread fault = {.line = l->number, .kind = BI_FAULT_NUMBER, .column = 23};
     size_t n;
     const char *t = columns(l, 13, 16, &n);
@@ -315,6 +316,9 @@ static int read_atom(struct bi_structure *s, const struct line *l, bool het, int
     t = columns(l, 55, 60, &n);
     if (bi_parse_f64(t, n, &v) && v >= -1e6 && v <= 1e6)
         a.occupancy = (float)v;
+    t = columns(l, 61, 66, &n);
+    if (bi_parse_f64(t, n, &v) && v >= -1e6 && v <= 1e6)
+        a.b = (float)v;
     t = columns(l, 77, 78, &n);
     copy(a.element, sizeof a.element, t, n);
     return st ? st : bi_structure_add(s, &a, err);

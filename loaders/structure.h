@@ -26,6 +26,7 @@ struct bi_atom {
     uint8_t indent;        /* columns left blank before the name, of PDB */
     int32_t number, model; /* the residue's, 0 where it could not be read; model from 1 */
     float occupancy;
+    float b;    /* B-factor, or the confidence of a model; NaN = not told */
     float x[3]; /* angstrom; NaN where it could not be read */
 };
 

@@ -180,6 +180,7 @@ static void put_tracks(struct bi_buf *out, const struct bi_shown_tracks *t)
     put_number(out, "start", t->start);
     put_number(out, "step", t->step);
     put_text(out, "contig", t->contig);
+    put_text(out, "place", t->place);
     bi_buf_puts(out, ",\"tracks\":[");
     for (size_t k = 0; k < t->n_tracks; k++) {
         bi_buf_puts(out, k ? ",{\"name\":" : "{\"name\":");
@@ -225,10 +226,28 @@ static void put_alignment(struct bi_buf *out, const struct bi_alignment *a)
     put_texts(out, "rows", a->rows, 3);
 }
 
+static void put_trace(struct bi_buf *out, const struct bi_trace *t)
+{
+    put_number(out, "n", t->n);
+    put_number(out, "isPlddt", t->is_plddt);
+    put_ranged(out, "x", t->x, t->n, false);
+    put_ranged(out, "y", t->y, t->n, false);
+    put_ranged(out, "z", t->z, t->n, false);
+    if (t->is_plddt)
+        put_packed(out, "values", t->value, t->n, 0, 100);
+    else
+        put_ranged(out, "values", t->value, t->n, true);
+    bi_buf_puts(out, ",\"starts\":[");
+    for (uint32_t k = 0; k < t->n_starts; k++)
+        bi_buf_printf(out, k ? ",%u" : "%u", t->starts[k]);
+    bi_buf_putc(out, ']');
+    put_texts(out, "labels", t->labels, t->n);
+}
+
 static void put_figure(struct bi_buf *out, const struct bi_figure *f)
 {
-    static const char *const kinds[] = {"table",  "histogram", "heat",     "scatter",
-                                        "tracks", "logo",      "alignment"};
+    static const char *const kinds[] = {"table",  "histogram", "heat",      "scatter",
+                                        "tracks", "logo",      "alignment", "trace"};
     bi_buf_printf(out, "{\"kind\":\"%s\"", kinds[f->kind]);
     put_text(out, "group", f->group);
     put_text(out, "title", f->title);
@@ -254,6 +273,9 @@ static void put_figure(struct bi_buf *out, const struct bi_figure *f)
         break;
     case BI_FIGURE_ALIGNMENT:
         put_alignment(out, &f->as.alignment);
+        break;
+    case BI_FIGURE_TRACE:
+        put_trace(out, &f->as.trace);
         break;
     }
     bi_buf_putc(out, '}');

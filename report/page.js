@@ -395,7 +395,7 @@ function scatter(f, card, head) {
     g.strokeRect(left + .5, .5, w - left - 1, h - bottom - 1);
     g.globalAlpha = f.n > 3000 ? .6 : .85;
     for (let i = 0; i < f.n; i++) {
-      g.fillStyle = c[i] === c[i] ? colour("range", share(i)) : css("--soft");
+      g.fillStyle = c[i] === c[i] ? colour("range", share(i)) : css(f.colourName ? "--soft" : "--bar");
       g.beginPath();
       g.arc(px(i), py(i), r, 0, 7);
       g.fill();
@@ -421,14 +421,15 @@ function scatter(f, card, head) {
       const d = (px(i) - a) ** 2 + (py(i) - b) ** 2;
       if (d < near) { near = d; best = i; }
     }
-    return best < 0 ? "" : f.labels[best] + "\n" + f.colourName + " " + show(Math.round(c[best] * 1000) / 1000);
+    return best < 0 ? "" : f.labels[best] + (f.colourName ? "\n" + f.colourName + " " + show(Math.round(c[best] * 1000) / 1000) : "");
   }, (dx, dy) => {
     cursor = Math.min(f.n - 1, Math.max(0, cursor + (dx || -dy)));
     return [px(order[cursor]), py(order[cursor])];
   });
   card.classList.add("two");
   head.append(save(canvas, f.title));
-  card.append(el("div", { class: "plot" }, canvas), legend("range", f.colour.low, f.colour.high, f.colourName));
+  card.append(el("div", { class: "plot" }, canvas));
+  if (f.colourName) card.append(legend("range", f.colour.low, f.colour.high, f.colourName));
 }
 
 /* ---- tracks ---- */
@@ -490,7 +491,7 @@ function tracks(f, card, head) {
     g.fillStyle = css("--soft");
     g.textAlign = "center";
     for (const t of ticks(f.start, end, wide / 110)) g.fillText(show(t), Math.min(w - 26, left + (t - f.start) / span * wide), height - 18);
-    g.fillText(f.contig ? "base of " + f.contig : "bin", left + wide / 2, height - 4);
+    g.fillText(f.contig ? "base of " + f.contig : f.place || "bin", left + wide / 2, height - 4);
   };
   redraws.push(draw);
   explore(canvas, (x, y) => {
@@ -499,7 +500,7 @@ function tracks(f, card, head) {
     cursor = i;
     const where = Math.round(f.start + i * f.step), k = Math.floor((y - 5) / (band + gap));
     const list = f.tracks.map((t, j) => (j === k ? "> " : "") + t.name + " " + show(values[j][i]));
-    return (f.contig ? f.contig + ":" + where.toLocaleString("en-US") : "bin " + where) + "\n" + list.join("\n");
+    return (f.contig ? f.contig + ":" + where.toLocaleString("en-US") : (f.place || "bin") + " " + where) + "\n" + list.join("\n");
   }, dx => {
     cursor = Math.min(f.bins - 1, Math.max(0, cursor + dx));
     return [left + (cursor + .5) / f.bins * (w - left - 8), 30];
@@ -507,6 +508,88 @@ function tracks(f, card, head) {
   card.classList.add("wide");
   head.append(save(canvas, f.title));
   card.append(el("div", { class: "plot" }, canvas));
+}
+
+/* ---- structures ---- */
+
+/* pLDDT in the colours of AlphaFold's database: above 90, 70, 50, and the rest; on a dark page the blue is lighter */
+const BANDS = [[90, "#0053d6", "above 90"], [70, "#65cbf3", "above 70"], [50, "#ffdb13", "above 50"], [-1, "#ff7d45", "below"]];
+function band(b) { return theme() === "dark" && b[0] === 90 ? "#4385f5" : b[1]; }
+
+/* A trace that the pointer turns; arrow keys turn it, too. */
+function trace(f, card, head) {
+  const at = [unpack(f.x), unpack(f.y), unpack(f.z)], value = unpack(f.values), starts = new Set(f.starts);
+  const canvas = el("canvas", { role: "img", "aria-label": f.title + ", " + f.n + " residues; drag or arrow keys turn it" });
+  const turned = [0, 1, 2].map(() => new Float32Array(f.n));
+  let m = [[1, 0, 0], [0, 1, 0], [0, 0, 1]], side = 500, most = 1, held = null;
+  for (let i = 0; i < f.n; i++) most = Math.max(most, Math.hypot(at[0][i], at[1][i], at[2][i]));
+  const share = v => (v - f.values.low) / (f.values.high - f.values.low || 1);
+  const paint = v => v !== v ? css("--soft") : f.isPlddt ? band(BANDS.find(b => v > b[0])) : colour("range", share(v));
+  const px = i => side / 2 + turned[0][i] / most * (side / 2 - 8), py = i => side / 2 - turned[1][i] / most * (side / 2 - 8);
+  const draw = () => {
+    side = Math.max(260, Math.min(560, card.clientWidth - 36));
+    const g = fit(canvas, side, side), back = css("--card");
+    for (let i = 0; i < f.n; i++)
+      for (let k = 0; k < 3; k++) turned[k][i] = m[k][0] * at[0][i] + m[k][1] * at[1][i] + m[k][2] * at[2][i];
+    const order = Array.from(turned[2].keys()).sort((a, b) => turned[2][a] - turned[2][b]);
+    for (const i of order) {
+      const before = starts.has(i) ? i : i - 1, after = i + 1 === f.n || starts.has(i + 1) ? i : i + 1;
+      if (before === after) { /* alone between gaps */
+        g.fillStyle = paint(value[i]);
+        g.beginPath();
+        g.arc(px(i), py(i), side / 180, 0, 7);
+        g.fill();
+        continue;
+      }
+      g.beginPath();
+      g.moveTo((px(before) + px(i)) / 2, (py(before) + py(i)) / 2);
+      g.quadraticCurveTo(px(i), py(i), (px(i) + px(after)) / 2, (py(i) + py(after)) / 2);
+      g.lineCap = "butt";
+      g.lineWidth = side / 72;
+      g.strokeStyle = back;
+      g.stroke();
+      g.lineCap = "round";
+      g.lineWidth = side / 115;
+      g.strokeStyle = paint(value[i]);
+      g.globalAlpha = .775 + .225 * turned[2][i] / most;
+      g.stroke();
+      g.globalAlpha = 1;
+    }
+  };
+  const turn = (dx, dy) => { /* about the screen's axes, a half turn for its width */
+    const [a, b] = [dx, dy].map(d => d / side * Math.PI);
+    const by = [[Math.cos(a), 0, Math.sin(a)], [Math.sin(b) * Math.sin(a), Math.cos(b), -Math.sin(b) * Math.cos(a)],
+      [-Math.cos(b) * Math.sin(a), Math.sin(b), Math.cos(b) * Math.cos(a)]];
+    m = by.map(row => [0, 1, 2].map(k => row[0] * m[0][k] + row[1] * m[1][k] + row[2] * m[2][k]));
+    draw();
+  };
+  redraws.push(draw);
+  explore(canvas, (x, y) => {
+    let best = -1, near = 100;
+    for (let i = 0; i < f.n && !held; i++) {
+      const d = (px(i) - x) ** 2 + (py(i) - y) ** 2;
+      if (d < near) { near = d; best = i; }
+    }
+    return best < 0 ? "" : f.labels[best] + "\n" + (f.isPlddt ? "pLDDT " : "B-factor ") + show(Math.round(value[best] * 10) / 10);
+  }, (dx, dy) => { turn(dx * 12, dy * 12); return [side / 2, -40]; });
+  canvas.style.touchAction = "none";
+  canvas.style.cursor = "grab";
+  canvas.addEventListener("pointerdown", e => { held = [e.clientX, e.clientY]; canvas.setPointerCapture(e.pointerId); });
+  canvas.addEventListener("pointermove", e => {
+    if (!held) return;
+    turn(e.clientX - held[0], e.clientY - held[1]);
+    held = [e.clientX, e.clientY];
+  });
+  for (const end of ["pointerup", "pointercancel"]) canvas.addEventListener(end, () => { held = null; });
+  card.classList.add("two");
+  head.append(save(canvas, f.title));
+  card.append(el("div", { class: "plot" }, canvas), f.isPlddt ?
+    el("div", { class: "legend bands" }, "pLDDT ", ...BANDS.map(b => {
+      const mark = el("b");
+      redraws.push(() => { mark.style.background = band(b); });
+      return el("span", {}, mark, b[2]);
+    })) :
+    legend("range", f.values.low, f.values.high, "B-factor"));
 }
 
 /* ---- logos ---- */
@@ -705,7 +788,9 @@ function table(f, card, head) {
 
 /* ---- the page ---- */
 
-const draws = { heat, histogram, scatter, tracks, logo, table };
+
+
+const draws = { heat, histogram, scatter, tracks, logo, trace, table };
 
 main.append(el("h1", {}, data.title), el("p", { class: "kind" }, data.kind.charAt(0).toUpperCase() + data.kind.slice(1) + (data.record ? ", record " + data.record : "")));
 const facts = el("dl", { class: "facts" });
@@ -714,7 +799,7 @@ for (const [name, value] of data.facts) {
   facts.append(el("div", { class: "fact" + (number ? "" : " long") + (value.length > 40 ? " code" : "") + (name === "Without a result" && number ? value === "0" ? " good" : " bad" : "") },
     el("dt", {}, name), el("dd", {}, number ? Number(value).toLocaleString("en-US") : value)));
 }
-main.append(facts, el("p", { class: "about" }, "The output does not record the command, device, throughput and memory of its run."));
+main.append(facts);
 
 const groups = new Map();
 for (const f of data.figures) {

@@ -9,13 +9,15 @@ struct bi_report_options {
     const char *record;    /* the only one that is shown, of bedGraph a region; NULL = all */
     const char *genes;     /* GTF, GFF3 or BED; NULL = none */
     const char *sequences; /* FASTA files with commas between; NULL = none */
+    const char *measured;  /* a table of ids and measured numbers; NULL = none */
 };
 
-/* Appends one page that needs nothing beside itself. The same output gives the same bytes. Of all
+/* Appends one page that needs nothing beside itself. The same files give the same bytes. Of all
  * three: NOT_FOUND: no such output, record or figure; EMPTY: there is nothing to show; FORMAT,
  * UNSUPPORTED: it is damaged, or no output; LIMIT: a line, a table or a sequence is too large;
- * NONFINITE: an embedding has a value that is no number; INVALID: path is a manifest, or `record`
- * no region of a bedGraph. *out may hold a part after a failure. */
+ * NONFINITE: an embedding has a value that is no number; INVALID: path is a manifest, `record` no
+ * region of a bedGraph, or `measured` is given and path is no table of numbers. *out may hold a
+ * part after a failure. */
 int bi_report_page(struct bi_buf *out, const char *path, const struct bi_report_options *options,
                    struct bioinfer_error *err);
 /* Appends one figure as SVG, as bi_svg_write() chooses it; NOT_FOUND where there is none. */

@@ -109,7 +109,7 @@ static int show_text(struct bi_show *s, struct bioinfer_error *err)
             err, BIOINFER_UNSUPPORTED,
             "%s: no output of bioinfer that a report reads: arrays (npz, npy, "
             "safetensors, jsonl, h5), tables (tsv, csv, sam, paf), needle, designs (fasta), "
-            "bedgraph, bigwig",
+            "structures (cif, pdb), bedgraph, bigwig",
             s->path);
     s->view.kind = begins(t, "id\tlength\tpll")             ? "pseudo-perplexities"
                    : begins(t, "id\trecord\tenergy\tpairs") ? "energies of ligands"
@@ -138,11 +138,26 @@ static bool add_origin(struct bi_shown *v, const struct bi_arrays *a)
     return ok;
 }
 
+static bool is_structure(const char *path)
+{
+    static const char *const suffixes[] = {".pdb", ".ent", ".cif", ".mmcif"};
+    const size_t n = strlen(path) - (bi_ends_with(path, ".gz") ? 3 : 0);
+    for (size_t k = 0; k < BI_COUNT(suffixes); k++) {
+        const size_t m = strlen(suffixes[k]);
+        if (n > m && !strncmp(path + n - m, suffixes[k], m))
+            return true;
+    }
+    return false;
+}
+
 static int show_file(struct bi_show *s, struct bioinfer_error *err)
 {
     struct bi_arrays a = {.arena = {.env = s->env}, .file = BI_FILE_NONE};
     bool is_arrays;
-    int st = bi_arrays_open(&a, s->path, &is_arrays, err);
+    int st;
+    if (is_structure(s->path))
+        return bi_show_structure(s, err);
+    st = bi_arrays_open(&a, s->path, &is_arrays, err);
     if (!st && is_arrays) {
         if (!a.n && !s->manifest.n)
             st = bi_fail(err, BIOINFER_EMPTY, "%s: no array in it: nothing to show", s->path);
@@ -166,13 +181,19 @@ int bi_show_output(struct bi_show *s, struct bioinfer_error *err)
     v->title = name && name[1] ? name + 1 : s->path;
     if ((st = bi_manifest_read(s, err)) || (st = bi_manifest_show(s, err)))
         return st;
-    st = bi_path_is_folder(s->path) ? bi_show_bedgraph(s, err) : show_file(s, err);
+    st = !bi_path_is_folder(s->path)    ? show_file(s, err)
+         : bi_is_folds(s->env, s->path) ? bi_show_folds(s, err)
+                                        : bi_show_bedgraph(s, err);
     if (!st && !has_records(v))
         st = bi_manifest_table(s, NULL, NULL, err);
     for (size_t i = 0; !st && v->record && !v->found && i < s->manifest.n_kept; i++)
         v->found = !strcmp(v->record, s->manifest.ids[i]);
     if (!st && v->record && !v->found)
         st = bi_fail(err, BIOINFER_NOT_FOUND, "%s: no record '%.200s' in it", s->path, v->record);
+    if (!st && s->measured && !s->compared)
+        st = bi_fail(err, BIOINFER_INVALID,
+                     "%s: %s, and measured numbers are compared with those of a table", s->path,
+                     v->kind);
     return st;
 }
 
@@ -189,6 +210,7 @@ static int open_view(struct bi_show *s, const struct bi_env *env, const char *pa
                           .path = path,
                           .genes = options->genes,
                           .sequences = options->sequences,
+                          .measured = options->measured,
                           .view = {.arena = {.env = env}, .record = options->record}};
     return bi_show_output(s, err);
 }

@@ -26,6 +26,8 @@ struct bi_show {
     const char *path;
     const char *genes;     /* GTF, GFF3 or BED of genes; NULL = none */
     const char *sequences; /* FASTA files with commas between; NULL = none */
+    const char *measured;  /* a table of ids and measured numbers; NULL = none */
+    bool compared;         /* the measured numbers were used */
     struct bi_shown view;
     struct bi_manifest manifest;
     bool one; /* only one record is shown, with more detail */
@@ -102,11 +104,30 @@ struct bi_square_view {
 int bi_square_begin(struct bi_show *s, struct bi_square_view *q, const char *what, uint64_t rows,
                     uint64_t columns, struct bioinfer_error *err);
 void bi_square_put(struct bi_square_view *q, uint64_t row, uint64_t column, float value);
+/* Puts all values of an array of this size. */
+int bi_square_read(struct bi_show *s, struct bi_square_view *q, const struct bi_arrays *a,
+                   const struct bi_array_entry *e, struct bioinfer_error *err);
 int bi_square_end(struct bi_show *s, struct bi_square_view *q, const char *const *rows,
                   const char *const *columns, struct bioinfer_error *err);
+/* Tells its size among the facts; false: no memory. */
+bool bi_square_fact(struct bi_show *s, const struct bi_square_view *q);
 /* Shows a table of tabs whose first line is an empty field and the names of the columns, or PHYLIP,
  * whose first line is the number of rows, n, with rows that are whole or the lower triangle. */
 int bi_show_square(struct bi_show *s, bool phylip, uint64_t n, struct bioinfer_error *err);
+
+/* ---- measured.c ---- */
+
+/* Adds a scatter plot of two columns of numbers of a table, and their correlations as a fact. Rows
+ * in which one has no number are left out; keys [t->n_rows] name the points. */
+int bi_show_against(struct bi_show *s, const struct bi_table *t, const char *const *keys,
+                    const struct bi_shown_column *measured, const struct bi_shown_column *predicted,
+                    struct bioinfer_error *err);
+/* Reads s->measured, names in line 1, then ids and numbers, as a column of the table: row i has the
+ * number of the id keys[i], NaN where there is none. FORMAT: a line is none of these, or an id
+ * comes twice; INVALID: two keys are equal; EMPTY: no row; NOT_FOUND: no id is among the keys;
+ * statuses of reading. */
+int bi_show_measured(struct bi_show *s, const struct bi_table *t, const char *const *keys,
+                     struct bi_shown_column *out, struct bioinfer_error *err);
 
 /* ---- one reader each ---- */
 
@@ -130,6 +151,13 @@ int bi_show_designs(struct bi_show *s, bool is_fasta, struct bioinfer_error *err
 int bi_show_alignments(struct bi_show *s, char kind, struct bioinfer_error *err);
 int bi_show_bedgraph(struct bi_show *s,
                      struct bioinfer_error *err); /* a file or a folder of them */
+/* Shows the trace of a PDB or mmCIF file, coloured by B-factor. */
+int bi_show_structure(struct bi_show *s, struct bioinfer_error *err);
+/* Whether a folder holds the structures of `bioinfer fold`: the scores.tsv in it. */
+bool bi_is_folds(const struct bi_env *env, const char *path);
+/* Shows the table of that folder, sorted by confidence, and the first structures of it: traces,
+ * pLDDT along the chains, and aligned errors where there are any. */
+int bi_show_folds(struct bi_show *s, struct bioinfer_error *err);
 /* Adds the genes of a region to a figure of tracks: those that come first in the file, at most
  * BI_VIEW_GENES, of each the first 512 exons. s->genes is given, and the contig, the start and the
  * bins of *t are set. FORMAT: a line is none of GTF, GFF3 or BED; statuses of reading. */

@@ -1,197 +1,19 @@
-/* show_arrays.c - arrays of an output as figures. The file says which kinds it holds: in its words
- * about itself, where the name of an array is the id alone, and in the names ("ID/contacts"). Of a
- * file that says nothing (another program's) vectors and matrices are shown as such.
+/* show_arrays.c - arrays of an output as figures, by their kinds (kinds.h). Of a file that says
+ * nothing (another program's) vectors and matrices are shown as such.
  *
- *   1  what an array is    2  vectors    3  maps    4  rows with letters    5  tracks    6  values
- *   7  all */
+ *   1  vectors    2  maps    3  rows with letters    4  tracks    5  values    6  all */
 #include <limits.h>
 #include <math.h>
 #include <string.h>
 
+#include "kinds.h"
 #include "show.h"
 
-/* ---- 1 what an array is ------------------------------------------------------------- */
-
-enum kind {
-    OTHER,
-    VECTOR,     /* [D] */
-    RESIDUES,   /* [L, D] */
-    CONTACTS,   /* [L, L] */
-    ATTENTIONS, /* [layers, heads, L, L] */
-    LETTERS,    /* [L, V]: logits, log-probabilities */
-    TRACKS,     /* [bins, tracks], or [bins] */
-    PAIRS,      /* [bins, bins, tracks] */
-    CHANGES,    /* [bases, 4, tracks] */
-    MATRIX,     /* [N, D], a row for each record */
-    SQUARE,     /* [N, M], values of pairs of records */
-    VALUES,     /* [n], some numbers of a record */
-    PLAIN,      /* [rows, columns] of which nothing is known */
-    IDS,
-    N_KINDS
-};
-
-/* Kinds of arrays by the names that the writers have for them. A kind that is not here is an output
- * of a model of tracks. */
-static const struct {
-    const char *suffix;
-    enum kind kind;
-} suffixes[] = {{"mean", VECTOR},
-                {"bos", VECTOR},
-                {"head", VALUES},
-                {"contacts", CONTACTS},
-                {"per-residue", RESIDUES},
-                {"attentions", ATTENTIONS},
-                {"logits", LETTERS},
-                {"log_probs", LETTERS},
-                {"log-probs", LETTERS},
-                {"probs", LETTERS},
-                {"S", OTHER},
-                {"scores", VALUES},
-                {"mask", OTHER},
-                {"design_mask", OTHER},
-                {"class-logits", VALUES},
-                {"distance", SQUARE},
-                {"identity", SQUARE},
-                {"score", SQUARE},
-                {"contributions", TRACKS},
-                {"gradient", LETTERS},
-                {"value", VALUES},
-                {"sites", OTHER},
-                {"ism", CHANGES}};
-
-struct named {
-    const struct bi_array_entry *e;
-    enum kind kind;
-    const char *suffix; /* the name of its kind; "" = the file does not say. Of an output of a model
-                         * of tracks it lives as long as the list of arrays */
-    size_t id_len;      /* bytes of e->name */
-    int layer;          /* -1 = none */
-};
-
-/* Whether a list "mean,contacts" has the word. */
-static bool lists(const char *list, const char *word)
-{
-    const size_t n = strlen(word);
-    for (const char *at = list; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
-        if (!strncmp(at, word, n) && (!at[n] || at[n] == ','))
-            return true;
-    return false;
-}
-
-/* The word as it stands in suffixes[], which outlives the file; NULL = it is not there. */
-static const char *known(const char *word)
-{
-    for (size_t k = 0; k < BI_COUNT(suffixes); k++)
-        if (!strcmp(suffixes[k].suffix, word))
-            return suffixes[k].suffix;
-    return NULL;
-}
-
-/* The name ID/layer_N/KIND or ID/KIND in its parts, or the id alone where the file has one kind. */
-static void read_name(const struct bi_arrays *a, struct named *m)
-{
-    const char *name = m->e->name, *last = strrchr(name, '/'), *layer;
-    m->layer = -1;
-    m->suffix = "";
-    m->id_len = strlen(name);
-    if (!last || !(a->kinds ? lists(a->kinds, last + 1) : !!known(last + 1))) {
-        if (a->kinds && !strchr(a->kinds, ','))
-            m->suffix = known(a->kinds) ? known(a->kinds) : a->kinds;
-        return;
-    }
-    m->suffix = known(last + 1) ? known(last + 1) : last + 1;
-    m->id_len = (size_t)(last - name);
-    for (layer = last; layer > name && layer[-1] != '/'; layer--)
-        ;
-    if (layer > name && !strncmp(layer, "layer_", 6) && strspn(layer + 6, "0123456789") < 6) {
-        m->layer = 0;
-        for (const char *c = layer + 6; *c >= '0' && *c <= '9'; c++)
-            m->layer = 10 * m->layer + (*c - '0');
-        m->id_len = (size_t)(layer - 1 - name);
-    }
-}
-
-/* Says what an output of a model of tracks is: its bins, pairs of them, or changes of its sums. */
-static enum kind output_kind(const struct named *m)
-{
-    const struct bi_array_entry *e = m->e;
-    const bool paired = e->rank == 3 && e->shape[0] == e->shape[1] &&
-                        (!strncmp(m->suffix, "contact_maps", 12) || !strcmp(m->suffix, "tracks"));
-    return e->rank == 2                       ? TRACKS
-           : paired                           ? PAIRS
-           : e->rank == 3 && e->shape[1] == 4 ? CHANGES
-                                              : OTHER;
-}
-
-static void tell_kind(const struct bi_arrays *a, struct named *m)
-{
-    const struct bi_array_entry *e = m->e;
-    const bool beside_ids = a->n == 2 && (!strcmp(a->entries[0].name, "ids") ||
-                                          !strcmp(a->entries[1].name, "ids"));
-    m->kind = OTHER;
-    read_name(a, m);
-    if (e->rank > BI_ARRAY_RANK || !e->n)
-        return;
-    if (!strcmp(e->name, "ids") && a->n == 2) {
-        m->kind = IDS;
-        return;
-    }
-    if (e->dtype == BI_DTYPE_COUNT)
-        return;
-    if (e->rank == 2 && (beside_ids || !*e->name)) {
-        const char *what = *m->suffix ? m->suffix : e->name;
-        m->kind = MATRIX;
-        for (size_t k = 0; k < BI_COUNT(suffixes); k++)
-            if (suffixes[k].kind == SQUARE && !strcmp(suffixes[k].suffix, what)) {
-                m->kind = SQUARE;
-                m->suffix = suffixes[k].suffix;
-            }
-        return;
-    }
-    if (!*m->suffix) {
-        m->kind = e->rank == 1 ? VECTOR : e->rank == 2 ? PLAIN : OTHER;
-        return;
-    }
-    m->kind = known(m->suffix) ? OTHER : output_kind(m);
-    for (size_t k = 0; k < BI_COUNT(suffixes); k++)
-        if (!strcmp(suffixes[k].suffix, m->suffix))
-            m->kind = suffixes[k].kind;
-    if (m->kind == VALUES && e->rank == 2) /* a head that has values for each residue */
-        m->kind = LETTERS;
-}
-
-/* Whether the array has the rank that its name promises. */
-static bool fits(const struct named *m)
-{
-    const struct bi_array_entry *e = m->e;
-    switch (m->kind) {
-    case VECTOR:
-        return e->rank == 1;
-    case RESIDUES:
-    case LETTERS:
-        return e->rank == 2;
-    case CONTACTS:
-        return e->rank == 2 && e->shape[0] == e->shape[1];
-    case ATTENTIONS:
-        return e->rank == 4 && e->shape[2] == e->shape[3];
-    case SQUARE:
-        return e->rank == 2;
-    case TRACKS:
-        return e->rank == 1 || e->rank == 2;
-    case CHANGES:
-        return e->rank == 3 && e->shape[1] == 4;
-    case VALUES:
-        return e->rank == 1;
-    default:
-        return true;
-    }
-}
-
-/* ---- 2 vectors ----------------------------------------------------------------------- */
+/* ---- 1 vectors ----------------------------------------------------------------------- */
 
 struct vectors {
     const struct bi_arrays *a;
-    const struct named **at; /* place of each vector; NULL where the rows of `matrix` are */
+    const struct bi_array_named **at; /* the array of each vector; NULL where there is a matrix */
     const struct bi_array_entry *matrix;
     size_t width;
 };
@@ -217,8 +39,9 @@ static int read_vector(void *user, size_t i, float *dst, struct bioinfer_error *
     return st;
 }
 
-static int show_vectors(struct bi_show *s, const struct bi_arrays *a, const struct named *all,
-                        enum kind kind, struct bioinfer_error *err)
+static int show_vectors(struct bi_show *s, const struct bi_arrays *a,
+                        const struct bi_array_named *all, enum bi_array_kind kind,
+                        struct bioinfer_error *err)
 {
     struct vectors v = {.a = a};
     const char **ids = NULL, *what = "";
@@ -234,7 +57,7 @@ static int show_vectors(struct bi_show *s, const struct bi_arrays *a, const stru
     if (!v.at || !ids)
         st = bi_show_no_memory(s, err);
     for (size_t i = 0; i < a->n && !st; i++) {
-        const struct named *m = &all[i];
+        const struct bi_array_named *m = &all[i];
         const size_t width = (size_t)m->e->shape[m->e->rank == 2];
         if (m->kind != kind || m->layer != layer || (n && strcmp(what, m->suffix)))
             continue;
@@ -250,39 +73,26 @@ static int show_vectors(struct bi_show *s, const struct bi_arrays *a, const stru
     }
     if (!st && n && v.width)
         st = bi_show_vectors(s, n, v.width, ids, read_vector, &v,
-                             kind == RESIDUES       ? "means of the vectors of residues"
-                             : !strcmp(what, "bos") ? "vectors of the first token"
-                             : lowest < layer       ? "vectors of the last layer in the file"
-                             : *what                ? "vectors of records"
-                                                    : "arrays",
+                             kind == BI_ARRAY_RESIDUES ? "means of the vectors of residues"
+                             : !strcmp(what, "bos")    ? "vectors of the first token"
+                             : lowest < layer          ? "vectors of the last layer in the file"
+                             : *what                   ? "vectors of records"
+                                                       : "arrays",
                              err);
     bi_free(s->env, v.at);
     bi_free(s->env, ids);
     return st;
 }
 
-/* The ids of a matrix: the array of texts beside it, or the file of ids of an npy. */
-struct id_lines {
-    const struct bi_show *s;
+struct ids {
     struct bi_arena *arena;
     const char **ids;
-    size_t n, most;
 };
-
-static int take_id(void *user, char *line, size_t n, uint64_t number, struct bioinfer_error *err)
-{
-    struct id_lines *l = user;
-    (void)number;
-    if (l->n == l->most)
-        return 1;
-    l->ids[l->n] = bi_arena_strndup(l->arena, line, n < BI_VIEW_TEXT ? n : BI_VIEW_TEXT);
-    return l->ids[l->n++] ? 0 : bi_show_no_memory(l->s, err);
-}
 
 /* A bi_array_take_text. */
 static int take_text(void *user, size_t i, const char *text)
 {
-    struct id_lines *l = user;
+    const struct ids *l = user;
     const size_t n = strlen(text);
     l->ids[i] = bi_arena_strndup(l->arena, text, n < BI_VIEW_TEXT ? n : BI_VIEW_TEXT);
     return l->ids[i] ? 0 : BIOINFER_NOMEM;
@@ -291,24 +101,17 @@ static int take_text(void *user, size_t i, const char *text)
 static int read_ids(struct bi_show *s, const struct bi_arrays *a, const struct bi_array_entry *set,
                     const char **ids, size_t n, struct bioinfer_error *err)
 {
-    const size_t stem = strlen(s->path) > 4 ? strlen(s->path) - 4 : 0;
-    struct id_lines l = {.s = s, .arena = &s->view.arena, .ids = ids, .most = n};
-    char *side;
+    struct ids l = {&s->view.arena, ids};
     int st;
     for (size_t i = 0; i < n; i++)
         if (!(ids[i] = bi_view_printf(&s->view, "row %zu", i)))
             return bi_show_no_memory(s, err);
-    if (set) {
-        st = bi_arrays_texts(a, set, n, take_text, &l, err);
-        return st == BIOINFER_NOMEM ? bi_show_no_memory(s, err) : st;
-    }
-    if (!(side = bi_view_printf(&s->view, "%.*s.ids.txt", (int)stem, s->path)))
-        return bi_show_no_memory(s, err);
-    return bi_path_is_regular(side) ? bi_lines_each(s->env, side, take_id, &l, err) : 0;
+    st = bi_arrays_ids(a, set, n, take_text, &l, err);
+    return st == BIOINFER_NOMEM ? bi_show_no_memory(s, err) : st;
 }
 
-static int show_matrix(struct bi_show *s, const struct bi_arrays *a, const struct named *all,
-                       struct bioinfer_error *err)
+static int show_matrix(struct bi_show *s, const struct bi_arrays *a,
+                       const struct bi_array_named *all, struct bioinfer_error *err)
 {
     struct vectors v = {.a = a};
     const struct bi_array_entry *set = NULL;
@@ -316,8 +119,8 @@ static int show_matrix(struct bi_show *s, const struct bi_arrays *a, const struc
     size_t n;
     int st;
     for (size_t i = 0; i < a->n; i++) {
-        v.matrix = all[i].kind == MATRIX ? all[i].e : v.matrix;
-        set = all[i].kind == IDS ? all[i].e : set;
+        v.matrix = all[i].kind == BI_ARRAY_MATRIX ? all[i].e : v.matrix;
+        set = all[i].kind == BI_ARRAY_IDS ? all[i].e : set;
     }
     if (!v.matrix)
         return 0;
@@ -333,7 +136,7 @@ static int show_matrix(struct bi_show *s, const struct bi_arrays *a, const struc
     return st;
 }
 
-/* ---- 3 maps -------------------------------------------------------------------------- */
+/* ---- 2 maps -------------------------------------------------------------------------- */
 
 /* Adds rows [rows, columns] of values to the cells of a heat map, a row of the file at a time, and
  * divides by their number: the mean where a cell stands for several. `from`: of the first value. */
@@ -398,13 +201,13 @@ static uint64_t most_cells(const struct bi_show *s)
     return s->one ? BI_VIEW_ONE_SIDE : BI_VIEW_SIDE;
 }
 
-static int show_map(struct bi_show *s, const struct bi_arrays *a, const struct named *m,
+static int show_map(struct bi_show *s, const struct bi_arrays *a, const struct bi_array_named *m,
                     struct bioinfer_error *err)
 {
     const struct bi_array_entry *e = m->e;
     const uint64_t length = e->shape[e->rank - 1], side = at_most(length, most_cells(s));
-    const uint64_t maps = m->kind == ATTENTIONS ? e->shape[0] * e->shape[1] : 1;
-    struct bi_figure *f = add_heat(s, m->kind == ATTENTIONS ? "Attention" : "Contacts",
+    const uint64_t maps = m->kind == BI_ARRAY_ATTENTIONS ? e->shape[0] * e->shape[1] : 1;
+    struct bi_figure *f = add_heat(s, m->kind == BI_ARRAY_ATTENTIONS ? "Attention" : "Contacts",
                                    bi_view_text(&s->view, e->name, m->id_len), side, side);
     struct bi_heat *h = f ? &f->as.heat : NULL;
     int st = f ? 0 : bi_show_no_memory(s, err);
@@ -414,18 +217,18 @@ static int show_map(struct bi_show *s, const struct bi_arrays *a, const struct n
         return st;
     for (size_t i = 0; i < (size_t)side * side; i++)
         h->values[i] /= (float)maps;
-    h->scale = m->kind == CONTACTS ? BI_SCALE_UNIT : BI_SCALE_RANGE;
-    if (m->kind == ATTENTIONS) /* the model's own tokens are among them */
+    h->scale = m->kind == BI_ARRAY_CONTACTS ? BI_SCALE_UNIT : BI_SCALE_RANGE;
+    if (m->kind == BI_ARRAY_ATTENTIONS) /* the model's own tokens are among them */
         h->row_name = h->column_name = "token";
-    h->value_name = m->kind == CONTACTS ? "probability of a contact"
-                                        : "attention, mean over layers and heads";
+    h->value_name = m->kind == BI_ARRAY_CONTACTS ? "probability of a contact"
+                                                 : "attention, mean over layers and heads";
     note_pooled(s, f, length);
     bi_heat_range(h);
     return 0;
 }
 
 /* A matrix of which nothing is known. */
-static int show_plain(struct bi_show *s, const struct bi_arrays *a, const struct named *m,
+static int show_plain(struct bi_show *s, const struct bi_arrays *a, const struct bi_array_named *m,
                       struct bioinfer_error *err)
 {
     const struct bi_array_entry *e = m->e;
@@ -452,41 +255,34 @@ static int show_plain(struct bi_show *s, const struct bi_arrays *a, const struct
 }
 
 /* Values of all pairs of records, as `bioinfer align --values` writes them. */
-static int show_square(struct bi_show *s, const struct bi_arrays *a, const struct named *all,
-                       struct bioinfer_error *err)
+static int show_square(struct bi_show *s, const struct bi_arrays *a,
+                       const struct bi_array_named *all, struct bioinfer_error *err)
 {
     const struct bi_array_entry *e = NULL, *set = NULL;
     const char *what = NULL, **ids;
     struct bi_square_view q = {0};
-    float *row = NULL;
-    int st = 0;
+    int st;
     for (size_t i = 0; i < a->n; i++) {
-        e = all[i].kind == SQUARE ? all[i].e : e;
-        what = all[i].kind == SQUARE ? all[i].suffix : what;
-        set = all[i].kind == IDS ? all[i].e : set;
+        e = all[i].kind == BI_ARRAY_SQUARE ? all[i].e : e;
+        what = all[i].kind == BI_ARRAY_SQUARE ? all[i].suffix : what;
+        set = all[i].kind == BI_ARRAY_IDS ? all[i].e : set;
     }
     if (!e)
         return 0;
     if (!(ids = bi_calloc(s->env, (size_t)e->shape[0], sizeof *ids)))
         return bi_show_no_memory(s, err);
-    if (!(row = bi_calloc(s->env, (size_t)e->shape[1], sizeof *row)))
+    if (!(st = read_ids(s, a, set, ids, (size_t)e->shape[0], err)) &&
+        !(st = bi_square_begin(s, &q, what, e->shape[0], e->shape[1], err)) &&
+        !(st = bi_square_read(s, &q, a, e, err)) &&
+        !(st = bi_square_end(s, &q, ids, e->shape[0] == e->shape[1] ? ids : NULL, err)) &&
+        !bi_square_fact(s, &q))
         st = bi_show_no_memory(s, err);
-    else if (!(st = read_ids(s, a, set, ids, (size_t)e->shape[0], err)))
-        st = bi_square_begin(s, &q, what, e->shape[0], e->shape[1], err);
-    for (uint64_t r = 0; r < e->shape[0] && !st; r++) {
-        st = bi_arrays_read(a, e, r * e->shape[1], e->shape[1], row, err);
-        for (uint64_t c = 0; c < e->shape[1] && !st; c++)
-            bi_square_put(&q, r, c, row[c]);
-    }
-    bi_free(s->env, row);
-    if (!st)
-        st = bi_square_end(s, &q, ids, e->shape[0] == e->shape[1] ? ids : NULL, err);
     bi_free(s->env, ids);
     return st;
 }
 
 /* [bins, bins, tracks]: the first track. */
-static int show_pairs(struct bi_show *s, const struct bi_arrays *a, const struct named *m,
+static int show_pairs(struct bi_show *s, const struct bi_arrays *a, const struct bi_array_named *m,
                       struct bioinfer_error *err)
 {
     const struct bi_array_entry *e = m->e;
@@ -524,12 +320,12 @@ static int show_pairs(struct bi_show *s, const struct bi_arrays *a, const struct
     return st;
 }
 
-/* ---- 4 rows with letters -------------------------------------------------------------- */
+/* ---- 3 rows with letters -------------------------------------------------------------- */
 
 enum { MOST_LETTERS = 128 };
 
-static int show_letters(struct bi_show *s, const struct bi_arrays *a, const struct named *m,
-                        struct bioinfer_error *err)
+static int show_letters(struct bi_show *s, const struct bi_arrays *a,
+                        const struct bi_array_named *m, struct bioinfer_error *err)
 {
     static const char amino[] = "ACDEFGHIKLMNPQRSTVWYX"; /* the order of designs */
     const struct bi_array_entry *e = m->e;
@@ -568,8 +364,8 @@ static int show_letters(struct bi_show *s, const struct bi_arrays *a, const stru
 
 /* [bases, 4, tracks]: the first track. The base that is there is the one without a change of any
  * track. */
-static int show_changes(struct bi_show *s, const struct bi_arrays *a, const struct named *m,
-                        struct bioinfer_error *err)
+static int show_changes(struct bi_show *s, const struct bi_arrays *a,
+                        const struct bi_array_named *m, struct bioinfer_error *err)
 {
     static const char bases[] = "ACGT";
     const struct bi_array_entry *e = m->e;
@@ -609,9 +405,9 @@ static int show_changes(struct bi_show *s, const struct bi_arrays *a, const stru
     return 0;
 }
 
-/* ---- 5 tracks ------------------------------------------------------------------------- */
+/* ---- 4 tracks ------------------------------------------------------------------------- */
 
-static int show_tracks(struct bi_show *s, const struct bi_arrays *a, const struct named *m,
+static int show_tracks(struct bi_show *s, const struct bi_arrays *a, const struct bi_array_named *m,
                        struct bioinfer_error *err)
 {
     const struct bi_array_entry *e = m->e;
@@ -656,11 +452,12 @@ static int show_tracks(struct bi_show *s, const struct bi_arrays *a, const struc
     return st;
 }
 
-/* ---- 6 values -------------------------------------------------------------------------- */
+/* ---- 5 values -------------------------------------------------------------------------- */
 
 /* A table of all arrays of one name and size: a row for each record. */
-static int show_values(struct bi_show *s, const struct bi_arrays *a, const struct named *all,
-                       const struct named *of, struct bioinfer_error *err)
+static int show_values(struct bi_show *s, const struct bi_arrays *a,
+                       const struct bi_array_named *all, const struct bi_array_named *of,
+                       struct bioinfer_error *err)
 {
     enum { MOST = 24 };
     const size_t width = (size_t)at_most(of->e->n, MOST);
@@ -680,8 +477,8 @@ static int show_values(struct bi_show *s, const struct bi_arrays *a, const struc
         st = c->name && c->numbers ? 0 : bi_show_no_memory(s, err);
     }
     for (size_t i = 0; i < a->n && !st && t->n_rows < BI_VIEW_ROWS; i++) {
-        const struct named *m = &all[i];
-        if (m->kind != VALUES || strcmp(m->suffix, of->suffix) || m->e->n != of->e->n ||
+        const struct bi_array_named *m = &all[i];
+        if (m->kind != BI_ARRAY_VALUES || strcmp(m->suffix, of->suffix) || m->e->n != of->e->n ||
             !bi_view_wants(&s->view, m->e->name, m->id_len))
             continue;
         if ((st = bi_arrays_read(a, m->e, 0, width, row, err)))
@@ -695,14 +492,14 @@ static int show_values(struct bi_show *s, const struct bi_arrays *a, const struc
 }
 
 /* A table for each name and size of arrays of values. */
-static int show_all_values(struct bi_show *s, const struct bi_arrays *a, const struct named *all,
-                           struct bioinfer_error *err)
+static int show_all_values(struct bi_show *s, const struct bi_arrays *a,
+                           const struct bi_array_named *all, struct bioinfer_error *err)
 {
-    const struct named *made[BI_VIEW_HEATS];
+    const struct bi_array_named *made[BI_VIEW_HEATS];
     size_t n = 0;
     int st = 0;
     for (size_t i = 0; i < a->n && !st && n < BI_VIEW_HEATS; i++) {
-        bool before = all[i].kind != VALUES;
+        bool before = all[i].kind != BI_ARRAY_VALUES;
         for (size_t k = 0; k < n && !before; k++)
             before = !strcmp(made[k]->suffix, all[i].suffix) && made[k]->e->n == all[i].e->n;
         if (!before)
@@ -711,12 +508,12 @@ static int show_all_values(struct bi_show *s, const struct bi_arrays *a, const s
     return st;
 }
 
-/* ---- 7 all ----------------------------------------------------------------------------- */
+/* ---- 6 all ----------------------------------------------------------------------------- */
 
-static int show_each(struct bi_show *s, const struct bi_arrays *a, const struct named *all,
-                     enum kind kind, const char *what,
+static int show_each(struct bi_show *s, const struct bi_arrays *a, const struct bi_array_named *all,
+                     enum bi_array_kind kind, const char *what,
                      int (*show)(struct bi_show *s, const struct bi_arrays *a,
-                                 const struct named *m, struct bioinfer_error *err),
+                                 const struct bi_array_named *m, struct bioinfer_error *err),
                      struct bioinfer_error *err)
 {
     struct bi_figure **before = s->view.last_figure;
@@ -745,61 +542,47 @@ static int show_each(struct bi_show *s, const struct bi_arrays *a, const struct 
     return st;
 }
 
-static int tell_kinds(const struct bi_show *s, const struct bi_arrays *a, struct named *all,
-                      uint64_t counts[N_KINDS], struct bioinfer_error *err)
-{
-    for (size_t i = 0; i < a->n; i++) {
-        all[i].e = &a->entries[i];
-        tell_kind(a, &all[i]);
-        if (!fits(&all[i]))
-            return bi_fail(err, BIOINFER_FORMAT,
-                           "%s: array '%.200s' has %d dimensions, which %s have not", s->path,
-                           a->entries[i].name, a->entries[i].rank, all[i].suffix);
-        if (!a->entries[i].n)
-            all[i].kind = OTHER; /* nothing to show */
-        counts[all[i].kind]++;
-    }
-    return 0;
-}
-
 int bi_show_arrays(struct bi_show *s, const struct bi_arrays *a, struct bioinfer_error *err)
 {
     static const struct {
-        enum kind kind;
+        enum bi_array_kind kind;
         const char *what, *records; /* a word for the output, and for what has such an array */
-        int (*show)(struct bi_show *s, const struct bi_arrays *a, const struct named *m,
+        int (*show)(struct bi_show *s, const struct bi_arrays *a, const struct bi_array_named *m,
                     struct bioinfer_error *err);
-    } kinds[] = {{VECTOR, "embeddings", NULL, NULL},
-                 {RESIDUES, "embeddings of residues", NULL, NULL},
-                 {MATRIX, "embeddings", NULL, NULL},
-                 {SQUARE, "values of pairs of records", NULL, NULL},
-                 {VALUES, "values of records", NULL, NULL},
-                 {CONTACTS, "contact maps", "contact maps", show_map},
-                 {PAIRS, "tracks of pairs of bins", "windows", show_pairs},
-                 {TRACKS, "tracks", "windows", show_tracks},
-                 {CHANGES, "effects of substitutions", "intervals", show_changes},
-                 {LETTERS, "values along sequences", "arrays", show_letters},
-                 {ATTENTIONS, "attention", "arrays", show_map},
-                 {PLAIN, "matrices", "matrices", show_plain}};
-    struct named *all = bi_calloc(s->env, a->n + 1, sizeof *all);
-    uint64_t counts[N_KINDS] = {0};
+    } kinds[] = {{BI_ARRAY_VECTOR, "embeddings", NULL, NULL},
+                 {BI_ARRAY_RESIDUES, "embeddings of residues", NULL, NULL},
+                 {BI_ARRAY_MATRIX, "embeddings", NULL, NULL},
+                 {BI_ARRAY_SQUARE, "values of pairs of records", NULL, NULL},
+                 {BI_ARRAY_VALUES, "values of records", NULL, NULL},
+                 {BI_ARRAY_CONTACTS, "contact maps", "contact maps", show_map},
+                 {BI_ARRAY_PAIRS, "tracks of pairs of bins", "windows", show_pairs},
+                 {BI_ARRAY_TRACKS, "tracks", "windows", show_tracks},
+                 {BI_ARRAY_CHANGES, "effects of substitutions", "intervals", show_changes},
+                 {BI_ARRAY_LETTERS, "values along sequences", "arrays", show_letters},
+                 {BI_ARRAY_ATTENTIONS, "attention", "arrays", show_map},
+                 {BI_ARRAY_PLAIN, "matrices", "matrices", show_plain}};
+    struct bi_array_named *all = bi_calloc(s->env, a->n + 1, sizeof *all);
+    uint64_t counts[BI_ARRAY_KINDS] = {0};
     /* every line of our JSON names the kinds of its arrays */
     const bool unnamed = !a->kinds && !a->model && strcmp(a->format, "jsonl");
     const char *what = "";
-    int st = all ? tell_kinds(s, a, all, counts, err) : bi_show_no_memory(s, err);
+    int st = all ? bi_arrays_tell(a, all, err) : bi_show_no_memory(s, err);
+    for (size_t i = 0; i < a->n && !st; i++)
+        counts[all[i].kind]++;
     for (size_t k = 0; k < BI_COUNT(kinds) && !st; k++)
         if (counts[kinds[k].kind] && what)
             what = bi_view_printf(&s->view, "%s%s%s", what, *what ? ", " : "",
-                                  kinds[k].kind == VECTOR && unnamed ? "vectors" : kinds[k].what);
+                                  kinds[k].kind == BI_ARRAY_VECTOR && unnamed ? "vectors"
+                                                                              : kinds[k].what);
     if (!st && what && *what)
         s->view.kind = what;
     for (size_t k = 0; k < BI_COUNT(kinds) && !st; k++)
         if (kinds[k].show)
             st = show_each(s, a, all, kinds[k].kind, kinds[k].records, kinds[k].show, err);
-    if (!st && counts[VECTOR])
-        st = show_vectors(s, a, all, VECTOR, err);
-    else if (!st && counts[RESIDUES])
-        st = show_vectors(s, a, all, RESIDUES, err);
+    if (!st && counts[BI_ARRAY_VECTOR])
+        st = show_vectors(s, a, all, BI_ARRAY_VECTOR, err);
+    else if (!st && counts[BI_ARRAY_RESIDUES])
+        st = show_vectors(s, a, all, BI_ARRAY_RESIDUES, err);
     if (!st)
         st = show_matrix(s, a, all, err);
     if (!st)

@@ -31,6 +31,26 @@ int bi_square_begin(struct bi_show *s, struct bi_square_view *q, const char *wha
     return h->values && q->counts ? 0 : bi_show_no_memory(s, err);
 }
 
+int bi_square_read(struct bi_show *s, struct bi_square_view *q, const struct bi_arrays *a,
+                   const struct bi_array_entry *e, struct bioinfer_error *err)
+{
+    float *row = bi_calloc(s->env, (size_t)q->columns, sizeof *row);
+    int st = row ? 0 : bi_show_no_memory(s, err);
+    for (uint64_t r = 0; r < q->rows && !st; r++) {
+        st = bi_arrays_read(a, e, r * q->columns, q->columns, row, err);
+        for (uint64_t c = 0; c < q->columns && !st; c++)
+            bi_square_put(q, r, c, row[c]);
+    }
+    bi_free(s->env, row);
+    return st;
+}
+
+bool bi_square_fact(struct bi_show *s, const struct bi_square_view *q)
+{
+    return bi_view_fact(&s->view, "Matrix", "%llu rows, %llu columns", (unsigned long long)q->rows,
+                        (unsigned long long)q->columns);
+}
+
 void bi_square_put(struct bi_square_view *q, uint64_t row, uint64_t column, float value)
 {
     struct bi_heat *h = &q->figure->as.heat;
@@ -72,13 +92,8 @@ int bi_square_end(struct bi_show *s, struct bi_square_view *q, const char *const
                                          "the pairs it covers.",
                                          (unsigned long long)q->rows,
                                          (unsigned long long)q->columns);
-    if ((st = keep_names(s, rows, q->rows, h->n_rows, &h->row_names, err)) ||
-        (st = keep_names(s, columns, q->columns, h->n_columns, &h->column_names, err)))
-        return st;
-    return bi_view_fact(&s->view, "Matrix", "%llu rows, %llu columns", (unsigned long long)q->rows,
-                        (unsigned long long)q->columns)
-               ? 0
-               : bi_show_no_memory(s, err);
+    st = keep_names(s, rows, q->rows, h->n_rows, &h->row_names, err);
+    return st ? st : keep_names(s, columns, q->columns, h->n_columns, &h->column_names, err);
 }
 
 /* ---- files of text ---- */
@@ -204,5 +219,7 @@ int bi_show_square(struct bi_show *s, bool phylip, uint64_t n, struct bioinfer_e
         return bi_fail(err, BIOINFER_EMPTY, "%s: a matrix without rows: nothing to show", s->path);
     if ((st = bi_lines_each(s->env, s->path, take_line, &r, err)))
         return st;
-    return bi_square_end(s, &r.q, r.rows, phylip ? r.rows : r.columns, err);
+    if ((st = bi_square_end(s, &r.q, r.rows, phylip ? r.rows : r.columns, err)))
+        return st;
+    return bi_square_fact(s, &r.q) ? 0 : bi_show_no_memory(s, err);
 }

@@ -1,6 +1,7 @@
 /* svg.c - one figure of a view as a picture: SVG 1.1 with texts as texts; cells of heat maps are an
  * image within it. The colours are those of the light page. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
 
@@ -317,7 +318,9 @@ static void range_of(const float *values, size_t n, double *low, double *high)
 static void svg_scatter(struct bi_buf *out, const struct bi_shown *v, const struct bi_figure *f)
 {
     const struct bi_scatter *c = &f->as.scatter;
+    static const uint8_t grey[3] = {128, 128, 128}, blue[3] = {37, 99, 168};
     const double left = 60, top = 66, side = 560;
+    const bool many = c->n > 1000; /* they lie on each other */
     const struct bi_heat scale = {.scale = BI_SCALE_RANGE, .value_name = c->colour_name};
     struct bi_heat bar = scale;
     double x[2], y[2];
@@ -327,22 +330,22 @@ static void svg_scatter(struct bi_buf *out, const struct bi_shown *v, const stru
     bi_axis_widen(&x[0], &x[1]);
     bi_axis_widen(&y[0], &y[1]);
     bi_axis_widen(&bar.low, &bar.high);
-    open_svg(out, v, f, left + side + 40, top + side + 100);
+    open_svg(out, v, f, left + side + 40, top + side + (c->colour_name ? 100 : 56));
     bi_buf_printf(out,
                   "<rect x=\"%.0f\" y=\"%.0f\" width=\"%.0f\" height=\"%.0f\" fill=\"none\" "
                   "stroke=\"#c3cad4\"/>\n",
                   left, top, side, side);
     for (size_t i = 0; i < c->n; i++) {
         uint8_t rgb[3];
-        memset(rgb, 128, sizeof rgb);
+        memcpy(rgb, c->colour_name ? grey : blue, sizeof rgb);
         if (isfinite(c->colour[i]))
             colour_of(BI_SCALE_RANGE, (c->colour[i] - bar.low) / (bar.high - bar.low), rgb);
         bi_buf_printf(out,
-                      "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3.5\" fill=\"#%02x%02x%02x\" "
-                      "fill-opacity=\".85\"><title>",
+                      "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"%s\" fill=\"#%02x%02x%02x\" "
+                      "fill-opacity=\"%s\"><title>",
                       left + 12 + (c->x[i] - x[0]) / (x[1] - x[0]) * (side - 24),
-                      top + side - 12 - (c->y[i] - y[0]) / (y[1] - y[0]) * (side - 24), rgb[0],
-                      rgb[1], rgb[2]);
+                      top + side - 12 - (c->y[i] - y[0]) / (y[1] - y[0]) * (side - 24),
+                      many ? "2" : "3.5", rgb[0], rgb[1], rgb[2], many ? ".45" : ".85");
         put_text(out, c->labels[i], 200);
         bi_buf_puts(out, "</title></circle>\n");
     }
@@ -352,7 +355,8 @@ static void svg_scatter(struct bi_buf *out, const struct bi_shown *v, const stru
     bi_buf_printf(out, "<g transform=\"translate(16,%.0f) rotate(-90)\">", top + side / 2);
     label(out, 0, 0, "text-anchor=\"middle\"", c->y_name);
     bi_buf_puts(out, "</g>\n");
-    put_scale(out, &bar, left, top + side + 48, 240);
+    if (c->colour_name)
+        put_scale(out, &bar, left, top + side + 48, 240);
 }
 
 static void svg_genes(struct bi_buf *out, const struct bi_shown_tracks *t, double left, double top,
@@ -418,7 +422,9 @@ static void svg_tracks(struct bi_buf *out, const struct bi_shown *v, const struc
               "font-size=\"11\" text-anchor=\"middle\"", text);
     }
     label(out, left + width / 2, bottom + genes + 34, "text-anchor=\"middle\"",
-          t->contig ? t->contig : "bin");
+          t->contig  ? t->contig
+          : t->place ? t->place
+                     : "bin");
 }
 
 /* Information of a column in bits: what 20 letters could have, less the entropy of its shares. */
@@ -509,6 +515,98 @@ static void svg_alignment(struct bi_buf *out, const struct bi_shown *v, const st
     bi_buf_puts(out, "</g>\n");
 }
 
+/* Colours of pLDDT as AlphaFold's database has them: above 90, 70, 50, and the rest. */
+static const uint8_t bands[4][3] = {{0, 83, 214}, {101, 203, 243}, {255, 219, 19}, {255, 125, 69}};
+
+static void trace_colour(const struct bi_trace *t, const struct bi_heat *bar, double value,
+                         uint8_t rgb[3])
+{
+    if (!isfinite(value))
+        memset(rgb, 150, 3);
+    else if (t->is_plddt)
+        memcpy(rgb, bands[value > 90 ? 0 : value > 70 ? 1 : value > 50 ? 2 : 3], 3);
+    else
+        colour_of(BI_SCALE_RANGE, (value - bar->low) / (bar->high - bar->low), rgb);
+}
+
+struct piece {
+    double depth;
+    uint32_t i;
+};
+
+static int compare_pieces(const void *a, const void *b)
+{
+    const struct piece *x = a, *y = b;
+    return x->depth != y->depth ? (x->depth > y->depth) - (x->depth < y->depth)
+                                : (x->i > y->i) - (x->i < y->i);
+}
+
+/* Each residue is a curve from the middle before it to the middle after it; the nearest is drawn
+ * last, over a broader white one that parts it from what lies deeper. */
+static void svg_trace(struct bi_buf *out, const struct bi_shown *v, const struct bi_figure *f)
+{
+    static const char *const words[] = {"pLDDT above 90", "above 70", "above 50", "below"};
+    const struct bi_trace *t = &f->as.trace;
+    const double left = 20, top = 66, side = 600;
+    struct bi_heat bar = {.scale = BI_SCALE_RANGE, .value_name = "B-factor"};
+    struct piece *pieces = bi_calloc(out->env, t->n, sizeof *pieces);
+    double most = 1, deep = 1;
+    uint32_t start = 0;
+    if (!pieces) {
+        out->failed = true;
+        return;
+    }
+    range_of(t->value, t->n, &bar.low, &bar.high);
+    bi_axis_widen(&bar.low, &bar.high);
+    for (uint32_t i = 0; i < t->n; i++) {
+        pieces[i] = (struct piece){t->z[i], i};
+        most = fmax(most, fmax(fabs((double)t->x[i]), fabs((double)t->y[i])));
+        deep = fmax(deep, fabs((double)t->z[i]));
+    }
+    qsort(pieces, t->n, sizeof *pieces, compare_pieces);
+    open_svg(out, v, f, side + 2 * left, top + side + 60);
+    bi_buf_puts(out, "<g fill=\"none\" stroke-linecap=\"round\">\n");
+    for (uint32_t k = 0; k < t->n; k++) {
+        const uint32_t i = pieces[k].i;
+        const double scale = (side / 2 - 10) / most, fade = 0.45 * (deep - t->z[i]) / (2 * deep);
+        double x[3], y[3];
+        uint8_t rgb[3];
+        bool first = false, last = i + 1 == t->n;
+        for (start = 0; start < t->n_starts; start++) {
+            first = first || t->starts[start] == i;
+            last = last || t->starts[start] == i + 1;
+        }
+        for (int j = -1; j <= 1; j++) {
+            const uint32_t to = (j < 0 && first) || (j > 0 && last) ? i : i + (uint32_t)j;
+            x[j + 1] = left + side / 2 + scale * (t->x[i] + t->x[to]) / 2;
+            y[j + 1] = top + side / 2 - scale * (t->y[i] + t->y[to]) / 2;
+        }
+        trace_colour(t, &bar, t->value[i], rgb);
+        for (int c = 0; c < 3; c++)
+            rgb[c] = (uint8_t)lround(rgb[c] + fade * (255 - rgb[c]));
+        for (int wide = 1; wide >= 0; wide--)
+            bi_buf_printf(out,
+                          "<path d=\"M%.1f %.1fQ%.1f %.1f %.1f %.1f\" stroke=\"#%02x%02x%02x\" "
+                          "stroke-width=\"%s\"%s",
+                          x[0], y[0], x[1], y[1], x[2], y[2], wide ? 255 : rgb[0],
+                          wide ? 255 : rgb[1], wide ? 255 : rgb[2], wide ? "7" : "4.5",
+                          wide ? " stroke-linecap=\"butt\"/>\n" : "><title>");
+        put_text(out, t->labels[i], 200);
+        bi_buf_puts(out, "</title></path>\n");
+    }
+    bi_buf_puts(out, "</g>\n");
+    bi_free(out->env, pieces);
+    if (!t->is_plddt)
+        put_scale(out, &bar, left, top + side + 14, 240);
+    for (int k = 0; t->is_plddt && k < 4; k++) {
+        bi_buf_printf(out,
+                      "<rect x=\"%.0f\" y=\"%.0f\" width=\"12\" height=\"12\" "
+                      "fill=\"#%02x%02x%02x\"/>\n",
+                      left + 130 * k, top + side + 14, bands[k][0], bands[k][1], bands[k][2]);
+        label(out, left + 130 * k + 18, top + side + 24, "font-size=\"11\"", words[k]);
+    }
+}
+
 int bi_svg_write(const struct bi_shown *v, struct bi_buf *out, struct bioinfer_error *err)
 {
     static void (*const draw[])(struct bi_buf *out, const struct bi_shown *v,
@@ -516,9 +614,11 @@ int bi_svg_write(const struct bi_shown *v, struct bi_buf *out, struct bioinfer_e
         [BI_FIGURE_HISTOGRAM] = svg_histogram, [BI_FIGURE_HEAT] = svg_heat,
         [BI_FIGURE_SCATTER] = svg_scatter,     [BI_FIGURE_TRACKS] = svg_tracks,
         [BI_FIGURE_LOGO] = svg_logo,           [BI_FIGURE_ALIGNMENT] = svg_alignment,
+        [BI_FIGURE_TRACE] = svg_trace,
     };
-    const struct bi_figure *f, *best = NULL;
-    for (f = v->figures; f; f = f->next) /* a distribution only where there is nothing else */
+    const struct bi_figure *f, *best = v->chosen;
+    for (f = best ? NULL : v->figures; f;
+         f = f->next) /* a distribution only where there is nothing else */
         if (f->kind != BI_FIGURE_TABLE &&
             (!best || (best->kind == BI_FIGURE_HISTOGRAM && f->kind != BI_FIGURE_HISTOGRAM)))
             best = f;

@@ -205,17 +205,73 @@ static int add_histograms(struct bi_show *s, const struct bi_table *t, struct bi
     return st;
 }
 
-static int show_mutants(struct bi_show *s, const struct bi_table *t, struct bioinfer_error *err);
+/* Gives names to the rows of a table: changes (A12G), whole or in three columns, else the first
+ * column. NULL: no memory. */
+static const char **row_keys(struct bi_show *s, const struct bi_table *t)
+{
+    const struct bi_shown_column *wild = NULL, *position = NULL, *mutant = NULL;
+    const char **keys = bi_arena_calloc(&s->view.arena, t->n_rows + 1, sizeof *keys);
+    for (size_t k = 0; k < t->n_columns; k++) {
+        const struct bi_shown_column *c = &t->columns[k];
+        wild = !strcmp(c->name, "wildtype") ? c : wild;
+        position = !strcmp(c->name, "position") ? c : position;
+        mutant = !strcmp(c->name, "mutant") ? c : mutant;
+    }
+    for (size_t i = 0; keys && i < t->n_rows; i++) {
+        keys[i] = wild && position && mutant ? bi_view_printf(&s->view, "%s%s%s", wild->texts[i],
+                                                              position->texts[i], mutant->texts[i])
+                  : mutant                   ? mutant->texts[i]
+                                             : t->columns[0].texts[i];
+        if (!keys[i])
+            return NULL;
+    }
+    return keys;
+}
+
+/* Draws columns of numbers against measured ones: each column against a file's numbers, or, in a
+ * table of changes, the last one, which is the score, against the others. */
+static int add_comparisons(struct bi_show *s, const struct bi_table *t, bool changes,
+                           struct bioinfer_error *err)
+{
+    const struct bi_shown_column *last = NULL;
+    struct bi_shown_column measured;
+    const char **keys;
+    int made = 0, st = 0;
+    for (size_t k = 0; k < t->n_columns; k++)
+        if (t->columns[k].is_number && !is_count(t->columns[k].name))
+            last = &t->columns[k];
+    if (!last || !(changes || s->measured))
+        return 0;
+    if (!(keys = row_keys(s, t)))
+        return bi_show_no_memory(s, err);
+    if (s->measured && (st = bi_show_measured(s, t, keys, &measured, err)))
+        return st;
+    for (size_t k = t->n_columns; k-- > 0 && made < BI_VIEW_HISTOGRAMS && !st;) {
+        const struct bi_shown_column *c = &t->columns[k];
+        if (!c->is_number || is_count(c->name) || (c == last && !s->measured))
+            continue;
+        made++;
+        st = s->measured ? bi_show_against(s, t, keys, &measured, c, err)
+                         : bi_show_against(s, t, keys, c, last, err);
+    }
+    s->compared = !st && made;
+    return st;
+}
+
+static int show_mutants(struct bi_show *s, const struct bi_table *t, bool *found,
+                        struct bioinfer_error *err);
 
 static int show_whole(struct bi_show *s, struct reading *r, struct bioinfer_error *err)
 {
     struct bi_figure *f;
     struct bi_table t = {0};
+    bool changes = false;
     int st;
     if (!make_table(r, &t))
         return bi_show_no_memory(s, err);
     if ((st = bi_lines_each(s->env, s->path, take_row, r, err)) ||
-        (st = show_mutants(s, &t, err)) || (st = add_histograms(s, &t, err)))
+        (st = show_mutants(s, &t, &changes, err)) || (st = add_comparisons(s, &t, changes, err)) ||
+        (st = add_histograms(s, &t, err)))
         return st;
     if (!(f = bi_view_add(&s->view, BI_FIGURE_TABLE, "Table", "Rows of the table")))
         return bi_show_no_memory(s, err);
@@ -364,8 +420,10 @@ static void put_change(struct bi_figure *f, double position, char from, char to,
     ((char *)(uintptr_t)h->wild)[(size_t)column] = from; /* the view's own bytes */
 }
 
-/* A table of single changes (A12G) with a score in its last column of numbers. */
-static int show_mutants(struct bi_show *s, const struct bi_table *t, struct bioinfer_error *err)
+/* A table of single changes (A12G) with a score in its last column of numbers; tells whether it is
+ * one. */
+static int show_mutants(struct bi_show *s, const struct bi_table *t, bool *found,
+                        struct bioinfer_error *err)
 {
     const struct bi_shown_column *changes = NULL, *scores = NULL;
     double first = INFINITY, last = -INFINITY, position;
@@ -380,7 +438,8 @@ static int show_mutants(struct bi_show *s, const struct bi_table *t, struct bioi
         if (!changes && n && n >= t->n_rows / 2)
             changes = &t->columns[k];
     }
-    if (!changes || !scores)
+    *found = changes && scores;
+    if (!*found)
         return 0;
     for (size_t i = 0; i < t->n_rows; i++)
         if (read_change(changes->texts[i], &from, &to, &position)) {

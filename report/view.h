@@ -21,6 +21,8 @@ enum {
     BI_VIEW_ALIGNMENTS = 60, /* most alignments that are drawn */
     BI_VIEW_ALIGNED = 3000,  /* most columns drawn of an alignment */
     BI_VIEW_GENES = 400,     /* most genes along a region */
+    BI_VIEW_TRACES = 6,      /* most structures */
+    BI_VIEW_RESIDUES = 8000, /* most residues of one */
     BI_VIEW_TEXT = 400       /* bytes of a text in a table; the rest is left out */
 };
 
@@ -31,7 +33,8 @@ enum bi_figure_kind {
     BI_FIGURE_SCATTER,
     BI_FIGURE_TRACKS,
     BI_FIGURE_LOGO,
-    BI_FIGURE_ALIGNMENT
+    BI_FIGURE_ALIGNMENT,
+    BI_FIGURE_TRACE
 };
 
 struct bi_shown_column {
@@ -78,7 +81,7 @@ struct bi_scatter {
     size_t n;
     float *x, *y, *colour;
     const char **labels;
-    const char *x_name, *y_name, *colour_name;
+    const char *x_name, *y_name, *colour_name; /* colour_name NULL = all have one colour */
 };
 
 struct bi_shown_gene {
@@ -94,6 +97,7 @@ struct bi_shown_tracks {
     float *values; /* [n_tracks, n_bins]; NaN = no value */
     const char **names;
     const char *contig; /* NULL = bins are numbered */
+    const char *place;  /* name of a bin, where they are numbered; NULL = "bin" */
     double start, step; /* base of bin 0; bases (or bins of the output) of a bin */
     struct bi_shown_gene *genes;
     size_t n_genes;
@@ -116,6 +120,17 @@ struct bi_alignment {
     bool has_letters;       /* false: rows show x where a residue stands */
 };
 
+/* A line through a structure's residues, a part of it for each. */
+struct bi_trace {
+    uint32_t n;
+    float *x, *y, *z; /* [n] angstrom about their mean; the first two axes are the longest */
+    float *value;     /* [n] confidence or B-factor; NaN = not told */
+    uint32_t *starts; /* residues at which a line begins: of a chain, or after a gap */
+    uint32_t n_starts;
+    const char **labels; /* [n] "A 12 ALA" */
+    bool is_plddt;       /* the values are pLDDT from 0 to 100, else B-factors */
+};
+
 struct bi_figure {
     enum bi_figure_kind kind;
     const char *title;
@@ -129,6 +144,7 @@ struct bi_figure {
         struct bi_shown_tracks tracks;
         struct bi_logo logo;
         struct bi_alignment alignment;
+        struct bi_trace trace;
     } as;
     struct bi_figure *next;
 };
@@ -146,7 +162,8 @@ struct bi_shown {
     const char *record; /* only this record is shown; NULL = all */
     struct bi_fact *facts, **last_fact;
     struct bi_figure *figures, **last_figure;
-    bool found; /* the record was met */
+    const struct bi_figure *chosen; /* the one that a picture shows; NULL = see bi_svg_write() */
+    bool found;                     /* the record was met */
 };
 
 /* All return NULL, or false, when there is no memory; what they give lives as long as the view.
@@ -187,8 +204,8 @@ static inline uint64_t bi_view_pick(uint64_t i, uint64_t shown, uint64_t n)
 
 /* Appends the page. NOMEM is the only failure, after which *out holds a part. */
 int bi_page_write(const struct bi_shown *v, struct bi_buf *out, struct bioinfer_error *err);
-/* Appends one figure as an SVG: the first that is neither a table nor a histogram, else the first
- * histogram. NOT_FOUND when there is none. */
+/* Appends one figure as an SVG: the chosen one, else the first that is neither a table nor a
+ * histogram, else the first histogram. NOT_FOUND when there is none. */
 int bi_svg_write(const struct bi_shown *v, struct bi_buf *out, struct bioinfer_error *err);
 
 #endif

@@ -22,6 +22,10 @@ import zipfile
 
 EXE = ROOT = ''
 HOSTILE = '</script><script>alert(1)</script><img src=x onerror=alert(2)>&"\'\x01\x1b[31m\x7f'
+ANTIBODY = \
+    'EVQLVESGGGLVQPGGSLRLSCAASGFNIKDTYIHWVRQAPGKGLEWVARIYPTNGYTRYADSVKGRFTISADTSKNTAYLQMNSLRAED' \
+    'TAVYYCSRWGGDGFYAMDYWGQGTLVTVSSDIQMTQSPSSLSASVGDRVTITCRASQDVNTAVAWYQQKPGKAPKLLIYSASFLYSGVPS' \
+    'RFSGSRSGTDFTLTISSLQPEDFATYYCQQHYTTPPTFGQGTKVEIK'
 SEQUENCE = 'MKTAYIAKQRQISFVKSHFSRQLEERLGLIEVQAPILSRVGDGTQDNLSGAEKAVQVKV'
 
 
@@ -165,8 +169,9 @@ class Reports(unittest.TestCase):
             self.assertEqual([round(x) for x in unpack(scatter['colour'])], [59, 40, 49])
             reasons = [f for f in page.figures('table') if f['group'] == 'Overview'][0]
             self.assertEqual(reasons['columns'][0]['texts'], ['bad_residue', 'empty'])
-            want = want or (page.data['figures'], values)
-            self.assertEqual((page.data['figures'], values), want)
+            figures = [f for f in page.data['figures'] if f['group'] != 'How it was made']
+            want = want or (figures, values)
+            self.assertEqual((figures, values), want)
         with zipfile.ZipFile(self.path('contacts.npz')) as z:
             raw = z.read('two/contacts.npy')
         exact = struct.unpack('<1600f', raw[-6400:])
@@ -283,8 +288,50 @@ class Reports(unittest.TestCase):
         page = self.page('m.csv')
         self.assertEqual(page.figures('heat')[0]['wild'], 'MKT')
         self.assertEqual(page.figures('table')[0]['columns'][1]['texts'], ['x', 'a, "b"', ''])
+        self.assertFalse(page.figures('scatter'))  # no column of measured numbers
         self.tiny('score', 'esm2', 'in.fa', '--method', 'pppl', '-o', 'p.tsv')
         self.assertIn('pppl', [f['title'] for f in self.page('p.tsv').figures('histogram')])
+
+    def test_measured(self):
+        """Predicted against measured numbers."""
+        rows = ['A1C,0.1,2', 'A1D,0.3,1', 'L2V,0.3,4', 'L2I,-1.5,-3', 'K3R,,7', 'K3E,0.9,5']
+        note = 'Spearman 0.8208, Pearson 0.9371; 5 of 6 rows have both.'
+        self.write('m.csv', '\n'.join(['mutant,measured,score', *rows, '']))
+        scatter, = self.page('m.csv').figures('scatter')
+        self.assertEqual((scatter['title'], scatter['n'], scatter['note']),
+                         ('score against measured', 5, note))
+        self.assertIn('K3E: measured 0.9, score 5', scatter['labels'])
+        self.assertIn(note, self.run_it('info', 'm.csv').stdout.decode())
+        self.write('scan.tsv', 'id\tposition\twildtype\tmutant\tscore\n' + ''.join(
+            'x\t%s\t%s\t%s\t%s\n' % (r[1], r[0], r[2], r.split(',')[2]) for r in rows))
+        beside = '\n'.join(['change\tgrowth', *(r.rsplit(',', 1)[0].replace(',', '\t')
+                                                for r in reversed(rows)), 'W9A\t3', ''])
+        self.write('lab.tsv', beside)
+        scatter, = self.page('scan.tsv', '--measured', 'lab.tsv').figures('scatter')
+        self.assertEqual((scatter['title'], scatter['note']), ('score against growth', note))
+        self.run_it('plot', 'scan.tsv', '--measured', 'lab.tsv', '-o', 'p.svg')
+        with open(self.path('p.svg'), encoding='utf-8') as f:
+            self.assertEqual(f.read().count('<circle'), 5)
+        self.write('e.tsv', 'id\tenergy\tpairs\na\t1\t5\nb\t2\t5\n')
+        self.write('e.csv', 'ligand,pKd\na,3\nb,9\n')
+        notes = [f['note'] for f in self.page('e.tsv', '--measured', 'e.csv').figures('scatter')]
+        self.assertEqual(notes, ['No correlation: 2 of 2 rows have both, and one side is '
+                                 'constant.',
+                                 'Spearman 1.0000, Pearson 1.0000; 2 of 2 rows have both.'])
+        for name, text, *words in (
+                ('one.csv', 'id\na\n', 'line 1', 'one field'),
+                ('none.csv', 'id,x\n', 'no row'), ('others.csv', 'id,x\nc,1\n', "first is 'a'"),
+                ('text.csv', 'id,x\na,high\n', 'line 2', "'high' is no number"),
+                ('twice.csv', 'id,x\na,1\na,2\n', 'line 3', 'as in line 2')):
+            self.write(name, text)
+            said = self.run_it('report', 'e.tsv', '--measured', name, code=None).stderr.decode()
+            for word in (name, *words):
+                self.assertIn(word, said)
+        self.write('two.tsv', 'id\tx\na\t1\na\t2\n')
+        self.refused('two.tsv', "several rows are 'a'", also=('--measured', 'e.csv'))
+        self.run_it('report', 'e.tsv', '--measured', 'absent.csv', code=66)
+        self.tiny('esm2', 'in.fa', '-o', 'v.npz')
+        self.refused('v.npz', 'those of a table', also=('--measured', 'e.csv'))
 
     def test_designs(self):
         pdb = os.path.join(ROOT, 'tests', 'golden', 'proteinmpnn', '5L33.pdb')
@@ -349,6 +396,116 @@ class Reports(unittest.TestCase):
         self.assertEqual([f['title'] for f in page.figures('histogram')][0], 'energy')
         self.assertNotIn('record', [f['title'] for f in page.figures('histogram')])
         self.plot('energies.tsv')
+
+    def test_structures(self):
+        """Folds sorted by confidence, drawn with the values and the chains of their files."""
+        heavy, light = ANTIBODY[:120], ANTIBODY[120:]
+        self.write('ab.fa', '>swapped/<b>\n%s:%s\n>right\n%s:%s\n' %
+                   (light, heavy, heavy, light))
+        self.run_it('flashabb', 'ab.fa', '-q', '-o', 'folds', '--device', 'cpu')
+        page = self.page('folds')
+        rows = {c['name']: c.get('texts') or c['numbers']
+                for c in page.figures('table')[0]['columns']}
+        self.assertEqual(rows['id'], ['right', 'swapped/<b>'])
+        self.assertGreater(rows['plddt'][0], rows['plddt'][1])
+        first = page.figures('trace')[0]
+        self.assertEqual([f['title'].split(',')[0] for f in page.figures('trace')], rows['id'])
+        with open(self.path('folds/right.cif'), encoding='utf-8') as f:
+            lines = f.read().split('\n')
+        at = [n for n in lines if n.startswith('_atom_site.')].index('_atom_site.B_iso_or_equiv')
+        bs = [float(n.split()[at]) for n in lines if n.startswith('ATOM') and ' CA ' in n]
+        self.assertEqual(len(bs), 227)
+        self.assertEqual(first['starts'][0], 0)
+        self.assertIn(len(heavy), first['starts'])
+        self.assertEqual([first['labels'][0], first['labels'][len(heavy)]], ['H 1 GLU', 'L 1 ASP'])
+        x, y, z, plddt = (unpack(first[k]) for k in ('x', 'y', 'z', 'values'))
+        for got, want in zip(plddt, bs):
+            self.assertAlmostEqual(got, want, 2)
+        spread = [sum(v * v for v in axis) for axis in (x, y, z)]
+        self.assertEqual(spread, sorted(spread, reverse=True))
+        for i in range(1, len(x)):
+            if i not in first['starts']:
+                self.assertLess(sum((a[i] - a[i - 1]) ** 2 for a in (x, y, z)) ** .5, 4.7)
+        tracks = page.figures('tracks')[0]
+        self.assertEqual([t['name'] for t in tracks['tracks']],
+                         ['pLDDT, chain H', 'pLDDT, chain L'])
+        self.assertEqual(unpack(tracks['tracks'][1]['values']).count(None),
+                         len(heavy) - len(light))
+        alone = self.page('folds', '--record', 'swapped/<b>')
+        self.assertEqual([f['title'][:7] for f in alone.figures('trace')], ['swapped'])
+        for name in 'folds', 'folds/right.cif':
+            picture = self.plot(name)
+            titled = [p for p in elements(picture, 'path') if len(p)]
+            self.assertEqual(len(titled), 227)
+            self.assertEqual({p[0].text for p in titled}, set(first['labels']))
+        self.assertEqual(self.page('folds/right.cif').facts()['Residues'], '227')
+        self.run_it('flashabb', 'ab.fa', '-q', '-o', 'arrays', '--device', 'cpu', '--format', 'npz',
+                    '--include', 'plddt')
+        self.assertEqual(self.page('arrays').figures('trace'), [])
+        self.write('folds/right.cif', 'data_x\nloop_\n_atom_site.id\n1\n')
+        self.assertIn(b'right.cif: line 4', self.run_it('report', 'folds', code=65).stderr)
+        self.write('folds/scores.tsv', 'id\tsample\tplddt\tx\na\t0\tnone\t1\n')
+        self.refused('folds', 'numbers')
+
+    def test_samples(self):
+        """The most confident sample of each record is drawn."""
+        self.write('p.fa', '>p\nMKTAYIAKQ\n>q\nMKTAY:AK\n')
+        self.run_it('esmfold2', 'p.fa', '-q', '-o', 'drawn', '--weights',
+                    os.path.join(ROOT, 'tests', 'golden', 'esmfold2', 'tiny'), '--device', 'cpu',
+                    '--include', 'pae', '--samples', '3', '--seeds', '8,9')
+        page = self.page('drawn')
+        rows = {c['name']: c.get('texts') or c['numbers']
+                for c in page.figures('table')[0]['columns']}
+        best = {}
+        for k, name in enumerate(rows['id']):
+            best.setdefault(name, '%s, seed %d, sample %d, pLDDT %.3f' % (
+                name, rows['seed'][k], rows['sample'][k], rows['plddt'][k]))
+        self.assertEqual(len(rows['id']), 12)
+        self.assertEqual([f['title'] for f in page.figures('trace')], list(best.values()))
+        self.assertEqual([f['title'] for f in page.figures('heat')], list(best.values()))
+        with open(self.path('drawn/scores.tsv'), encoding='utf-8') as f:
+            text = f.read()
+        self.write('drawn/scores.tsv', text.replace('\t8\n', '\t../8\n').replace('\t9\n',
+                                                                               '\t../9\n'))
+        self.assertEqual(self.page('drawn').figures('trace'), [])
+
+    def test_aligned_errors(self):
+        self.write('p.fa', '>p\nMKTAYIAKQRQISFVK\n')
+        self.run_it('esmfold', 'p.fa', '-q', '-o', 'p.out', '--weights',
+                    os.path.join(ROOT, 'tests', 'golden', 'esmfold', 'tiny'), '--device', 'cpu',
+                    '--include', 'pae')
+        page = self.page('p.out')
+        heat = page.figures('heat')[0]
+        self.assertEqual((heat['rows'], heat['columns'], heat['first']), (16, 16, 1))
+        with zipfile.ZipFile(self.path('p.out/p.npz')) as z:
+            raw = z.read('pae.npy')[-16 * 16 * 4:]
+        for a, b in zip(unpack(heat['values']), struct.unpack('<256f', raw)):
+            self.assertAlmostEqual(a, b, 2)
+
+    def test_residues_of_files(self):
+        """Gaps and chains part lines, alternates are drawn once, nucleotides by their P."""
+        atom = 'ATOM  %5d %-4s%s%3s %s%4d    %8.3f   0.000   0.000  1.00%6s\n'
+        rows = [(1, ' CA ', ' ', 'ALA', 'A', 1, 0, ' 10.00'),
+                (2, ' CA ', 'A', 'GLY', 'A', 2, 3.8, ' 20.00'),
+                (3, ' CA ', 'B', 'GLY', 'A', 2, 3.9, ' 90.00'),
+                (4, ' CA ', ' ', 'SER', 'A', 9, 20, '      '),
+                (5, ' P  ', ' ', ' DA', 'B', 1, 24, ' 30.00'),
+                (6, ' P  ', ' ', ' DC', 'B', 2, 30, ' 40.00')]
+        self.write('x.pdb', ''.join(atom % r for r in rows))
+        trace = self.page('x.pdb').figures('trace')[0]
+        self.assertEqual(trace['labels'], ['A 1 ALA', 'A 2 GLY', 'A 9 SER', 'B 1 DA', 'B 2 DC'])
+        self.assertEqual(trace['starts'], [0, 2, 3])
+        values = unpack(trace['values'])
+        self.assertIsNone(values[2])
+        for got, want in zip([v for v in values if v is not None], (10, 20, 30, 40)):
+            self.assertAlmostEqual(got, want, 2)
+        self.plot('x.pdb')
+        self.write('one.pdb', atom % rows[0])
+        self.plot('one.pdb')
+        self.write('water.pdb', 'HETATM    1  O   HOH A   1       0.000   0.000   0.000\n')
+        self.refused('water.pdb', 'nothing to show')
+        self.write('empty.cif', 'data_x\n')
+        self.refused('empty.cif')
 
     def test_alignments_that_begin_inside(self):
         self.write('a.fa', '>q\nACGT\n')
@@ -613,7 +770,7 @@ class Reports(unittest.TestCase):
         self.refused('e2.npz', 'e2.npz.manifest.tsv: line 2')
 
     def info(self, name):
-        described, = json.loads(self.run_it('info', '--json', name).stdout)
+        described, *_ = json.loads(self.run_it('info', '--json', name).stdout)
         self.assertEqual(described['name'], name)
         return described['value'], {i['name']: i['value'] for i in described['items']}
 

@@ -15,6 +15,10 @@ import zipfile
 import chromium
 
 N = 10000
+ANTIBODY = \
+    'EVQLVESGGGLVQPGGSLRLSCAASGFNIKDTYIHWVRQAPGKGLEWVARIYPTNGYTRYADSVKGRFTISADTSKNTAYLQMNSLRAED' \
+    'TAVYYCSRWGGDGFYAMDYWGQGTLVTVSSDIQMTQSPSSLSASVGDRVTITCRASQDVNTAVAWYQQKPGKAPKLLIYSASFLYSGVPS' \
+    'RFSGSRSGTDFTLTISSLQPEDFATYYCQQHYTTPPTFGQGTKVEIK'
 HOSTILE = '<img src=x onerror=window.hacked=1>'
 
 
@@ -78,7 +82,8 @@ def make_by_command(exe, folder):
     bases = ''.join(rng.choices('ACGT', k=9000))
     files = {'p.fa': '>a%s\nMKTAYIAKQRQISFVKS\n>b\nMKTAYAKQRQISFVHFSRQ\n>c\nGEVIL\n' % HOSTILE[:4],
              'g.fa': '>chr1\n%s\n' % bases, 'g.fa.fai': 'chr1\t9000\t6\t9000\t9001\n',
-             'i.bed': 'chr1\t3000\t3100\tone\n'}
+             'i.bed': 'chr1\t3000\t3100\tone\n', 'ab.fa': '>%s\n%s:%s\n' % (
+                 HOSTILE, ANTIBODY[:120], ANTIBODY[120:])}
     for name, text in files.items():
         with open(os.path.join(folder, name), 'w', encoding='utf-8') as f:
             f.write(text)
@@ -87,7 +92,8 @@ def make_by_command(exe, folder):
     runs = {'e.h5': ('esm2', 'p.fa', '--weights', 'tiny', '--include', 'mean,contacts'),
             'p.needle': ('align', 'p.fa', '--all-vs-all', '--format', 'needle'),
             'wig': ('enformer', 'i.bed', '--genome', 'g.fa', '--weights', half, '--positions',
-                    'formula-pt', '--tracks', '0,2', '--format', 'bigwig')}
+                    'formula-pt', '--tracks', '0,2', '--format', 'bigwig'),
+            'folds': ('flashabb', 'ab.fa')}
     made = []
     for name, run in runs.items():
         done = subprocess.run([exe, *run, '-o', name, '-q'], cwd=folder, check=False,
