@@ -32,6 +32,7 @@
  *   energy.c    bioinfer MODEL FRAMES for models of forces, with energy_task.c
  *   relax.c, md.c  bioinfer relax and md; motion.c has what they share with energies
  *   report.c    bioinfer report and plot
+ *   nearest.c   bioinfer nearest
  *   parallel.c  one piece of work on several threads
  *   escape.c    bytes that no terminal gets
  *   output.c    text to standard output or, atomically, to a file
@@ -99,7 +100,7 @@ struct cli_options {
     const char *mutations, *mutation_col;
     int64_t offset;
     bool has_offset;
-    const char *second;                           /* align: the other file, NULL = none */
+    const char *second;                           /* align, nearest: the other file, NULL = none */
     const char *cigar, *min_score, *min_identity; /* align */
     const char *lambda, *karlin_k, *max_evalue, *strand;
     const char *values, *identity_of, *names, *shape; /* matrices of all pairs */
@@ -115,6 +116,8 @@ struct cli_options {
     int n_inputs;
     unsigned design_include;
     const char *sequences; /* reports */
+    int64_t neighbours;    /* nearest */
+    const char *metric, *array;
     /* atoms that move */
     /* affinities */
     const char *receptor;                   /* NULL = the input is a table of pairs */

@@ -320,6 +320,43 @@ BIOINFER_API int bioinfer_file_report(bioinfer_context *ctx, const char *path,
                                       const struct bioinfer_report_params *params,
                                       bioinfer_write write, void *user, struct bioinfer_error *err);
 
+/* How near two vectors are: the cosine of their angle (1: one direction), or their distance. */
+enum bioinfer_metric { BIOINFER_COSINE, BIOINFER_EUCLIDEAN };
+
+struct bioinfer_nearest_params {
+    size_t struct_size;
+    int64_t k;         /* neighbours of each query; 0 = 10 */
+    int metric;        /* enum bioinfer_metric */
+    const char *array; /* which arrays, where a file has several kinds: "mean", "layer_6/mean" */
+    /* Hears the share that is done, 0 to 1; not 0: stop, CANCELLED. NULL = not wanted. */
+    int (*progress)(void *user, double share);
+    void *user;
+};
+
+/* A neighbour of a query. */
+struct bioinfer_neighbour {
+    const char *id;
+    uint64_t ordinal; /* place among the targets, from 0 */
+    double value;     /* similarity or distance */
+};
+
+/* Finds exact nearest neighbours between vectors of records in two outputs of bioinfer: npz, npy,
+ * h5, safetensors or jsonl. `targets` NULL: between `queries` themselves, where no vector is a
+ * neighbour of itself. take() gets the queries in their order, each with its k neighbours, the
+ * nearest first. There are fewer where the file has fewer. Texts and hits live during the call. If
+ * it returns anything but 0, the search ends, and its number is returned. Values are computed in
+ * float64; of equal ones the first target is nearer. Both files are read in blocks. EMPTY: a file
+ * without arrays. UNSUPPORTED: one without vectors of records. FORMAT: it is damaged, or vectors
+ * have several widths. LIMIT: a width above 2^20. NOT_FOUND: no such file or array. INVALID: there
+ * are several kinds of arrays and no name, a vector of zeros has no cosine, or the two files have
+ * different widths. NONFINITE: a vector has a NaN. The words name file and record. */
+BIOINFER_API int
+bioinfer_file_nearest(bioinfer_context *ctx, const char *queries, const char *targets,
+                      const struct bioinfer_nearest_params *params,
+                      int (*take)(void *user, const char *query, uint64_t ordinal,
+                                  const struct bioinfer_neighbour *hits, uint64_t n),
+                      void *user, struct bioinfer_error *err);
+
 /* Writes what perception makes of each molecule of a file as a table, which `man bioinfer`
  * explains. The file is SDF, MOL2, or a PDB file with ligands, plain or in gzip; "-" is standard
  * input. With `atoms` each atom and bond is written as well. Rows are written as they are made,

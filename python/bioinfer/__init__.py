@@ -17,6 +17,7 @@ from ._errors import (BadFormat, DeviceError, Error, Forked, InvalidArgument, Mi
                       NotFound, OutOfMemory, RecordError, Status, Unsupported)
 from ._model import Model, new_context
 from ._model import open_model as open
+from ._nearest import Neighbour, Neighbours, nearest
 from ._places import Interval, PlaceResults, Variant, Variants
 from ._remote import Remote, RemoteScore, connect
 from ._results import Affinity, Design, Embedding, Fold, Result, Results, Score, Tracks
@@ -73,8 +74,8 @@ def _all(get: Any) -> List[Any]:
 
 __all__ = ["Affinity", "Alignment", "BadFormat", "Design", "Device", "DeviceError", "Embedding",
            "Energy", "Error", "Fold", "Forked", "Interval", "InvalidArgument", "Misuse", "Model",
-           "Moved", "NoArray", "NotFound", "OutOfMemory", "PlaceResults",
+           "Moved", "Neighbour", "Neighbours", "NoArray", "NotFound", "OutOfMemory", "PlaceResults",
            "RecordError", "Relaxed", "Remote", "RemoteScore", "Result", "Results",
            "Score", "Status", "Tracks", "Unsupported", "Variant", "Variants", "align",
            "align_matrix", "connect", "devices", "families", "index_genome", "info", "matrices",
-           "open", "read_fasta"]
+           "nearest", "open", "read_fasta"]

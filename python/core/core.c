@@ -182,6 +182,7 @@ static PyMethodDef functions[] = {
     {"family", family, METH_O, NULL},
     {"align_matrix", align_matrix, METH_O, NULL},
     {"mutation_positions", mutation_positions, METH_VARARGS, NULL},
+    {"nearest", core_nearest, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 

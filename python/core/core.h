@@ -155,6 +155,13 @@ PyObject *core_atoms_fixed(const struct bioinfer_atoms *atoms);
 /* The same of bytearrays, for numpy.frombuffer(). */
 PyObject *core_atoms_tuple(const struct bioinfer_atoms *atoms);
 
+/* ---- nearest.c ---- */
+
+/* nearest(context, queries, targets or None, k, metric, array or None, progress or None) -> (ids of
+ * the queries, {place: id} of the targets that are hits, places, values): of each query bytes of
+ * uint64 [k] and of float64 [k] */
+PyObject *core_nearest(PyObject *module, PyObject *args);
+
 /* ---- results.c ---- */
 
 /* Gives n values of `size` bytes as a bytearray, a copy for numpy.frombuffer(); None for NULL. */

@@ -253,6 +253,44 @@ static void results_as_bytes(const struct open *o)
     }
 }
 
+static int take_first(void *user, const char *query, uint64_t ordinal,
+                      const struct bioinfer_neighbour *hits, uint64_t n)
+{
+    double *sum = user;
+    CHECK_STR(query, ordinal ? "second" : "first");
+    if (CHECK_EQ(n, 1))
+        *sum += hits->value;
+    CHECK_STR(hits->id, ordinal ? "first" : "second");
+    CHECK_EQ(hits->ordinal, !ordinal);
+    return 0;
+}
+
+static int stop_at_once(void *user, double share)
+{
+    (void)user, (void)share;
+    return 1;
+}
+
+/* Two records are each other's neighbours, by both metrics. */
+static void neighbours(const struct open *o, const char *path)
+{
+    struct bioinfer_nearest_params p = BIOINFER_PARAMS(struct bioinfer_nearest_params);
+    struct bioinfer_error err = {0};
+    double cosines = 0, distances = 0;
+    p.metric = BIOINFER_COSINE;
+    CHECK_EQ(bioinfer_file_nearest(o->ctx, path, NULL, &p, take_first, &cosines, &err), 0);
+    CHECK(cosines > -2 && cosines < 2);
+    p.metric = BIOINFER_EUCLIDEAN;
+    CHECK_EQ(bioinfer_file_nearest(o->ctx, path, NULL, &p, take_first, &distances, &err), 0);
+    CHECK(distances > 0);
+    p.progress = stop_at_once;
+    CHECK_EQ(bioinfer_file_nearest(o->ctx, path, NULL, &p, take_first, &distances, &err),
+             BIOINFER_CANCELLED);
+    p.metric = 2;
+    CHECK_EQ(bioinfer_file_nearest(o->ctx, path, NULL, &p, take_first, &distances, &err),
+             BIOINFER_INVALID);
+}
+
 /* An output says of which weights it is, and shows its records. */
 static void outputs_and_reports(const struct open *o)
 {
@@ -281,6 +319,7 @@ static void outputs_and_reports(const struct open *o)
     CHECK_HAS(text.bytes, "first");
     CHECK_EQ(bioinfer_file_report(o->ctx, path, &one, gather, &text, &err), BIOINFER_NOT_FOUND);
     CHECK_HAS(err.text, "absent");
+    neighbours(o, path);
 }
 
 /* Parts of a job are checked without a merge of their data, and an unfinished job is not run over

@@ -10,6 +10,13 @@
 
 static const char *small_path, *energy_path;
 
+static int take_no_hits(void *user, const char *query, uint64_t ordinal,
+                        const struct bioinfer_neighbour *hits, uint64_t n)
+{
+    (void)user, (void)query, (void)ordinal, (void)hits, (void)n;
+    return 1;
+}
+
 /* ---- parameters ---- */
 
 static void struct_sizes(void)
@@ -175,6 +182,9 @@ static void nulls_of_models(const struct open *o)
     REFUSED(bioinfer_file_info(NULL, small_path, write_nothing, NULL, NULL));
     REFUSED(bioinfer_file_info(o->ctx, NULL, write_nothing, NULL, NULL));
     REFUSED(bioinfer_file_info(o->ctx, small_path, NULL, NULL, NULL));
+    REFUSED(bioinfer_file_nearest(NULL, "x.npz", NULL, NULL, take_no_hits, NULL, NULL));
+    REFUSED(bioinfer_file_nearest(o->ctx, NULL, NULL, NULL, take_no_hits, NULL, NULL));
+    REFUSED(bioinfer_file_nearest(o->ctx, "x.npz", NULL, NULL, NULL, NULL, NULL));
     REFUSED(bioinfer_molecule_info(NULL, "x.sdf", 0, write_nothing, NULL, NULL, NULL));
     REFUSED(bioinfer_molecule_info(o->ctx, NULL, 0, write_nothing, NULL, NULL, NULL));
     REFUSED(bioinfer_molecule_info(o->ctx, "x.sdf", 0, NULL, NULL, NULL, NULL));

@@ -23,6 +23,7 @@ bioinfer.open("tiny").variants("v.vcf")  # call-arg
 bioinfer.open("tiny").variants("v.vcf", genome="g.fa").one().start  # attr-defined
 bioinfer.connect("http://a:1").score(["MKT"]).one().log_probs  # attr-defined
 bioinfer.connect("http://a:1", "token")  # call-arg
+bioinfer.nearest("a.npz", metrics="cosine")  # call-arg
 """
 RIGHT = """\
 import bioinfer
@@ -32,6 +33,7 @@ many: Iterator[bioinfer.Alignment] = bioinfer.align(iter(["MKT"]), [("a", "MKT")
 best: Iterator[bioinfer.Alignment] = bioinfer.align("MKT", "MKT", top=1)
 m = bioinfer.open("tiny")
 positions = [v.pos + 1 for v in m.variants("v.vcf", genome="g.fa", tracks=[0, "1-2"])]
+hit: bioinfer.Neighbour = next(iter(bioinfer.nearest("a.npz", progress=True)))
 lost = [r.message for r in m.embed(["MKT"], progress=True).save("x.npz")]
 scores: float = bioinfer.connect("http://a:1").score(["MKT"]).one().pseudo_perplexity
 status: bioinfer.Status = bioinfer.open("tiny").embed(["MKT"]).one().status

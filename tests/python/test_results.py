@@ -91,11 +91,12 @@ def test_progress_draws_a_bar(tiny, fasta, monkeypatch):
     Drawn.made = []
     assert len(list(tiny.embed(FEW, progress=True))) == 4
     assert len(list(tiny.embed(fasta, progress=True))) == 4
+    bioinfer.nearest(np.ones((3, 2)), progress=True)
     assert [(bar.total, bar.n, bar.closed) for bar in Drawn.made] == [
-        (4, 4, True), (None, 4, True)]
+        (4, 4, True), (None, 4, True), (1, 1, True)]
     assert Drawn.made[0].words == f"{sum(len(FEW[name]) for name in 'abc')} residues"
     list(tiny.embed(FEW, progress=False))
-    assert len(Drawn.made) == 2
+    assert len(Drawn.made) == 3
 
 
 def test_names_in_results(tiny, monkeypatch):
@@ -130,10 +131,11 @@ def test_progress_without_tqdm(tiny, monkeypatch):
 def test_what_notebooks_show(tiny):
     results = tiny.embed({"<a>": "MKTAYIAKQR", "b": "MK1"}, "mean,contacts")
     good, bad = results
-    for text in results, good, bad:
+    for text in results, good, bad, bioinfer.nearest(np.ones((12, 2))):
         page = text._repr_html_()
         assert page.startswith("<div>") and page.endswith("</div>") and "<a>" not in page
     assert "&lt;a&gt;" in good._repr_html_() and "<td>10 x 10</td>" in good._repr_html_()
     assert "is not a residue" in bad._repr_html_()
+    assert "10 of 120 hits" in bioinfer.nearest(np.ones((12, 2)))._repr_html_()
     score = tiny.score(["MKTAYIAKQR"]).one()
     assert "pseudo_perplexity" in score._repr_html_()
