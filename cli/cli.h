@@ -37,6 +37,7 @@
  *   escape.c    bytes that no terminal gets
  *   output.c    text to standard output or, atomically, to a file
  *   progress.c  the line on a terminal, --profile
+ *   provenance.c  OUT.provenance.json: how an output was made
  *
  * Rules that hold for functions of this folder, unless a comment says otherwise:
  *  - An exit code is an enum cli_exit: 0, or another one whose reason was said on standard error.
@@ -96,6 +97,7 @@ struct cli_options {
     const char *completion; /* the shell to print a script for; NULL = none */
     bool log_json, json, dry_run;
     bool atoms; /* molecule info */
+    bool no_provenance;
     const char *record, *genes, *measured; /* reports and plots */
     const char *mutations, *mutation_col;
     int64_t offset;

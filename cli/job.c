@@ -1,5 +1,5 @@
 /* job.c - what the commands share of runs that keep a journal, and `bioinfer merge`. */
-#include "cli.h"
+#include "provenance.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -287,6 +287,8 @@ int cli_merge(struct cli *cli)
                         : st == BIOINFER_INVALID ? CLI_AT_CREATE
                                                  : CLI_AT_INPUT,
                         st, &err);
+    if (!o->check && (code = cli_provenance_merge(cli, o->input, &stats)))
+        return code;
     if (!o->quiet)
         cli_say(cli, "%llu records, %llu residues -> %s",
                 (unsigned long long)(stats.records - stats.failed),

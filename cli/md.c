@@ -144,6 +144,8 @@ static int run_one(struct cli *cli, bioinfer_frames *frames)
     struct mover *t = cli->task;
     const double start = cli_now();
     struct bioinfer_error err = {0}, lost = {0};
+    const struct cli_provenance how = {
+        .output = o->output, .task = "md", .role = "frames", .counted = true, .records = 1};
     int st, written;
 
     cli->progress.start = start;
@@ -171,7 +173,7 @@ static int run_one(struct cli *cli, bioinfer_frames *frames)
         cli_say(cli, "steps %" PRIu64 " to %" PRIu64 " in %.2f s, model %s from %s, %s %s -> %s",
                 t->first_step, t->steps, cli_now() - start, cli->info.name, cli->info.path,
                 cli->info.device, cli->info.kernels, o->output);
-    return CLI_EXIT_OK;
+    return t->first_step ? cli_provenance_write(cli, &how) : CLI_EXIT_OK;
 }
 
 /* ---- many frames ---- */
@@ -236,6 +238,7 @@ int cli_md(struct cli *cli)
         .source_user = &m,
         .head = "id\tstep\ttime_fs\tenergy_eV\tkinetic_eV\ttotal_eV\ttemperature_K\n",
         .output = "-",
+        .product = o->output,
         .journal = CLI_JOURNAL_NEVER,
         .records = "frames",
         .result = "trajectory to its end",

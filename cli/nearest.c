@@ -1,5 +1,5 @@
 /* nearest.c - `bioinfer nearest A [B]`: nearest neighbours between two outputs. */
-#include "cli.h"
+#include "provenance.h"
 
 #include <string.h>
 
@@ -36,6 +36,7 @@ int cli_nearest(struct cli *cli)
         .progress = progress);
     struct bioinfer_error err = {0};
     struct cli_output out = {0};
+    const struct cli_provenance how = {.output = o->output, .task = "nearest"};
     int st, code;
 
     cli->progress.start = cli_now();
@@ -51,5 +52,5 @@ int cli_nearest(struct cli *cli)
     }
     st = cli_output_finish(&out, &err);
     cli_output_close(&out);
-    return st ? cli_fail(cli, CLI_AT_WRITE, st, &err) : CLI_EXIT_OK;
+    return st ? cli_fail(cli, CLI_AT_WRITE, st, &err) : cli_provenance_write(cli, &how);
 }

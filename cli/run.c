@@ -389,10 +389,34 @@ static int conclude(struct cli_run *run)
                                                                     : CLI_EXIT_OK;
 }
 
+/* Writes how the output was made beside it. */
+static int tell_provenance(struct cli_run *run)
+{
+    const char *output = run->product ? run->product : cli_run_path(run);
+    const bool job = run->job != NULL;
+    struct cli_provenance p = {.output = output,
+                               .task = run->task->name,
+                               .role = run->role,
+                               .counted = true,
+                               .records = job ? run->stats.records : run->n_records,
+                               .failed = job ? run->stats.failed : run->n_failed,
+                               .by_status = job ? run->stats.by_status : run->by_status,
+                               .resumed = run->stats.resumed};
+
+    if (!output || !strcmp(output, "-"))
+        return CLI_EXIT_OK;
+    if (describe(run))
+        return cli_no_memory(run->cli, "the options of a run");
+    p.options = run->described.text;
+    p.inputs = run->inputs;
+    p.n_inputs = run->n_inputs;
+    return cli_provenance_write(run->cli, &p);
+}
+
 /* Computes all records, and completes the output. */
 static int run_all(struct cli_run *run)
 {
-    int code;
+    int code, said;
 
     if ((code = create(run)) || (run->ahead && (code = run->ahead(run))) || (code = compute(run)))
         return code;
@@ -400,7 +424,9 @@ static int run_all(struct cli_run *run)
         cli_print_profile(run->cli);
     if ((code = finish(run)) || (run->finished && (code = run->finished(run))))
         return code;
-    return conclude(run);
+    said = tell_provenance(run);
+    code = conclude(run);
+    return said ? said : code;
 }
 
 /* Prints the graph that the task computes, on standard output. */

@@ -15,9 +15,7 @@
 #define BI_CLI_RUN_H
 
 #include "pool/worker.h"
-#include "cli.h"
-
-enum { CLI_STATUSES = 32 };
+#include "provenance.h"
 
 enum { CLI_RUN_COUNTS = 3, CLI_RUN_INPUTS = 8 };
 
@@ -46,6 +44,7 @@ struct cli_run {
     const char *columns, *files; /* as in bioinfer_writer_params, for jobs alone ... */
     const char *tracks;          /* ... and for all */
     const char *output;          /* NULL = as the options say */
+    const char *product;         /* has OUT.provenance.json beside it; NULL = the output */
     enum cli_journal journal;    /* ALWAYS also for columns and files */
     bool copies;                 /* a job computes equal sequences once, unless --dedup off */
     bool units;                  /* the pieces of a record are results of their own */

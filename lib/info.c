@@ -11,6 +11,7 @@
 #include "../loaders/zip.h"
 #include "../models/energy.h"
 #include "../models/head.h"
+#include "../report/provenance.h"
 #include "../report/report.h"
 #include "../writers/hdf5_read.h"
 #include "../writers/writer.h"
@@ -438,6 +439,8 @@ int bioinfer_file_info(bioinfer_context *ctx, const char *path,
     st = bi_adapter_is(found)       ? adapter_info(&i, err)
          : bi_path_is_folder(found) ? folder_info(&i, err)
                                     : describe(&i, err);
+    if (!st)
+        st = bi_provenance_print(&text, found, err);
     if (!st && text.failed)
         st = bi_fail(err, BIOINFER_NOMEM, "%s: description", path);
     if (!st && text.size && write(user, text.data, text.size))

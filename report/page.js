@@ -788,8 +788,7 @@ function table(f, card, head) {
 
 /* ---- the page ---- */
 
-
-
+const MADE = "How it was made"; /* the group of the last table */
 const draws = { heat, histogram, scatter, tracks, logo, trace, table };
 
 main.append(el("h1", {}, data.title), el("p", { class: "kind" }, data.kind.charAt(0).toUpperCase() + data.kind.slice(1) + (data.record ? ", record " + data.record : "")));
@@ -800,6 +799,7 @@ for (const [name, value] of data.facts) {
     el("dt", {}, name), el("dd", {}, number ? Number(value).toLocaleString("en-US") : value)));
 }
 main.append(facts);
+if (!data.figures.some(f => f.group === MADE)) main.append(el("p", { class: "about" }, "How it was made is not known: no NAME.provenance.json lies beside the output."));
 
 const groups = new Map();
 for (const f of data.figures) {
@@ -809,7 +809,7 @@ for (const f of data.figures) {
 const nav = document.getElementById("nav");
 let number = 0;
 /* distributions and overview first, what may be long last */
-const rank = g => g === "Overview" ? 0 : g === "Records" || g === "Table" || g === "Pairs" ? 3 : g === "Distributions" ? 2 : 1;
+const rank = g => g === MADE ? 4 : g === "Overview" ? 0 : g === "Records" || g === "Table" || g === "Pairs" ? 3 : g === "Distributions" ? 2 : 1;
 for (const [group, figures] of [...groups].sort((a, b) => rank(a[0]) - rank(b[0]))) {
   const id = "section-" + number++, cards = el("div", { class: "cards" });
   const title = group.charAt(0).toUpperCase() + group.slice(1).replace(/_/g, " ");

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../base/number.h"
+#include "provenance.h"
 #include "report.h"
 
 int bi_show_no_memory(const struct bi_show *s, struct bioinfer_error *err)
@@ -220,6 +221,8 @@ int bi_report_page(struct bi_buf *out, const char *path, const struct bi_report_
 {
     struct bi_show s;
     int st = open_view(&s, out->env, path, options, err);
+    if (!st)
+        st = bi_provenance_show(&s, err);
     if (!st)
         st = bi_page_write(&s.view, out, err);
     bi_show_free(&s);

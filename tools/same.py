@@ -136,7 +136,8 @@ class Build:
             for name in names:
                 path = os.path.join(at, name)
                 unfinished = re.search(r'\.part(-\d+-of-\d+)?(/|$)', os.path.relpath(path, folder))
-                if not unfinished and not name.endswith(LAUNCH_LOG):
+                # how a run was made has its date and its time
+                if not unfinished and not name.endswith((LAUNCH_LOG, '.provenance.json')):
                     with open(path, 'rb') as f:
                         out[os.path.relpath(path, folder)] = f.read()
         if len(out) == 2 * len(case.commands):

@@ -10,6 +10,7 @@
  * Sections: letters, options, files, pairs, workers, the command. */
 #include "align.h"
 
+#include "../provenance.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -681,6 +682,20 @@ static int finish(struct run *run)
     return st ? cli_fail(run->cli, CLI_AT_WRITE, st, &err) : CLI_EXIT_OK;
 }
 
+/* Writes how the output was made beside it. */
+static int tell_provenance(const struct run *run)
+{
+    const struct bioinfer_job_stats *s = run->job.job ? &run->stats : NULL;
+    const struct cli_provenance p = {.output = run->cli->options->output,
+                                     .task = cli_align_task.name,
+                                     .counted = !s || !s->resumed,
+                                     .records = run->n_done + run->n_failed,
+                                     .failed = run->n_failed,
+                                     .resumed = s ? s->resumed : 0};
+
+    return cli_provenance_write(run->cli, &p);
+}
+
 /* Says how many pairs have no result; an exit code. */
 static int say_failed(const struct run *run)
 {
@@ -726,7 +741,7 @@ int cli_align(struct cli *cli)
 {
     const struct cli_options *o = cli->options;
     struct run run = {.cli = cli};
-    int code;
+    int code, said;
 
     run.format = o->format ? o->format : "tsv";
     if (!check_options(o, run.format) || !cli_job_needs_file(cli, o->output))
@@ -748,7 +763,9 @@ int cli_align(struct cli *cli)
     say_summary(&run);
     if (run.job.job && !o->quiet)
         cli_job_say_shard(cli, &run.stats, o->output);
+    said = tell_provenance(&run);
     code = say_failed(&run);
+    code = said ? said : code;
 out:
     cli_pool_close(&run.pool);
     cli_best_close(&run.best);

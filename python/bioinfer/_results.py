@@ -1,12 +1,14 @@
 """Results: what a task gives for each record, and ways to keep many of them."""
+import collections
 import copy
 import os
-from typing import (Any, Callable, Dict, Generic, Iterator, List, Mapping, Optional,
+import time
+from typing import (Any, Callable, Counter, Dict, Generic, Iterator, List, Mapping, Optional,
                     Tuple, TypeVar, Union)
 
 import numpy as np
 
-from . import _core
+from . import _core, _provenance
 from ._errors import InvalidArgument, NoArray, Status, Unsupported, error_of
 from ._params import paths
 from ._show import Bar, length_of, number, shapes, table
@@ -421,11 +423,13 @@ class Results(Generic[R]):
 
     def save(self, path: Union[str, "os.PathLike[str]"], *, format: Optional[str] = None,
              dtype: Optional[str] = None, layout: Optional[str] = None,
-             compression: Optional[str] = None, suffix_duplicates: bool = False) -> List[R]:
+             compression: Optional[str] = None, suffix_duplicates: bool = False,
+             provenance: bool = True) -> List[R]:
         """Writes the file that the command would write: npz, npy, safetensors, h5, jsonl or tsv by
         the suffix of the path, or `format`. The options are the command's. Results of embed(),
         score() and tracks() alone. Memory stays bounded; the file gets its name when it is whole.
-        Gives the records that have no result, which are not in it, jsonl and tsv aside."""
+        Gives the records that have no result, which are not in it, jsonl and tsv aside. How it was
+        made is written beside it, as PATH.provenance.json, unless `provenance` is False."""
         if self._task not in ("embed", "score", "tracks"):
             raise Unsupported(f"save: results of {self._task} are no arrays alone: keep them with "
                               "to_pandas(), or use the command", Status.UNSUPPORTED)
@@ -433,14 +437,22 @@ class Results(Generic[R]):
                        suffix_duplicates=int(suffix_duplicates), model=self._model.name,
                        fingerprint=self._model.fingerprint())
         writer = _core.Writer(self._model._context, os.fspath(path), options)
-        lost = []
+        statuses: Counter[str] = collections.Counter()
+        lost, start, name = [], time.monotonic(), os.fsdecode(path)
         try:
             for result in self._made(writer):
+                statuses[result.status.name.lower()] += 1
                 if not result.ok:
                     lost.append(result)
             writer.finish()
         finally:
             writer.close()
+        if provenance and name != "-" and os.path.isfile(name):
+            _provenance.write(name, _provenance.describe(
+                name, self._task, self._params, self._source, self._model, statuses,
+                time.monotonic() - start))
+        elif os.path.isfile(name + _provenance.SUFFIX):
+            os.unlink(name + _provenance.SUFFIX)  # a file was replaced
         return lost
 
     def _repr_html_(self) -> str:

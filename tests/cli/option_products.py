@@ -73,6 +73,11 @@ def leftovers(folder, stem="out"):
     return sorted(name for name in os.listdir(folder) if name.startswith(stem))
 
 
+def results(folder):
+    """The same, but how it was made, which has the command and the date."""
+    return [name for name in leftovers(folder) if not name.endswith(".provenance.json")]
+
+
 def clear(folder):
     for name in leftovers(folder):
         path = os.path.join(folder, name)
@@ -324,7 +329,7 @@ def compare(folder, what, head, meaning, neutral, tail=(), refused=()):
 
 def contents(folder):
     out = {}
-    for name in leftovers(folder):
+    for name in results(folder):
         path = os.path.join(folder, name)
         for at in [path] if os.path.isfile(path) else [os.path.join(path, n)
                                                        for n in sorted(os.listdir(path))]:
@@ -353,7 +358,7 @@ def designs(folder):
     compare(folder, "design", ["proteinmpnn", "two.pdb", "--device=cpu", "--seed=5"],
             {"do": ["", "--score-only", "--conditional", "--conditional-backbone",
                     "--unconditional"],
-             "include": ["", "--include=logprobs", "--include=mean"],
+             "include": ["", "--include=logprobs", "--include=probs,logprobs"],
              "format": ["-o out.fa", "-o out.npz", "-o out.tsv", "-o out.jsonl", "-o out.h5"],
              "n": ["", "--num-seq=3"], "temperature": ["", "--temperature=0.1,0.5"],
              "chains": ["", "--chains=A"], "rng": ["", "--rng=torch", "--rng=torch-mkl"],

@@ -148,7 +148,8 @@ class Commands(Case):
         out = read_npz(self.path("in.fasta.esm2.npz"))
         self.assertEqual(list(out), list(FASTA))
         self.assertEqual(self.files(), ["in.fasta", "in.fasta.esm2.npz",
-                                        "in.fasta.esm2.npz.manifest.tsv"])
+                                        "in.fasta.esm2.npz.manifest.tsv",
+                                        "in.fasta.esm2.npz.provenance.json"])
 
     def test_embed_word(self):
         self.run_tiny("embed", "esm2", "in.fasta", "-o", "out.npz")
@@ -204,7 +205,8 @@ class Commands(Case):
         self.assertEqual(raw[:8], b"\x89HDF\r\n\x1a\n")
         for key in FASTA:
             self.assertIn(key.encode(), raw)
-        self.assertEqual(self.files(), ["in.fasta", "out.h5", "out.h5.manifest.tsv"])
+        self.assertEqual(self.files(), ["in.fasta", "out.h5", "out.h5.manifest.tsv",
+                                        "out.h5.provenance.json"])
         script = ("import h5py, sys; f = h5py.File(sys.argv[1]); print(*(f'{k}:{f[k].shape}' for k "
                   "in f))")
         for python in (sys.executable, "/usr/bin/python3"):  # where h5py is installed
@@ -739,7 +741,8 @@ class Scores(Case):
         for new, old in zip(lines, text.split("\r\n"), strict=True):
             self.assertTrue(new.startswith(old))
             self.assertEqual(new.count("\t") - old.count("\t"), 1 if old else 0)
-        self.assertEqual(self.files(), ["in.fasta", "m.tsv", "out.tsv", "wt.fasta"])
+        self.assertEqual(self.files(), ["in.fasta", "m.tsv", "out.tsv", "out.tsv.provenance.json",
+                                        "wt.fasta"])
 
     def test_column_and_offset(self):
         self.write("m.csv", 'id,"the, mutation"\n1,M0A\n2,"K1R:T2S"\n')

@@ -38,6 +38,32 @@ def test_save_is_what_the_command_writes(tiny, command, fasta, tmp_path, name, i
     assert [(r.id, r.ok) for r in lost] == [("bad", False)]
 
 
+def test_save_says_how(tiny, command, fasta, tmp_path, monkeypatch):
+    ours, theirs = tmp_path / "ours.npz", tmp_path / "theirs.npz"
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
+    command("esm2", fasta, "--weights", TINY, "--device", "cpu", "-o", theirs, code=1)
+    tiny.embed(fasta).save(ours)
+    made, wanted = (json.loads((tmp_path / f"{name}.npz.provenance.json").read_text())
+                    for name in ("ours", "theirs"))
+    assert list(made) == list(wanted)  # the same words in the same order
+    assert made["command"] == ["python"] and "raw_residues=" in made["options"]
+    for name in "command", "options", "output":
+        del made[name], wanted[name]
+    if tiny.info["kernels"] == wanted["kernels"]:
+        del made["device_name"], wanted["device_name"]  # which counts threads
+        assert made == wanted
+    assert "model: bioinfer-tiny" in bioinfer.info(ours)
+    raw = ours.read_bytes()
+    monkeypatch.delenv("SOURCE_DATE_EPOCH")
+    tiny.embed(["MKT"]).save(ours)
+    made = json.loads((tmp_path / "ours.npz.provenance.json").read_text())
+    assert made["inputs"] == [{"role": "input", "name": "values of Python"}]
+    assert made["seconds"] > 0
+    tiny.embed(fasta).save(ours, provenance=False)
+    assert ours.read_bytes() == raw
+    assert not (tmp_path / "ours.npz.provenance.json").exists()
+
+
 def test_save_other_tasks(tiny, tmp_path):
     h5py = pytest.importorskip("h5py")
     path = tmp_path / "s.h5"

@@ -7,6 +7,7 @@
 #include "base/dtype.h"
 #include "base/random.h"
 #include "base/seen.h"
+#include "base/sha256.h"
 
 #include "../test.h"
 
@@ -165,6 +166,47 @@ static void random_words_are_the_published_ones(void)
     CHECK_EQ(word, 4123659995u);
 }
 
+/* The sums of FIPS 180-4's examples, and of 1 to 300 letters, by instructions and in C, in pieces
+ * of any size. */
+static void sums_are_those_of_the_standard(void)
+{
+    static const struct {
+        const char *text, *want;
+    } cases[] = {{"", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"},
+                 {"abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"},
+                 {"abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
+                  "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"}};
+    char text[301], all[2][BI_SHA256_TEXT];
+    struct bi_sha256 s[2], total[2];
+    for (size_t i = 0; i < 300; i++)
+        text[i] = (char)('a' + i % 23);
+    for (int plain = 0; plain < 2; plain++) {
+        for (size_t i = 0; i < BI_COUNT(cases); i++) {
+            bi_sha256_begin(s, plain);
+            bi_sha256_add(s, cases[i].text, strlen(cases[i].text));
+            bi_sha256_end(s, all[0]);
+            CHECK(!strcmp(all[0], cases[i].want));
+        }
+        bi_sha256_begin(&total[plain], plain);
+    }
+    for (size_t n = 0; n <= 300; n++) {
+        for (int plain = 0; plain < 2; plain++) {
+            const size_t step = plain ? n + 1 : n % 67 + 1; /* at once, or in pieces */
+            bi_sha256_begin(&s[plain], plain);
+            for (size_t at = 0; at < n; at += step)
+                bi_sha256_add(&s[plain], text + at, n - at < step ? n - at : step);
+            bi_sha256_end(&s[plain], all[plain]);
+            bi_sha256_add(&total[plain], all[plain], 64);
+        }
+        CHECK(!strcmp(all[0], all[1]));
+    }
+    for (int plain = 0; plain < 2; plain++) {
+        bi_sha256_end(&total[plain], all[plain]);
+        CHECK(!strcmp(all[plain],
+                      "4921d7787d008415a4bcb65c9e263231232c1beaba0b841f7ffbd7e52bdc857c"));
+    }
+}
+
 int main(void)
 {
     TEST(products_do_not_wrap);
@@ -174,5 +216,6 @@ int main(void)
     TEST(types_become_floats);
     TEST(tables_are_full_at_their_limit);
     TEST(random_words_are_the_published_ones);
+    TEST(sums_are_those_of_the_standard);
     return test_report();
 }

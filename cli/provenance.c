@@ -1,0 +1,470 @@
+/* provenance.c - OUT.provenance.json: how an output was made. */
+#include "provenance.h"
+
+#include "../base/sha256.h"
+#include "../loaders/json.h"
+#include "../writers/text.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SUFFIX ".provenance.json"
+
+enum {
+    MOST_SHARDS = 1 << 16, /* whose descriptions are looked for */
+    MOST_INPUTS = 100,     /* named; of the others their number alone */
+    MOST_INPUT = 1 << 30,  /* bytes of an input that is summed up: a shard may read little of it */
+    MOST_SUMMED = 256 << 20, /* bytes of a file beside the input: no genome */
+};
+
+/* ---- words and files ---- */
+
+/* The name of a file without its folders; a folder's ends with its '/'. */
+static const char *base_of(const char *path, size_t n)
+{
+    while (n > 1 && path[n - 1] == '/')
+        n--;
+    while (n && path[n - 1] != '/')
+        n--;
+    return path + n;
+}
+
+/* Is text[0, n) a path that says where a file lies? `copy` has room for n + 1 bytes. */
+static bool is_path(const char *text, size_t n, char *copy)
+{
+    if (!memchr(text, '/', n))
+        return false;
+    memcpy(copy, text, n);
+    copy[n] = '\0';
+    return strchr("/.~", *copy) || !access(copy, F_OK);
+}
+
+/* A word of the command line: of a path, also one after '=' and ',', the name alone. */
+static void put_word(struct bi_buf *out, const char *word)
+{
+    struct bi_buf text = {.env = out->env};
+    char *copy = malloc(strlen(word) + 1);
+
+    for (const char *at = word; copy;) {
+        const size_t n = strcspn(at, ",=");
+        const char *from = is_path(at, n, copy) ? base_of(at, n) : at;
+        bi_buf_append(&text, from, (size_t)(at + n - from));
+        if (!at[n])
+            break;
+        bi_buf_putc(&text, at[n]);
+        at += n + 1;
+    }
+    if (!copy || !bi_buf_text(&text))
+        out->failed = true;
+    else
+        bi_put_json(out, text.data);
+    bi_buf_free(&text);
+    free(copy);
+}
+
+static void put_text(struct bi_buf *out, const char *key, const char *value)
+{
+    if (!value || !*value)
+        return;
+    bi_buf_printf(out, ",\n  \"%s\": ", key);
+    bi_put_json(out, value);
+}
+
+static void put_number(struct bi_buf *out, const char *key, uint64_t value)
+{
+    bi_buf_printf(out, ",\n  \"%s\": %" PRIu64, key, value);
+}
+
+/* The checksum of a file; false where it cannot be read. */
+static bool sum_file(const char *path, char text[BI_SHA256_TEXT])
+{
+    enum { PIECE = 1 << 18 };
+    struct bi_sha256 sum;
+    FILE *file = fopen(path, "rbe");
+    char *piece = malloc(PIECE);
+    bool ok = file && piece;
+    size_t n;
+
+    bi_sha256_begin(&sum, 0);
+    while (ok && (n = fread(piece, 1, PIECE, file)) > 0)
+        bi_sha256_add(&sum, piece, n);
+    ok = ok && !ferror(file);
+    bi_sha256_end(&sum, text);
+    free(piece);
+    if (file)
+        fclose(file);
+    return ok;
+}
+
+/* A file that was read: name, and of a regular one size and checksum. */
+static void put_input(struct bi_buf *out, const char *role, const char *path, bool first,
+                      uint64_t most)
+{
+    char sum[BI_SHA256_TEXT];
+    struct stat st;
+
+    bi_buf_puts(out, first ? "\n    {\"role\": " : ",\n    {\"role\": ");
+    bi_put_json(out, role);
+    bi_buf_puts(out, ", \"name\": ");
+    bi_put_json(out, base_of(path, strlen(path)));
+    if (strcmp(path, "-") && !stat(path, &st) && S_ISREG(st.st_mode)) {
+        bi_buf_printf(out, ", \"size\": %" PRIu64, (uint64_t)st.st_size);
+        if ((uint64_t)st.st_size <= most && sum_file(path, sum))
+            bi_buf_printf(out, ", \"sha256\": \"%s\"", sum);
+    }
+    bi_buf_putc(out, '}');
+}
+
+/* ---- parts of the description ---- */
+
+static void put_command(struct bi_buf *out, const struct cli_options *o)
+{
+    bi_buf_puts(out, ",\n  \"command\": [\"bioinfer\"");
+    for (int i = 1; i < o->argc; i++) {
+        bi_buf_puts(out, ", ");
+        put_word(out, o->argv[i]);
+    }
+    bi_buf_putc(out, ']');
+}
+
+/* The commit of weights that lie in the cache of the hub: .../snapshots/COMMIT/... */
+static void put_revision(struct bi_buf *out, const char *path)
+{
+    static const char mark[] = "/snapshots/";
+    const char *at = strstr(path, mark);
+    char commit[65];
+    const size_t n = at ? strcspn(at + sizeof mark - 1, "/") : 0;
+
+    if (!n || n >= sizeof commit)
+        return;
+    memcpy(commit, at + sizeof mark - 1, n);
+    commit[n] = '\0';
+    put_text(out, "revision", commit);
+}
+
+static void put_device(struct bi_buf *out, struct cli *cli)
+{
+    struct bioinfer_device device = {.struct_size = sizeof device};
+
+    put_text(out, "device", cli->info.device);
+    for (int i = 0; cli->info.device && !bioinfer_device_get(cli->ctx, i, &device); i++)
+        if (!strcmp(device.name, cli->info.device)) {
+            put_text(out, "device_name", device.description);
+            break;
+        }
+    put_text(out, "kernels", cli->info.kernels);
+    put_text(out, "precision", cli->info.precision);
+}
+
+static void put_model(struct bi_buf *out, struct cli *cli)
+{
+    const char *path = cli->info.path;
+
+    put_text(out, "model", cli->info.name);
+    put_text(out, "weights", path ? base_of(path, strlen(path)) : NULL);
+    if (path)
+        put_revision(out, path);
+    put_text(out, "fingerprint", cli->fingerprint);
+    put_device(out, cli);
+}
+
+/* The date, and how long it took; with SOURCE_DATE_EPOCH that date, and equal runs say the same. */
+static void put_date(struct bi_buf *out, struct cli *cli)
+{
+    const char *fixed = getenv("SOURCE_DATE_EPOCH");
+    char *end = NULL, text[32] = "";
+    long long seconds = 0;
+    struct tm t;
+    time_t when;
+
+    if (fixed) {
+        errno = 0;
+        seconds = strtoll(fixed, &end, 10);
+        if (errno || end == fixed || *end || seconds < 0 || seconds > 253402300799) {
+            cli_say(cli, "warning: SOURCE_DATE_EPOCH '%.40s' is no time: now is written", fixed);
+            fixed = NULL;
+        }
+    }
+    when = fixed ? (time_t)seconds : time(NULL);
+    if (gmtime_r(&when, &t) && strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &t))
+        put_text(out, "date", text);
+    if (!fixed)
+        bi_buf_printf(out, ",\n  \"seconds\": %.3f", cli_now() - cli->progress.start);
+}
+
+static void put_inputs(struct bi_buf *out, struct cli *cli, const struct cli_provenance *p)
+{
+    const struct cli_options *o = cli->options;
+    const char *role = p->role ? p->role : "input";
+    /* a receptor, which comes first, has a role of its own among p->inputs */
+    const bool receptor = !cli->inputs.n && o->receptor;
+    const size_t n = cli->inputs.n ? cli->inputs.n : (size_t)o->n_inputs - receptor;
+    size_t i;
+
+    if (o->command == CLI_MERGE)
+        return;
+    bi_buf_puts(out, ",\n  \"inputs\": [");
+    for (i = 0; i < n && i < MOST_INPUTS; i++)
+        put_input(out, role, cli->inputs.n ? cli->inputs.of[i] : o->inputs[i + receptor], !i,
+                  MOST_INPUT);
+    for (i = 0; i < p->n_inputs; i++)
+        put_input(out, p->inputs[i].role, p->inputs[i].path, false, MOST_SUMMED);
+    bi_buf_puts(out, "\n  ]");
+    if (n > MOST_INPUTS)
+        put_number(out, "inputs_not_listed", n - MOST_INPUTS);
+}
+
+static void put_counts(struct bi_buf *out, const struct cli_provenance *p)
+{
+    const char *comma = "";
+
+    if (!p->counted)
+        return;
+    put_number(out, "records", p->records);
+    put_number(out, "failed", p->failed);
+    if (p->resumed)
+        put_number(out, "resumed", p->resumed);
+    if (!p->failed || !p->by_status)
+        return;
+    bi_buf_puts(out, ",\n  \"reasons\": {");
+    for (int s = 1; s < CLI_STATUSES; s++)
+        if (p->by_status[s]) {
+            bi_buf_printf(out, "%s\"%s\": %" PRIu64, comma, bioinfer_status_name(-s),
+                          p->by_status[s]);
+            comma = ", ";
+        }
+    bi_buf_putc(out, '}');
+}
+
+static void put_runs(struct bi_buf *out, const struct cli_provenance *p)
+{
+    for (size_t i = 0; i < p->n_runs; i++) {
+        bi_buf_puts(out, i ? ",\n" : ",\n  \"runs\": [\n");
+        bi_buf_puts(out, p->runs[i]);
+    }
+    if (p->n_runs)
+        bi_buf_putc(out, ']');
+}
+
+/* The output itself: by its name, and the size of a file, it is known again. */
+static void put_output(struct bi_buf *out, const char *path)
+{
+    struct stat st;
+
+    put_text(out, "output", base_of(path, strlen(path)));
+    if (!stat(path, &st) && S_ISREG(st.st_mode))
+        put_number(out, "output_size", (uint64_t)st.st_size);
+}
+
+static void put_all(struct bi_buf *out, struct cli *cli, const struct cli_provenance *p)
+{
+    bi_buf_puts(out, "{\n  \"bioinfer\": ");
+    bi_put_json(out, bioinfer_version());
+    put_command(out, cli->options);
+    put_text(out, "task", p->task);
+    if (cli->info.name)
+        put_model(out, cli);
+    put_text(out, "options", p->options);
+    put_inputs(out, cli, p);
+    put_output(out, p->output);
+    put_counts(out, p);
+    put_date(out, cli);
+    put_runs(out, p);
+    bi_buf_puts(out, "\n}\n");
+}
+
+/* ---- the file ---- */
+
+/* The path of the file, which the caller frees; NULL: no memory. */
+static char *path_of(const struct cli_options *o, const char *output)
+{
+    char shard[64] = "", *base = cli_without_slash(output), *path = NULL;
+    size_t n;
+
+    if (o->n_shards)
+        snprintf(shard, sizeof shard, ".shard-%d-of-%d", o->shard, o->n_shards);
+    if (base && (path = malloc(n = strlen(base) + strlen(shard) + sizeof SUFFIX)))
+        snprintf(path, n, "%s%s" SUFFIX, base, shard);
+    free(base);
+    return path;
+}
+
+int cli_provenance_write(struct cli *cli, const struct cli_provenance *p)
+{
+    const struct bi_env env = bi_env_default();
+    const struct cli_options *o = cli->options;
+    struct bi_buf text = {.env = &env};
+    struct bioinfer_error err = {0};
+    struct cli_output out = {0};
+    struct stat st;
+    char *path;
+    int failed, code;
+
+    if (!p->output || !strcmp(p->output, "-") ||
+        (!o->n_shards && (stat(p->output, &st) || (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)))))
+        return CLI_EXIT_OK;
+    if (!(path = path_of(o, p->output)))
+        return cli_no_memory(cli, "the name of " SUFFIX);
+    if (o->no_provenance) {
+        unlink(path);
+        free(path);
+        return CLI_EXIT_OK;
+    }
+    if (cli->info.name && (code = cli_fingerprint(cli))) {
+        free(path);
+        return code;
+    }
+    put_all(&text, cli, p);
+    failed = text.failed ? BIOINFER_NOMEM : cli_output_open(&out, path, &err);
+    if (!failed) {
+        cli_output_write(&out, text.data, text.size);
+        failed = cli_output_finish(&out, &err);
+    }
+    code = text.failed ? cli_no_memory(cli, path)
+           : failed    ? cli_fail(cli, CLI_AT_WRITE, failed, &err)
+                       : CLI_EXIT_OK;
+    cli_output_close(&out);
+    bi_buf_free(&text);
+    free(path);
+    return code;
+}
+
+/* ---- merged runs ---- */
+
+/* Descriptions of runs, texts of their own. */
+struct runs {
+    char **of;
+    size_t n, cap;
+    bool failed; /* no memory */
+};
+
+/* Reads a regular file of at most 1 MiB; false: it is none. */
+static bool read_small(struct bi_buf *text, const char *path)
+{
+    enum { MOST = 1 << 20 };
+    FILE *file = fopen(path, "rbe");
+    char *to = bi_buf_reserve(text, MOST);
+    struct stat st;
+    bool ok = file && to && !fstat(fileno(file), &st) && S_ISREG(st.st_mode) &&
+              (text->size = fread(to, 1, MOST, file)) < MOST && !ferror(file);
+
+    if (file)
+        fclose(file);
+    return ok;
+}
+
+/* Takes the description in a file; nothing of one that is not there, or is none. */
+static void take_run(struct runs *r, const char *path)
+{
+    const struct bi_env env = bi_env_default();
+    struct bi_arena arena = {.env = &env};
+    struct bi_buf text = {.env = &env};
+    struct bi_json *root = NULL;
+    char *copy;
+
+    if (read_small(&text, path) &&
+        !bi_json_parse(&root, &arena, path, text.data, text.size, NULL) &&
+        root->type == BI_JSON_OBJECT) {
+        while (text.size && text.data[text.size - 1] == '\n')
+            text.size--;
+        r->failed = r->failed || !(copy = strndup(text.data, text.size));
+        if (r->n == r->cap) {
+            const size_t cap = 2 * r->cap + 8;
+            char **grown = realloc(r->of, cap * sizeof *grown);
+            r->failed = r->failed || !grown;
+            r->of = grown ? grown : r->of;
+            r->cap = grown ? cap : r->cap;
+        }
+        if (copy && r->n < r->cap)
+            r->of[r->n++] = copy;
+        else
+            free(copy);
+    }
+    bi_arena_reset(&arena);
+    bi_buf_free(&text);
+}
+
+/* The description of the part OUT.part-I-of-N. It has another word in its name, as users write
+ * OUT.part-* for all parts. */
+static void take_part(struct runs *r, const char *part)
+{
+    char *base = cli_without_slash(part), *mark = NULL;
+    const size_t n = base ? strlen(base) + 1 + sizeof SUFFIX : 0;
+    char *path = base ? malloc(n) : NULL;
+
+    for (char *at = base; at && (at = strstr(at, ".part-")); at++)
+        mark = at;
+    if (path && mark) {
+        *mark = '\0';
+        snprintf(path, n, "%s.shard-%s" SUFFIX, base, mark + strlen(".part-"));
+        take_run(r, path);
+    }
+    r->failed = r->failed || !path;
+    free(base);
+    free(path);
+}
+
+/* Takes OUT.shard-I-of-N.provenance.json of all shards, in their order. */
+static void find_runs(struct runs *r, const char *output)
+{
+    const char *base = base_of(output, strlen(output));
+    const size_t n = strlen(base);
+    char *folder = strndup(output, (size_t)(base - output));
+    DIR *dir = folder ? opendir(*folder ? folder : ".") : NULL;
+    int of = 0;
+
+    for (struct dirent *e; dir && (e = readdir(dir));) {
+        int shard, all, end = 0;
+        if (!strncmp(e->d_name, base, n) &&
+            sscanf(e->d_name + n, ".shard-%d-of-%d" SUFFIX "%n", &shard, &all, &end) == 2 && end &&
+            !e->d_name[n + (size_t)end] && all > of && all <= MOST_SHARDS)
+            of = all;
+    }
+    if (dir)
+        closedir(dir);
+    for (int i = 1; i <= of; i++) {
+        const size_t size = strlen(output) + 64;
+        char *part = malloc(size);
+        if (part)
+            snprintf(part, size, "%s.part-%d-of-%d", output, i, of);
+        if (part)
+            take_part(r, part);
+        r->failed = r->failed || !part;
+        free(part);
+    }
+    r->failed = r->failed || !folder;
+    free(folder);
+}
+
+int cli_provenance_merge(struct cli *cli, const char *output,
+                         const struct bioinfer_job_stats *stats)
+{
+    const struct cli_options *o = cli->options;
+    struct cli_provenance p = {.output = output,
+                               .task = "merge",
+                               .counted = true,
+                               .records = stats->records,
+                               .failed = stats->failed};
+    char *base = cli_without_slash(output);
+    struct runs runs = {.failed = !base};
+    int code;
+
+    for (int i = 0; i < o->n_parts; i++)
+        take_part(&runs, o->parts[i]);
+    if (base && !o->n_parts)
+        find_runs(&runs, base);
+    p.runs = (const char *const *)runs.of;
+    p.n_runs = runs.n;
+    code = runs.failed ? cli_no_memory(cli, SUFFIX) : cli_provenance_write(cli, &p);
+    for (size_t i = 0; i < runs.n; i++)
+        free(runs.of[i]);
+    free(runs.of);
+    free(base);
+    return code;
+}

@@ -1,0 +1,188 @@
+#!/usr/bin/env python3
+"""test_provenance.py BIOINFER SOURCE_ROOT - OUT.provenance.json beside an output says how it was
+made; the output itself has the same bytes with and without."""
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import unittest
+
+import test_cli
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.abspath(sys.argv[2]), "tools"))
+import tensornet_weights
+
+EPOCH = {"SOURCE_DATE_EPOCH": "1700000000"}
+FRAME = "3\n\nO 0 0 0\nH 0.96 0 0\nH -0.24 0.93 0\n"
+
+
+class Provenance(test_cli.Case):
+    def made(self, name):
+        with open(self.path(name + ".provenance.json"), encoding="utf-8") as file:
+            return json.load(file)
+
+    def bytes_of(self, name):
+        with open(self.path(name), "rb") as file:
+            return file.read()
+
+    def embed(self, *args, **more):
+        return self.run_raw("esm2", *args, "--weights", test_cli.TINY, "--device", "cpu", **more)
+
+    def test_says_how(self):
+        """All that a methods section asks for, and no folder of this machine."""
+        self.write("bad.fasta", ">a\nMKT\n>b\nMK1\n")
+        os.mkdir(self.path("far"))
+        self.embed(self.path("bad.fasta"), "-o", self.path("far/out.npz"), "--include=mean", code=1)
+        made = self.made("far/out.npz")
+        self.assertEqual(made["command"], ["bioinfer", "esm2", "bad.fasta", "-o", "out.npz",
+                                           "--include=mean", "--weights", "bioinfer-tiny",
+                                           "--device", "cpu"])
+        self.assertEqual([made[key] for key in ("task", "model", "weights", "device", "precision",
+                                                "output", "records", "failed", "reasons")],
+                         ["embed", "bioinfer-tiny", "bioinfer-tiny", "cpu", "fp32", "out.npz", 2, 1,
+                          {"bad_residue": 1}])
+        self.assertEqual(len(made["fingerprint"]), 49)
+        self.assertTrue(made["device_name"])
+        raw = self.bytes_of("bad.fasta")
+        self.assertEqual(made["inputs"], [{"role": "input", "name": "bad.fasta", "size": len(raw),
+                                           "sha256": hashlib.sha256(raw).hexdigest()}])
+        self.assertEqual(made["output_size"], os.path.getsize(self.path("far/out.npz")))
+        self.assertRegex(made["date"], r"^20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
+        self.assertGreater(made["seconds"], 0)
+        self.assertIn("max-length=", made["options"])
+        self.assertNotIn(self.dir, self.bytes_of("far/out.npz.provenance.json").decode())
+
+    def test_revision(self):
+        """The commit of weights in the cache of the hub, of its name."""
+        at = self.path("hub/models--a--b/snapshots/0123abcd")
+        os.makedirs(os.path.dirname(at))
+        os.symlink(test_cli.TINY, at)
+        self.run_raw("esm2", "in.fasta", "--weights", at, "-o", "out.npz")
+        self.assertEqual(self.made("out.npz")["revision"], "0123abcd")
+
+    def test_every_command(self):
+        """One beside each kind of output, and none where there is no file."""
+        self.write("in.xyz", FRAME)
+        tensornet_weights.write_matgl(self.path("net"))
+        tiny, net = test_cli.TINY, "net"
+        runs = [(("esm2", "in.fasta", "--weights", tiny, "-o"), name) for name in
+                ("a.npz", "a.npy", "a.safetensors", "a.jsonl", "a.tsv")]
+        runs += [(("esm2", "in.fasta", "--weights", tiny, "--format=esm-pt", "-o"), "folder"),
+                 (("score", "esm2", "in.fasta", "--weights", tiny, "-o"), "s.tsv"),
+                 (("align", "in.fasta", "in.fasta", "-o"), "al.tsv"),
+                 (("align", "in.fasta", "in.fasta", "--resume", "-o"), "job.tsv"),
+                 (("align", "in.fasta", "--values=distance", "-o"), "square.npz"),
+                 (("nearest", "a.npz", "-o"), "hits.tsv"),
+                 (("tensornet", "in.xyz", "--weights", net, "-o"), "e.extxyz"),
+                 (("relax", "in.xyz", "--weights", net, "--steps=2", "-o"), "r.extxyz"),
+                 (("md", "in.xyz", "--weights", net, "--steps=2", "-o"), "one.extxyz"),
+                 (("md", "in.xyz", "--weights", net, "--steps=2", "-o"), "many/")]
+        for args, name in runs:
+            with self.subTest(name):
+                self.run_raw(*args, name, code=1 if args[0] == "relax" else 0)
+                made = self.made(name.rstrip("/"))
+                self.assertEqual(made["output"], name)
+                self.assertEqual(made["command"][-1], name)
+                self.assertEqual(made["bioinfer"], self.run_raw("--version").stdout.split()[1]
+                                 .decode())
+                self.assertIn(made["inputs"][0]["name"], ("in.fasta", "in.xyz", "a.npz"))
+        before = sorted(os.listdir(self.dir))
+        for args in (("esm2", "in.fasta", "--weights", tiny, "--format=tsv"),
+                     ("score", "esm2", "in.fasta", "--weights", tiny, "-o", "/dev/null"),
+                     ("align", "in.fasta", "in.fasta"), ("nearest", "a.npz")):
+            self.run_raw(*args)
+        self.assertEqual(sorted(os.listdir(self.dir)), before)
+
+    def test_equal_runs(self):
+        """When the date is fixed, equal runs describe themselves alike; outputs are the same with
+        and without; --no-provenance takes away what an older output had."""
+        texts, env = [], dict(self.env(), **EPOCH)
+        for _ in range(2):
+            p = subprocess.run([test_cli.EXE, "esm2", "in.fasta", "--weights", test_cli.TINY, "-o",
+                                "out.npz", "-q"], cwd=self.dir, env=env, capture_output=True)
+            self.assertEqual(p.returncode, 0, p.stderr)
+            texts.append((self.bytes_of("out.npz"), self.bytes_of("out.npz.provenance.json")))
+        self.assertEqual(texts[0], texts[1])
+        self.assertEqual(json.loads(texts[0][1])["date"], "2023-11-14T22:13:20Z")
+        self.assertNotIn("seconds", json.loads(texts[0][1]))
+        self.embed("in.fasta", "-o", "out.npz", "--no-provenance")
+        self.assertEqual(self.bytes_of("out.npz"), texts[0][0])
+        self.assertFalse(os.path.exists(self.path("out.npz.provenance.json")))
+        env["SOURCE_DATE_EPOCH"] = "yesterday"
+        p = subprocess.run([test_cli.EXE, "align", "in.fasta", "in.fasta", "-o", "x.tsv"], env=env,
+                           cwd=self.dir, capture_output=True)
+        self.assertIn(b"SOURCE_DATE_EPOCH 'yesterday' is no time", p.stderr)
+        self.assertIn("seconds", self.made("x.tsv"))
+
+    def test_merged(self):
+        """An output of shards has the descriptions of all of them, in their order."""
+        self.embed("in.fasta", "-o", "whole.npz")
+        for i in 2, 1, 3:
+            self.embed("in.fasta", "-o", "out.npz", f"--shard={i}/3")
+            self.assertEqual(self.made(f"out.npz.shard-{i}-of-3")["records"], 1)
+        self.run_raw("merge", "out.npz")
+        made = self.made("out.npz")
+        self.assertEqual((made["task"], made["records"]), ("merge", 3))
+        self.assertEqual([run["command"][-5] for run in made["runs"]],
+                         [f"--shard={i}/3" for i in (1, 2, 3)])
+        self.assertEqual(self.bytes_of("out.npz"), self.bytes_of("whole.npz"))
+        self.run_raw("merge", "named.npz", *(f"out.npz.part-{i}-of-3" for i in (3, 1, 2)))
+        self.assertEqual(len(self.made("named.npz")["runs"]), 3)
+        words = self.run_raw("info", "out.npz").stdout.decode()
+        self.assertIn("  model: bioinfer-tiny\n", words)
+        self.assertIn("  merged runs: 3, ", words)
+        self.write("out.npz.shard-2-of-3.provenance.json", "{")  # no description goes nowhere
+        self.run_raw("merge", "out.npz")
+        self.assertEqual(len(self.made("out.npz")["runs"]), 2)
+
+    def test_resumed(self):
+        """A run that goes on says how much was there."""
+        self.embed("in.fasta", "-o", "out.npz", "--shard=1/1")
+        self.embed("in.fasta", "-o", "out.npz", "--shard=1/1", "--resume")
+        self.assertEqual(self.made("out.npz.shard-1-of-1")["resumed"], 3)
+
+    def test_info_and_pages(self):
+        """`info` and pages show it; of another file, damaged, hostile: said, and nothing else."""
+        self.embed("in.fasta", "-o", "out.npz")
+        words = self.run_raw("info", "out.npz").stdout.decode()
+        self.assertIn("how it was made:\n  command: bioinfer esm2 in.fasta -o out.npz", words)
+        digest = hashlib.sha256(self.bytes_of("in.fasta")).hexdigest()
+        self.assertIn(f", sha256 {digest}\n", words)
+        found = json.loads(self.run_raw("info", "--json", "out.npz").stdout)
+        self.assertEqual(found[-1]["name"], "how it was made")
+        self.assertIn({"name": "device", "value": "cpu"}, found[-1]["items"])
+        self.run_raw("report", "out.npz", "-o", "page.html")
+        page = self.bytes_of("page.html").decode()
+        data = json.loads(page.split('id="data">')[1].split("</script>")[0])
+        table = data["figures"][-1]
+        self.assertEqual((table["kind"], table["group"]), ("table", "How it was made"))
+        rows = dict(zip(table["columns"][0]["texts"], table["columns"][1]["texts"]))
+        self.assertEqual(rows["model"], "bioinfer-tiny")
+        self.assertTrue(rows["input"].startswith("in.fasta, "))
+
+        made = self.made("out.npz")
+        made["command"] = ["</script><script>alert(1)</script>\x1b[31m"] * 1000
+        made["inputs"] = [{"role": 7, "name": ["x"]}, 3]
+        self.write("out.npz.provenance.json", json.dumps(made))
+        words = self.run_raw("info", "out.npz").stdout.decode()
+        self.assertNotIn("\x1b", words)
+        self.run_raw("report", "out.npz", "-o", "page.html")
+        self.assertEqual(self.bytes_of("page.html").decode().count("</script>"), 2)
+        made["output_size"] += 1
+        self.write("out.npz.provenance.json", json.dumps(made))
+        words = self.run_raw("info", "out.npz").stdout.decode()
+        self.assertIn("out.npz.provenance.json is of another file, which had", words)
+        self.assertNotIn("  model:", words)
+        for text in "[]", "{", '{"a": 1, "a": 2}', "\0":
+            self.write("out.npz.provenance.json", text)
+            for command in ("info",), ("report", "-o", "page.html"):
+                p = self.run_raw(command[0], "out.npz", *command[1:], code=65)
+                self.assertIn("out.npz.provenance.json", p.words)
+
+
+if __name__ == "__main__":
+    test_cli.EXE, test_cli.ROOT = (os.path.abspath(path) for path in sys.argv[1:3])
+    test_cli.TINY = os.path.join(test_cli.ROOT, "share", "bioinfer-tiny")
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2)
