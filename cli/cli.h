@@ -19,6 +19,7 @@
  *               and pool_workers.c (pool.h)
  *   worker.c    the worker process
  *   affinity.c  bioinfer MODEL RECEPTOR LIGANDS, with the files that affinity.h lists
+ *   rescore.c   bioinfer rescore RECEPTOR POSES
  *   fold.c      bioinfer fold MODEL INPUT, with the files that fold.h lists
  *   design.c    bioinfer MODEL STRUCTURE..., for models that design sequences, with the files that
  *               design.h lists
@@ -127,6 +128,7 @@ struct cli_options {
     int n_ensemble;
     int64_t top;
     const char *units;
+    const char *poses; /* rescore */
     bool forces, stress;
 };
 

@@ -480,11 +480,13 @@ static bool place_words(struct cli_options *o, struct words *w)
         return false;
     if ((o->license || o->list_outputs) && o->model && w->n == used)
         return true;
-    if (o->command & CLI_AFFINITY && w->n - used >= 2)
+    if (o->command & (CLI_AFFINITY | CLI_RESCORE) && w->n - used >= 2)
         o->receptor = w->word[used];
     if (o->command & (CLI_ALIGN | CLI_NEAREST) && w->n - used >= 2)
         o->second = w->word[used + 1];
-    wanted = o->command & (CLI_DEVICES | CLI_SERVE) ? 0 : o->second || o->receptor ? 2 : 1;
+    wanted = o->command & (CLI_DEVICES | CLI_SERVE)                  ? 0
+             : o->second || o->receptor || o->command == CLI_RESCORE ? 2
+                                                                     : 1;
     if (cli_subcommand_of(o->command)->many && w->n - used > wanted)
         wanted = w->n - used;
     if (o->command == CLI_MERGE && w->n > used) {

@@ -8,6 +8,8 @@
     "`bioinfer fold`, with a model that `bioinfer help fold` lists; no other is in bioinfer"
 #define OTHER_DNA                                                                                  \
     "an embedding of DNA, by a model that `bioinfer models` lists; Evo 2 is not in bioinfer"
+#define OTHER_DOCKING                                                                              \
+    "`bioinfer rescore`, which rates poses and minimises them; bioinfer does not dock"
 
 /* Names of options in other programs that do the same, and habits. */
 static const struct {
@@ -125,6 +127,9 @@ static const struct {
     {"openfold", OTHER_FOLDS},
     {"evo", OTHER_DNA},
     {"evo2", OTHER_DNA},
+    {"dock", OTHER_DOCKING},
+    {"diffdock", OTHER_DOCKING},
+    {"vina", OTHER_DOCKING},
     {"blast", "`bioinfer align QUERIES TARGETS --top N`, which aligns every pair"},
     {"mmseqs", "`bioinfer align QUERIES TARGETS --top N`, which aligns every pair"},
     {"download", "`hf download NAME`; `bioinfer models` lists the names"},

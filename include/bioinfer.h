@@ -2,7 +2,7 @@
  *
  * Sections: 1 version and status  2 context  3 models  4 records and readers  5 results
  *           6 tasks  7 embed  8 score  9 writers  10 jobs  11 tracks  12 devices  13 align
- *           14 design  15 affinity  16 energy  17 motion  18 fold
+ *           14 design  15 affinity  16 energy  17 motion  18 fold  19 rescore
  *
  * Everything that is computed is a task, which takes records and gives results.
  * bioinfer_embed_open() opens one with the parameters of its kind, and so do score, tracks, design
@@ -536,6 +536,7 @@ struct bioinfer_changed;   /* section 11 */
 struct bioinfer_design;    /* section 14 */
 struct bioinfer_alignment; /* section 13 */
 struct bioinfer_fold;      /* section 18 */
+struct bioinfer_rescored;  /* section 19 */
 
 /* It and all that it points to is valid while the sink has it. */
 struct bioinfer_result {
@@ -570,6 +571,7 @@ struct bioinfer_result {
     int64_t n_rows;
     int n_columns; /* variants; else 0 */
     const struct bioinfer_column *columns;
+    const struct bioinfer_rescored *rescored; /* rescore; else, and without a result, NULL */
 };
 
 /* ---- 6 tasks -------------------------------------------------------------------------------- */
@@ -1108,7 +1110,7 @@ BIOINFER_API int bioinfer_parts_merge(bioinfer_context *ctx, const char *folder,
  * without words. unpack() fills *result with pointers into `bytes`, which start at a multiple of
  * 8, and into `arrays` and `texts`. These have room for n_arrays and n_texts, NULL where that is
  * 0, and all of them are to live as long. Not packed, and NULL, are `sequence` and the structs
- * of design, alignments, affinity, energy, fold, relax, md and changes. FORMAT: the bytes
+ * of design, alignments, affinity, energy, fold, rescore, relax, md and changes. FORMAT: the bytes
  * contradict themselves, or there is no room. */
 BIOINFER_API uint64_t bioinfer_result_size(const struct bioinfer_result *result);
 BIOINFER_API int bioinfer_result_pack(const struct bioinfer_result *result,
@@ -2034,6 +2036,70 @@ struct bioinfer_fold {
 BIOINFER_API int bioinfer_fold_open(bioinfer_task **out, const bioinfer_model *model,
                                     const struct bioinfer_fold_params *params,
                                     struct bioinfer_error *err);
+
+/* ---- 19 rescore: poses of ligands by Vina's scoring function --------------------------------- */
+struct bioinfer_rescore_params {
+    size_t struct_size;
+    const char *receptor; /* PDB or mmCIF, plain or in gzip */
+    int hetero;           /* non-zero: HETATM groups other than water are part of it, too */
+    int minimize;         /* non-zero: a pose is moved to a minimum of the energy first */
+    int text;             /* non-zero: a result has its pose as a text "sdf" */
+    int (*progress)(void *user, uint64_t poses, uint64_t atoms);
+    void *progress_user;
+};
+
+/* Checks that a pose failed. Radii are van der Waals' as RDKit has them, of atoms without
+ * hydrogens. */
+enum bioinfer_pose_check {
+    BIOINFER_POSE_CLASH = 1 << 0,    /* nearer to an atom of the receptor than 0.75 of both radii */
+    BIOINFER_POSE_OVERLAP = 1 << 1,  /* more than 7.5 % of its volume lies in the receptor's */
+    BIOINFER_POSE_INTERNAL = 1 << 2, /* two of its atoms are too near to each other */
+    BIOINFER_POSE_FAR = 1 << 3,      /* no atom of the receptor within 5 angstrom */
+    BIOINFER_POSE_CHIRALITY = 1 << 4 /* minimisation changed a centre */
+};
+
+/* bioinfer_result.rescored: numbers of the pose after minimisation, if that was asked for. Energies
+ * are in kcal/mol, lengths in angstrom. */
+struct bioinfer_rescored {
+    double affinity; /* inter / (1 + 0.05846 n_rotors); lower binds better */
+    double inter;    /* between receptor and ligand */
+    /* Terms without their weights, sums over pairs. */
+    double gauss1, gauss2, repulsion, hydrophobic, hydrogen;
+    double n_rotors;           /* a half for one whose end bears hydrogens alone */
+    int64_t n_pairs;           /* atoms within 8 angstrom; 0: the energy is 0 and says nothing */
+    int64_t n_atoms;           /* the ligand's, without hydrogens */
+    double before;             /* the affinity of the pose as it came */
+    double moved;              /* root mean square of the distances that atoms were moved */
+    int n_steps;               /* steps of minimisation; 0 without it */
+    unsigned failed;           /* enum bioinfer_pose_check */
+    int n_clashes, n_internal; /* pairs of the first and the third check */
+    double distance;           /* from receptor to ligand, the least; NaN = beyond 8 */
+    double closest;            /* the least distance as a share of both radii; NaN as above */
+    double overlap;            /* the share of the volume within the receptor */
+};
+
+/* usage: rescore
+ *     static int take(void *user, const struct bioinfer_result *r, struct bioinfer_error *e)
+ *     {
+ *         return r->status ? 0 : printf("%s %.4f\n", r->id, r->rescored->affinity) < 0;
+ *     }
+ *     ...
+ *     bioinfer_ligands *ligands = NULL;
+ *     struct bioinfer_rescore_params params = BIOINFER_PARAMS(struct bioinfer_rescore_params);
+ *     params.receptor = structure;
+ *     if (!(st = bioinfer_ligands_open(&ligands, ctx, poses, &err)) &&
+ *         !(st = bioinfer_rescore_open(&task, ctx, &params, &err)))
+ *         st = bioinfer_task_run(task, bioinfer_ligands_source, ligands, take, NULL, &err);
+ *     bioinfer_task_close(&task);
+ *     bioinfer_ligands_close(&ligands); */
+
+/* Opens the task that rates poses by the scoring function of AutoDock Vina 1.2.7, without a model.
+ * The sequence of a record is the text of a molecule. A receptor must be given, and fails here with
+ * its status where it cannot be used. UNSUPPORTED, of a record: an element that the function does
+ * not know. LIMIT: more than 999 heavy atoms. */
+BIOINFER_API int bioinfer_rescore_open(bioinfer_task **out, bioinfer_context *ctx,
+                                       const struct bioinfer_rescore_params *params,
+                                       struct bioinfer_error *err);
 
 #ifdef __cplusplus
 }

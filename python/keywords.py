@@ -15,7 +15,7 @@ TYPES = {"FLAG": "bool", "INT": "int", "REAL": "float", "CHOICE": "str", "TEXT":
          "FILE": "Any", "COST": "float"}
 # These their methods name, or do without.
 POSITIONAL = {("align", "matrix"), ("align", "score_only"), ("affinity", "receptor"),
-              ("embed", "include"), ("score", "method"),
+              ("rescore", "receptor"), ("embed", "include"), ("score", "method"),
               ("relax", "pbc"), ("md", "pbc"), ("md", "trajectory"), ("md", "folder"),
               ("md", "resume"),
               ("design", "n_sequences"), ("design", "temperatures"), ("fold", "text"),

@@ -20,6 +20,7 @@ from ._model import open_model as open
 from ._nearest import Neighbour, Neighbours, nearest
 from ._places import Interval, PlaceResults, Variant, Variants
 from ._remote import Remote, RemoteScore, connect
+from ._rescore import Rescored, rescore
 from ._results import Affinity, Design, Embedding, Fold, Result, Results, Score, Tracks
 from ._sources import read_fasta
 
@@ -75,7 +76,7 @@ def _all(get: Any) -> List[Any]:
 __all__ = ["Affinity", "Alignment", "BadFormat", "Design", "Device", "DeviceError", "Embedding",
            "Energy", "Error", "Fold", "Forked", "Interval", "InvalidArgument", "Misuse", "Model",
            "Moved", "Neighbour", "Neighbours", "NoArray", "NotFound", "OutOfMemory", "PlaceResults",
-           "RecordError", "Relaxed", "Remote", "RemoteScore", "Result", "Results",
+           "RecordError", "Relaxed", "Remote", "RemoteScore", "Rescored", "Result", "Results",
            "Score", "Status", "Tracks", "Unsupported", "Variant", "Variants", "align",
            "align_matrix", "connect", "devices", "families", "index_genome", "info", "matrices",
-           "nearest", "open", "read_fasta"]
+           "nearest", "open", "read_fasta", "rescore"]

@@ -224,7 +224,7 @@ class Relaxed(Energy):
 
     def __init__(self, raw: Tuple[Any, ...]):
         super().__init__(raw, (True, True))
-        self.converged, self.steps, _, self.largest = raw[20] or (False, 0, 0, self.largest)
+        self.converged, self.steps, _, self.largest = raw[21] or (False, 0, 0, self.largest)
 
     @property
     def text(self) -> str:
@@ -255,7 +255,7 @@ class Moved(Energy):
     def __init__(self, raw: Tuple[Any, ...]):
         super().__init__(raw, (True, True))
         nan = float("nan")
-        self.steps, self.time, _, self.kinetic, self.temperature = raw[21] or (
+        self.steps, self.time, _, self.kinetic, self.temperature = raw[22] or (
             0, nan, nan, nan, nan)
         momenta = raw[17][5][5] if raw[17] else None
         self.momenta = None if momenta is None else np.frombuffer(momenta, F64).reshape(-1, 3)

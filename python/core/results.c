@@ -139,6 +139,18 @@ static PyObject *affinity_tuple(const struct bioinfer_affinity *a)
                          (long long)a->n_pocket_residues, a->distance);
 }
 
+/* Gives (affinity, ..., overlap, failed): numbers of a pose, or None. */
+static PyObject *rescored_tuple(const struct bioinfer_rescored *p)
+{
+    if (!p)
+        Py_RETURN_NONE;
+    return Py_BuildValue("(ddddddddLLddiiidddI)", p->affinity, p->inter, p->gauss1, p->gauss2,
+                         p->repulsion, p->hydrophobic, p->hydrogen, p->n_rotors,
+                         (long long)p->n_pairs, (long long)p->n_atoms, p->before, p->moved,
+                         p->n_steps, p->n_clashes, p->n_internal, p->distance, p->closest,
+                         p->overlap, p->failed);
+}
+
 /* Gives (energy, network, largest, forces or None, stress or None, atoms), or None. */
 static PyObject *energy_tuple(const struct bioinfer_energy *e)
 {
@@ -231,10 +243,10 @@ PyObject *core_result(const struct bioinfer_result *r)
     else
         Py_INCREF(sequence);
     return Py_BuildValue(
-        "(KNLiNNNIiNNNNNiNNNNNNN)", (unsigned long long)r->ordinal, core_text(r->id),
+        "(KNLiNNNIiNNNNNiNNNNNNNN)", (unsigned long long)r->ordinal, core_text(r->id),
         (long long)r->length, r->status, core_text(r->message), core_text(r->description),
         core_text(r->labels), r->piece, r->more, array_tuples(r), texts_dict(r), sequence,
         changed_tuple(r), design_tuple(r), r->n_layers_kept, alignment_tuple(r->alignment),
         affinity_tuple(r->affinity), energy_tuple(r->energy), fold_tuple(r->fold), columns_tuple(r),
-        relaxed_tuple(r->relaxed), moved_tuple(r->moved));
+        rescored_tuple(r->rescored), relaxed_tuple(r->relaxed), moved_tuple(r->moved));
 }

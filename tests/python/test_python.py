@@ -338,6 +338,28 @@ def test_affinities_are_those_of_the_command(tmp_path, monkeypatch, command):
             list(model.affinity(poses, tmp_path / "absent.pdb"))
 
 
+def test_poses_are_rated_as_by_the_command(tmp_path, command):
+    golden = os.path.join(ROOT, "tests", "golden", "rescore")
+    receptor, poses = (os.path.join(golden, "6w70." + end) for end in ("pdb.gz", "sdf.gz"))
+    lines = [line.split("\t") for line in
+             command("rescore", receptor, poses, "--minimize").splitlines()]
+    rows = [dict(zip(lines[0], line)) for line in lines[1:]]
+    found = list(bioinfer.rescore(receptor, poses, minimize=True, text=True, threads=2))
+    assert len(found) == len(rows) == 20
+    for pose, row in zip(found, rows):
+        assert f"{pose.affinity:.6f}" == row["affinity"] and pose.id == row["id"]
+        assert f"{pose.gauss2:.6f}" == row["gauss2"] and pose.n_steps == int(row["steps"])
+        assert f"{pose.overlap:.4f}" == row["overlap"] and f"{pose.moved:.3f}" == row["moved"]
+        assert (",".join(pose.failed) or "ok") == row["checks"]
+        assert pose.row()["failed"] == ",".join(pose.failed)
+    again = bioinfer.rescore(receptor, [("x", found[3].sdf)])
+    assert again.one().affinity == found[3].affinity and again.one().sdf is None
+    broken = list(bioinfer.rescore(receptor, [("x", "none"), ("y", found[0].sdf)]))
+    assert [bool(pose.status) for pose in broken] == [True, False]
+    with pytest.raises(bioinfer.NotFound):
+        bioinfer.rescore(tmp_path / "absent.pdb", poses)
+
+
 def test_tasks_by_name(tiny):
     """The general call reaches all of bioinfer.h: tasks to come need no words of their own."""
     by_name = tiny.run("embed", ["MKTAYIAKQR"], include="mean").one()

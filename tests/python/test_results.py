@@ -136,6 +136,9 @@ def test_names_in_results(tiny, monkeypatch):
     data = tiny.embed(FEW, "mean").to_anndata()
     assert data.X.shape == (3, tiny.width) and data.uns["bioinfer"]["model"] == tiny.name
     assert f"Results of embed by {tiny.name}<" in tiny.embed(FEW)._repr_html_()
+    receptor = os.path.join(ROOT, "tests", "golden", "proteinmpnn", "5L33.pdb")
+    page = bioinfer.rescore(receptor, [])._repr_html_()
+    assert "Results of rescore by bioinfer<" in page
     seen = []
     assert tiny.embed([], "mean", progress=lambda n, m: seen.append(n)).matrix().shape == (
         0, tiny.width)

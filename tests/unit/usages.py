@@ -201,6 +201,14 @@ def check_affinity(said, folder):
         near('affinity ' + line, line.split()[1], float(row.split('\t')[2]))
 
 
+def check_rescore(said, folder):
+    rows = run(COMMAND, 'rescore', *INPUTS['rescore'][1:]).splitlines()
+    assert len(said.splitlines()) == len(rows) - 1 == 20, said
+    for line, row in zip(said.splitlines(), rows[1:]):
+        assert line.split()[0] == row.split('\t')[0], (line, row)
+        near('rescore ' + line, line.split()[1], float(row.split('\t')[2]))
+
+
 def check_energy(said, folder):
     """MatGL gives these numbers in float64, with the same weights by a formula."""
     energy, largest = said.split()
@@ -234,6 +242,8 @@ def main():
         dualbind_weights.write(weights, 64)
         INPUTS['affinity'] = (weights, os.path.join(DUALBIND, '6w70.pdb.gz'),
                               os.path.join(DUALBIND, 'poses.sdf'))
+        rescored = os.path.join(ROOT, 'tests', 'golden', 'rescore', '6moa.')
+        INPUTS['rescore'] = ('-', rescored + 'pdb.gz', rescored + 'sdf.gz')
         tensornet_weights.write_matgl(os.path.join(folder, 'tensornet'))
         INPUTS['energy'] = (os.path.join(folder, 'tensornet'), '-')
         INPUTS['relax'] = (os.path.join(folder, 'tensornet'),
