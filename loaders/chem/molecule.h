@@ -125,8 +125,9 @@ struct bi_molecules;
 
 /* A file, or "-" for standard input, plain or in gzip; after a failure *out is NULL. The format is
  * found by the first read: a text of no known format counts as SDF, whose records say what is wrong
- * with them, and an empty file opens and has none. Bytes in memory must outlive it; `name` is for
- * messages, and is copied. NOT_FOUND, IO: the path alone. */
+ * with them, and an empty file opens and has none. SMILES, told by their lines or by the suffix
+ * .smi, .smiles or .ism of a text of no known format, make each read fail: UNSUPPORTED. Bytes in
+ * memory must outlive it; `name` is for messages, and is copied. NOT_FOUND, IO: the path alone. */
 int bi_molecules_open(struct bi_molecules **out, const struct bi_env *env, const char *path,
                       struct bioinfer_error *err);
 int bi_molecules_open_memory(struct bi_molecules **out, const struct bi_env *env, const char *name,
@@ -173,6 +174,12 @@ bool bi_mol_int(const char *word, size_t n, int *out);
 bool bi_mol_coordinate(const char *word, size_t n, double *out);
 /* Takes the line read last for the molecule's name, without blanks around it, cut to 255 bytes. */
 void bi_mol_name(struct bi_molecule *mol, const struct bi_mol_text *text);
+
+/* Does a text begin with lines of SMILES? Each of its first four lines that is not blank, the first
+ * among them, begins with one; a first line may be a header, "smiles". No valid SDF does. */
+bool bi_mol_is_smiles(const char *text, size_t size);
+/* Has the path a suffix of files of SMILES, also before .gz? */
+bool bi_mol_is_smiles_path(const char *path);
 
 /* Readers of one record, for a molecule that is empty (bi_mol_clear()). They set `format` (SDF only
  * once the version is known), add atoms and bonds and check both; for start and near the caller

@@ -8,7 +8,7 @@
 
 enum { CHUNK = 1 << 16 };
 
-enum format { SDF, MOL2, PDB };
+enum format { SDF, MOL2, PDB, SMILES };
 
 struct bi_molecules {
     const struct bi_env *env;
@@ -78,9 +78,11 @@ static bool is_first_line(const struct bi_molecules *m, const char *line, size_t
 }
 
 /* The format of a text: MOL2 and PDB have marks at the beginning of a line; SDF may begin with
- * anything, but its fourth line names its version. */
-static enum format format_of(const char *text, size_t size)
+ * anything, but its fourth line names its version. Where no line tells, the path's suffix or the
+ * first lines may say that it is SMILES. */
+static enum format format_of(const char *path, const char *text, size_t size)
 {
+    const char *begin = text;
     static const char *const records[] = {"HEADER", "TITLE ", "COMPND", "REMARK", "CRYST1",
                                           "MODEL ", "ATOM  ", "HETATM", "AUTHOR"};
     const char *end = text + size;
@@ -98,7 +100,19 @@ static enum format format_of(const char *text, size_t size)
                 format = PDB;
         text += n + (stop != NULL);
     }
+    if (format == SDF && size && (bi_mol_is_smiles_path(path) || bi_mol_is_smiles(begin, size)))
+        return SMILES;
     return format;
+}
+
+/* SMILES are no molecules in space; the words say how to make them. */
+static int refuse_smiles(const struct bi_molecules *m, struct bioinfer_error *err)
+{
+    const char *file = bi_mol_is_smiles_path(m->name) ? m->name : "library.smi";
+    return bi_fail(err, BIOINFER_UNSUPPORTED,
+                   "%s: SMILES have no coordinates; this command makes conformers, which are to "
+                   "be docked then: python3 -m bioinfer.conformers %s > ligands.sdf",
+                   m->name, file);
 }
 
 /* 1: *record holds the lines of the next record; 0: there is none. Of a record that is too long
@@ -114,8 +128,12 @@ static int next_record(struct bi_molecules *m, struct bi_mol_text *record, bool 
         if ((st = read_more(m, err)))
             return st;
         m->at = bi_text_mark(m->buffer, m->used);
-        m->format = format_of(m->buffer + m->at, m->used - m->at);
+        m->format = format_of(m->name, m->buffer + m->at, m->used - m->at);
+        if (m->format == SMILES && m->ordinal) /* the record of a file that is known to be SDF */
+            m->format = SDF;
     }
+    if (m->format == SMILES)
+        return refuse_smiles(m, err);
     *whole = true;
     for (;;) {
         const char *line = m->buffer + m->at + at;

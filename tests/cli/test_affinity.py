@@ -627,6 +627,22 @@ class BadInput(unittest.TestCase):
         self.assertLess(int(kept[0]["pocket_atoms"]), 300)
         self.assertEqual(int(dropped[0]["pocket_atoms"]), 431)
 
+    def test_smiles(self):
+        """SMILES are refused with the command that makes conformers of them; in a table of pairs
+        they cost their rows alone."""
+        smiles = self.path("library.smi", "CCO ethanol\nc1ccccc1 benzene\n")
+        command = "python3 -m bioinfer.conformers " + smiles
+        err = run("dualbind", receptor("6w70"), smiles, "--weights", weights(), "-o", "-",
+                  code=65)[1]
+        self.assertIn(command, err)
+        table = self.path("pairs.csv", "protein_path,ligand_path\n" +
+                          "".join(f"{receptor('6w70')},{ligand}\n"
+                                  for ligand in (smiles, self.path("good.sdf", self.good))))
+        out = run("dualbind", table, "--weights", weights(), "-o", "-", "--quiet", code=1)[0]
+        bad, good = [dict(zip(HEAD, line.split("\t"))) for line in out.splitlines()[1:]]
+        self.assertEqual((bad["status"], good["status"]), ("unsupported", "ok"))
+        self.assertIn(command, bad["message"])
+
     def test_pairs(self):
         for name in ("6w70.pdb.gz", "ligand.sdf", "poses.sdf"):
             os.symlink(golden(name), os.path.join(self.dir, name))

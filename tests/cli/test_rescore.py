@@ -238,6 +238,20 @@ class Runs(unittest.TestCase):
                                "           C\n" % x)
                 self.assertIn("water: ", run(empty, poses, code=65)[1])
 
+    def test_smiles(self):
+        """SMILES are refused with the command that makes conformers of them."""
+        with tempfile.TemporaryDirectory() as folder:
+            path, text = os.path.join(folder, "library.smi"), "CCO ethanol\nc1ccccc1 benzene\n"
+            with open(path, "w", encoding="ascii") as file:
+                file.write(text)
+            for poses in (path, "-"):
+                for more in ((), ("--minimize",)):
+                    out, err = run(golden("6moa.pdb.gz"), poses, *more, stdin=text.encode(),
+                                   code=65)
+                    self.assertEqual(out.splitlines()[1:], [])
+                    self.assertIn("python3 -m bioinfer.conformers " +
+                                  (path if poses == path else "library.smi"), err)
+
     def test_hetero(self):
         """A group beside the ligand counts where --hetero says so; water never does."""
         with gzip.open(golden("6moa.pdb.gz"), "rt") as file:

@@ -872,6 +872,67 @@ static void reads_charges_of_pdb(void)
     refused(PDB_ROW(" C1 ", " ", "LIG", "   1.000", "1x"), BIOINFER_FORMAT, "charge '1x'");
 }
 
+static void refuses_smiles(void)
+{
+    static const struct {
+        const char *name, *text;
+        bool refused;
+    } cases[] = {{"library.smi", "no SMILES at all\n", true},
+                 {"library.smi.gz", "x\n", true},
+                 {"library.ism", "smiles\n", true},
+                 {"a.smi", GOOD, false},
+                 {"a.smi", "", false},
+                 {"a.sdf", "CCO", true},
+                 {"a.sdf",
+                  "\xef\xbb\xbf"
+                  "CCO ethanol\r\n[2H]C(Cl)(Cl)Br,x\n\nc1cc%10ccc1.N%10\n",
+                  true},
+                 {"a.sdf", "SMILES Name\nF/C=C\\F 1\n", true},
+                 {"a.sdf", "CCO\n\n\nO=C=O\nno SMILES\n", true},
+                 {"a.sdf", "SMILES\n", false},
+                 {"a.sdf", "CCO\nCCX\n", false},
+                 {"a.sdf", "\nCCO\n", false},
+                 {"a.sdf", "C1CC\n", false},
+                 {"a.sdf", "C(C\n", false},
+                 {"a.sdf", "C)C(\n", false},
+                 {"a.sdf", "[12]\n", false},
+                 {"a.sdf", "[C\n", false},
+                 {"a.sdf", "CCO\n$$$$\n", false},
+                 {"CCO", "CCO\n\n\n" COUNTS ATOMS BONDS END, false}};
+    for (size_t i = 0; i < BI_COUNT(cases); i++) {
+        const char *name = cases[i].name, *text = cases[i].text;
+        struct bi_molecule mol = {0};
+        struct bioinfer_error err = {0};
+        struct bi_molecules *m = NULL;
+        int st[2] = {0};
+        env = bi_env_default();
+        CHECK(!bi_molecules_open_memory(&m, &env, name, text, strlen(text), &err));
+        for (int k = 0; k < 2; k++)
+            st[k] = bi_molecules_next(m, &mol, &err);
+        if (!CHECK_EQ(st[0] < 0 && st[1] < 0, cases[i].refused))
+            fprintf(stderr, "    case %zu: %s\n", i, text);
+        if (cases[i].refused) {
+            CHECK_EQ(st[0], BIOINFER_UNSUPPORTED);
+            CHECK_HAS(err.text, name);
+            CHECK_HAS(err.text, "python3 -m bioinfer.conformers library.");
+        }
+        bi_molecule_free(&mol);
+        bi_molecules_close(&m);
+    }
+}
+
+/* A record of a file that was told apart already is none of SMILES. */
+static void reads_one_record_alone(void)
+{
+    struct bi_molecule mol = {0};
+    struct bi_molecules *m = open_text("CCO\n");
+    bi_molecules_begin_at(m, 1, 9);
+    CHECK_EQ(bi_molecules_next(m, &mol, NULL), 1);
+    CHECK_EQ(mol.status, BIOINFER_FORMAT);
+    bi_molecules_close(&m);
+    bi_molecule_free(&mol);
+}
+
 int main(void)
 {
     TEST(reads_v2000);
@@ -885,6 +946,8 @@ int main(void)
     TEST(goes_on_behind_a_bad_record);
     TEST(skips_a_record_that_is_too_long);
     TEST(keeps_no_memory);
+    TEST(refuses_smiles);
+    TEST(reads_one_record_alone);
     TEST(finds_rings);
     TEST(kekulizes);
     TEST(settles_stated_valences);
