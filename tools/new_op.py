@@ -6,9 +6,9 @@ GPUs and with its cases; change them into the op that is wanted. They are ops/ST
 kernels/STEM.h, kernels/gpu/STEM.cu, kernels/gpu/STEM.h, kernels/cpu/STEM.c and tests/ops/STEM.c. No
 other file has to change. Nothing is written where one of them exists.
 """
-import os
 import re
-import sys
+
+import begin
 
 FILES = {
     'ops.c.in': 'ops/%s.c',
@@ -18,36 +18,18 @@ FILES = {
     'cpu.c.in': 'kernels/cpu/%s.c',
     'cases.c.in': 'tests/ops/%s.c',
 }
-BEHIND = '\n/* ---- in place'  # the line of the new op stands above this one
+BEFORE = '\n/* ---- in place'  # the line of the new op stands above this one
 
 
 def main():
-    if len(sys.argv) not in (2, 3) or sys.argv[1].startswith('-'):
-        print(__doc__.strip())
-        return 0 if sys.argv[1:] in (['--help'], ['-h']) else 2
-    stem = sys.argv[1]
-    here = os.path.dirname(os.path.abspath(__file__))
-    root = sys.argv[2] if len(sys.argv) > 2 else os.path.dirname(here)
-    if not re.fullmatch(r'[a-z][a-z0-9_]*', stem):
-        sys.exit('new_op.py: %s: expected lower case letters, digits and _' % stem)
-    for path in FILES.values():
-        if os.path.exists(os.path.join(root, path % stem)):
-            sys.exit('new_op.py: %s is there already' % (path % stem))
-    listed = os.path.join(root, 'ops', 'ops.inc')
-    with open(listed, encoding='utf-8') as file:
-        text = file.read()
-    if re.search(r'^\w+\(%s,' % stem.upper(), text, re.M) or text.count(BEHIND) != 1:
-        sys.exit('new_op.py: %s has the op already, or no line "%s"' % (listed, BEHIND.strip()))
-    for template, path in FILES.items():
-        with open(os.path.join(here, 'new_op', template), encoding='utf-8') as file:
-            made = file.read().replace('@op@', stem).replace('@OP@', stem.upper())
-        with open(os.path.join(root, path % stem), 'w', encoding='utf-8') as file:
-            file.write(made)
-    line = 'CORE(%s, %s, 1, 1, %s, bi_value_id x)\n' % (stem.upper(), stem, stem)
-    with open(listed, 'w', encoding='utf-8') as file:
-        file.write(text.replace(BEHIND, line + BEHIND))
-    return 0
+    op = begin.Begun('new_op', __doc__, 'op')
+    op.make(FILES)
+    if re.search(r'^\w+\(%s,' % op.stem.upper(), op.text_of('ops/ops.inc'), re.M):
+        op.refuse('ops/ops.inc has the op already')
+    op.insert('ops/ops.inc', 'CORE(%s, %s, 1, 1, %s, bi_value_id x)\n' %
+              (op.stem.upper(), op.stem, op.stem), BEFORE)
+    op.write()
 
 
 if __name__ == '__main__':
-    sys.exit(main())
+    main()
