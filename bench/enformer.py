@@ -15,15 +15,15 @@ What the package imports beside torch and einops is stubbed: it is not on the me
 are random, of trained-like scale, full size (1 GB in --cache); --small is a tiny configuration that
 only shows that the script works. Sums keep their size from stage to stage (gain 1): at 1.6, that of
 the small goldens, a full-size stack of random convolutions more than doubles what rounding left at
-every stage, which trained weights do not (docs/performance.md). Times of bioinfer are slopes: the
-command on N windows more than on a few, the best of --repeat each, so neither start-up nor reading
-of weights counts; and the sum of its launches, by --profile. Those of the reference on a GPU are of
-windows in a row for a second, after a second of the same: both are on a warm chip; its best forms
-are given one window at a time and, as ours takes up to eight in a program, batches of four. What
-torch.compile made of it takes turns with ours, twice, and the best of either counts. On the CPU the
-seconds are those of processors, over --threads, so that a busy machine does not show; variants are
-run when --variants says how many, after three whose sums of tracks must be those of whole windows.
-"""
+every stage, which trained weights do not (bench/results/enformer.md). Times of bioinfer are slopes:
+the command on N windows more than on a few, the best of --repeat each, so neither start-up nor
+reading of weights counts; and the sum of its launches, by --profile. Those of the reference on a
+GPU are of windows in a row for a second, after a second of the same: both are on a warm chip; its
+best forms are given one window at a time and, as ours takes up to eight in a program, batches of
+four. What torch.compile made of it takes turns with ours, twice, and the best of either counts. On
+the CPU the seconds are those of processors, over --threads, so that a busy machine does not show;
+variants are run when --variants says how many, after three whose sums of tracks must be those of
+whole windows."""
 import argparse
 import functools
 import json

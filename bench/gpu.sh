@@ -47,7 +47,7 @@ step conformance "$build/tests/gpu/conformance" tests/golden/esm2/hf-d16 "${devi
 step workers python3 tests/jobs/workers.py "$build/cli/bioinfer" \
     "$build/tests/jobs/bioinfer-faults" . 6 1 "$device"
 step designs python3 -u tests/gpu/design_device.py "$build/cli/bioinfer" "$device"
-design() { # as docs/performance.md has them
+design() { # as bench/results/proteinmpnn.md has them
     local pdb=tests/golden/proteinmpnn/5L33.pdb
     for options in "" "--num-seq 1" "--score" "--num-seq 1 --copies 100" "--copies 100"; do
         echo "$options"
