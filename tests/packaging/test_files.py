@@ -22,12 +22,12 @@ def check_version():
     assert version == "{MAJOR}.{MINOR}.{PATCH}".format(**header), (version, header)
     for path, pattern in (
             ("CHANGELOG.md", rf"^## {re.escape(version)}\b"),
-            (f"docs/release-{version}.md", rf"^# bioinfer {re.escape(version)}$"),
+            ("docs/install.md", rf"bioinfer-{re.escape(version)}-cp39-abi3-"),
             ("packaging/bioconda/meta.yaml", rf'set version = "{re.escape(version)}"'),
             ("docs/python.md", rf"bioinfer-{re.escape(version)}-cp39-abi3-")):
         assert re.search(pattern, read(path), re.M), f"{path} is not of {version}"
     for path in ("packaging/docker/Dockerfile", "packaging/apptainer/bioinfer.def",
-                 f"docs/release-{version}.md", "docs/python.md", "README.md"):
+                 "docs/install.md", "docs/python.md", "README.md"):
         for found in re.findall(r"bioinfer[-_](\d+\.\d+\.\d+)", read(path)):
             assert found == version, f"{path} names {found}, this is {version}"
 
