@@ -141,7 +141,7 @@ static void calls(void)
 
 static void few_threads(void)
 {
-#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__ || defined BI_MEMORY_SANITIZER
     return; /* they reserve the address space that is limited here */
 #endif
 #ifdef _OPENMP
