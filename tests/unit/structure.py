@@ -27,11 +27,10 @@ ARROWS = {
     'report': {'writers', 'loaders', 'base'},
     'jobs': {'writers', 'loaders', 'base'},
     'models': {'ops', 'graph', 'kernels', 'loaders', 'base'},
-    'engine': {'tasks', 'models', 'ops', 'graph', 'kernels', 'loaders', 'writers', 'base',
-               'include'},
+    'engine': {'models', 'ops', 'graph', 'kernels', 'base'},
     'align': {'engine', 'ops', 'kernels', 'loaders', 'base'},
-    'tasks': {'align', 'engine', 'models', 'ops', 'kernels', 'loaders', 'writers', 'base'},
-    'lib': {'tasks', 'engine', 'models', 'jobs', 'report', 'loaders', 'writers', 'base', 'include'},
+    'tasks': {'align', 'engine', 'models', 'kernels', 'loaders', 'writers', 'base'},
+    'lib': {'tasks', 'engine', 'models', 'jobs', 'report', 'loaders', 'writers', 'base'},
     'cli': {'include', 'base', 'loaders', 'writers'},
     'serve': {'include', 'cli', 'base', 'loaders', 'writers'},
     'python': {'include'},
@@ -44,18 +43,20 @@ ONLY = {
     # sizes, kinds of sums, activations
     ('graph', 'kernels'): {'kernels/axes.inc', 'kernels/counts.h', 'kernels/linear.h',
                          'kernels/list_sums.h', 'kernels/norm_act.h'},
-    ('models', 'kernels'): {'kernels/edges.h', 'kernels/decode.h'},  # sizes of what a loop decides
+    # sizes of what a loop decides
+    ('models', 'kernels'): {'kernels/edges.h', 'kernels/decode.h', 'kernels/edm.h'},
     ('graph', 'ops'): {'ops/op.h', 'ops/ops.inc'},  # the table of ops
     ('jobs', 'loaders'): {'loaders/json.h', 'loaders/fasta_index.h'},
     ('base', 'include'): {'include/bioinfer.h'},
     ('bench', 'base'): {'base/team.h'},
     ('cli', 'include'): {'include/bioinfer.h'},
-    ('cli', 'base'): {'base/temp.h'},  # one maker of temporary files; libc alone
+    ('cli', 'base'): {'base/temp.h', 'base/sha256.h'},  # these need libc alone
     ('python', 'include'): {'include/bioinfer.h'},
-    # one reader and one writer of JSON, one reader of genes and of tables: bioinfer.h has none
-    ('cli', 'loaders'): {'loaders/csv.h', 'loaders/gtf.h', 'loaders/json.h'},
+    # one reader and one writer of JSON, one reader of tables, which bioinfer.h does not promise
+    ('cli', 'loaders'): {'loaders/csv.h', 'loaders/json.h'},
     ('cli', 'writers'): {'writers/text.h'},
     ('serve', 'include'): {'include/bioinfer.h'},
+    ('serve', 'cli'): {'cli/shared.h'},
     ('serve', 'base'): {'base/temp.h'},
     ('serve', 'loaders'): {'loaders/gunzip.h', 'loaders/json.h', 'loaders/npy.h', 'loaders/zip.h'},
     ('serve', 'writers'): {'writers/text.h'},
@@ -63,8 +64,9 @@ ONLY = {
 }
 
 
-# Headers that kernels/meson.build makes.
-GENERATED = {'kernels/list.h', 'kernels/gpu_list.h', 'kernels/emu_modules.h'}
+# Headers that files meson.build make.
+GENERATED = {'kernels/list.h', 'kernels/gpu_list.h', 'kernels/emu_modules.h', 'loaders/roots.h',
+             'tasks/tables.h'}
 
 
 def sources(*folders, suffixes=('.c', '.h', '.inc')):
@@ -107,9 +109,32 @@ def resolve(path, name):
     return None
 
 
+MOST_CORE = 6000  # lines of engine/
+MOST_COMMAND = 300  # lines of a file of cli/ that belongs to the command of one task
+MOST_CLI = 13900  # lines of cli/ without cli/align, whose task reads its own input
+
+
+def commands():
+    """Files of a task's command are short, as cli/run.c has the frame; cli/ stays small."""
+    tasks = set(re.findall(r'^(?:TASK|DIRECT|PLAIN)\((\w+)', text_of('tasks/tasks.inc'), re.M))
+    assert 'embed' in tasks, tasks
+    files = sources('cli')
+    mine = r'cli/(%s)(_\w+)?\.[ch]$' % '|'.join(sorted(tasks | {'motion'}))
+    problems = ['%s has %d lines: at most %d' % (path, text.count('\n'), MOST_COMMAND)
+                for path, text in files
+                if re.match(mine, path) and text.count('\n') > MOST_COMMAND]
+    n = sum(text.count('\n') for path, text in files if not path.startswith('cli/align/'))
+    if n > MOST_CLI:
+        problems.append('cli/ without cli/align has %d lines: at most %d' % (n, MOST_CLI))
+    return problems
+
+
 def arrows():
-    """#includes go the way the table says."""
+    """#includes go the way the table says, and the core stays small."""
     problems = []
+    n_core = sum(text.count('\n') for _, text in sources('engine'))
+    if n_core > MOST_CORE:
+        problems.append('engine/ has %d lines: at most %d' % (n_core, MOST_CORE))
     folders = sorted(entry.name for entry in os.scandir(ROOT)
                      if entry.is_dir() and not entry.name.startswith(('.', 'build')))
     for folder in folders:
@@ -284,21 +309,90 @@ def glossary():
 
 def family_names():
     """Only a family's own file, the list of families and tests spell its name. debt.py looks at the
-    folders of the product that are not models/."""
+    folders of the product that are not models/. A digit after a name makes it another one. A
+    file that includes models/NAME.h has that family as a part of its own, and may name it."""
     problems = []
-    stems = re.findall(r'^MODEL\((\w+)\)', text_of('models', 'models.inc'), re.M)
+    stems = [stem + r'(?!\d)' for stem in
+             re.findall(r'^MODEL\((\w+)\)', text_of('models', 'models.inc'), re.M)]
     assert stems
     for path, text in sources('bench', 'examples'):
         text = without_comments(text, strings=False)
         for stem in stems:
             if re.search(stem, text, re.I):
                 problems.append('%s spells %s' % (path, stem))
-    for stem in stems:
+    for name in stems:
+        stem = name.partition('(')[0]
         for path, text in sources('models'):
-            own = path == 'models/%s.c' % stem or path.startswith('models/%s/' % stem)
+            own = (path in ('models/%s.c' % stem, 'models/%s.h' % stem) or
+                   path.startswith('models/%s/' % stem) or '"../%s.h"' % stem in text)
             if not own and path != 'models/models.inc' and \
-                    re.search(stem, without_comments(text, strings=False), re.I):
+                    re.search(name, without_comments(text, strings=False), re.I):
                 problems.append('%s spells %s' % (path, stem))
+    return problems
+
+
+TASKS = 'tasks'
+# Kind of a parameter -> types of its member.
+KINDS = {'FLAG': {'int'}, 'INT': {'int', 'int64_t', 'uint64_t'}, 'REAL': {'double'},
+         'CHOICE': {'int'}, 'BITS': {'unsigned'}, 'TEXT': {'const char *'},
+         'NAMES': {'const char *'}, 'FILE': {'const struct bioinfer_text *'},
+         'OUTPUT': {'struct bioinfer_tracks_output'}, 'PATH': {'const char *'},
+         'RANGE': {'int64_t'}, 'COST': {'int'}}
+
+
+def table_of(name):
+    """The text of a table of parameters, with what it includes."""
+    return re.sub(r'^#include "([^"]+)"', lambda found: table_of(found[1]), text_of(TASKS, name),
+                  flags=re.M)
+
+
+def parameter_rows(table):
+    """{member: (kind, is it a list, counter of a list or length of a range, or None)} of the text
+    of a table."""
+    found = re.findall(r'^PARAM(_LIST)?\((\w+), (?:([a-z]\w*), )?([A-Z]+),', table, re.M)
+    rows = {member: (kind, bool(several), counter or None)
+            for several, member, counter, kind in found}
+    rows.update({first: ('RANGE', False, n) for first, n in
+                 re.findall(r'^PARAM_RANGE\((\w+), (\w+), ', table, re.M)})
+    assert len(re.findall(r'^PARAM', table, re.M)) >= len(rows)
+    return rows
+
+
+def parameters():
+    """Each member of a task's struct has a row of its kind, and the other way round."""
+    problems = []
+    header = re.sub(r'/\*.*?\*/', '', text_of('include', 'bioinfer.h'), flags=re.S)
+    tables = [name[:-4] for name in os.listdir(os.path.join(ROOT, TASKS))
+              if name.endswith('.inc') and 'struct bioinfer_%s_params {' % name[:-4] in header]
+    assert 'embed' in tables
+    for task in tables:
+        table = table_of(task + '.inc')
+        rows = parameter_rows(table)
+        body = re.search(r'struct bioinfer_%s_params \{(.*?)\n\};' % task, header, re.S)[1]
+        members = {}
+        for kind, names in re.findall(r'^ +((?:const )?(?:struct )?\w+) ([^;()]+);', body, re.M):
+            for name in names.split(','):
+                stars, name = re.fullmatch(r'\s*(\**)(\w+)', name).groups()
+                members[name] = kind + (' ' + stars if stars else '')
+        rest = {m for m in members if m != 'struct_size' and not m.endswith('_user')}
+        rest -= {c for _, _, c in rows.values()}
+        rest -= set(re.findall(r'AT\((\w+)\)', table)) - set(rows)
+        rest -= set(re.findall(r'\w+', ' '.join(re.findall(r'^NO_ROW\((.*)\)', table, re.M))))
+        problems += ['%s.inc: %s of the struct has no row' % (task, m) for m in rest - set(rows)]
+        alone = set(re.findall(r'\w+', ' '.join(re.findall(r'^ROW_ALONE\((.*)\)', table, re.M))))
+        problems += ['%s.inc: the struct has no %s' % (task, m) for m in set(rows) - rest - alone]
+        problems += ['%s.inc: %s is no row alone' % (task, m)
+                     for m in alone - set(rows) | alone & rest]
+        for member in sorted(rest & set(rows)):
+            kind, several, counter = rows[member]
+            have = members[member]
+            if kind == 'RANGE' and members.get(counter) != have:
+                problems.append('%s.inc: %s and %s are of two types' % (task, member, counter))
+            if several:
+                have = re.sub(r'^const (.*) \*$', r'\1', have)
+            if have not in KINDS[kind]:
+                problems.append('%s.inc: %s is %s, and %s in the struct' %
+                                (task, member, kind, have))
     return problems
 
 
@@ -445,7 +539,7 @@ def hardening():
     problems, flags = [], option('flags').split()
     for path in LIBRARY, option('command'):
         name = os.path.basename(path)
-        if '__asan' in output('nm', '-D', '--undefined-only', path):
+        if re.search('__[am]san', output('nm', '-D', '--undefined-only', path)):
             print('built with a sanitizer: skipped')
             sys.exit(77)
         segments = re.findall(r'^  (\w+) +(?:0x\w+ ){5}([R ][W ][E ])',
