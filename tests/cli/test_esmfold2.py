@@ -242,6 +242,7 @@ class ESMFold2(unittest.TestCase):
         self.assertRegex(said, r"long: no structure: .* MiB beside the weights, 64.0 MiB are")
         self.assertEqual(list(self.files("long")), ["good" + ONE + ".cif", "scores.tsv"])
 
+    @unittest.skipIf(os.environ.get("BIOINFER_SANITIZED") == "1", "sanitizers take address space")
     def test_memory_of_samples(self):
         """A record whose structures have no place costs itself alone."""
         def limit():
