@@ -45,8 +45,10 @@ static void describe(struct cli_run *run, struct cli_output *text)
                       p->no_cycles ? -1 : p->cycles, p->samples, p->steps);
     for (int i = 0; i < p->n_seeds; i++)
         cli_output_printf(text, "%s%lld", i ? "," : "", (long long)p->seeds[i]);
-    cli_output_printf(text, " msa=%s msa-depth=%d max-length=%lld no-rule=%s", p->msa ? p->msa : "",
-                      p->msa_depth, (long long)p->max_length, p->no_rules ? p->no_rules : "");
+    cli_output_printf(text, " msa-depth=%d max-length=%lld no-rule=%s", p->msa_depth,
+                      (long long)p->max_length, p->no_rules ? p->no_rules : "");
+    cli_run_input(run, "alignments", p->msa);
+    run->alignments = p->msa;
 }
 
 /* ---- the input ---- */

@@ -198,6 +198,7 @@ static int open_job(struct cli_run *run)
     params.no_dedup = !run->copies || (dedup && !strcmp(dedup, "off"));
     params.text_head = run->columns || run->files ? NULL : run->head;
     params.seek = seek_block;
+    params.alignments = run->alignments;
     if (!st && !(st = bioinfer_job_open(&run->job, cli->ctx, cli_run_path(run), &params, &err)))
         bioinfer_job_set_source(run->job, next_record, run);
     return st ? cli_fail(cli, CLI_AT_CREATE, st, &err) : CLI_EXIT_OK;

@@ -46,6 +46,7 @@ struct cli_run {
     const char *output;          /* NULL = as the options say */
     const char *product;         /* has OUT.provenance.json beside it; NULL = the output */
     enum cli_journal journal;    /* ALWAYS also for columns and files */
+    const char *alignments;      /* NULL, or a folder of the alignments of records */
     bool copies;                 /* a job computes equal sequences once, unless --dedup off */
     bool units;                  /* the pieces of a record are results of their own */
     bool keeps;                  /* without a job a run that fails leaves the results so far */

@@ -1010,6 +1010,9 @@ struct bioinfer_job_params {
     const char *text_tail; /* not NULL: follows the texts where there is a text_head */
     /* Not NULL: the output is this matrix; there is no text_head, and no units. */
     const struct bioinfer_square *square;
+    /* Not NULL: a folder of alignments, as bioinfer_fold_params.msa. A record whose files have
+     * changed is another record: MISMATCH. */
+    const char *alignments;
 };
 
 /* Takes the lock of the job and reads its journal. params may be NULL. MISMATCH names what

@@ -122,7 +122,7 @@ static int take_record(void *user, const struct bi_journal_record *r, struct bio
         job->n_read = r->ordinal;
         /* files of the input may have changed, and nothing but their own facts would tell */
         job->had_all = job->part.n_set == n_own(job);
-        if (!(job->complete = job->had_all && !job->files))
+        if (!(job->complete = job->had_all && !job->files && !job->alignments))
             job->n_read = 0; /* the input is read again */
         return 0;
     }
@@ -304,6 +304,10 @@ int bi_job_open(struct bioinfer_job **out, const struct bi_env *env, const char 
     job->split.n_shards = job->is_shard ? (uint64_t)params->n_shards : 1;
     job->split.shard = job->is_shard ? (uint64_t)params->shard - 1 : 0;
     job->files = params->files;
+    if (params->alignments && !(job->alignments = bi_strdup(env, params->alignments))) {
+        st = bi_fail(err, BIOINFER_NOMEM, "job");
+        goto out;
+    }
     job->units = params->units;
     job->force = params->resume == BIOINFER_RESUME_FORCE;
     if (!(job->path = bi_strdup(env, path)) || !(job->folder = folder_of(env, path, params)) ||
@@ -438,32 +442,20 @@ static int commit_in_time(struct bioinfer_job *job, struct bioinfer_error *err)
 
 /* ---- 3 records out ---- */
 
-/* A hash of the file whose path a record has for its sequence; its place does not count. */
-static uint64_t hash_file(const struct bioinfer_job *job, const struct bioinfer_record *r,
-                          uint64_t seed)
-{
-    struct bi_file_facts facts = {0};
-    char *path = bi_alloc(job->env, r->length + 1);
-    if (path) {
-        memcpy(path, r->sequence, r->length);
-        path[r->length] = '\0';
-        if (bi_file_facts(&facts, job->env, path, NULL))
-            facts = (struct bi_file_facts){0}; /* it cannot be read: that is its result */
-    }
-    bi_free(job->env, path);
-    return bi_hash(facts.hash, sizeof facts.hash, bi_hash(&facts.size, sizeof facts.size, seed));
-}
-
 /* hash[0] is of the record, hash[1] of it and of all records before it, whoever computes them: so
- * each record of a journal says what the whole input was up to there. */
-static void hash_record(struct bioinfer_job *job, const struct bioinfer_record *r, uint64_t hash[2])
+ * each record of a journal says what the whole input was up to there. Files beside the input count
+ * for records of this job alone. */
+static void hash_record(struct bioinfer_job *job, const struct bioinfer_record *r, bool mine,
+                        uint64_t hash[2])
 {
     struct bioinfer_record named = *r;
     named.length = 0;
-    hash[0] = job->files && r->length ? hash_file(job, r, bi_record_hash(&named))
+    hash[0] = job->files && r->length ? bi_job_hash_file(job->env, r, bi_record_hash(&named))
                                       : bi_record_hash(r);
     job->input_hash = bi_record_chain(job->input_hash, hash[0]);
     hash[1] = bi_hash(&job->input_hash, sizeof job->input_hash, job->identity_hash);
+    if (job->alignments && mine)
+        hash[0] = bi_job_hash_alignments(job->env, job->alignments, r, hash[0]);
 }
 
 /* A record that an earlier run has done must be the one that is read now. */
@@ -475,9 +467,10 @@ static int check_done(struct bioinfer_job *job, const struct bioinfer_record *r,
     if (!st && (have.hash[0] != hash[0] || (have.hash[1] != hash[1] && !job->force)))
         st = bi_fail(err, BIOINFER_MISMATCH,
                      "%s: record %" PRIu64 " ('%.60s') is not the one that this journal holds: "
-                     "it is of another %s",
+                     "it is of another %s%s",
                      job->folder, r->ordinal, r->id,
-                     have.hash[0] != hash[0] ? "input" : "job, or the input has changed before it");
+                     have.hash[0] != hash[0] ? "input" : "job, or the input has changed before it",
+                     have.hash[0] != hash[0] && job->alignments ? ", or of other alignments" : "");
     return st;
 }
 
@@ -682,7 +675,7 @@ int bi_job_source(struct bioinfer_job *job, struct bioinfer_record *record,
             r.id = "";
         r.ordinal = job->n_read++;
         mine = is_mine(job, r.ordinal);
-        hash_record(job, &r, hash);
+        hash_record(job, &r, mine, hash);
         if ((st = bi_index_check(job->index, job->n_read, false, job->input_hash, err)))
             return st;
         /* the names of a unit's records are known with their results */
@@ -979,6 +972,7 @@ void bi_job_close(struct bioinfer_job **out)
     bi_free(job->env, job->path);
     bi_free(job->env, job->folder);
     bi_free(job->env, job->inside);
+    bi_free(job->env, job->alignments);
     bi_free(job->env, job);
     *out = NULL;
 }

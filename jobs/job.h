@@ -2,6 +2,7 @@
  *
  *   job.c       records in, results into the journal: what is done, what is a copy
  *   identity.c  job.json: what must be the same when a job is resumed or merged
+ *   files.c     hashes of files that are records, or decide their results
  *   folder.c    PATH.part/: made, locked, cleared
  *   build.c     journals -> output and manifest
  *   merge.c     the journals of all shards -> output and manifest
@@ -160,6 +161,15 @@ void bi_notes_put_json(struct bi_named_list *list, struct bi_buf *out);
 /* Adds the texts of such a JSON list to one that hears; json may be NULL. */
 void bi_notes_take_json(struct bi_named_list *list, const struct bi_json *json);
 
+/* ---- files.c ---- */
+
+/* A hash of the file whose path a record has for its sequence; its place does not count. */
+uint64_t bi_job_hash_file(const struct bi_env *env, const struct bioinfer_record *r, uint64_t seed);
+/* A hash of the files in a folder of alignments that are the record's chains', also of those that
+ * are missing. The place of the folder does not count. */
+uint64_t bi_job_hash_alignments(const struct bi_env *env, const char *folder,
+                                const struct bioinfer_record *r, uint64_t seed);
+
 /* ---- build.c ---- */
 
 /* One journal and which of its records hold which ordinals. */
@@ -253,7 +263,8 @@ enum { BI_FLIGHTS = 4096 }; /* chains of the table; a window has at most 16384 r
 struct bioinfer_job {
     const struct bi_env *env;
     char *path, *folder;
-    char *inside; /* room for the path of a file in the folder */
+    char *inside;     /* room for the path of a file in the folder */
+    char *alignments; /* NULL, or a folder of them */
     struct bi_identity identity;
     uint64_t identity_hash;
     struct bioinfer_writer *writer; /* not started: format, checks and names */

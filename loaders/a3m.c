@@ -43,7 +43,8 @@ static int end_row(struct reading *r, struct bioinfer_error *err)
     if (!r->header)
         return 0;
     if (!n && !a->depth)
-        return bi_fail(err, BIOINFER_EMPTY, "%s: line %llu: the first row has no residues", r->path,
+        return bi_fail(err, BIOINFER_EMPTY,
+                       "%s: line %llu: the first row has no residues in upper case", r->path,
                        (unsigned long long)r->header);
     if (!a->depth && memchr(a->letters, '-', n))
         return bi_fail(err, BIOINFER_FORMAT,

@@ -71,29 +71,17 @@ static int32_t first_equal(const struct fold_unit *u, int chain)
 static int name_file(const struct fold *f, const struct fold_unit *u, int chain,
                      struct bi_buf *path, struct bioinfer_error *err)
 {
-    size_t folder;
-    path->size = 0;
-    bi_buf_printf(path, "%s/", f->msa);
-    folder = path->size;
-    bi_folder_out_name(path, u->base.id);
-    if (!path->failed && path->size == folder)
-        return bi_fail(err, BIOINFER_INVALID, "its id names no file of an alignment");
-    if (u->n_chains > 1)
-        bi_buf_printf(path, "_%s", u->chains[chain].name);
-    bi_buf_printf(path, ".a3m");
-    if (!bi_buf_text(path))
-        return bi_fail(err, BIOINFER_NOMEM, "the path of an alignment");
-    if (bi_path_exists(path->data))
-        return 0;
-    bi_buf_printf(path, ".gz");
-    if (!bi_buf_text(path))
-        return bi_fail(err, BIOINFER_NOMEM, "the path of an alignment");
-    if (bi_path_exists(path->data))
-        return 0;
-    return bi_fail(err, BIOINFER_NOT_FOUND,
-                   "%.*s: no such file, expected the alignment of chain %s, one row where there is "
-                   "none",
-                   (int)(path->size - 3), path->data, u->chains[chain].name);
+    const char *name = u->chains[chain].name;
+    const int st = bi_folder_out_alignment(path, f->msa, u->base.id, u->n_chains > 1 ? name : NULL);
+    if (st == BIOINFER_NOMEM)
+        return bi_fail(err, st, "the path of an alignment");
+    if (st == BIOINFER_INVALID)
+        return bi_fail(err, st, "its id names no file of an alignment");
+    return st ? 0
+              : bi_fail(err, BIOINFER_NOT_FOUND,
+                        "%s: no such file, nor with .gz, expected the alignment of chain %s, one "
+                        "row where there is none",
+                        path->data, name);
 }
 
 /* Are two letters one residue to the family? */
@@ -362,8 +350,8 @@ int bi_fold_open_alignments(struct fold *f, struct bioinfer_error *err)
         return bi_fail(err, BIOINFER_UNSUPPORTED, "%s: %s reads no alignments (msa)", path,
                        f->task.model->base.name);
     if (!bi_path_is_folder(f->p.msa))
-        return bi_fail(err, BIOINFER_NOT_FOUND, "%s: no such folder, expected one of alignments",
-                       f->p.msa);
+        return bi_fail(err, BIOINFER_NOT_FOUND, "%s: %s, expected a folder of alignments", f->p.msa,
+                       bi_path_exists(f->p.msa) ? "no folder" : "no such folder");
     if (!(f->msa = bi_strdup(f->task.env, f->p.msa)))
         return bi_fail(err, BIOINFER_NOMEM, "fold");
     return 0;

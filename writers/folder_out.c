@@ -34,6 +34,32 @@ void bi_folder_out_name(struct bi_buf *out, const char *id)
     }
 }
 
+int bi_folder_out_alignment(struct bi_buf *path, const char *folder, const char *id,
+                            const char *chain)
+{
+    size_t n;
+    path->size = 0;
+    bi_buf_printf(path, "%s/", folder);
+    n = path->size;
+    bi_folder_out_name(path, id);
+    if (!path->failed && path->size == n)
+        return BIOINFER_INVALID;
+    bi_buf_printf(path, chain ? "_%s.a3m" : ".a3m", chain);
+    n = path->size;
+    if (!bi_buf_text(path))
+        return BIOINFER_NOMEM;
+    if (bi_path_exists(path->data))
+        return 1;
+    bi_buf_puts(path, ".gz");
+    if (!bi_buf_text(path))
+        return BIOINFER_NOMEM;
+    if (bi_path_exists(path->data))
+        return 1;
+    path->size = n;
+    path->data[n] = '\0';
+    return 0;
+}
+
 int bi_folder_out_path(struct bi_folder_out *f, const struct bioinfer_writer *w, const char *name,
                        const char *suffix, struct bioinfer_error *err)
 {

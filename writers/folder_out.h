@@ -18,6 +18,11 @@ int bi_folder_out_open(struct bi_folder_out *f, const struct bioinfer_writer *w,
 /* Appends the name that the files of a record with this id get; nothing where the id is empty or
  * too long for a name. Where two ids give one name, the writer renames the second. */
 void bi_folder_out_name(struct bi_buf *out, const char *id);
+/* Sets path->data to the path of the alignment of a chain in a folder of such files: ID.a3m, or
+ * ID_CHAIN.a3m where chain is not NULL, or with ".gz". 1: the file is there; 0: neither is, and the
+ * path is the plain one's. NOMEM; INVALID: the id gives no name. */
+int bi_folder_out_alignment(struct bi_buf *path, const char *folder, const char *id,
+                            const char *chain);
 /* Sets f->path.data to the path of the file NAME.SUFFIX, with a NUL. NOMEM. */
 int bi_folder_out_path(struct bi_folder_out *f, const struct bioinfer_writer *w, const char *name,
                        const char *suffix, struct bioinfer_error *err);

@@ -28,6 +28,7 @@ class Alignments(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
         self.addCleanup(self.folder.cleanup)
+        self.written = []
 
     def path(self, name):
         return os.path.join(self.folder.name, name)
@@ -39,9 +40,15 @@ class Alignments(unittest.TestCase):
                 file.write(text)
         return self.path(folder)
 
+    def write(self, name, records):
+        """Once for each name: a job goes on with a file of the same time alone."""
+        if name not in self.written:
+            with open(self.path(name), "w", encoding="ascii") as file:
+                file.writelines(">%s\n%s\n" % record for record in records)
+            self.written.append(name)
+
     def fold(self, records, out, *args, code=0, weights=WEIGHTS, family="esmfold2"):
-        with open(self.path(out + ".fasta"), "w", encoding="ascii") as file:
-            file.writelines(">%s\n%s\n" % record for record in records)
+        self.write(out + ".fasta", records)
         p = subprocess.run([EXE, family, self.path(out + ".fasta"), "-o", self.path(out),
                             *(("--weights", weights) if weights else ()), "--device", "cpu",
                             "--quiet", *args], capture_output=True)
@@ -108,6 +115,18 @@ class Alignments(unittest.TestCase):
         name = "x" + DRAWN + ".cif"
         self.assertEqual(self.data("all", name), self.data("some", name))
 
+    def test_names_and_lines(self):
+        """Files have the names of outputs; ends of lines and empty lines do not matter."""
+        records = [(name, "MKW") for name in ("a/b", "../x", "..", "crlf")]
+        msa = self.put("msa", {name: ">q\nMKW\n>b\nM-W\n" for name in ("a_b", "_._x", "_.")})
+        with open(os.path.join(msa, "crlf.a3m"), "wb") as file:
+            file.write(b"\xef\xbb\xbf#3\t1\r\n>q\r\nMK\r\nW\r\n\r\n>b\r\nM-W\r\n\r\n")
+        self.fold(records, "out", "--msa", msa, "--cycles", "0")
+        self.refused("nul", [("x", "MKW")], {"x": ">q\nMKW\n\0>r\nAC\n"}, ("line 3", "NUL"))
+        long = "x" * 200
+        self.refused("long", [(long, "MKW")], {"x": ">q\nMKW\n"},
+                     ("its id names no file of an alignment",))
+
     def test_bad_files(self):
         record = [("x", "MKW")]
         for i, (text, words) in enumerate((
@@ -115,7 +134,7 @@ class Alignments(unittest.TestCase):
                 (">q\nMKWA\n", ("the first row has 4 residues, expected chain A with 3",)),
                 (">q\nMKW\n>b\nMK\n", ("line 3", "row 2 has 2 columns, expected 3")),
                 (">q\n---\n>b\n---\n", ("the first row has a gap in column 1",)),
-                (">q\nmkw\n", ("the first row has no residues",)),
+                (">q\nmkw\n", ("the first row has no residues in upper case",)),
                 (">q\nMKW\n>b\nM1W\n", ("line 4: character 2 is '1'",)),
                 ("", ("no rows",)))):
             self.refused("bad%d" % i, record, {"x": text}, words)
@@ -133,11 +152,51 @@ class Alignments(unittest.TestCase):
                          code=64)
         self.assertIn("flashabb reads no alignments (msa)", said)
         said = self.fold(RECORDS[:1], "folder", "--msa", self.path("nowhere"), code=64)
-        self.assertIn("expected one of alignments", said)
+        self.assertIn("no such folder, expected a folder of alignments", said)
+        said = self.fold(RECORDS[:1], "file", "--msa", os.path.join(msa, "one.a3m"), code=64)
+        self.assertIn("one.a3m: no folder, expected a folder of alignments", said)
         said = self.fold(RECORDS[:1], "depth", "--msa-depth", "3", code=64)
         self.assertIn("without a folder of them", said)
         for depth in ("0", "16385", "x"):
             self.fold(RECORDS[:1], "d" + depth, "--msa", msa, "--msa-depth", depth, code=64)
+
+    def test_changed_alignments(self):
+        """A job goes on only with the alignments that its results are of, wherever they lie."""
+        records, options = RECORDS[:2], ("--shard", "1/1", "--resume", "--cycles", "0")
+        msa = self.put("msa", FILES)
+        self.fold(records, "out", "--msa", msa, *options)
+        self.fold(records, "out", "--msa", msa, *options)
+        for name, text in (("one", FILES["one"] + ">d\nMR-GHE\n"),
+                           ("one", FILES["one"].replace("lv", "lw")),
+                           ("two_B", FILES["two_B"].replace("SC", "TC")),
+                           ("two_A", FILES["two_A"].replace("key=5", "key=6"))):
+            self.put("msa", {name: text})
+            said = self.fold(records, "out", "--msa", msa, *options, code=65)
+            self.assertIn("(%r) is not the one that this journal" % name.split("_")[0], said)
+            self.assertIn("of other alignments", said)
+            self.put("msa", FILES)
+        os.remove(os.path.join(msa, "two_B.a3m"))
+        self.assertIn("'two'", self.fold(records, "out", "--msa", msa, *options, code=65))
+        self.put("msa", FILES)
+        self.assertIn("an option", self.fold(records, "out", "--msa", msa, "--msa-depth", "2",
+                                             *options, code=73))
+        self.assertIn("an input", self.fold(records, "out", *options, code=73))
+        self.put("msa", {"another": ">q\nMK\n"})
+        self.fold(records, "out", "--msa", msa, *options)
+
+    def test_shards(self):
+        """Alignments of shards may lie in different folders."""
+        self.fold(RECORDS, "whole", "--msa", self.put("msa", FILES), "--cycles", "0")
+        for shard in (1, 2):
+            self.write("all.fasta", RECORDS)
+            subprocess.run([EXE, "esmfold2", self.path("all.fasta"), "-o", self.path("all"),
+                            "--weights", WEIGHTS, "--device", "cpu", "--quiet", "--cycles", "0",
+                            "--msa", self.put("msa%d" % shard, FILES), "--shard", "%d/2" % shard],
+                           check=True)
+        subprocess.run([EXE, "merge", self.path("all"), "--quiet"], check=True)
+        for name, _ in RECORDS:
+            self.assertEqual(self.data("whole", name + DRAWN + ".cif"),
+                             self.data("all", name + DRAWN + ".cif"))
 
     def test_settings(self):
         os.mkdir(self.path("w"))

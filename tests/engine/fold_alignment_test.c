@@ -114,7 +114,8 @@ int main(int argc, char **argv)
     CHECK_EQ(align(&f, &u, "lone", "MKWGH", &err), BIOINFER_MISMATCH);
     CHECK_HAS(err.text, "lone.a3m: the first row has 6 residues, expected chain A with 5");
     CHECK_EQ(align(&f, &u, "dimer", "MKWGHE:MKWGHW", &err), BIOINFER_NOT_FOUND);
-    CHECK_HAS(err.text, "dimer_B.a3m: no such file, expected the alignment of chain B");
+    CHECK_HAS(err.text,
+              "dimer_B.a3m: no such file, nor with .gz, expected the alignment of chain B");
     fclose(golden);
     return test_report();
 }
