@@ -66,6 +66,13 @@ static int look_at(void *user, const char *name)
     return st;
 }
 
+static int by_name(const void *a, const void *b)
+{
+    const struct part *x = a, *y = b;
+    return strcmp(x->folder, y->folder);
+}
+
+/* Finds the parts beside the output, in the order of their names: a folder lists them in any. */
 static int find_parts(struct merge *m, struct bioinfer_error *err)
 {
     const char *slash = strrchr(m->path, '/');
@@ -81,6 +88,8 @@ static int find_parts(struct merge *m, struct bioinfer_error *err)
     if (!st && !m->n_parts)
         st = bi_fail(err, BIOINFER_NOT_FOUND, "%s: there is no %s.part-1-of-N beside it", m->path,
                      m->path);
+    if (m->n_parts)
+        qsort(m->parts, m->n_parts, sizeof *m->parts, by_name);
     return st;
 }
 

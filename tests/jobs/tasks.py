@@ -868,14 +868,14 @@ def refuse(task, path, expected):
 
 def refuse_others(task, path):
     """Options that decide results: neither a resume nor a merge takes another one."""
-    usual, second = task.options, path + ".part-2-of-2"
+    usual, first, second = task.options, path + ".part-1-of-2", path + ".part-2-of-2"
     if task.others:
         run_shard(task, path, 1, 2)
     for expected, *option in task.others:
         task.choose(*option)
         refuse(task, path, expected)
         run_shard(task, path, 2, 2)
-        words = call(merge(task, path), 65)
+        words = call(merge(task, path, first, second), 65)
         assert expected in words, (expected, words)
         shutil.rmtree(second)
         task.options = usual
