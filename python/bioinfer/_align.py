@@ -19,6 +19,15 @@ if TYPE_CHECKING:
 
     from ._keywords import AlignKeywords
 
+# keywords that align() had once, and what takes their place
+FORMER = {
+    "scale": "costs and scores are in points, as in gap_extend=0.5",
+    "free_gaps": "gaps cost nothing with gap_open=0, gap_extend=0",
+    "gap_open2": "both costs go into one, as in gap_open=(4, 24), gap_extend=(2, 1)",
+    "gap_extend2": "both costs go into one, as in gap_open=(4, 24), gap_extend=(2, 1)",
+    "any_letters": 'it is letters="any" now',
+}
+
 One = Union[str, bytes, Tuple[str, str], Tuple[str, bytes], Record]
 Many = Iterable[One]
 
@@ -50,8 +59,8 @@ class Alignment(NamedTuple):
 
 # the first of these that fits is meant: a text is also an iterable of texts
 @overload
-def align(queries: One, targets: One, *, matrix: Optional[str] = ..., traceback: bool = ...,
-          threads: int = ..., top: None = ...,
+def align(queries: One, targets: One, *,  # type: ignore[overload-overlap]
+          matrix: Optional[str] = ..., traceback: bool = ..., threads: int = ..., top: None = ...,
           **params: "Unpack[AlignKeywords]") -> Alignment: ...
 
 
@@ -82,7 +91,7 @@ def align(queries: Any, targets: Any, *, matrix: Optional[str] = "BLOSUM62",
     alignments with the K of the highest scores, best first, of equal ones those that come first;
     pairs without a result are left out.
     """
-    options = checked("align", matrix=matrix, score_only=None if traceback else True, **params)
+    options = _options(matrix, None if traceback else True, params)
     one_query, one_target = _is_one(queries), _is_one(targets)
     if top is not None:
         if top < 1:
@@ -99,6 +108,13 @@ def align(queries: Any, targets: Any, *, matrix: Optional[str] = "BLOSUM62",
     if alignment.status:
         raise error_of(alignment.status, alignment.message)
     return alignment
+
+
+def _options(matrix: Optional[str], score_only: Optional[bool], params: Any) -> Dict[str, Any]:
+    for name in params:
+        if name in FORMER:
+            raise TypeError(f"align has no option '{name}': {FORMER[name]}")
+    return checked("align", matrix=matrix, score_only=score_only, **params)
 
 
 def _is_one(sequences: Any) -> bool:
@@ -207,7 +223,7 @@ def align_matrix(sequences: Any, others: Any = None, *, values: str = "identity"
         if given not in known:
             raise InvalidArgument(f"align_matrix: {name} is {given!r}, expected one of "
                                   f"{', '.join(known)}", Status.INVALID_ARGUMENT)
-    options = checked("align", matrix=matrix, score_only=values == "score" or None, **params)
+    options = _options(matrix, values == "score" or None, params)
     rows = list(_records(sequences))
     columns = rows if others is None else list(_records(others))
     cells = np.full((len(rows), len(columns)), np.nan)

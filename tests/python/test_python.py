@@ -314,6 +314,10 @@ def test_alignments(command, tmp_path):
         bioinfer.align("MK", "MK", mode="local")
     with pytest.raises(TypeError, match="no option 'gap'"):
         bioinfer.align("MK", "MK", gap=1)
+    for former, now in (("scale", "points"), ("free_gaps", "gap_open=0"),
+                        ("gap_open2", r"gap_open=\(4, 24\)"), ("any_letters", 'letters="any"')):
+        with pytest.raises(TypeError, match="no option '%s': .*%s" % (former, now)):
+            bioinfer.align_matrix(["MK"], **{former: 1})
     with pytest.raises(bioinfer.RecordError):
         bioinfer.align("M1", "MK")
     assert "BLOSUM62" in bioinfer.matrices()
