@@ -192,7 +192,7 @@ static int open_gpu(struct bi_aligner *a, const struct bioinfer_align_params *p,
     a->high = high_score(s);
     if (3 * (int64_t)s->open + a->high > 1 << 24)
         return bi_fail(err, BIOINFER_UNSUPPORTED,
-                       "costs of so many digits are too large for a "
+                       "costs with this many digits are too large for a "
                        "GPU: use --device cpu");
     if (!a->traceback && a->n_feeders > FEEDERS) /* paths take more than codes do */
         a->n_feeders = FEEDERS;

@@ -506,7 +506,7 @@ static bool place_words(struct cli_options *o, struct words *w)
     o->n_inputs = wanted;
     if (o->command == CLI_DESIGN && cli_given(o, "raw-residues")) {
         cli_say(NULL,
-                "--raw-residues is for sequences: a design reads structures, and takes those of "
+                "--raw-residues is for sequences: a design reads structures, and takes residues of "
                 "--sequences as they stand anyway; leave it out");
         return false;
     }

@@ -84,10 +84,10 @@ struct kind {
 };
 
 static const struct kind structures = {
-    is_structure, "no .pdb, .ent, .cif or .mmcif file in this folder, nor one with .gz behind that",
+    is_structure, "no .pdb, .ent, .cif or .mmcif file in this folder, nor one of them with .gz",
     "not named as structures"};
 static const struct kind sequences = {
-    is_sequences, "no .fasta, .fa, .faa or .fas file in this folder, nor one with .gz behind that",
+    is_sequences, "no .fasta, .fa, .faa or .fas file in this folder, nor one of them with .gz",
     "not named as FASTA"};
 
 static void skip(struct skipped *s, const char *name)

@@ -36,8 +36,8 @@ static bool may_explain(const struct tracker *t)
     const struct bioinfer_variants_params *p = t->p;
     const char *why = t->kind == BIOINFER_VARIANTS ? "of variants: give it intervals, a BED"
                       : o->ism                     ? "beside --ism: ask for one of them"
-                      : p->reverse_complement      ? "with --rc: they are those of one strand"
-                      : p->shifts ? "with --shifts: they are those of a window as it is"
+                      : p->reverse_complement      ? "with --rc: contributions are for one strand"
+                      : p->shifts ? "with --shifts: contributions are for the window as it is"
                       : is(o->precision, "fp16") ? "in fp16: they are computed in float32"
                                                  : NULL;
 

@@ -47,7 +47,7 @@ static int take_square(struct bi_identity *id, const struct bioinfer_job_params 
     int st;
     if (params->text_head || params->units)
         return bi_fail(err, BIOINFER_INVALID, "job: a matrix with %s",
-                       params->units ? "units" : "a text in front of it");
+                       params->units ? "units" : "a text before it");
     if ((st = bi_square_take(&square, params->square, err)))
         return st;
     id->square = bi_square_text(&square, &id->arena);
@@ -95,7 +95,7 @@ int bi_identity_make(struct bi_identity *id, const struct bi_env *env,
     if (tail && (!head || strcmp(tail, id->text_tail)))
         return bi_fail(err, BIOINFER_INVALID,
                        head ? "job: the tail of the output is no UTF-8"
-                            : "job: a text behind the output without one in front of it");
+                            : "job: a text after the output without one before it");
     st = add_input(id, params->input_role ? params->input_role : "input", params->input, err);
     for (int i = 0; i < params->n_inputs && !st; i++)
         st = add_input(id, params->inputs[i].role, params->inputs[i].path, err);

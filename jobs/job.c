@@ -242,7 +242,7 @@ static int recover(struct bioinfer_job *job, struct bioinfer_error *err)
     if (!st && n_lost)
         bi_log(job->env, BIOINFER_LOG_WARNING,
                "%s: the journal is damaged after %" PRIu64 " records: %" PRIu64
-               " behind them are computed again",
+               " after them are computed again",
                job->folder, job->part.journal.n, n_lost);
     if (!st && job->had_all && job->is_shard)
         st = check_complete(job, err);

@@ -137,7 +137,7 @@ int bi_align_check(const void *given, struct bioinfer_error *err)
         return bi_fail(err, BIOINFER_INVALID, "match and mismatch come together");
     if ((g->letters || g->nucleotides) && !match)
         return bi_fail(err, BIOINFER_INVALID,
-                       "letters says what match and mismatch are of, which are not there");
+                       "letters: needs match and mismatch, which it applies to");
     if (match && !g->match && !g->mismatch)
         return bi_fail(err, BIOINFER_INVALID, "match and mismatch are both 0");
     if (n_open != n_extend || n_open > 2)

@@ -297,7 +297,7 @@ int bi_csv_check(const struct bi_csv *t, const struct bi_csv_row *row, struct bi
 {
     if (row->quote)
         return bi_csv_fail(t, row, err,
-                           "text behind a closing quote (a quote inside quotes is written twice)");
+                           "text after a closing quote (a quote inside quotes is written twice)");
     if (row->n_fields && row->n_fields != t->header.n_fields)
         return bi_csv_fail(t, row, err, "%zu fields, the header has %zu%s", row->n_fields,
                            t->header.n_fields,

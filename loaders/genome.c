@@ -87,7 +87,7 @@ static int add_contig(struct bioinfer_genome *g, const char *line, const char *e
     p = tab + 1;
     if (!take_number(&p, end, &c.length) || !take_number(&p, end, &c.offset) ||
         !take_number(&p, end, &c.line_bases) || !take_number(&p, end, &c.line_width))
-        return bi_fail(err, BIOINFER_FORMAT, "%s: line %lld: expected four numbers behind the name",
+        return bi_fail(err, BIOINFER_FORMAT, "%s: line %lld: expected four numbers after the name",
                        path, (long long)number);
     if (!c.length && !c.line_bases) /* a contig without bases has no line that tells */
         c.line_bases = c.line_width = 1;
@@ -326,7 +326,7 @@ static int find_size(struct bioinfer_genome *g, struct bioinfer_error *err)
     behind = g->file.size - last->packed - g->packed_size;
     if (behind && behind != LAST_SIZE)
         return bi_fail(err, BIOINFER_FORMAT,
-                       "%s: %llu bytes behind the last block of the index: index it again with "
+                       "%s: %llu bytes after the last block of the index: index it again with "
                        "bgzip -r",
                        g->file.path, (unsigned long long)behind);
     g->all = last->plain + g->plain_size;
@@ -352,7 +352,7 @@ static int find_end(struct bioinfer_genome *g, const struct contig *c, struct bi
             return 0;
         if (i < n)
             return bi_fail(err, BIOINFER_FORMAT,
-                           "%s: %.80s does not end behind the %lld bases of the index: index it "
+                           "%s: %.80s does not end after the %lld bases of the index: index it "
                            "again with samtools faidx",
                            g->file.path, c->name, (long long)c->length);
     }
@@ -378,7 +378,7 @@ static int find_header(struct bioinfer_genome *g, struct contig *c, struct bioin
                    !memcmp(line + at + 1, c->name, length) && line[at + 1 + length] <= ' ';
     if (!c->found)
         return bi_fail(err, BIOINFER_FORMAT,
-                       "%s: no line >%.80s in front of byte %lld: "
+                       "%s: no line >%.80s before byte %lld: "
                        "index it again with samtools faidx",
                        g->file.path, c->name, (long long)c->offset);
     st = find_end(g, c, err);
@@ -413,7 +413,7 @@ static int read_bases(struct bioinfer_genome *g, const struct contig *c, int64_t
     return 0;
 bad:
     return bi_fail(err, BIOINFER_FORMAT,
-                   "%s: %.80s: the lines are not those of the index: index it "
+                   "%s: %.80s: the lines differ from the index: index it "
                    "again with samtools faidx",
                    g->file.path, c->name);
 }

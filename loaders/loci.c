@@ -343,7 +343,7 @@ static int next_interval(struct bioinfer_loci *l, struct bioinfer_error *err)
     if (!is_number(field[2], &l->of.end))
         return unusable(l, BIOINFER_FORMAT, "end is no number:", field[2]);
     if (l->of.start > l->of.end)
-        return unusable(l, BIOINFER_FORMAT, "the start is behind the end", NULL);
+        return unusable(l, BIOINFER_FORMAT, "the start is after the end", NULL);
     if (n > 5 && *field[5] && strcmp(field[5], ".") && strcmp(field[5], "+") &&
         strcmp(field[5], "-"))
         return unusable(l, BIOINFER_FORMAT, "expected strand + - or . , got", field[5]);

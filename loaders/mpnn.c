@@ -117,7 +117,7 @@ int bi_mpnn_read(struct bi_reader *r, int file, struct bioinfer_error *err)
                        f->path, (unsigned long)bi_le32(start + 4));
     if (n > BI_MAX_HEADER || !bi_range_ok(MPNN_START, n, f->size))
         return bi_fail(err, BIOINFER_FORMAT,
-                       "%s: a header of %llu bytes, file has %llu behind "
+                       "%s: a header of %llu bytes, file has %llu after "
                        "its length",
                        f->path, (unsigned long long)n, (unsigned long long)(f->size - MPNN_START));
     if (!(text = bi_alloc(r->cp->env, (size_t)n + 1)))

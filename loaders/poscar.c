@@ -144,7 +144,7 @@ static int read_old_kinds(struct bi_frames *f, const char *line, size_t n, const
                               "does not begin with %d symbols: add it",
                               h->n_kinds);
     bi_frames_note(f, BI_NOTE_FIRST_LINE,
-                   "a POSCAR of VASP 4: its elements are those of the first line, '%s'",
+                   "a POSCAR of VASP 4: its elements are in the first line, '%s'",
                    bi_quote(first, strlen(first)).text);
     return 0;
 }
@@ -418,7 +418,7 @@ static int read_velocities(struct bi_frames *f, struct bi_frame *frame, struct r
                 (!word || (bi_frames_count(word, length, UINT64_MAX / 20, &count) && at == n)))
                 return 0;
             if (!word || !bi_frames_number(word, length, BI_FRAME_MAX_POSITION, &v[c])) {
-                frame->cannot_begin = "the velocities behind its coordinates are cut short, or are "
+                frame->cannot_begin = "the velocities after its coordinates are cut short, or are "
                                       "no numbers";
                 frame->has_momenta = frame->has_velocities = false;
                 return 0;
@@ -448,7 +448,7 @@ static int read_rest(struct bi_frames *f, struct bi_frame *frame, struct bioinfe
         st = 0;
     if (!st && r.state == REST_FOUND)
         return bi_frames_fail(f, err, BIOINFER_FORMAT,
-                              "a further POSCAR behind the first: expected one in a file; XDATCAR "
+                              "a further POSCAR after the first: expected one in a file; XDATCAR "
                               "and extended XYZ hold several frames");
     return st;
 }

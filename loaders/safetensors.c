@@ -288,7 +288,7 @@ int bi_safetensors_read(struct bi_reader *r, int file, struct bioinfer_error *er
                        (unsigned long long)n, BI_MAX_HEADER);
     if (!bi_range_ok(8, n, f->size))
         return bi_fail(err, BIOINFER_FORMAT,
-                       "%s: invalid header length: %llu bytes, file has %llu behind the length",
+                       "%s: invalid header length: %llu bytes, file has %llu after the length",
                        f->path, (unsigned long long)n, (unsigned long long)(f->size - 8));
     h.data_start = 8 + n;
     h.data_size = f->size - h.data_start;

@@ -193,7 +193,7 @@ int bi_show_output(struct bi_show *s, struct bioinfer_error *err)
         st = bi_fail(err, BIOINFER_NOT_FOUND, "%s: no record '%.200s' in it", s->path, v->record);
     if (!st && s->measured && !s->compared)
         st = bi_fail(err, BIOINFER_INVALID,
-                     "%s: %s, and measured numbers are compared with those of a table", s->path,
+                     "%s: %s, and measured numbers are compared with numbers of a table", s->path,
                      v->kind);
     return st;
 }

@@ -272,7 +272,7 @@ int serve_bodies_join(struct serve_request *r, struct bioinfer_error *err)
 
     if (n % 2)
         return serve_refuse(err, BIOINFER_INVALID,
-                            "%zu records: a pair is a query and the target behind it", n);
+                            "%zu records: a pair is a query and the target after it", n);
     if ((st = serve_request_make(r, n / 2, err)) || (st = make_targets(r, err)))
         return st;
     for (size_t i = 0; i < n; i++)

@@ -88,7 +88,7 @@ static int take_tracks(struct bi_tracks_task *s, struct bi_tracks_output *o,
             return bi_fail(err, BIOINFER_INVALID, "track %d: head %s has tracks 0 to %d", track,
                            o->h->name, all - 1);
         if (o->h->kind == BIOINFER_JUNCTIONS && i && track <= o->tracks[i - 1])
-            return bi_fail(err, BIOINFER_INVALID, "track %d: those of junctions are ascending",
+            return bi_fail(err, BIOINFER_INVALID, "track %d: tracks of junctions are ascending",
                            track);
         o->tracks[i] = track;
         o->pairs[i] = p->strand_pairs ? p->strand_pairs[track] : track;

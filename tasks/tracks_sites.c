@@ -20,7 +20,7 @@ static int check_sites(const struct bi_tracks_task *s, const struct bi_given_sit
         return bi_fail(err, BIOINFER_INVALID, "%lld sites of a class, expected 1 to %lld",
                        (long long)sites->n, (long long)side);
     if (more <= -window || more >= window || (more && (sites->joint < 0 || sites->joint >= window)))
-        return bi_fail(err, BIOINFER_INVALID, "sites: %lld bases inserted behind base %lld of %lld",
+        return bi_fail(err, BIOINFER_INVALID, "sites: %lld bases inserted after base %lld of %lld",
                        (long long)more, (long long)sites->joint, (long long)window);
     for (int64_t i = 0; i < BI_TRACKS_SITES * sites->n; i++) {
         const int32_t at = sites->at[i], before = i % sites->n ? sites->at[i - 1] : NO_ROW;

@@ -140,8 +140,8 @@ int bi_columns_put(struct bi_columns *c, const struct bioinfer_writer *w,
     int st;
     if (!find_items(c, &r->texts[0], &items))
         return bi_fail(err, BIOINFER_FORMAT,
-                       "%s: record '%.60s': its rows of %zu bytes are not those of the arrays",
-                       w->path, r->id, r->texts[0].length);
+                       "%s: record '%.60s': its rows of %zu bytes differ from the arrays", w->path,
+                       r->id, r->texts[0].length);
     if ((st = bi_rows_add_id(&c->ids, w, name, err)))
         return st;
     for (; column < c->of + c->n && !st; column++) {

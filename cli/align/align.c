@@ -123,7 +123,7 @@ static bool guess_nucleotides(const struct run *run, const struct cli_side *a,
                 "matrix EDNAFULL; for proteins say --matrix BLOSUM62",
                 all.n);
     else if (!run->cli->options->quiet)
-        cli_say(run->cli, "the letters are those of %s; --matrix says otherwise",
+        cli_say(run->cli, "the letters look like %s; --matrix overrides this",
                 odd->other ? "proteins: matrix BLOSUM62" : "nucleotides: matrix EDNAFULL");
     return !odd->other && mostly_plain(&all);
 }

@@ -456,7 +456,7 @@ static int read_option(struct bi_molecule *mol, const struct v3000 *v, const cha
             continue;
         if (!bi_mol_int(word + len, n - len, &value))
             return bi_mol_fail(v->t, err, BIOINFER_FORMAT,
-                               "got '%.*s', expected a number behind "
+                               "got '%.*s', expected a number after "
                                "%s",
                                (int)(n < 40 ? n : 40), word, keys[k]);
         if (k == 0) {

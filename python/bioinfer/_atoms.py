@@ -46,7 +46,7 @@ def _packed(numbers: Any, positions: Any, cell: Any, pbc: Any, charge: Any, mome
         raise _refuse(f"numbers: {kinds.ndim} dimensions of {kinds.dtype}, expected one of "
                       "integers")
     if kinds.size and not (0 <= int(kinds.min()) and int(kinds.max()) < 1 << 15):
-        raise _refuse("numbers: not those of elements")
+        raise _refuse("numbers: expected atomic numbers of elements")
     places = _reals("positions", np.reshape(positions, (0, 3)) if not kinds.size else positions,
                     (kinds.size, 3))
     vectors = None

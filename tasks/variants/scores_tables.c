@@ -241,7 +241,7 @@ static int read_header(struct bi_score_quantiles *q, const struct bi_csv *table,
         if (!read_number(cell, q->n_at ? &q->at[q->n_at - 1] : NULL, &q->at[q->n_at]) ||
             (q->n_at && q->at[q->n_at] <= q->at[q->n_at - 1]))
             return bi_csv_fail(table, header, err,
-                               "columns behind track_strand are quantiles, ascending");
+                               "columns after track_strand are quantiles, ascending");
     return 0;
 }
 

@@ -343,7 +343,7 @@ class Align(unittest.TestCase):
         plain = self.fasta("plain.fasta", dna)
         coded = self.fasta("coded.fasta", {**dna, "d7": dna["d7"][:-1] + "R"})
         done = self.run_it(coded, plain)
-        self.assertIn("the letters are those of nucleotides: matrix EDNAFULL", done.stderr)
+        self.assertIn("the letters look like nucleotides: matrix EDNAFULL", done.stderr)
         self.assertEqual(done.stdout.splitlines()[1].split("\t")[2:], ["150", "1.000000", "30="])
         self.assertEqual(done.stdout.splitlines()[8].split("\t")[2:], ["146", "0.966667", "29=1X"])
         self.assertEqual(self.run_it(coded, plain, "-q").stderr, "")
@@ -360,7 +360,7 @@ class Align(unittest.TestCase):
             self.assertIn("warning: ", done.stderr)
             self.assertIn(words, done.stderr)
         done = self.run_it(self.a, self.b)
-        self.assertIn("the letters are those of proteins: matrix BLOSUM62", done.stderr)
+        self.assertIn("the letters look like proteins: matrix BLOSUM62", done.stderr)
         self.assertEqual(self.run_it(self.a, self.b, "-q").stderr, "")
 
     def test_costs(self):
@@ -419,7 +419,7 @@ class Align(unittest.TestCase):
                                  self.rows(*files, "--matrix", path, *costs, *mode))
         self.assertEqual(self.rows(self.a, self.a, *simple)[1][2:], ["66", "1.000000", "22="])
         self.assertIn("gaps 11/1", self.run_it(self.a, self.b, *simple).stderr)
-        self.assertIn("are not there",
+        self.assertIn("needs match and mismatch",
                       self.run_it(self.a, self.b, "--letters", "any", code=64).stderr)
         self.assertIn("is for nucleotides",
                       self.run_it(self.a, self.b, *simple, "--strand", "both", code=64).stderr)

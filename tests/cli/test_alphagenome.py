@@ -466,7 +466,7 @@ class AlphaGenome(unittest.TestCase):
                 ((self.window, '--head', 'human.splice_junctions.1', '--rc', '-o', 'x.npz'), None,
                  'junctions have no shifts, other strand or sums'),
                 ((self.window, '--head', 'human.splice_junctions.1', '--tracks', '2,1', '-o',
-                  'x.npz'), None, 'track 1: those of junctions are ascending'),
+                  'x.npz'), None, 'track 1: tracks of junctions are ascending'),
                 ((self.window, '--window', '3000', '-o', 'x.npz'), None, 'a window of 3000 bases'),
                 ((self.window, '--window', '6144', '--head', 'human.atac.128', '-o', 'x.npz'), None,
                  '8192 bases, a window has 6144'),

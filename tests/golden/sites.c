@@ -188,9 +188,8 @@ static void refusals(void)
             "17 sites of a class, expected 1 to");
     refused(&(struct bi_given_sites){.at = at}, "0 sites of a class");
     refused(&(struct bi_given_sites){.n = SIDE}, "16 sites of a class");
-    refused(&(struct bi_given_sites){at, SIDE, (int64_t)length, 1}, "1 bases inserted behind base");
-    refused(&(struct bi_given_sites){at, SIDE, 0, -(int64_t)length},
-            "bases inserted behind base 0");
+    refused(&(struct bi_given_sites){at, SIDE, (int64_t)length, 1}, "1 bases inserted after base");
+    refused(&(struct bi_given_sites){at, SIDE, 0, -(int64_t)length}, "bases inserted after base 0");
     at[SIDE + 3] = 2;
     refused(&(struct bi_given_sites){.at = at, .n = SIDE}, "site 3 of class 1 is at 2: expected");
     at[SIDE + 3] = -1;

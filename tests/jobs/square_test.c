@@ -225,7 +225,7 @@ static void no_matrices_are_refused(void)
     for (int i = 0; i < 8; i++)
         CHECK_EQ(open_job(&job, &wrong[i], none, &s, &err), BIOINFER_INVALID);
     CHECK_EQ(open_job(&job, &plain, headed, &s, &err), BIOINFER_INVALID);
-    CHECK_HAS(err.text, "a matrix with a text in front of it");
+    CHECK_HAS(err.text, "a matrix with a text before it");
     CHECK_EQ(open_job(&job, &plain, none, &s, &err), 0);
     CHECK_EQ(work(job, &plain, &err), 0);
     CHECK_EQ(bi_job_finish(job, &err), BIOINFER_MISMATCH);

@@ -269,7 +269,7 @@ static void refuses_further_poscars(void)
         snprintf(text + n, sizeof text - n, behind[i], one);
         begin(&r, "POSCAR", text, strlen(text));
         if (!CHECK(next(&r) && r.frame.status == BIOINFER_FORMAT) ||
-            !CHECK(strstr(r.frame.message, "a further POSCAR behind the first")))
+            !CHECK(strstr(r.frame.message, "a further POSCAR after the first")))
             fprintf(stderr, "    case %zu: %s\n", i, r.frame.message);
         end(&r);
     }
@@ -316,7 +316,7 @@ static void reads_what_others_read(void)
          "", 1, 1},
         {"c\n1\n9 0 0\n0 9 0\n0 0 9\nNa Cl # kinds\n1 1 ! two\nD\n0 0 0\n0 0 .5\n", "", 11, 17},
         {"Na Cl  rock salt\n1\n9 0 0\n0 9 0\n0 0 9\n1 1 ! two\nD\n0 0 0\n0 0 .5\n",
-         "elements are those of the first line, 'Na Cl  rock salt'", 11, 17},
+         "elements are in the first line, 'Na Cl  rock salt'", 11, 17},
         {"Na Cl Br\n1\n9 0 0\n0 9 0\n0 0 9\n1 1\nD\n0 0 0\n0 0 .5\n", "", 0, 0},
         {"salt\n1\n9 0 0\n0 9 0\n0 0 9\n1 1\nD\n0 0 0\n0 0 .5\n", "", 0, 0},
         {"2\nspin=2\nH 0 0 0\nH 0 0 1\n2\nspin=2\nH 0 0 0\nH 0 0 1\n",

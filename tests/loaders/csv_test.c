@@ -82,7 +82,7 @@ static const struct bad {
     {"a,b\n\n", "a", "x.csv: no row below the header"},
     {"a,b\n1,\"2\n3,4\n", "a", "x.csv: line 2: a quote begins here that is not closed"},
     {"\"a,b\n1,2\n", "a", "x.csv: line 1: a quote begins here that is not closed"},
-    {"\n\"a\"b,c\n1,2\n", "c", "x.csv: line 2: text behind a closing quote"},
+    {"\n\"a\"b,c\n1,2\n", "c", "x.csv: line 2: text after a closing quote"},
     {"#x\nb,c\n1,2\n", "a",
      "x.csv: line 2: the header has no column 'a': 'b,c' (lines before it that begin with # are "
      "comments)"},
@@ -90,7 +90,7 @@ static const struct bad {
     {"a\nA4G,Y5F\n", "a",
      "x.csv: line 2: 2 fields, the header has 1 (a value with a comma stands in quotes)"},
     {"a\tb\n1\n", "a", "x.csv: line 2: 1 fields, the header has 2"},
-    {"a\n\"1\" 2\n", "a", "x.csv: line 2: text behind a closing quote"},
+    {"a\n\"1\" 2\n", "a", "x.csv: line 2: text after a closing quote"},
 };
 
 static void bad_tables(void)

@@ -153,26 +153,23 @@ static void bad_indexes(void)
          BIOINFER_FORMAT},
         {"chrA\t22\t12\t10\t11\nchrB\t5\t43\t5\t6\nchrC\t5\t45\t5\t6\n", "chrA",
          "line 3: 5 bases from byte 45", BIOINFER_FORMAT},
-        {"chrA\t22\t12\t11\t12\n", "chrA", "chrA does not end behind the 22 bases",
-         BIOINFER_FORMAT},
-        {"chrA\t27\t12\t10\t11\n", "chrA", "chrA does not end behind the 27 bases",
-         BIOINFER_FORMAT},
+        {"chrA\t22\t12\t11\t12\n", "chrA", "chrA does not end after the 22 bases", BIOINFER_FORMAT},
+        {"chrA\t27\t12\t10\t11\n", "chrA", "chrA does not end after the 27 bases", BIOINFER_FORMAT},
         /* lines of 8 bases, and an end as the file has it */
-        {"chrA\t22\t12\t8\t9\n", "chrA", "the lines are not those of the index", BIOINFER_FORMAT},
+        {"chrA\t22\t12\t8\t9\n", "chrA", "the lines differ from the index", BIOINFER_FORMAT},
         /* whole lines of other bases */
-        {"chrA\t12\t23\t10\t11\n", "chrA", "no line >chrA in front of byte 23", BIOINFER_FORMAT},
-        {"chrB\t22\t12\t10\t11\n", "chrB", "no line >chrB in front of byte 12", BIOINFER_FORMAT},
-        {"chr\t22\t12\t10\t11\n", "chr", "no line >chr in front of byte 12", BIOINFER_FORMAT},
+        {"chrA\t12\t23\t10\t11\n", "chrA", "no line >chrA before byte 23", BIOINFER_FORMAT},
+        {"chrB\t22\t12\t10\t11\n", "chrB", "no line >chrB before byte 12", BIOINFER_FORMAT},
+        {"chr\t22\t12\t10\t11\n", "chr", "no line >chr before byte 12", BIOINFER_FORMAT},
         {"chrA words\t22\t12\t10\t11\n", "chrA words", "", BIOINFER_OK},
         {"chrA words too\t22\t12\t10\t11\n", "chrA words too", "no line >chrA words too",
          BIOINFER_FORMAT},
-        {"chrA\t4\t0\t10\t11\n", "chrA", "no line >chrA in front of byte 0", BIOINFER_FORMAT},
+        {"chrA\t4\t0\t10\t11\n", "chrA", "no line >chrA before byte 0", BIOINFER_FORMAT},
         /* an index made before bases were added, with the same header and lines */
-        {"chrA\t20\t12\t10\t11\n", "chrA", "chrA does not end behind the 20 bases of the index",
+        {"chrA\t20\t12\t10\t11\n", "chrA", "chrA does not end after the 20 bases of the index",
          BIOINFER_FORMAT},
-        {"chrA\t15\t12\t10\t11\n", "chrA", "chrA does not end behind the 15 bases",
-         BIOINFER_FORMAT},
-        {"chrA\t22\t12\t10\t11\nchrB\t4\t43\t4\t5\n", "chrB", "chrB does not end behind the 4",
+        {"chrA\t15\t12\t10\t11\n", "chrA", "chrA does not end after the 15 bases", BIOINFER_FORMAT},
+        {"chrA\t22\t12\t10\t11\nchrB\t4\t43\t4\t5\n", "chrB", "chrB does not end after the 4",
          BIOINFER_FORMAT},
         {fai, "chrQ", "has no contig 'chrQ'", BIOINFER_INVALID},
         {"none\t0\t12\t10\t11\n", "none", "off the contig, which has 0", BIOINFER_INVALID},
@@ -196,7 +193,7 @@ static void added_blocks(void)
     pack(&file, &gzi, 40);
     add_block(&file, "ACGT\n", 5);
     CHECK_EQ(read_genome(file.of, file.n, &gzi, fai, "chrB", 0, 5, bases, &err), BIOINFER_FORMAT);
-    CHECK_HAS(err.text, "bytes behind the last block of the index: index it again with bgzip -r");
+    CHECK_HAS(err.text, "bytes after the last block of the index: index it again with bgzip -r");
 }
 
 /* Lines may be empty behind a contig, and the last one may lack its end. */
@@ -231,7 +228,7 @@ static void long_headers(void)
     CHECK(!memcmp(bases, "GT", 2));
     snprintf(index, sizeof index, "long\t2\t%zu\t2\t3\n", file.n - 9);
     CHECK_EQ(read_genome(file.of, file.n, NULL, index, "long", 0, 2, bases, &err), BIOINFER_FORMAT);
-    CHECK_HAS(err.text, "no line >long in front of byte");
+    CHECK_HAS(err.text, "no line >long before byte");
 }
 
 static void bad_blocks(void)
@@ -338,7 +335,7 @@ static void bad_intervals(void)
     static const struct place want[] = {
         {BIOINFER_FORMAT, "line 1: start is no number: '-5'"},
         {BIOINFER_FORMAT, "line 2: end is no number: '-10'"},
-        {BIOINFER_FORMAT, "line 3: the start is behind the end"},
+        {BIOINFER_FORMAT, "line 3: the start is after the end"},
         {BIOINFER_FORMAT, "line 4: start is no number: '1e3'"},
         {BIOINFER_FORMAT, "line 5: start is no number: '99999999999999999999'"},
         {BIOINFER_FORMAT, "line 6: expected contig, start and end, got 'chrA'"},
