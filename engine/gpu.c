@@ -475,7 +475,6 @@ const struct bi_gpu_entry *bi_gpu_entry_of(const struct bi_gpu_facts *facts,
 {
     struct bi_call call = bi_launch_call(l, facts->n_units);
     call.near_f32 = facts->near_f32;
-    call.trial = facts->trial;
     return bi_gpu_choose(l->entry, &call, facts->hopper);
 }
 

@@ -20,7 +20,6 @@ struct bi_gpu_facts {
     int n_units;         /* streaming multiprocessors, compute units */
     const char *arch[4]; /* blobs it can load, best first; NULL ends */
     bool near_f32;       /* matrix units take float32, or terms of it */
-    bool trial;          /* entries that no chip has run are taken, too; tests alone set it */
     bool hopper;         /* sm_90a is the first: tensor maps, and launches that begin early */
 };
 

@@ -12,7 +12,6 @@ struct bi_call {
     uint32_t half_in, half_out; /* bit k is set where input k, output k is float16 */
     int32_t units;              /* multiprocessors of the device; 0 = the CPU */
     bool near_f32;              /* matrix units of the GPU take float32, or terms of it */
-    bool trial;                 /* entries that no chip has run are taken, too: tests say so */
 };
 
 #endif

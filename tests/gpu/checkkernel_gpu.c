@@ -150,7 +150,7 @@ static void find_served(struct ck *ck, const struct ck_case *c)
                                .units = units};
         for (int near = 0; near <= near_f32; near++) {
             const struct bi_gpu_entry *chosen;
-            call.near_f32 = call.trial = near;
+            call.near_f32 = near;
             if ((chosen = bi_gpu_choose(c->entry, &call, false)))
                 ck->served[chosen - bi_gpu_entries] = true;
         }

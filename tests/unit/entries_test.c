@@ -12,10 +12,7 @@
 #include "../test.h"
 
 /* An H200, and what is no Hopper and has no matrix unit that takes float32. */
-static const struct bi_gpu_facts hopper = {.n_units = 132,
-                                           .hopper = true,
-                                           .near_f32 = true,
-                                           .trial = true},
+static const struct bi_gpu_facts hopper = {.n_units = 132, .hopper = true, .near_f32 = true},
                                  other = {.n_units = 108};
 
 /* The entries that a name may belong to. */
