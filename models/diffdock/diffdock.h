@@ -11,6 +11,7 @@
 #define BI_DIFFDOCK_H
 
 #include "../../loaders/checkpoint.h"
+#include "../../loaders/yaml.h"
 #include "edges.h"
 
 enum bi_diffdock_kind {
@@ -80,8 +81,29 @@ struct bi_diffdock_score {
     double *torsions; /* [n_torsions], the caller's */
 };
 
+/* Settings of sampling. Kinds are shift, turn, torsion. */
+enum { BI_DIFFDOCK_KINDS = 3 };
+struct bi_diffdock_noise {
+    double low[BI_DIFFDOCK_KINDS], high[BI_DIFFDOCK_KINDS]; /* (..._sigma_min, ..._sigma_max) */
+    bool nearest_alone; /* edges of a protein have no radius (not_knn_only_graph) */
+};
+
+/* Which network the tensors of a checkpoint are of. MISMATCH: of none. */
+int bi_diffdock_tell(enum bi_diffdock_kind *out, const struct bi_checkpoint *cp,
+                     struct bioinfer_error *err);
+/* Fills settings and, of a score network, noise from the authors' settings of this checkpoint, and
+ * marks the keys that were used. Of a CONFIDENCE, `noise` is an input: its score network gave
+ * it. old: residues receive as in v1.0. Keys that nothing here knows are named once, in the log
+ * of env. FORMAT: a value is missing or of another type; UNSUPPORTED: a setting that is not
+ * computed; MISMATCH: settings and tensors contradict each other. The words have file and line. */
+int bi_diffdock_settings_read(struct bi_diffdock_settings *out, struct bi_diffdock_noise *noise,
+                              const struct bi_env *env, struct bi_yaml *yaml,
+                              const struct bi_checkpoint *cp, bool old, struct bioinfer_error *err);
+
 struct bi_diffdock;
 struct bi_diffdock_receptor;
+/* The settings that it was opened with. */
+const struct bi_diffdock_settings *bi_diffdock_settings_of(const struct bi_diffdock *model);
 
 /* Reads the weights. `settings` and the checkpoint need not stay. INVALID: settings that are out of
  * range or not computed; MISMATCH: a tensor is missing, has another shape, or is not known, or a
