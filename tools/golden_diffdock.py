@@ -49,6 +49,7 @@ def scores(statement, golden, dd, name):
         for key in arrays.files:
             if key.startswith("t%s." % t) and key.split(".")[-2] in kept:
                 out[key] = arrays[key]
+    out["noise"], out["trajectory"] = arrays["noise"], arrays["trajectory"]
     return out
 
 

@@ -5,6 +5,7 @@
  *   noise.c      the times of steps, their noise, its expected scores, random numbers
  *   recorded.c   random numbers of a file instead of our own
  *   pose.c       a pose that starts, and one that takes a step
+ *   sample.c     poses of a ligand, by a score network
  *
  * Source: gcorso/DiffDock b4704d9 (main, as for v1.1, DiffDock-L) and tag v1.0. */
 #ifndef BI_DOCK_H
@@ -13,6 +14,7 @@
 #include "../../base/arena.h"
 #include "../../loaders/chem/molecule.h"
 #include "../../loaders/structure.h"
+#include "../../models/diffdock/diffdock.h"
 
 /* ---- ligand.c ---- */
 
@@ -181,5 +183,49 @@ void bi_dock_draw(struct bi_dock_move *out, double *torsions, const struct bi_do
 bool bi_dock_pose_step(double (*x)[3], const struct bi_dock_ligand *ligand,
                        const struct bi_dock_step *step, const struct bi_dock_move *score,
                        const struct bi_dock_move *random, double *room);
+
+/* ---- sample.c ---- */
+
+/* The steps of a schedule, with all that a score network wants of each. */
+struct bi_dock_plan {
+    struct bi_arena arena;
+    struct bi_dock_schedule schedule;
+    struct bi_dock_step *steps; /* [schedule.n_run] */
+    float *times;               /* [schedule.n_run][time_width] */
+    int time_width;
+    bool no_torsion; /* the network knows no torsions, which stay as they are */
+};
+/* The schedule is copied. NOMEM, and INVALID as bi_dock_schedule_check(). The arena's env is set;
+ * the caller resets it. */
+int bi_dock_plan_make(struct bi_dock_plan *out, const struct bi_dock_schedule *schedule,
+                      const struct bi_diffdock_settings *settings, struct bioinfer_error *err);
+
+/* A sample of a ligand. */
+struct bi_dock_sample {
+    int64_t seed;
+    int32_t number; /* among those of its seed, from 0 */
+    int status;     /* 0; NONFINITE: its scores were not finite; OUT_OF_RANGE: it went astray */
+};
+
+/* Everything that samples of a ligand are made with. */
+struct bi_dock_run {
+    const struct bi_dock_plan *plan;
+    const struct bi_diffdock_receptor *receptor;
+    double spread; /* the receptor's */
+    const struct bi_dock_ligand *ligand;
+    uint64_t record;                         /* a place of random numbers */
+    const struct bi_dock_recorded *recorded; /* NULL = our own random numbers; sample i has row i */
+    int n_threads;
+    /* Shows tests a pose after each step; NULL = nobody looks. */
+    void (*moved)(void *user, int step, int sample, const double (*x)[3]);
+    void *user;
+};
+/* Fills x [n][ligand->n], in the receptor's frame, and the samples' status. A sample does not
+ * depend on the others; one that has a status has no pose. NOMEM, and statuses of
+ * bi_diffdock_score(). */
+int bi_dock_sample(const struct bi_dock_run *run, struct bi_dock_sample *samples, int n,
+                   double (*x)[3], struct bioinfer_error *err);
+/* The networks' view of a ligand. */
+struct bi_diffdock_ligand bi_dock_view(const struct bi_dock_ligand *ligand);
 
 #endif

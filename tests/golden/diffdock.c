@@ -13,6 +13,7 @@
 
 #include "../../base/team.h"
 #include "../../models/diffdock/diffdock.h"
+#include "../../tasks/dock/dock.h"
 #include "../test.h"
 
 enum {
@@ -439,6 +440,95 @@ static void own_golden(const struct bi_diffdock_receptor *r, struct complex *c)
     }
 }
 
+/* ---- a whole path of the sampler ---- */
+
+struct path {
+    float *want; /* [steps][POSES][ATOMS][3] */
+    double farthest;
+    int n;
+};
+
+static void moved(void *user, int step, int sample, const double (*x)[3])
+{
+    struct path *path = user;
+    const float *want = path->want + ((int64_t)step * POSES + sample) * ATOMS * 3;
+    for (int i = 0; i < ATOMS * 3; i++)
+        path->farthest = fmax(path->farthest, fabs(x[i / 3][i % 3] - (double)want[i]));
+    path->n++;
+}
+
+/* Poses after each step, with the recorded starts and random numbers, and the second sample alone.
+ * Shifts of the golden paths have less noise than the released weights. */
+static void path_matches(const struct bi_diffdock_receptor *r, struct complex *c)
+{
+    const bool new = settings.kind == BI_DIFFDOCK_NEW;
+    const int n_steps = new ? 19 : 20, row = 6 + TORSIONS;
+    float *from = numbers(golden, "noise", (uint64_t)(n_steps * POSES * row));
+    struct path path = {
+        .want = numbers(golden, "trajectory", (uint64_t)n_steps * POSES * ATOMS * 3)};
+    int32_t *masks = integers("masks", TORSIONS * ATOMS);
+    uint8_t mask[TORSIONS * ATOMS];
+    double *noise = calloc((size_t)(n_steps * POSES * row), sizeof *noise);
+    double(*x)[3] = calloc(POSES * ATOMS, sizeof *x), (*alone)[3] = calloc(ATOMS, sizeof *alone);
+    const struct bi_dock_ligand ligand = {.env = &env,
+                                          .n = ATOMS,
+                                          .n_bonds = BONDS,
+                                          .n_torsions = TORSIONS,
+                                          .features = (int32_t(*)[16])c->features,
+                                          .bonds = (int32_t(*)[2])c->bonds,
+                                          .bond_type = c->bond_type,
+                                          .torsions = c->torsions,
+                                          .moved = mask};
+    struct bi_dock_recorded recorded = {
+        .n_steps = n_steps, .n_samples = POSES, .n_torsions = TORSIONS, .n_atoms = ATOMS};
+    struct bi_dock_plan plan = {.arena.env = &env};
+    struct bi_dock_sample samples[POSES] = {{.status = 1}, {.status = 1}};
+    struct bi_dock_run run = {.plan = &plan,
+                              .receptor = r,
+                              .ligand = &ligand,
+                              .recorded = &recorded,
+                              .n_threads = 2,
+                              .moved = moved,
+                              .user = &path};
+    struct bi_dock_schedule schedule;
+    struct bioinfer_error err = {0};
+    for (int i = 0; i < n_steps * POSES * row; i++)
+        noise[i] = (double)from[i];
+    for (int i = 0; i < TORSIONS * ATOMS; i++)
+        mask[i] = (uint8_t)masks[i];
+    bi_dock_schedule_fill(&schedule, new ? BI_DOCK_V11 : BI_DOCK_V10);
+    schedule.n_run = n_steps;
+    schedule.high[BI_DOCK_SHIFT] = 3;
+    if (new) {
+        schedule.low[BI_DOCK_TURN] = 0.1;
+        schedule.high[BI_DOCK_TURN] = 1.65;
+    }
+    recorded.noise = noise;
+    recorded.start = (const double(*)[3])c->poses;
+    CHECK_EQ(bi_dock_plan_make(&plan, &schedule, &settings, &err), 0);
+    CHECK_EQ(bi_dock_sample(&run, samples, POSES, x, &err), 0);
+    CHECK_EQ(samples[0].status, 0);
+    CHECK_EQ(samples[1].status, 0);
+    CHECK_EQ(path.n, n_steps * POSES);
+    printf("path of %d steps: %.2g angstrom off\n", n_steps, path.farthest);
+    CHECK(path.farthest < 1e-3);
+    run.moved = NULL;
+    run.n_threads = 1;
+    recorded.start += ATOMS; /* the second sample's */
+    for (int i = 0; i < n_steps; i++)
+        memmove(noise + (int64_t)i * POSES * row, noise + ((int64_t)i * POSES + 1) * row,
+                (size_t)row * sizeof *noise);
+    CHECK_EQ(bi_dock_sample(&run, samples, 1, alone, &err), 0);
+    CHECK(!memcmp(alone, x + ATOMS, ATOMS * sizeof *alone));
+    bi_arena_reset(&plan.arena);
+    free(from);
+    free(path.want);
+    free(masks);
+    free(noise);
+    free(x);
+    free(alone);
+}
+
 /* The statement takes atom b of the batch for sample b: 0 for the first. */
 static void graph_golden(const struct bi_diffdock_receptor *r, struct complex *c)
 {
@@ -669,6 +759,11 @@ static void score_matches(void)
     with_model(&settings, own_golden);
 }
 
+static void whole_path_matches(void)
+{
+    with_model(&settings, path_matches);
+}
+
 static void graph_centre_matches(void)
 {
     struct bi_diffdock_settings s = settings;
@@ -713,6 +808,7 @@ int main(int argc, char **argv)
     else {
         TEST(edges_match);
         TEST(score_matches);
+        TEST(whole_path_matches);
         TEST(graph_centre_matches);
         TEST(pose_alone_is_same);
         TEST(turns_with_complex);
