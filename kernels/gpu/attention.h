@@ -71,8 +71,8 @@ BI_GPU_AXES_GRID(mix, mix, 32)
 enum { BI_GPU_NEAR_HEAD = 16 };
 #define BI_GPU_NEAR_WIDTH(width)                                                                   \
     BI_GPU_TAKES_OF(near_d##width##_f32, attention,                                                \
-                    call->near_f32 && !(call->half_in & 1) && !p->bias &&           \
-                        !p->grid_bias && p->head_dim >= BI_GPU_NEAR_HEAD && p->head_dim <= width)
+                    call->near_f32 && !(call->half_in & 1) && !p->bias && !p->grid_bias &&         \
+                        p->head_dim >= BI_GPU_NEAR_HEAD && p->head_dim <= width)
 BI_GPU_HALF_WIDTH(16)
 BI_GPU_HALF_WIDTH(32)
 BI_GPU_HALF_WIDTH(64)

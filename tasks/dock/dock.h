@@ -203,7 +203,7 @@ int bi_dock_plan_make(struct bi_dock_plan *out, const struct bi_dock_schedule *s
 /* A sample of a ligand. */
 struct bi_dock_sample {
     int64_t seed;
-    int32_t number; /* among those of its seed, from 0 */
+    int32_t number; /* from 0, in its seed */
     int status;     /* 0; NONFINITE: its scores were not finite; OUT_OF_RANGE: it went astray */
 };
 
