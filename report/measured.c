@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../base/number.h"
+#include "../loaders/csv.h"
 #include "show.h"
 
 /* ---- 1 correlations -------------------------------------------------------------------- */
@@ -118,49 +119,82 @@ int bi_show_against(struct bi_show *s, const struct bi_table *t, const char *con
 
 struct measured {
     struct bi_show *s;
-    char separator;
-    const char *name;
-    struct bi_map rows; /* by key */
-    double *numbers;    /* [rows of the table] */
+    struct bi_csv file;
+    struct bi_map rows, met; /* of the table, and lines of the file, by id */
+    double *numbers;         /* [rows of the table] */
     uint64_t n, n_found;
-    struct bi_map met; /* the file's ids */
 };
 
-static int take_measured(void *user, char *line, size_t n, uint64_t number,
+/* A cell of column 2 as a number, NaN where nothing was measured. */
+static int read_number(const struct measured *m, const struct bi_csv_row *row, const char *id,
+                       double *x, struct bioinfer_error *err)
+{
+    static const char *const none[] = {"", "NA", "N/A", "NaN", "nan"};
+    const char *cell = bi_csv_cell(&m->file, row, 1);
+    *x = (double)NAN;
+    for (size_t k = 0; k < BI_COUNT(none); k++)
+        if (!strcmp(cell, none[k]))
+            return 0;
+    if (bi_parse_f64(cell, strlen(cell), x) && isfinite(*x))
+        return 0;
+    return bi_csv_fail(&m->file, row, err,
+                       "column 2 (%.60s): '%.40s' is no number, expected what was measured of "
+                       "'%.60s', as 0.25, or NA",
+                       bi_csv_cell(&m->file, &m->file.header, 1), cell, id);
+}
+
+static int take_measured(struct measured *m, const struct bi_csv_row *row,
                          struct bioinfer_error *err)
 {
-    struct measured *m = user;
-    struct bi_arena *arena = &m->s->view.arena;
-    char *fields[2], *id;
-    uint64_t row;
-    double x = (double)NAN;
-    int added;
-    if (!n)
-        return 0;
-    if (number == 1)
-        m->separator = strchr(line, '\t') ? '\t' : ',';
-    if (bi_fields(line, m->separator, fields, 2) < 2)
-        return bi_fail(err, BIOINFER_FORMAT,
-                       "%s: line %llu: one field, expected an id and a measured number",
-                       m->s->measured, (unsigned long long)number);
-    if (number == 1)
-        return (m->name = bi_view_text(&m->s->view, fields[1], strlen(fields[1])))
-                   ? 0
-                   : bi_show_no_memory(m->s, err);
-    if (*fields[1] && !bi_parse_f64(fields[1], strlen(fields[1]), &x))
-        return bi_fail(err, BIOINFER_FORMAT,
-                       "%s: line %llu: '%.40s' is no number, expected what was measured of '%.40s'",
-                       m->s->measured, (unsigned long long)number, fields[1], fields[0]);
-    if (!(id = bi_arena_strndup(arena, fields[0], strlen(fields[0]))) ||
-        (added = bi_map_add(&m->met, id, strlen(id), number, &row)) < 0)
+    const char *id = bi_csv_cell(&m->file, row, 0);
+    uint64_t at;
+    double x;
+    int st = read_number(m, row, id, &x, err), added;
+    if (st)
+        return st;
+    if ((added = bi_map_add(&m->met, id, strlen(id), row->line, &at)) < 0)
         return bi_show_no_memory(m->s, err);
     if (!added)
-        return bi_fail(err, BIOINFER_FORMAT, "%s: line %llu: '%.200s' again, as in line %llu",
-                       m->s->measured, (unsigned long long)number, id, (unsigned long long)row);
+        return bi_csv_fail(&m->file, row, err, "column 1: '%.200s' again, as in line %llu", id,
+                           (unsigned long long)at);
     m->n++;
-    if (bi_map_find(&m->rows, id, strlen(id), &row)) {
-        m->numbers[row] = x;
+    if (bi_map_find(&m->rows, id, strlen(id), &at)) {
+        m->numbers[at] = x;
         m->n_found++;
+    }
+    return 0;
+}
+
+static int read_file(struct measured *m, struct bioinfer_error *err)
+{
+    const struct bi_csv_row *row;
+    size_t at = 0;
+    int st = bi_csv_read(&m->file, m->s->env, m->s->measured, err), more;
+    if (!st && m->file.header.n_fields < 2)
+        st = bi_csv_fail(&m->file, &m->file.header, err,
+                         "one column '%.*s', expected ids and measured numbers with a comma or a "
+                         "tab between them",
+                         m->file.header.len < 60 ? (int)m->file.header.len : 60,
+                         m->file.header.text);
+    while (!st && (more = bi_csv_next(&m->file, &at, &row, err)))
+        st = more == 1 ? take_measured(m, row, err) : more;
+    return st;
+}
+
+/* Maps the keys of the table to its rows. */
+static int map_keys(struct measured *m, const struct bi_table *t, const char *const *keys,
+                    struct bioinfer_error *err)
+{
+    for (size_t i = 0; i < t->n_rows; i++) {
+        const int added = bi_map_add(&m->rows, keys[i], strlen(keys[i]), i, NULL);
+        m->numbers[i] = (double)NAN;
+        if (added < 0)
+            return bi_show_no_memory(m->s, err);
+        if (!added)
+            return bi_fail(err, BIOINFER_INVALID,
+                           "%s: several rows are '%.200s', so %s does not say which it is about; "
+                           "--record shows the rows of one record",
+                           m->s->path, keys[i], m->s->measured);
     }
     return 0;
 }
@@ -169,32 +203,25 @@ int bi_show_measured(struct bi_show *s, const struct bi_table *t, const char *co
                      struct bi_shown_column *out, struct bioinfer_error *err)
 {
     struct measured m = {.s = s, .rows = {.env = s->env}, .met = {.env = s->env}};
-    int st = 0;
+    int st;
     if (!(m.numbers = bi_arena_calloc(&s->view.arena, t->n_rows + 1, sizeof *m.numbers)))
-        st = bi_show_no_memory(s, err);
-    for (size_t i = 0; i < t->n_rows && !st; i++) {
-        const int added = bi_map_add(&m.rows, keys[i], strlen(keys[i]), i, NULL);
-        m.numbers[i] = (double)NAN;
-        if (added < 0)
-            st = bi_show_no_memory(s, err);
-        else if (!added)
-            st = bi_fail(err, BIOINFER_INVALID,
-                         "%s: several rows are '%.200s', so %s does not say which it is about; "
-                         "--record shows the rows of one record",
-                         s->path, keys[i], s->measured);
-    }
-    if (!st)
-        st = bi_lines_each(s->env, s->measured, take_measured, &m, err);
-    if (!st && !m.n)
-        st = bi_fail(err, BIOINFER_EMPTY,
-                     "%s: no row: expected names in line 1, then ids with "
-                     "measured numbers",
-                     s->measured);
+        return bi_show_no_memory(s, err);
+    if (!(st = map_keys(&m, t, keys, err)))
+        st = read_file(&m, err);
     if (!st && !m.n_found)
         st = bi_fail(err, BIOINFER_NOT_FOUND,
                      "%s: none of its %llu ids is in %s, whose first is '%.200s'", s->measured,
                      (unsigned long long)m.n, s->path, t->n_rows ? keys[0] : "");
-    *out = (struct bi_shown_column){.name = m.name, .is_number = true, .numbers = m.numbers};
+    if (!st) {
+        const char *name = bi_csv_cell(&m.file, &m.file.header, 1);
+        *out = (struct bi_shown_column){.is_number = true, .numbers = m.numbers};
+        out->name = bi_view_text(&s->view, name, strlen(name));
+        if (!out->name || (m.n_found < m.n &&
+                           !bi_view_fact(&s->view, "Measured", "%llu of %llu ids are in the output",
+                                         (unsigned long long)m.n_found, (unsigned long long)m.n)))
+            st = bi_show_no_memory(s, err);
+    }
+    bi_csv_free(&m.file);
     bi_map_free(&m.met);
     bi_map_free(&m.rows);
     return st;

@@ -122,10 +122,10 @@ int bi_show_square(struct bi_show *s, bool phylip, uint64_t n, struct bioinfer_e
 int bi_show_against(struct bi_show *s, const struct bi_table *t, const char *const *keys,
                     const struct bi_shown_column *measured, const struct bi_shown_column *predicted,
                     struct bioinfer_error *err);
-/* Reads s->measured, names in line 1, then ids and numbers, as a column of the table: row i has the
- * number of the id keys[i], NaN where there is none. FORMAT: a line is none of these, or an id
- * comes twice; INVALID: two keys are equal; EMPTY: no row; NOT_FOUND: no id is among the keys;
- * statuses of reading. */
+/* Reads s->measured (loaders/csv.h), ids in column 1 and numbers in column 2, as a column of the
+ * table: row i has the number of the id keys[i], NaN where there is none. FORMAT: it is no such
+ * table, or an id comes twice; INVALID: two keys are equal; NOT_FOUND: no id is among the keys;
+ * statuses of bi_csv_read(). */
 int bi_show_measured(struct bi_show *s, const struct bi_table *t, const char *const *keys,
                      struct bi_shown_column *out, struct bioinfer_error *err);
 

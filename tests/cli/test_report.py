@@ -319,13 +319,34 @@ class Reports(unittest.TestCase):
                                  'constant.',
                                  'Spearman 1.0000, Pearson 1.0000; 2 of 2 rows have both.'])
         for name, text, *words in (
-                ('one.csv', 'id\na\n', 'line 1', 'one field'),
+                ('one.csv', 'id\na\n', 'line 1', 'one column'),
                 ('none.csv', 'id,x\n', 'no row'), ('others.csv', 'id,x\nc,1\n', "first is 'a'"),
                 ('text.csv', 'id,x\na,high\n', 'line 2', "'high' is no number"),
                 ('twice.csv', 'id,x\na,1\na,2\n', 'line 3', 'as in line 2')):
             self.write(name, text)
             said = self.run_it('report', 'e.tsv', '--measured', name, code=None).stderr.decode()
             for word in (name, *words):
+                self.assertIn(word, said)
+        # what spreadsheets and R write: a byte order mark, quotes, CR LF, NA, comments before
+        self.write('r.csv', '\ufeff"ligand","pKd, 1"\r\n"a","3.5"\r\n b , NA \r\nz,1\r\n')
+        self.write('odd.tsv', '# by hand\n\nid\tpKd\na\t+3.5e0\nb\t\n')
+        for name, title in ('r.csv', 'energy against pKd, 1'), ('odd.tsv', 'energy against pKd'):
+            page = self.page('e.tsv', '--measured', name)
+            self.assertIn((title, 'No correlation: 1 of 2 rows have both.'),
+                          [(f['title'], f['note']) for f in page.figures('scatter')])
+            self.assertEqual(page.facts().get('Measured'),
+                             '2 of 3 ids are in the output' if name == 'r.csv' else None)
+        for text, *words in (
+                ('id;x\na;1\n', 'line 1', "one column 'id;x'", 'a comma or a tab'),
+                ('id\tx\na\t1,5\n', 'line 2', 'column 2 (x)', "'1,5' is no number"),
+                ('id,x\na,1,5\n', 'line 2', '3 fields, the header has 2'),
+                ('id,x\na,inf\n', 'line 2', "'inf' is no number"),
+                ('id,x\na,1\n"b,2\n', 'line 3', 'not closed'),
+                ('id,x\na,1\n\n"a",2\n', 'line 4', "'a' again, as in line 2")):
+            self.write('odd.csv', text)
+            said = self.run_it('plot', 'e.tsv', '--measured', 'odd.csv', '-o', 'p.svg',
+                               code=65).stderr.decode()
+            for word in ('odd.csv', *words):
                 self.assertIn(word, said)
         self.write('two.tsv', 'id\tx\na\t1\na\t2\n')
         self.refused('two.tsv', "several rows are 'a'", also=('--measured', 'e.csv'))
