@@ -44,7 +44,7 @@ static int find_top(struct cli_run *run)
 {
     const struct cli_options *o = run->cli->options;
 
-    return o->top ? cli_affinity_top(run->cli, o->output, o->top) : CLI_EXIT_OK;
+    return o->top ? cli_affinity_top(run->cli, o->output, o->top, &run->second) : CLI_EXIT_OK;
 }
 
 static void say_more(struct cli_run *run)

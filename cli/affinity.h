@@ -54,7 +54,7 @@ void cli_complex_place(char *description, struct cli_complex_place *place);
 
 /* Writes the n (above 0) rows of least energy of the table at `path`, x.tsv, beside it, to
  * x.top.tsv, best first, of equals the first; fewer where fewer have an energy with pairs behind
- * it. An exit code. */
-int cli_affinity_top(struct cli *cli, const char *path, int64_t n);
+ * it. An exit code; after 0 the caller frees *to, its path. */
+int cli_affinity_top(struct cli *cli, const char *path, int64_t n, char **to);
 
 #endif

@@ -91,7 +91,7 @@ static int find_best(FILE *file, struct row *heap, size_t n, size_t *kept)
     return st;
 }
 
-int cli_affinity_top(struct cli *cli, const char *path, int64_t n)
+int cli_affinity_top(struct cli *cli, const char *path, int64_t n, char **to)
 {
     struct row *heap = calloc((size_t)n, sizeof *heap);
     FILE *file = fopen(path, "r");
@@ -126,6 +126,9 @@ int cli_affinity_top(struct cli *cli, const char *path, int64_t n)
     if (file)
         fclose(file);
     free(heap);
-    free(name);
+    if (!st)
+        *to = name;
+    else
+        free(name);
     return st ? cli_fail(cli, CLI_AT_WRITE, st, &err) : CLI_EXIT_OK;
 }

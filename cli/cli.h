@@ -243,6 +243,7 @@ struct cli {
     void *task;               /* the state of the task that is computed (struct cli_work) */
     bool loads_late;          /* cli_fingerprint() does not load the task's weights first */
     struct bioinfer_model_info info;
+    struct timespec began;   /* when the program did, by the clock on the wall */
     const char *fingerprint; /* the model's; NULL until cli_fingerprint() */
     const char *input_name;  /* for messages */
     struct cli_paths inputs; /* files of sequences, read one behind the other */

@@ -111,6 +111,7 @@ int main(int argc, char **argv)
     const char *worker = NULL;
     int code;
 
+    clock_gettime(CLOCK_REALTIME, &cli.began);
     for (int i = 1; i < argc && strcmp(argv[i], "--"); i++)
         if (!strcmp(argv[i], "--log-json"))
             cli_say_as_json(); /* before anything is said */

@@ -35,30 +35,37 @@ static const char *base_of(const char *path, size_t n)
     return path + n;
 }
 
-/* Is text[0, n) a path that says where a file lies? `copy` has room for n + 1 bytes. */
-static bool is_path(const char *text, size_t n, char *copy)
+/* Is the text a path that says where a file lies? No name of weights (org/model), unit or share. */
+static bool is_path(char *text)
 {
-    if (!memchr(text, '/', n))
-        return false;
-    memcpy(copy, text, n);
-    copy[n] = '\0';
-    return strchr("/.~", *copy) || !access(copy, F_OK);
+    char *slash = strrchr(text, '/');
+    bool is;
+
+    if (!slash || strchr("/.~", *text) || strchr(text, '/') != slash || !access(text, F_OK))
+        return slash;
+    *slash = '\0'; /* a path that is not there yet may have a folder */
+    is = !access(text, F_OK);
+    *slash = '/';
+    return is;
 }
 
-/* A word of the command line: of a path, also one after '=' and ',', the name alone. */
+/* A word of the command line: of a path, also one after -o, '=' and ',', the name alone. */
 static void put_word(struct bi_buf *out, const char *word)
 {
+    const size_t letter = *word == '-' && word[1] && word[1] != '-' ? 2 : 0;
     struct bi_buf text = {.env = out->env};
-    char *copy = malloc(strlen(word) + 1);
+    char *copy = strdup(word);
 
-    for (const char *at = word; copy;) {
+    bi_buf_append(&text, word, letter);
+    for (char *at = copy ? copy + letter : NULL, end; at; *at++ = end) {
         const size_t n = strcspn(at, ",=");
-        const char *from = is_path(at, n, copy) ? base_of(at, n) : at;
-        bi_buf_append(&text, from, (size_t)(at + n - from));
-        if (!at[n])
+        end = at[n];
+        at[n] = '\0';
+        bi_buf_puts(&text, is_path(at) ? base_of(at, n) : at);
+        at += n;
+        if (!end)
             break;
-        bi_buf_putc(&text, at[n]);
-        at += n + 1;
+        bi_buf_putc(&text, end);
     }
     if (!copy || !bi_buf_text(&text))
         out->failed = true;
@@ -102,9 +109,17 @@ static bool sum_file(const char *path, char text[BI_SHA256_TEXT])
     return ok;
 }
 
-/* A file that was read: name, and of a regular one size and checksum. */
-static void put_input(struct bi_buf *out, const char *role, const char *path, bool first,
-                      uint64_t most)
+/* Was a file written since? The system's clock of files may be some milliseconds late. */
+static bool is_newer(const struct stat *st, const struct timespec *since)
+{
+    return st->st_mtim.tv_sec > since->tv_sec ||
+           (st->st_mtim.tv_sec == since->tv_sec && st->st_mtim.tv_nsec > since->tv_nsec);
+}
+
+/* A file that was read: name, and of a regular one size and checksum, unless it is another one by
+ * now. The file is read again for it, as readers see pieces of it, and in any order. */
+static void put_input(struct bi_buf *out, const struct cli *cli, const char *role, const char *path,
+                      bool first, uint64_t most)
 {
     char sum[BI_SHA256_TEXT];
     struct stat st;
@@ -115,7 +130,9 @@ static void put_input(struct bi_buf *out, const char *role, const char *path, bo
     bi_put_json(out, base_of(path, strlen(path)));
     if (strcmp(path, "-") && !stat(path, &st) && S_ISREG(st.st_mode)) {
         bi_buf_printf(out, ", \"size\": %" PRIu64, (uint64_t)st.st_size);
-        if ((uint64_t)st.st_size <= most && sum_file(path, sum))
+        if (is_newer(&st, &cli->began))
+            bi_buf_puts(out, ", \"changed\": \"after the run began\"");
+        else if ((uint64_t)st.st_size <= most && sum_file(path, sum))
             bi_buf_printf(out, ", \"sha256\": \"%s\"", sum);
     }
     bi_buf_putc(out, '}');
@@ -211,10 +228,10 @@ static void put_inputs(struct bi_buf *out, struct cli *cli, const struct cli_pro
         return;
     bi_buf_puts(out, ",\n  \"inputs\": [");
     for (i = 0; i < n && i < MOST_INPUTS; i++)
-        put_input(out, role, cli->inputs.n ? cli->inputs.of[i] : o->inputs[i + receptor], !i,
+        put_input(out, cli, role, cli->inputs.n ? cli->inputs.of[i] : o->inputs[i + receptor], !i,
                   MOST_INPUT);
     for (i = 0; i < p->n_inputs; i++)
-        put_input(out, p->inputs[i].role, p->inputs[i].path, false, MOST_SUMMED);
+        put_input(out, cli, p->inputs[i].role, p->inputs[i].path, false, MOST_SUMMED);
     bi_buf_puts(out, "\n  ]");
     if (n > MOST_INPUTS)
         put_number(out, "inputs_not_listed", n - MOST_INPUTS);
@@ -242,107 +259,103 @@ static void put_counts(struct bi_buf *out, const struct cli_provenance *p)
     bi_buf_putc(out, '}');
 }
 
-static void put_runs(struct bi_buf *out, const struct cli_provenance *p)
-{
-    for (size_t i = 0; i < p->n_runs; i++) {
-        bi_buf_puts(out, i ? ",\n" : ",\n  \"runs\": [\n");
-        bi_buf_puts(out, p->runs[i]);
-    }
-    if (p->n_runs)
-        bi_buf_putc(out, ']');
-}
-
-/* The output itself: by its name, and the size of a file, it is known again. */
-static void put_output(struct bi_buf *out, const char *path)
-{
-    struct stat st;
-
-    put_text(out, "output", base_of(path, strlen(path)));
-    if (!stat(path, &st) && S_ISREG(st.st_mode))
-        put_number(out, "output_size", (uint64_t)st.st_size);
-}
-
 static void put_all(struct bi_buf *out, struct cli *cli, const struct cli_provenance *p)
 {
-    bi_buf_puts(out, "{\n  \"bioinfer\": ");
-    bi_put_json(out, bioinfer_version());
     put_command(out, cli->options);
     put_text(out, "task", p->task);
     if (cli->info.name)
         put_model(out, cli);
     put_text(out, "options", p->options);
     put_inputs(out, cli, p);
-    put_output(out, p->output);
     put_counts(out, p);
     put_date(out, cli);
-    put_runs(out, p);
+    if (p->runs && *p->runs)
+        bi_buf_printf(out, ",\n  \"runs\": [\n%s]", p->runs);
     bi_buf_puts(out, "\n}\n");
 }
 
-/* ---- the file ---- */
+/* ---- the files ---- */
 
-/* The path of the file, which the caller frees; NULL: no memory. */
-static char *path_of(const struct cli_options *o, const char *output)
+/* A path ends without '/': a folder's description lies beside it. */
+static void put_path(struct bi_buf *out, const char *path, size_t n)
 {
-    char shard[64] = "", *base = cli_without_slash(output), *path = NULL;
-    size_t n;
+    while (n > 1 && path[n - 1] == '/')
+        n--;
+    bi_buf_append(out, path, n);
+}
 
+/* Writes the file beside an output, whose description but for its name and size is `body`. */
+static int write_one(struct cli *cli, const char *output, const struct bi_buf *body,
+                     const char *path)
+{
+    struct bi_buf head = {.env = body->env};
+    struct bioinfer_error err = {0};
+    struct cli_output out = {0};
+    struct stat st;
+    int code;
+
+    bi_buf_puts(&head, "{\n  \"bioinfer\": ");
+    bi_put_json(&head, bioinfer_version());
+    put_text(&head, "output", base_of(output, strlen(output)));
+    if (!stat(output, &st) && S_ISREG(st.st_mode)) /* the size shows whether it is the same one */
+        put_number(&head, "output_size", (uint64_t)st.st_size);
+    if (head.failed || body->failed) {
+        code = cli_no_memory(cli, path);
+    } else if ((code = cli_output_open(&out, path, &err))) {
+        code = cli_fail(cli, CLI_AT_WRITE, code, &err);
+    } else {
+        cli_output_write(&out, head.data, head.size);
+        cli_output_write(&out, body->data, body->size);
+        if ((code = cli_output_finish(&out, &err)))
+            code = cli_fail(cli, CLI_AT_WRITE, code, &err);
+    }
+    cli_output_close(&out);
+    bi_buf_free(&head);
+    return code;
+}
+
+/* The same, where the output can have one: no pipe, no device. *body is filled when it is empty. */
+static int describe(struct cli *cli, const struct cli_provenance *p, const char *output,
+                    struct bi_buf *body)
+{
+    const struct cli_options *o = cli->options;
+    struct bi_buf path = {.env = body->env};
+    struct stat st;
+    int code = CLI_EXIT_OK;
+
+    if (!output || !strcmp(output, "-") ||
+        (!o->n_shards && (stat(output, &st) || (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)))))
+        return code;
+    put_path(&path, output, strlen(output));
     if (o->n_shards)
-        snprintf(shard, sizeof shard, ".shard-%d-of-%d", o->shard, o->n_shards);
-    if (base && (path = malloc(n = strlen(base) + strlen(shard) + sizeof SUFFIX)))
-        snprintf(path, n, "%s%s" SUFFIX, base, shard);
-    free(base);
-    return path;
+        bi_buf_printf(&path, ".shard-%d-of-%d", o->shard, o->n_shards);
+    bi_buf_puts(&path, SUFFIX);
+    if (!bi_buf_text(&path)) {
+        code = cli_no_memory(cli, "the name of " SUFFIX);
+    } else if (o->no_provenance) {
+        unlink(path.data);
+    } else if (!cli->info.name || !(code = cli_fingerprint(cli))) {
+        if (!body->size)
+            put_all(body, cli, p);
+        code = write_one(cli, output, body, path.data);
+    }
+    bi_buf_free(&path);
+    return code;
 }
 
 int cli_provenance_write(struct cli *cli, const struct cli_provenance *p)
 {
     const struct bi_env env = bi_env_default();
-    const struct cli_options *o = cli->options;
-    struct bi_buf text = {.env = &env};
-    struct bioinfer_error err = {0};
-    struct cli_output out = {0};
-    struct stat st;
-    char *path;
-    int failed, code;
+    struct bi_buf body = {.env = &env};
+    int code = describe(cli, p, p->output, &body);
 
-    if (!p->output || !strcmp(p->output, "-") ||
-        (!o->n_shards && (stat(p->output, &st) || (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)))))
-        return CLI_EXIT_OK;
-    if (!(path = path_of(o, p->output)))
-        return cli_no_memory(cli, "the name of " SUFFIX);
-    if (o->no_provenance) {
-        unlink(path);
-        free(path);
-        return CLI_EXIT_OK;
-    }
-    if (cli->info.name && (code = cli_fingerprint(cli))) {
-        free(path);
-        return code;
-    }
-    put_all(&text, cli, p);
-    failed = text.failed ? BIOINFER_NOMEM : cli_output_open(&out, path, &err);
-    if (!failed) {
-        cli_output_write(&out, text.data, text.size);
-        failed = cli_output_finish(&out, &err);
-    }
-    code = text.failed ? cli_no_memory(cli, path)
-           : failed    ? cli_fail(cli, CLI_AT_WRITE, failed, &err)
-                       : CLI_EXIT_OK;
-    cli_output_close(&out);
-    bi_buf_free(&text);
-    free(path);
+    if (!code)
+        code = describe(cli, p, p->second, &body);
+    bi_buf_free(&body);
     return code;
 }
 
 /* ---- merged runs ---- */
-
-/* Descriptions of runs, texts of their own. */
-struct runs {
-    char **of;
-    size_t n, cap;
-    bool failed; /* no memory */
-};
 
 /* Reads a regular file of at most 1 MiB; false: it is none. */
 static bool read_small(struct bi_buf *text, const char *path)
@@ -359,63 +372,60 @@ static bool read_small(struct bi_buf *text, const char *path)
     return ok;
 }
 
-/* Takes the description in a file; nothing of one that is not there, or is none. */
-static void take_run(struct runs *r, const char *path)
+/* Adds the description in a file; nothing of one that is not there, or is none. */
+static void take_run(struct bi_buf *runs, const char *path)
 {
-    const struct bi_env env = bi_env_default();
-    struct bi_arena arena = {.env = &env};
-    struct bi_buf text = {.env = &env};
+    struct bi_arena arena = {.env = runs->env};
+    struct bi_buf text = {.env = runs->env};
     struct bi_json *root = NULL;
-    char *copy;
 
     if (read_small(&text, path) &&
         !bi_json_parse(&root, &arena, path, text.data, text.size, NULL) &&
         root->type == BI_JSON_OBJECT) {
         while (text.size && text.data[text.size - 1] == '\n')
             text.size--;
-        r->failed = r->failed || !(copy = strndup(text.data, text.size));
-        if (r->n == r->cap) {
-            const size_t cap = 2 * r->cap + 8;
-            char **grown = realloc(r->of, cap * sizeof *grown);
-            r->failed = r->failed || !grown;
-            r->of = grown ? grown : r->of;
-            r->cap = grown ? cap : r->cap;
-        }
-        if (copy && r->n < r->cap)
-            r->of[r->n++] = copy;
-        else
-            free(copy);
+        bi_buf_puts(runs, runs->size ? ",\n" : "");
+        bi_buf_append(runs, text.data, text.size);
     }
+    runs->failed |= text.failed;
     bi_arena_reset(&arena);
     bi_buf_free(&text);
 }
 
-/* The description of the part OUT.part-I-of-N. It has another word in its name, as users write
- * OUT.part-* for all parts. */
-static void take_part(struct runs *r, const char *part)
+/* Adds the description of a shard: `rest` is "1-of-3" and the like. */
+static void take_shard(struct bi_buf *runs, const char *output, size_t n, const char *rest)
 {
-    char *base = cli_without_slash(part), *mark = NULL;
-    const size_t n = base ? strlen(base) + 1 + sizeof SUFFIX : 0;
-    char *path = base ? malloc(n) : NULL;
+    struct bi_buf path = {.env = runs->env};
 
-    for (char *at = base; at && (at = strstr(at, ".part-")); at++)
-        mark = at;
-    if (path && mark) {
-        *mark = '\0';
-        snprintf(path, n, "%s.shard-%s" SUFFIX, base, mark + strlen(".part-"));
-        take_run(r, path);
-    }
-    r->failed = r->failed || !path;
-    free(base);
-    free(path);
+    bi_buf_append(&path, output, n);
+    bi_buf_puts(&path, ".shard-");
+    put_path(&path, rest, strlen(rest));
+    bi_buf_puts(&path, SUFFIX);
+    if (bi_buf_text(&path))
+        take_run(runs, path.data);
+    runs->failed |= path.failed;
+    bi_buf_free(&path);
 }
 
-/* Takes OUT.shard-I-of-N.provenance.json of all shards, in their order. */
-static void find_runs(struct runs *r, const char *output)
+/* Adds the description of the part OUT.part-I-of-N. It has another word in its name, as users write
+ * OUT.part-* for all parts. */
+static void take_part(struct bi_buf *runs, const char *part)
+{
+    static const char word[] = ".part-";
+    const char *mark = NULL;
+
+    for (const char *at = part; (at = strstr(at, word)); at++)
+        mark = at;
+    if (mark)
+        take_shard(runs, part, (size_t)(mark - part), mark + sizeof word - 1);
+}
+
+/* Adds OUT.shard-I-of-N.provenance.json of all shards, in their order. */
+static void find_runs(struct bi_buf *runs, const char *output)
 {
     const char *base = base_of(output, strlen(output));
     const size_t n = strlen(base);
-    char *folder = strndup(output, (size_t)(base - output));
+    char *folder = strndup(output, (size_t)(base - output)), rest[32];
     DIR *dir = folder ? opendir(*folder ? folder : ".") : NULL;
     int of = 0;
 
@@ -429,42 +439,34 @@ static void find_runs(struct runs *r, const char *output)
     if (dir)
         closedir(dir);
     for (int i = 1; i <= of; i++) {
-        const size_t size = strlen(output) + 64;
-        char *part = malloc(size);
-        if (part)
-            snprintf(part, size, "%s.part-%d-of-%d", output, i, of);
-        if (part)
-            take_part(r, part);
-        r->failed = r->failed || !part;
-        free(part);
+        snprintf(rest, sizeof rest, "%d-of-%d", i, of);
+        take_shard(runs, output, strlen(output), rest);
     }
-    r->failed = r->failed || !folder;
+    runs->failed |= !folder;
     free(folder);
 }
 
 int cli_provenance_merge(struct cli *cli, const char *output,
                          const struct bioinfer_job_stats *stats)
 {
+    const struct bi_env env = bi_env_default();
     const struct cli_options *o = cli->options;
+    struct bi_buf runs = {.env = &env};
+    char *base = cli_without_slash(output);
     struct cli_provenance p = {.output = output,
                                .task = "merge",
                                .counted = true,
                                .records = stats->records,
                                .failed = stats->failed};
-    char *base = cli_without_slash(output);
-    struct runs runs = {.failed = !base};
     int code;
 
     for (int i = 0; i < o->n_parts; i++)
         take_part(&runs, o->parts[i]);
     if (base && !o->n_parts)
         find_runs(&runs, base);
-    p.runs = (const char *const *)runs.of;
-    p.n_runs = runs.n;
-    code = runs.failed ? cli_no_memory(cli, SUFFIX) : cli_provenance_write(cli, &p);
-    for (size_t i = 0; i < runs.n; i++)
-        free(runs.of[i]);
-    free(runs.of);
+    p.runs = bi_buf_text(&runs);
+    code = base && p.runs ? cli_provenance_write(cli, &p) : cli_no_memory(cli, SUFFIX);
+    bi_buf_free(&runs);
     free(base);
     return code;
 }

@@ -12,6 +12,7 @@ enum { CLI_STATUSES = 32 };
 /* A run, as its command knows it beside the command line and the model. */
 struct cli_provenance {
     const char *output;  /* the path; NULL, "-", a pipe or a device have no such file */
+    const char *second;  /* another output of the run, which gets one, too; NULL = none */
     const char *task;    /* as jobs name it */
     const char *role;    /* that the inputs of the command line have; NULL = "input" */
     const char *options; /* that decide results; NULL = the command line says them */
@@ -21,8 +22,7 @@ struct cli_provenance {
     uint64_t records, failed;
     const uint64_t *by_status; /* [CLI_STATUSES] records by -status; NULL = not known */
     uint64_t resumed;          /* records of an earlier run */
-    const char *const *runs;   /* descriptions of the runs that were merged, each a JSON object */
-    size_t n_runs;
+    const char *runs;          /* descriptions of merged runs: JSON objects with ',' between */
 };
 
 /* Writes the file, unless --no-provenance says not to; an exit code. One that was there, of an

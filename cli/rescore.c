@@ -193,8 +193,11 @@ static int finish_poses(struct cli_run *run)
 {
     struct rescorer *r = run->cli->task;
     struct bioinfer_error err = {0};
-    const int st = run->cli->options->poses ? cli_output_finish(&r->poses, &err) : 0;
+    const char *path = run->cli->options->poses;
+    const int st = path ? cli_output_finish(&r->poses, &err) : 0;
 
+    if (path && !(run->second = strdup(path)))
+        return cli_no_memory(run->cli, path);
     return st ? cli_fail(run->cli, CLI_AT_WRITE, st, &err) : CLI_EXIT_OK;
 }
 

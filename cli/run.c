@@ -2,6 +2,7 @@
 #include "run.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -396,6 +397,7 @@ static int tell_provenance(struct cli_run *run)
     const char *output = run->product ? run->product : cli_run_path(run);
     const bool job = run->job != NULL;
     struct cli_provenance p = {.output = output,
+                               .second = run->second,
                                .task = run->task->name,
                                .role = run->role,
                                .counted = true,
@@ -404,7 +406,7 @@ static int tell_provenance(struct cli_run *run)
                                .by_status = job ? run->stats.by_status : run->by_status,
                                .resumed = run->stats.resumed};
 
-    if (!output || !strcmp(output, "-"))
+    if ((!output || !strcmp(output, "-")) && !run->second)
         return CLI_EXIT_OK;
     if (describe(run))
         return cli_no_memory(run->cli, "the options of a run");
@@ -469,6 +471,7 @@ void cli_run_close(struct cli_run *run)
     cli_output_close(&run->out);
     cli_output_close(&run->described);
     cli_task_end(run->cli, run->task);
+    free(run->second);
 }
 
 int cli_run(struct cli_run *run)

@@ -120,7 +120,7 @@ int bi_show_against(struct bi_show *s, const struct bi_table *t, const char *con
 struct measured {
     struct bi_show *s;
     struct bi_csv file;
-    struct bi_map rows, met; /* of the table, and lines of the file, by id */
+    struct bi_map rows, met; /* rows of the table, and lines of the file, by id */
     double *numbers;         /* [rows of the table] */
     uint64_t n, n_found;
 };

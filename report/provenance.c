@@ -59,7 +59,8 @@ static int give_inputs(struct reading *r, struct bioinfer_error *err)
         return 0;
     for (const struct bi_json *j = list->first; j && !st; j = j->next) {
         const char *role = bi_json_string(bi_json_get(j, "role"));
-        const struct bi_json *size = bi_json_get(j, "size"), *sum = bi_json_get(j, "sha256");
+        const struct bi_json *size = bi_json_get(j, "size"), *sum = bi_json_get(j, "sha256"),
+                             *changed = bi_json_get(j, "changed");
         r->text.size = 0;
         put_scalar(r, bi_json_get(j, "name"));
         if (size) {
@@ -67,9 +68,9 @@ static int give_inputs(struct reading *r, struct bioinfer_error *err)
             put_scalar(r, size);
             bi_buf_puts(&r->text, " bytes");
         }
-        if (sum) {
-            bi_buf_puts(&r->text, ", sha256 ");
-            put_scalar(r, sum);
+        if (sum || changed) {
+            bi_buf_puts(&r->text, sum ? ", sha256 " : ", changed ");
+            put_scalar(r, sum ? sum : changed);
         }
         st = give(r, role ? role : "input", err);
     }

@@ -718,6 +718,11 @@ class Screens(unittest.TestCase):
                 ranked = sorted((row for row in rows if row["energy"] and row["pairs"] != "0"),
                                 key=lambda row: (float(row["energy"]), int(row["record"])))
                 self.assertEqual(rows_of(read(os.path.join(folder, "s.top.tsv"))), ranked[:4])
+                made = json.loads(read(os.path.join(folder, "s.top.tsv.provenance.json")))
+                whole = json.loads(read(out + ".provenance.json"))
+                self.assertEqual((made.pop("output"), whole.pop("output")), ("s.top.tsv", "s.tsv"))
+                self.assertLess(made.pop("output_size"), whole.pop("output_size"))
+                self.assertEqual(made, whole)
 
     def test_threads_share_molecules(self):
         """Molecules are read ahead and shared by threads: rows keep their order and bytes, and a

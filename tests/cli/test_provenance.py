@@ -4,6 +4,7 @@ made; the output itself has the same bytes with and without."""
 import hashlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 import unittest
@@ -53,6 +54,47 @@ class Provenance(test_cli.Case):
         self.assertGreater(made["seconds"], 0)
         self.assertIn("max-length=", made["options"])
         self.assertNotIn(self.dir, self.bytes_of("far/out.npz.provenance.json").decode())
+
+    def test_no_folders(self):
+        """Words of the command line that are paths lose their folders, in each way to write them;
+        names of models and shares keep their slash."""
+        os.mkdir(self.path("sub"))
+        for words, want in ((["-o" + self.path("sub/x.npz")], ["-ox.npz"]),
+                            (["-osub/x.npz"], ["-ox.npz"]),
+                            (["--output=sub/x.npz"], ["--output=x.npz"])):
+            self.embed("in.fasta", *words)
+            self.assertEqual(self.made("sub/x.npz")["command"][3:-4], want)
+        self.embed("in.fasta", "-o", "sub/y.npz", "--shard", "1/2")
+        self.assertEqual(self.made("sub/y.npz.shard-1-of-2")["command"][4:-4],
+                         ["y.npz", "--shard", "1/2"])
+
+    def test_limit(self):
+        """An input above 1 GiB is told by its size alone."""
+        if b"h5" not in self.run_raw("esm2", "x", "--format", "nothing", code=64).stderr:
+            self.skipTest("no HDF5 in this build, whose files may have a hole at their end")
+        self.embed("in.fasta", "-o", "v.h5", "--include=mean")
+        shutil.copy(self.path("v.h5"), self.path("big.h5"))
+        os.truncate(self.path("big.h5"), (1 << 30) + 1)
+        self.run_raw("nearest", "v.h5", "big.h5", "-o", "n.tsv")
+        self.assertEqual(self.made("n.tsv")["inputs"], [
+            {"role": "input", "name": "v.h5", "size": os.path.getsize(self.path("v.h5")),
+             "sha256": hashlib.sha256(self.bytes_of("v.h5")).hexdigest()},
+            {"role": "input", "name": "big.h5", "size": (1 << 30) + 1}])
+
+    def test_changed(self):
+        """An input that is another one by the end has no checksum that would be of other bytes."""
+        os.mkfifo(self.path("late.fasta"))
+        p = subprocess.Popen([test_cli.EXE, "esm2", "in.fasta", "late.fasta", "--weights",
+                              test_cli.TINY, "-o", "out.npz", "-q"], cwd=self.dir, env=self.env())
+        with open(self.path("late.fasta"), "w") as late:  # waits for the reader
+            with open(self.path("in.fasta"), "a") as file:
+                file.write(">new\nMKT\n")
+            late.write(">late\nMKT\n")
+        self.assertEqual(p.wait(), 0)
+        self.assertEqual(self.made("out.npz")["inputs"][0]["changed"], "after the run began")
+        self.assertNotIn("sha256", self.made("out.npz")["inputs"][0])
+        self.assertIn(" bytes, changed after the run began\n",
+                      self.run_raw("info", "out.npz").stdout.decode())
 
     def test_revision(self):
         """The commit of weights in the cache of the hub, of its name."""

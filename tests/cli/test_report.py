@@ -327,7 +327,7 @@ class Reports(unittest.TestCase):
             said = self.run_it('report', 'e.tsv', '--measured', name, code=None).stderr.decode()
             for word in (name, *words):
                 self.assertIn(word, said)
-        # what spreadsheets and R write: a byte order mark, quotes, CR LF, NA, comments before
+        # spreadsheets and R write a byte order mark, quotes, CR LF, NA, comments before
         self.write('r.csv', '\ufeff"ligand","pKd, 1"\r\n"a","3.5"\r\n b , NA \r\nz,1\r\n')
         self.write('odd.tsv', '# by hand\n\nid\tpKd\na\t+3.5e0\nb\t\n')
         for name, title in ('r.csv', 'energy against pKd, 1'), ('odd.tsv', 'energy against pKd'):

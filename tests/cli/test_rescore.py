@@ -5,6 +5,7 @@ Numbers to compare with were made by AutoDock Vina (tools/golden_vina.py) and Po
 (tools/golden_posebusters.py). Standard library only.
 """
 import gzip
+import json
 import math
 import os
 import subprocess
@@ -123,8 +124,12 @@ class Minimised(unittest.TestCase):
             with open(out, encoding="ascii") as file:
                 fields = file.read().split("> <affinity>\n")[1:]
             self.assertEqual([f.split("\n")[0] for f in fields], [row["affinity"] for row in rows])
-            # without --minimize the poses stay
-            run(golden("6w70.pdb.gz"), golden("6w70.sdf.gz"), "--quiet", "--poses", out)
+            with open(out + ".provenance.json", encoding="utf-8") as file:
+                self.assertEqual(json.load(file)["output"], "out.sdf")
+            # without --minimize the poses stay, and a description of others goes
+            run("--no-provenance", golden("6w70.pdb.gz"), golden("6w70.sdf.gz"), "--quiet",
+                "--poses", out)
+            self.assertEqual(os.listdir(folder), ["out.sdf"])
             for a, b in zip(rate("6w70"), rate("6w70", poses=out)):
                 self.assertEqual(a, b)
 
