@@ -287,6 +287,7 @@ void bi_checkpoint_close(struct bi_checkpoint **cp)
     bi_free(c->env, c->tensors);
     bi_free(c->env, c->crc_checked);
     bi_map_free(&c->by_name);
+    bi_checkpoint_close(&c->joined);
     bi_arena_reset(&c->arena);
     bi_free(c->env, c);
     *cp = NULL;
@@ -352,6 +353,69 @@ int bi_checkpoint_unwrap_parts(struct bi_checkpoint *cp, struct bioinfer_error *
     for (size_t i = 0; !st && i < BI_COUNT(words); i++)
         st = bi_checkpoint_unwrap(cp, words[i], true, &n, err);
     return st;
+}
+
+/* Makes room for what another set has; false: no memory. */
+static bool make_room(struct bi_checkpoint *cp, const struct bi_checkpoint *from)
+{
+    const size_t n_files = (size_t)(cp->n_files + from->n_files);
+    const size_t n_tensors = cp->n_tensors + from->n_tensors;
+    const size_t n_records = cp->n_records + from->n_records;
+    struct bi_file *files = bi_calloc(cp->env, n_files, sizeof *files);
+    struct bi_tensor *tensors = bi_calloc(cp->env, n_tensors + 1, sizeof *tensors);
+    _Atomic unsigned char *checked = bi_zalloc(cp->env, n_records + 1);
+    if (!files || !tensors || !checked) {
+        bi_free(cp->env, files);
+        bi_free(cp->env, tensors);
+        bi_free(cp->env, checked);
+        return false;
+    }
+    memcpy(files, cp->files, (size_t)cp->n_files * sizeof *files);
+    memcpy(tensors, cp->tensors, cp->n_tensors * sizeof *tensors);
+    for (size_t i = 0; i < cp->n_records; i++)
+        checked[i] = cp->crc_checked[i];
+    bi_free(cp->env, cp->files);
+    bi_free(cp->env, cp->tensors);
+    bi_free(cp->env, cp->crc_checked);
+    cp->files = files;
+    cp->tensors = tensors;
+    cp->crc_checked = checked;
+    return true;
+}
+
+int bi_checkpoint_join(struct bi_checkpoint *cp, struct bi_checkpoint **other, const char *word,
+                       const char *prefix, struct bioinfer_error *err)
+{
+    struct bi_checkpoint *from = *other, **end = &cp->joined;
+    const size_t n = strlen(word);
+    int st = 1;
+    if (!make_room(cp, from))
+        return bi_fail(err, BIOINFER_NOMEM, "%s: tensors", from->path);
+    for (size_t i = 0; st > 0 && i < from->n_tensors; i++) {
+        struct bi_tensor t = from->tensors[i];
+        if (strncmp(t.name, word, n))
+            continue;
+        if (!(t.name = bi_arena_printf(&cp->arena, "%s%s", prefix, t.name + n)))
+            return bi_fail(err, BIOINFER_NOMEM, "%s: names of tensors", from->path);
+        if (!(st = bi_map_add(&cp->by_name, t.name, strlen(t.name), cp->n_tensors, NULL)))
+            return bi_fail(err, BIOINFER_FORMAT, "%s and %s: both have the tensor %.200s", cp->path,
+                           from->path, t.name);
+        t.file += cp->n_files;
+        t.record += cp->n_records;
+        cp->tensors[cp->n_tensors++] = t;
+    }
+    if (st < 0)
+        return bi_fail(err, BIOINFER_NOMEM, "%s: names of tensors", from->path);
+    for (int i = 0; i < from->n_files; i++) {
+        cp->files[cp->n_files++] = from->files[i];
+        from->files[i] = BI_FILE_NONE;
+    }
+    cp->n_records += from->n_records;
+    while (*end)
+        end = &(*end)->joined;
+    *end = from;
+    *other = NULL;
+    return 0;
 }
 
 const struct bi_meta *bi_checkpoint_meta(const struct bi_checkpoint *cp, const char *key)

@@ -64,6 +64,7 @@ struct bi_checkpoint {
     size_t n_records;
     _Atomic unsigned char *crc_checked; /* [n_records]: CRC found right */
     const struct bi_watch *watch;       /* options.watch */
+    struct bi_checkpoint *joined;       /* whose tensors are here, too: it owns their names */
 };
 
 struct bi_checkpoint_options {
@@ -113,6 +114,11 @@ int bi_checkpoint_unwrap(struct bi_checkpoint *cp, const char *word, bool inside
 /* The same for each word that torch.compile, FSDP and checkpointing put before parts of names; no
  * model has these words. */
 int bi_checkpoint_unwrap_parts(struct bi_checkpoint *cp, struct bioinfer_error *err);
+/* Adds the tensors of another set whose names begin with `word`, which becomes `prefix`. Its files
+ * and its configuration are cp's then, and *other is NULL. FORMAT: two tensors would have one name;
+ * NOMEM. Nobody else may use the two meanwhile; after a failure both are only to be closed. */
+int bi_checkpoint_join(struct bi_checkpoint *cp, struct bi_checkpoint **other, const char *word,
+                       const char *prefix, struct bioinfer_error *err);
 /* A value of the configuration by its whole key, which is the last one where a file has several;
  * NULL: there is none, or it came behind BI_MAX_META (reader.h) other keys. It lives as long as the
  * checkpoint. */

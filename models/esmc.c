@@ -178,6 +178,12 @@ static int layout_of(const struct bi_checkpoint *cp, const char *stem)
     return -1;
 }
 
+const char *bi_esmc_prefix(const struct bi_checkpoint *cp)
+{
+    const int which = layout_of(cp, NULL);
+    return which < 0 ? NULL : layouts[which].prefix;
+}
+
 static bool esmc_recognise(const struct bi_checkpoint *cp)
 {
     return layout_of(cp, NULL) >= 0;
@@ -335,8 +341,7 @@ int bi_esmc_open_stem(struct bi_model *model, const struct bi_esmc **out, const 
         return bi_fail(err, BIOINFER_NOMEM, "%s: configuration", model->cp->path);
     if (which < 0)
         return bi_fail(err, BIOINFER_MISMATCH,
-                       "%s: no tensors of ESM C, expected them in the same file with names that "
-                       "begin with %s: files of two folders are to be joined first",
+                       "%s: no tensors of ESM C, expected names that begin with %s",
                        model->cp->path, prefix);
     model->cp->config = settings;
     if (!(st = bi_settings_check(model, err)))

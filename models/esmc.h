@@ -9,6 +9,8 @@ enum { BI_ESMC_CLS = 0, BI_ESMC_EOS = 2 }; /* tokens around a sequence */
 
 struct bi_esmc;
 
+/* Gives the prefix of the trunk's names in weights of ESM C; NULL: these are of another family. */
+const char *bi_esmc_prefix(const struct bi_checkpoint *cp);
 /* Binds the weights of an ESM C whose names have this prefix, without a head; *out is the model's.
  * settings: of config.json, NULL = none. Statuses as of a family's open(); MISMATCH also where
  * there is no ESM C. */

@@ -193,6 +193,13 @@ bool esmfold2_recognise(const struct bi_checkpoint *cp);
 /* The same: opens the model. */
 int esmfold2_open(struct bi_model *model, struct bioinfer_error *err);
 
+/* ---- stem.c ---- */
+
+/* Binds ESM C, f->stem, of tensors "esmc.*". A file without them gets tensors of the folder that
+ * config.json names as esmc_id. MISMATCH: there is none, or one of other sizes; what
+ * bi_hub_resolve() and bi_checkpoint_open() give. */
+int esmfold2_open_stem(struct bi_model *model, struct esmfold2 *f, struct bioinfer_error *err);
+
 /* ---- the graph at hand ---- */
 
 /* T tokens, A atoms, G pairs and B records of a batch; inputs that a program does not have are

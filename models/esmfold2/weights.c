@@ -1,6 +1,5 @@
 /* weights.c - ESMFold2: its configuration, and the names and shapes of its tensors, as transformers
- * saves EsmFold2Model, and as the authors published them first. Both have ESM C bundled as
- * "esmc.". */
+ * saves EsmFold2Model, and as the authors published them first. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -962,7 +961,7 @@ int esmfold2_open(struct bi_model *m, struct bioinfer_error *err)
         return bi_fail(err, BIOINFER_NOMEM, "%s: configuration", m->cp->path);
     f->old = !bi_checkpoint_find(m->cp, marks[0]);
     if ((st = read_settings(m, f, err)) || (st = count_trunk(m, f, err)) ||
-        (st = bi_esmc_open_stem(m, &f->stem, "esmc.", at_path(m->cp->config, "esmc_config"), err)))
+        (st = esmfold2_open_stem(m, f, err)))
         return st;
     f->stem_width = bi_esmc_width(f->stem);
     count_dims(f, b.dims);

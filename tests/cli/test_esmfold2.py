@@ -295,17 +295,6 @@ class ESMFold2(unittest.TestCase):
             said = self.fold(RECORDS[:1], "c%d" % i, "--check-weights", weights=weights, code=78)
             self.assertIn(tensor, said)
 
-    def test_stem_in_another_file(self):
-        """The authors' first files keep ESM C apart: the words say what to do."""
-        weights = self.changed("apart", lambda config: None)
-        path = os.path.join(weights, "model.safetensors")
-        with open(path, "rb") as file:
-            data = file.read()
-        with open(path, "wb") as file:
-            file.write(data.replace(b'"esmc.', b'"gone.'))
-        said = self.fold([("x", "MKW")], "apart.out", code=78, weights=weights)
-        self.assertIn("expected them in the same file", said)
-
     def test_refusals(self):
         def put(*path):
             def change(config):
