@@ -28,15 +28,15 @@ enum { BI_EDM_STATE = 4, BI_EDM_WORDS = sizeof(struct bi_edm_step) / sizeof(floa
  *   edm_move   position = (x - mean x) rotation + translation + churn noise
  *              scaled = position / sqrt(sigma^2 + data^2), row of each sequence = table[step]
  *   edm_step   d = data^2 / (data^2 + sigma^2) position + data sigma / sqrt(data^2 + sigma^2)
- *              update; y = position, turned and moved onto d by least squares;
- *              state = y + scale (to - sigma) / sigma (y - d), step + 1 */
+ *              update; y = position, turned and moved onto d by least squares, or, plain, as it
+ *              is; state = y + scale (to - sigma) / sigma (y - d), step + 1 */
 struct bi_edm_params {
     const struct bi_counts *counts;
     const int32_t *start; /* [n_seqs + 1] */
     const float *plan, *noise, *table, *from, *update;
     float *state, *position, *scaled, *row;
     int64_t ldp, ldn, ldt, ldu, lds, ldf, ldx, ldc, ldr, rows;
-    int32_t n_steps, width, churns; /* churns: noise has columns of steps */
+    int32_t n_steps, width, churns, plain; /* churns: noise has columns of steps */
     float data, scale;
 };
 
@@ -170,15 +170,15 @@ static inline void bi_edm_rotation(const double *h, double *work, double *r)
     r[8] = w * w - x * x - y * y + z * z;
 }
 
-/* Makes the step of atom i; r, means: as above. */
+/* Makes the step of atom i; r, means: as above, not read of a plain one. */
 static inline void bi_edm_step_atom(const struct bi_edm_params *p, const struct bi_edm_step *s,
                                     int64_t i, const double *r, const double *means)
 {
     const double by = (double)p->scale * ((double)s->to - (double)s->sigma) / (double)s->sigma;
     float *x = p->state + i * p->lds;
     for (int c = 0; c < 3; c++) {
-        double y = means[3 + c];
-        for (int k = 0; k < 3; k++)
+        double y = p->plain ? (double)p->position[i * p->ldx + c] : means[3 + c];
+        for (int k = 0; k < 3 && !p->plain; k++)
             y += r[3 * c + k] * ((double)p->position[i * p->ldx + k] - means[k]);
         x[c] = (float)(y + by * (y - bi_edm_denoised(p, s, i, c)));
     }

@@ -11,10 +11,11 @@
  *   else frame [T, 7] (rigid.h) and at [T, 4]: tokens stand at R (at0, at1, at2) + at3 t, and the
  *   code counts the distances, of n from `low` to `high` with equal steps, that two are beyond
  * at may be NULL: frame [T, 3] has the places of tokens then. frame may be NULL: all tokens stand
- * at 0 then, and `at` is not read. */
+ * at 0 then, and `at` is not read. slope [width], NULL: 0, adds that distance times it; it has
+ * places alone, without numbers. */
 struct bi_pair_embedding_params {
     const struct bi_counts *counts;
-    const float *x, *table, *frame, *at;
+    const float *x, *table, *frame, *at, *slope;
     const int32_t *number, *start, *grid_start;
     float *y;
     int64_t ldx, ldt, ldf, lda, ldy, rows;
@@ -44,6 +45,15 @@ BI_RIGID_FUNCTION struct bi_pair_place bi_pair_place_of(const struct bi_pair_emb
     return place;
 }
 
+/* The square of the distance of tokens i and j. */
+BI_RIGID_FUNCTION float bi_pair_square(const struct bi_pair_embedding_params *p, int64_t i,
+                                       int64_t j)
+{
+    const struct bi_pair_place a = bi_pair_place_of(p, i), b = bi_pair_place_of(p, j);
+    const float x = a.of[0] - b.of[0], y = a.of[1] - b.of[1], z = a.of[2] - b.of[2];
+    return x * x + y * y + z * z;
+}
+
 /* The row of the table that tokens i and j have. */
 BI_RIGID_FUNCTION int64_t bi_pair_code(const struct bi_pair_embedding_params *p, int64_t i,
                                        int64_t j)
@@ -54,9 +64,7 @@ BI_RIGID_FUNCTION int64_t bi_pair_code(const struct bi_pair_embedding_params *p,
     }
     if (!p->frame)
         return 0;
-    const struct bi_pair_place a = bi_pair_place_of(p, i), b = bi_pair_place_of(p, j);
-    const float x = a.of[0] - b.of[0], y = a.of[1] - b.of[1], z = a.of[2] - b.of[2];
-    const float square = x * x + y * y + z * z, step = (p->high - p->low) / (float)(p->n - 1);
+    const float square = bi_pair_square(p, i, j), step = (p->high - p->low) / (float)(p->n - 1);
     int64_t code = 0;
     for (int32_t k = 0; k < p->n; k++) {
         const float edge = p->low + step * (float)k;

@@ -60,21 +60,22 @@ void BI_ISA_NAME(edm_step_run)(const void *params, int64_t task, int64_t n_tasks
 {
     const struct bi_edm_params *p = params;
     const int64_t first = p->start[task], end = p->start[task + 1];
-    double means[6] = {0}, products[9] = {0}, work[BI_EDM_WORK], r[9];
+    double means[6] = {0}, products[9] = {0}, work[BI_EDM_WORK], r[9] = {0};
     (void)n_tasks;
     (void)scratch;
     if (first >= end)
         return;
     const struct bi_edm_step *s = bi_edm_step_of(p, task, bi_edm_at(p, p->state, first));
-    for (int64_t i = first; i < end; i++)
+    for (int64_t i = first; i < end && !p->plain; i++)
         for (int k = 0; k < 3; k++) {
             means[k] += (double)p->position[i * p->ldx + k] / (double)(end - first);
             means[3 + k] += bi_edm_denoised(p, s, i, k) / (double)(end - first);
         }
-    for (int64_t i = first; i < end; i++)
+    for (int64_t i = first; i < end && !p->plain; i++)
         for (int k = 0; k < 9; k++)
             products[k] += bi_edm_product(p, s, i, k, means);
-    bi_edm_rotation(products, work, r);
+    if (!p->plain)
+        bi_edm_rotation(products, work, r);
     for (int64_t i = first; i < end; i++)
         bi_edm_step_atom(p, s, i, r, means);
 }

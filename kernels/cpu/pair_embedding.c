@@ -1,4 +1,6 @@
 /* pair_embedding.c - rows of a table for pairs of tokens. A task is a run of rows (rows.h). */
+#include <math.h>
+
 #include "../pair_embedding.h"
 #include "entries.h"
 #include "rows.h"
@@ -22,10 +24,14 @@ void BI_ISA_NAME(pair_embedding_run)(const void *params, int64_t task, int64_t n
         const int64_t first = p->start[at.seq];
         const float *row = p->table + bi_pair_code(p, first + at.i, first + at.j) * p->ldt;
         const float *x = p->x ? p->x + r * p->ldx : NULL;
+        const vf far = p->slope ? vf_set1(sqrtf(bi_pair_square(p, first + at.i, first + at.j)))
+                                : vf_zero();
         for (int c = 0; c < p->width; c += VW) {
             const int n = lanes(c, p->width);
-            vf_store_n(p->y + r * p->ldy + c,
-                       vf_add(x ? vf_load_n(x + c, n) : vf_zero(), vf_load_n(row + c, n)), n);
+            vf y = vf_add(x ? vf_load_n(x + c, n) : vf_zero(), vf_load_n(row + c, n));
+            if (p->slope)
+                y = vf_fma(far, vf_load_n(p->slope + c, n), y);
+            vf_store_n(p->y + r * p->ldy + c, y, n);
         }
     }
 }

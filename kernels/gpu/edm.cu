@@ -66,6 +66,12 @@ KERNEL(edm_step_f32, struct bi_edm_params, EDM_THREADS, 2)
     const int64_t first = p.start[seq], end = p.start[seq + 1];
     const bi_edm_step *step = bi_edm_step_of(&p, seq, bi_edm_at(&p, p.state, first));
     const double n = (double)(end - first);
+    if (p.plain) {
+        barrier(); /* every thread has read which step it is */
+        for (int64_t i = first + me; i < end; i += EDM_THREADS)
+            bi_edm_step_atom(&p, step, i, s.rotation, s.sum);
+        return;
+    }
 #pragma GCC unroll 6
     for (int k = 0; k < 6; k++) {
         double sum = 0;

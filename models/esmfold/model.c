@@ -269,13 +269,13 @@ static void begin(struct builder *b, const struct bi_fold_shape *shape, bi_value
                 norm(b, before(b, first, ESMFOLD_KEPT_TOKENS, BI_AXIS_TOKENS, n, width), f->again));
     *z = norm(b, before(b, first, ESMFOLD_KEPT_PAIRS, BI_AXIS_GRID, shape->n_grid, pairs),
               f->again_pair);
-    *z = bi_pair_embedding(
-        g,
-        (const bi_value_id[]){*z, value(b, f->far.w), BI_NONE, frame, at, b->start, b->grid_start},
-        nearest, farthest);
+    *z = bi_pair_embedding(g,
+                           (const bi_value_id[]){*z, value(b, f->far.w), BI_NONE, frame, at,
+                                                 b->start, b->grid_start, BI_NONE},
+                           nearest, farthest);
     *z = bi_pair_embedding(g,
                            (const bi_value_id[]){*z, value(b, f->gaps.w), b->number, BI_NONE,
-                                                 BI_NONE, b->start, b->grid_start},
+                                                 BI_NONE, b->start, b->grid_start, BI_NONE},
                            0, 0);
 }
 

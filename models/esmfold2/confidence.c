@@ -54,7 +54,7 @@ static bi_value_id pairs(const struct esmfold2_graph *b, const struct esmfold2_t
     z = bi_add(g, z, esmfold2_product(b, products, c->product_out));
     z = bi_pair_embedding(g,
                           (const bi_value_id[]){z, esmfold2_value(b, c->distances.w), BI_NONE,
-                                                places, BI_NONE, b->start, b->grid_start},
+                                                places, BI_NONE, b->start, b->grid_start, BI_NONE},
                           nearest, farthest);
     return bi_add(g, z, esmfold2_pair_layers(b, z, c->layers, b->f->size[ESMFOLD2_CONFIDENCE]));
 }

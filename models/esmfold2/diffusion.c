@@ -122,7 +122,7 @@ bi_value_id esmfold2_sample(const struct esmfold2_graph *b, const struct esmfold
                            &scaled, &row);
     update = denoise(b, &c, scaled, row);
     state = bi_edm_step(g, (const bi_value_id[]){state, position, update, plan, b->atom_start},
-                        data, real[ESMFOLD2_STEP_SCALE]);
+                        data, real[ESMFOLD2_STEP_SCALE], false);
     bi_loop_end(g);
     return bi_scale(g, bi_columns(g, state, 0, 3), 1); /* an output is no part of a value */
 }

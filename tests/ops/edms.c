@@ -80,6 +80,7 @@ void ck_edms(struct ck *ck, const struct bi_op *op)
                .n_steps = STEPS,
                .width = WIDTH,
                .churns = steps > 0,
+               .plain = i % 3 == 2,
                .data = 16,
                .scale = 1.5f};
         for (int32_t s = 0; s < n * STEPS; s++)

@@ -4,12 +4,12 @@
 
 typedef struct bi_pair_embedding_params T;
 
-enum by { NUMBERS, FRAMES, NOTHING, PLACES };
+enum by { NUMBERS, FRAMES, NOTHING, PLACES, SLOPE };
 
 static void check(struct ck *ck, const struct ck_lengths *n, int width, enum by by, int absent,
                   const char *note)
 {
-    const int frame = by == FRAMES ? 7 : by == PLACES ? 3 : 0;
+    const int frame = by == FRAMES ? 7 : by == PLACES || by == SLOPE ? 3 : 0;
     T p = {.width = width, .n = (int32_t)ck_random(ck, 2, 32), .low = 0.5f, .high = 4};
     ck_check(ck, &(struct ck_case){
                      .entry = "pair_embedding",
@@ -31,6 +31,8 @@ static void check(struct ck *ck, const struct ck_lengths *n, int width, enum by 
                               .scale = 0.5, .absent = !frame},
                              {CK_ARRAY(T, at, lda), CK_IN, BI_AXIS_TOKENS, .width = 4,
                               .absent = by != FRAMES},
+                             {CK_PLAIN(T, slope), CK_IN, BI_AXIS_FIXED, .rows = 1, .width = width,
+                              .absent = by != SLOPE},
                              {CK_ARRAY(T, y, ldy), CK_OUT, BI_AXIS_GRID, .width = width},
                          },
                      .lengths = n->of,
@@ -46,7 +48,7 @@ static void cases(struct ck *ck)
     static const int32_t edges[] = {1, 2, 3, 17, 0, 9, -1};
     for (int i = 0; i < 24 && !ck_bench(ck); i++) {
         struct ck_lengths n = i < 4 ? ck_lengths_of(edges) : ck_lengths(ck, 5, 20);
-        check(ck, &n, (int)ck_random(ck, 1, i % 2 ? 8 : 150), (enum by)(i % 4), i / 2 % 2,
+        check(ck, &n, (int)ck_random(ck, 1, i % 2 ? 8 : 150), (enum by)(i % 5), i / 2 % 2,
               i < 4 ? "edges" : "ragged");
     }
 }

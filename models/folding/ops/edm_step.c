@@ -24,7 +24,8 @@ static void edm_step_launch(const struct bi_graph *g, const struct bi_node *node
               .update = b->in[2], .plan = b->in[3], .start = b->in[4], .state = b->out[0],
               .lds = b->out_ld[0], .ldx = b->in_ld[1], .ldu = b->in_ld[2], .ldp = b->in_ld[3],
               .rows = bi_in(g, node, 0)->shape[0], .n_steps = bi_edm_steps(g, node, 3),
-              .data = BI_ATTR(node, edm_step)->data, .scale = BI_ATTR(node, edm_step)->scale);
+              .data = BI_ATTR(node, edm_step)->data, .scale = BI_ATTR(node, edm_step)->scale,
+              .plain = BI_ATTR(node, edm_step)->plain);
 }
 
 static void edm_step_reference(const void *params)
@@ -51,10 +52,13 @@ static void edm_step_reference(const void *params)
     }
 }
 
-/* in: state, position, update, plan, start. data: as of edm_move; scale: of the step. */
-bi_value_id bi_edm_step(struct bi_graph *g, const bi_value_id in[5], float data, float scale)
+/* in: state, position, update, plan, start. data: as of edm_move; scale: of the step; plain: atoms
+ * are not moved onto what the network made of them. */
+bi_value_id bi_edm_step(struct bi_graph *g, const bi_value_id in[5], float data, float scale,
+                        bool plain)
 {
-    return bi_node_add(g, BI_OP_EDM_STEP, in, 5, BI_ATTRS(edm_step, .data = data, .scale = scale));
+    return bi_node_add(g, BI_OP_EDM_STEP, in, 5,
+                       BI_ATTRS(edm_step, .data = data, .scale = scale, .plain = plain));
 }
 
 const struct bi_op bi_op_edm_step = {

@@ -1,8 +1,9 @@
 /* pair_embedding.c - rows of a table for pairs of tokens, by their distance.
  *   x [G, D]?, table [V, D], number [T]? i32, frame [T, 7 | 3]?, at [T, 4]?, start,
- *   grid_start [S + 1]
+ *   grid_start [S + 1], slope [D]?
  *   -> [G, D]
  * kernels/pair_embedding.h says what is computed. */
+#include <math.h>
 #include <string.h>
 
 #include "../../../kernels/pair_embedding.h"
@@ -33,8 +34,10 @@ static int pair_embedding_infer(struct bi_graph *g, struct bi_node *node,
         st = bi_expect_start(g, node, 5, err);
     if (!st)
         st = bi_expect_start(g, node, 6, err);
+    if (!st && bi_in(g, node, 7))
+        st = bi_expect(g, node, 7, 1, bi_in(g, node, 1)->shape[1], err);
     if (!st && ((at && !frame) || (number && frame) || (number && number->dtype != BI_I32) ||
-                steps_of(g, node) < (number ? 1 : 2) ||
+                steps_of(g, node) < (number ? 1 : 2) || (bi_in(g, node, 7) && !frame) ||
                 (number && bi_in(g, node, 1)->shape[0] != 2 * steps_of(g, node) + 2)))
         st = bi_fail(err, BIOINFER_INTERNAL,
                      "pair_embedding: a table of %lld rows by %s%s, expected int32 numbers, or "
@@ -60,10 +63,11 @@ static void pair_embedding_launch(const struct bi_graph *g, const struct bi_node
     const struct bi_value *y = &g->values[node->out[0]];
     BI_LAUNCH(launch, "pair_embedding", struct bi_pair_embedding_params, .counts = b->counts,
               .x = b->in[0], .table = b->in[1], .number = b->in[2], .frame = b->in[3],
-              .at = b->in[4], .start = b->in[5], .grid_start = b->in[6], .y = b->out[0],
-              .ldx = b->in_ld[0], .ldt = b->in_ld[1], .ldf = b->in_ld[3], .lda = b->in_ld[4],
-              .ldy = b->out_ld[0], .rows = y->shape[0], .width = (int32_t)y->shape[1],
-              .n = steps_of(g, node), .low = BI_ATTR(node, pair_embedding)->low,
+              .at = b->in[4], .slope = b->in[7], .start = b->in[5], .grid_start = b->in[6],
+              .y = b->out[0], .ldx = b->in_ld[0], .ldt = b->in_ld[1], .ldf = b->in_ld[3],
+              .lda = b->in_ld[4], .ldy = b->out_ld[0], .rows = y->shape[0],
+              .width = (int32_t)y->shape[1], .n = steps_of(g, node),
+              .low = BI_ATTR(node, pair_embedding)->low,
               .high = BI_ATTR(node, pair_embedding)->high);
 }
 
@@ -78,19 +82,23 @@ static void pair_embedding_reference(const void *params)
             for (int64_t j = 0; j < n; j++) {
                 const int64_t r = p->grid_start[s] + i * n + j;
                 const int64_t code = bi_pair_code(p, first + i, first + j);
+                const double far = p->slope ? sqrt((double)bi_pair_square(p, first + i, first + j))
+                                            : 0;
                 for (int32_t c = 0; c < p->width; c++)
-                    p->y[r * p->ldy + c] = (p->x ? p->x[r * p->ldx + c] : 0) +
-                                           p->table[code * p->ldt + c];
+                    p->y[r * p->ldy + c] = (float)((p->x ? (double)p->x[r * p->ldx + c] : 0) +
+                                                   (double)p->table[code * p->ldt + c] +
+                                                   (p->slope ? far * (double)p->slope[c] : 0));
             }
     }
 }
 
-/* in: x, table, number, frame, at (each but the table may be BI_NONE), start, grid_start. Without
+/* in: x, table, number, frame, at (each but the table may be BI_NONE), start, grid_start, slope
+ * (may be BI_NONE, and needs frames). Without
  * numbers rows of the table are for distances, in equal steps from low to high; without frames all
  * tokens stand in one place, and without `at` frames are places [T, 3]. */
-bi_value_id bi_pair_embedding(struct bi_graph *g, const bi_value_id in[7], float low, float high)
+bi_value_id bi_pair_embedding(struct bi_graph *g, const bi_value_id in[8], float low, float high)
 {
-    return bi_node_add(g, BI_OP_PAIR_EMBEDDING, in, 7,
+    return bi_node_add(g, BI_OP_PAIR_EMBEDDING, in, 8,
                        BI_ATTRS(pair_embedding, .low = low, .high = high));
 }
 
