@@ -63,7 +63,8 @@ static inline void run_launch(const struct run *run, const struct bi_op *op,
     static const char *const own[] = {
         "point_attention", "frame_update",     "dropout_norm", "layernorm", "rope",
         "row_softmax",     "triangle",         "outer_add",    "turn",      "pair_embedding",
-        "row_pool",        "window_attention", "edm_start",    "edm_move",  "edm_step"};
+        "row_pool",        "window_attention", "edm_start",    "edm_move",  "edm_step",
+        "block_attention"};
     for (size_t i = 0; i < BI_COUNT(own); i++)
         if (!strcmp(launch->entry, own[i])) {
             const struct bi_cpu_entry *e = bi_cpu_find_entry(bi_cpu_kernels_usable(0), own[i],

@@ -43,8 +43,9 @@ ONLY = {
     # sizes, kinds of sums, activations
     ('graph', 'kernels'): {'kernels/axes.inc', 'kernels/counts.h', 'kernels/linear.h',
                          'kernels/list_sums.h', 'kernels/norm_act.h'},
-    # sizes of what a loop decides
-    ('models', 'kernels'): {'kernels/edges.h', 'kernels/decode.h', 'kernels/edm.h'},
+    # sizes of what a loop decides, and of blocks of attention
+    ('models', 'kernels'): {'kernels/block_attention.h', 'kernels/decode.h', 'kernels/edges.h',
+                            'kernels/edm.h'},
     ('graph', 'ops'): {'ops/op.h', 'ops/ops.inc'},  # the table of ops
     ('jobs', 'loaders'): {'loaders/json.h', 'loaders/fasta_index.h'},
     ('base', 'include'): {'include/bioinfer.h'},
