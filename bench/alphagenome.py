@@ -10,8 +10,9 @@ makes the random weights. A table: milliseconds a window of either, and the rati
 time is that of a file of 1 + N windows less that of one, so that opening is in neither, and has
 the writing of results in it; beside it stands the sum over its kernels (--profile), which the
 ratios are of. The port's is the median of N calls of the same head, float32, and on a GPU bfloat16
-by autocast and compiled, too; its results stay on the device. --fidelity prints how far fp16 is
-from fp32 instead: the relative L2 of all values, and 1 - cosine of tracks, median and worst.
+by autocast and compiled, too; its results stay on the device. --fidelity prints instead how far
+each output is from the port in float64, of the port and of bioinfer in either precision;
+tracks below 1e-6 of the output's largest value have no cosine.
 Needs torch, safetensors; a few minutes on one GPU.
 """
 import argparse
@@ -56,24 +57,70 @@ def ours(args, *what):
     return (many - one) / args.repeat, kernels / 2
 
 
-def fidelity(args, *what):
-    """How far fp16 is from fp32; tracks of zeros are left out."""
+def port_of(model, x, index):
+    """Every output of the port but junctions, whose sites are chosen by rank: name, values."""
+    e1, e128, grid, _ = model._compute_embeddings_ncl(x, index)
+    for name, head in model.heads.items():
+        for resolution, y in head({1: e1, 128: e128}, index).items():
+            yield '%s.%d' % (name, resolution), y
+    yield 'contact_maps.2048', model.contact_maps_head(grid, index)
+    yield 'splice_sites.1', model.splice_sites_classification_head(e1, index)['probs']
+    yield 'splice_site_usage.1', model.splice_sites_usage_head(e1, index)['predictions']
+
+
+def fidelity(args, folder, model, window):
+    """How far each output is from the port's in float64: of the port in float32 and, as its authors
+    run it, in bfloat16, and of bioinfer in fp32 and fp16."""
     import numpy as np
-    folder = what[0]
-    values = []
+    import torch
+    policy = sys.modules['alphagenome_pytorch.config'].DtypePolicy
+    device = args.device if args.device == 'cpu' else 'cuda'
+    index = torch.zeros(1, dtype=torch.long, device=device)
+
+    def port(kind):
+        """Places of the port that ask for float32 get float64 in the reference."""
+        model.double() if kind == 'float64' else model.float()
+        model.dtype_policy = {'float64': policy(*3 * [torch.float64]),
+                              'float32': policy.full_float32(),
+                              'bfloat16': policy.mixed_precision()}[kind]
+        x = one_hot(sequence(window, 0)).to(device)
+        keep = torch.Tensor.float
+        if kind == 'float64':
+            torch.Tensor.float = torch.Tensor.double
+        try:
+            with torch.no_grad(), torch.autocast(device, torch.bfloat16,
+                                                 enabled=kind == 'bfloat16'):
+                return {name: y.double().reshape(-1, y.shape[-1]).cpu()
+                        for name, y in port_of(model, x, index)}
+        finally:
+            torch.Tensor.float = keep
+
+    def off(x, y):
+        n = min(x.shape[1], y.shape[1])
+        x, y = x[:, :n], y[:, :n]
+        some = abs(x).max(0)[0] > 1e-6 * abs(x).max()
+        cosine = (x * y).sum(0)[some] / ((x * x).sum(0) * (y * y).sum(0)).sqrt()[some]
+        return float((x - y).norm() / x.norm()), float((1 - cosine).max())
+
+    true = port('float64')
+    rows = {name: [] for name in true}
+    for kind in 'float32', 'bfloat16':
+        for name, y in port(kind).items():
+            rows[name].append(off(true[name], y))
     for precision in 'fp32', 'fp16':
-        run(args, *what, precision, 1)
-        with np.load(os.path.join(folder, 'out.npz')) as arrays:
-            name = next(n for n in arrays.files if arrays[n].dtype == np.float32)
-            y = arrays[name]
-            values.append(y.reshape(-1, y.shape[-1])[:100000].astype(np.float64))
-    x, y = values
-    some = (x * x).sum(0) > 0
-    x, y = x[:, some], y[:, some]
-    off = 1 - (x * y).sum(0) / np.sqrt((x * x).sum(0) * (y * y).sum(0))
-    print('%-24s %8d  relative L2 %.1e  1 - cosine of %d tracks: median %.1e, worst %.1e' %
-          (what[1], what[2], np.linalg.norm(x - y) / np.linalg.norm(x), len(off), np.median(off),
-           off.max()), flush=True)
+        for name in true:
+            run(args, folder, 'human.' + name, window, precision, 1)
+            with np.load(os.path.join(folder, 'out.npz')) as arrays:
+                y = next(arrays[n] for n in arrays.files if arrays[n].dtype == np.float32)
+            y = torch.from_numpy(y.reshape(-1, y.shape[-1])).double()
+            rows[name].append(off(true[name], y))
+    print('relative L2 and the worst track\'s 1 - cosine against the port in float64, %d bases' %
+          window)
+    print('%-20s %9s' % ('output', 'largest') +
+          ''.join('  %-17s' % k for k in ('port float32', 'port bfloat16', 'fp32', 'fp16')))
+    for name, found in rows.items():
+        print('%-20s %9.2g' % (name, true[name].abs().max()) +
+              ''.join('  %.1e, %.1e ' % pair for pair in found), flush=True)
 
 
 def theirs(args, model, head, window, kind):
@@ -142,8 +189,8 @@ def main():
                   os.path.join(folder, 'model.safetensors'))
         pairs = [(h, w) for h in args.heads.split(',') for w in map(int, args.windows.split(','))]
         if args.fidelity:
-            for head, window in pairs:
-                fidelity(args, folder, head, window)
+            for window in map(int, args.windows.split(',')):
+                fidelity(args, folder, model if args.device == 'cpu' else model.cuda(), window)
             return
         kinds = ['float32']
         if args.device != 'cpu':

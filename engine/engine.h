@@ -83,7 +83,8 @@ struct bioinfer_model {
     char *name;                            /* as the weights are called */
     char fingerprint[BI_FINGERPRINT_SIZE]; /* "" until somebody asks; under the store's lock */
     bool check_weights;
-    bool half; /* operands of matrix products in float16 */
+    bool half;       /* operands of matrix products in float16 */
+    bool half_asked; /* as --precision fp16 says, not as the family has it */
 };
 
 /* Makes model->store, with no weight loaded. Also after a failure it is freed by

@@ -67,7 +67,7 @@ static int64_t batch_tokens_of(const struct bioinfer_model *model, int64_t asked
 static int recipe_of(struct bioinfer_task *t, const struct bi_counts *counts,
                      struct bi_recipe *recipe, struct bioinfer_error *err)
 {
-    const struct bi_batch b = {.counts = *counts, .capacity = *counts};
+    const struct bi_batch b = {.counts = *counts, .capacity = *counts, .wide = t->wide};
     return t->def->recipe(t, &b, recipe, err);
 }
 
@@ -395,7 +395,7 @@ static int start(struct run *r, struct bi_item **order, size_t n, struct bi_exec
                  struct bioinfer_error *err)
 {
     struct bioinfer_task *t = r->t;
-    struct bi_batch b = {.items = order, .n_items = n, .wide = r->wide};
+    struct bi_batch b = {.items = order, .n_items = n, .wide = r->wide || t->wide};
     struct bi_exec_batch batch = {0};
     struct bi_recipe recipe;
     int st;
@@ -439,7 +439,7 @@ static int collect(struct run *r, const struct bi_exec_slot *slot, struct bi_ite
         place.part_begins = part_begins(before(order, i), item);
         if (!item->unit->status)
             st = t->def->collect(t, item, &place, &why);
-        if (st == BIOINFER_NONFINITE && t->model->half && !r->wide) {
+        if (st == BIOINFER_NONFINITE && t->model->half && !r->wide && !t->wide) {
             item->state = BI_ITEM_WIDE;
             continue;
         }

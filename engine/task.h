@@ -167,6 +167,7 @@ struct bioinfer_task {
     int (*progress)(void *user, uint64_t records, uint64_t residues);
     void *progress_user;
     uint64_t part_residues; /* done of units that are not complete, for progress */
+    bool wide;              /* all in float32, whatever operands the model takes */
     uint64_t n_wide;        /* units that were computed again in float32; counted by the runner */
     atomic_flag busy;
 };

@@ -154,6 +154,7 @@ static int open_device(struct bioinfer_model *m, const char *device, const char 
     if (terms && !is(m->caps.precision, precision))
         return bi_fail(err, BIOINFER_UNSUPPORTED,
                        "precision bf16x2: the %s backend has no such products", m->ops->name);
+    m->half_asked = half;
     m->half = m->caps.half &&
               (half || (m->base.def->half == BI_HALF_USUAL && !is(precision, "fp32")));
     if (half && m->base.def->half == BI_HALF_NEVER)

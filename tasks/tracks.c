@@ -207,10 +207,15 @@ static int take_views(struct bi_tracks_task *s, const struct bioinfer_tracks_par
             "%s: junctions have no shifts, other strand or sums, which scores of variants "
             "are: scorers have their own",
             s->junctions->h->name);
-    if (s->junctions && s->task.model->half)
+    s->task.wide = s->junctions && s->task.model->half;
+    if (s->task.wide && s->task.model->half_asked)
         return bi_fail(err, BIOINFER_UNSUPPORTED,
                        "precision fp16: %s is computed in fp32, as its sites are chosen by rank",
                        s->junctions->h->name);
+    if (s->task.wide)
+        bi_log(s->task.env, BIOINFER_LOG_NAMED,
+               "%s: this run is computed in fp32, as sites of junctions are chosen by rank",
+               s->junctions->h->name);
     bi_tracks_codes(s->codes, p->quarter != 0);
     s->sums = p->sums;
     if (p->sums < BIOINFER_NO_SUMS || p->sums > BIOINFER_SUMS_AND_LOGS)

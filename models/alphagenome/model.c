@@ -446,7 +446,6 @@ const struct bi_model_def bi_model_alphagenome = {
     .letters = BIOINFER_LETTERS_BASES,
     .releases = releases,
     .gpu = true,
-    .half = BI_HALF_ASKED,
     .recognise = alphagenome_recognise,
     .open = alphagenome_open,
     .kind = &bi_kind_tracks,

@@ -1,5 +1,6 @@
-/* emu_half.c - AlphaGenome with precision fp16 on emulated GPUs: near float32 of the CPU where the
- * head may be computed so, refused where it may not; float32 without being asked.
+/* emu_half.c - AlphaGenome with precision fp16 on emulated GPUs: near float32 of the CPU. It is the
+ * default where the GPU has such products. A run with junctions is in float32 then, and says so; it
+ * is refused where fp16 was asked for.
  *
  *   emu_half WEIGHTS WINDOW.fasta */
 #include <math.h>
@@ -66,9 +67,43 @@ static void check_head(bioinfer_context *ctx, const char *weights, const char *s
     bioinfer_model_close(&cpu);
 }
 
+static char named[256]; /* the last text that was named */
+
+static void hear(void *user, int level, const char *text)
+{
+    (void)user;
+    if (level == BIOINFER_LOG_NAMED)
+        snprintf(named, sizeof named, "%s", text);
+}
+
+/* Nothing was said of a precision: tracks come in fp16, junctions in fp32, by name. */
+static void check_default(bioinfer_context *ctx, const char *weights, const char *s)
+{
+    static const char *const heads[] = {"human.chip_tf.128", "human.splice_junctions.1"};
+    struct bioinfer_error err = {0};
+    struct bioinfer_model *wide = open_on(ctx, weights, &emu_nvidia, "fp32");
+    struct bioinfer_model *usual = open_on(ctx, weights, &emu_nvidia, NULL);
+    CHECK(!wide->half && usual->half && !strcmp(bi_model_precision(usual), "fp16"));
+    for (int i = 0; i < 2; i++) {
+        int64_t n = 0;
+        float *want = values_of(wide, heads[i], s, &n, &err);
+        float *got = (named[0] = 0, values_of(usual, heads[i], s, &n, &err));
+        if (CHECK(want && got))
+            CHECK_EQ(!memcmp(want, got, (size_t)n * sizeof *want), i);
+        CHECK_EQ(strstr(named, "human.splice_junctions.1: this run is computed in fp32") != NULL,
+                 i);
+        free(want);
+        free(got);
+    }
+    bioinfer_model_close(&wide);
+    bioinfer_model_close(&usual);
+}
+
 int main(int argc, char **argv)
 {
     struct bioinfer_error err = {0};
+    struct bioinfer_context_params cp = BIOINFER_PARAMS(struct bioinfer_context_params,
+                                                        .log = hear);
     bioinfer_context *ctx = NULL;
     struct bioinfer_model *model;
     struct bioinfer_record record;
@@ -78,7 +113,7 @@ int main(int argc, char **argv)
     int64_t n;
     if (argc != 3)
         return 2;
-    if (bioinfer_context_new(&ctx, NULL, &err) ||
+    if (bioinfer_context_new(&ctx, &cp, &err) ||
         bioinfer_reader_open(&reader, ctx, argv[2], NULL, &err) ||
         bioinfer_reader_next(reader, &record, &err) != 1) {
         fprintf(stderr, "%s\n", err.text);
@@ -95,9 +130,7 @@ int main(int argc, char **argv)
     CHECK(!got);
     CHECK_HAS(err.text, "human.splice_junctions.1 is computed in fp32");
     bioinfer_model_close(&model);
-    model = open_on(ctx, argv[1], &emu_nvidia, NULL);
-    CHECK(!model->half);
-    bioinfer_model_close(&model);
+    check_default(ctx, argv[1], s);
     free(s);
     bioinfer_context_free(&ctx);
     return test_report();
