@@ -7,8 +7,7 @@
  * program runs on a batch of two records that are the same: as it is written, and as rules rewrite
  * it for a CPU. */
 #include "graph_run.h"
-#include "kernels/edm.h"
-#include "models/protenix/features.h"
+#include "models/protenix/structure.h"
 
 enum { COPIES = 2, MOST_TENSORS = 1024, MOST_INPUTS = 64 };
 
@@ -433,6 +432,242 @@ static void check_passes(const struct bi_target *target)
     free(pair);
 }
 
+/* ---- samples ---- */
+
+enum { MOST_CHAINS = 4 };
+
+/* Gives the values of the trunk that the file has. */
+static void give_trunk(struct program *p)
+{
+    static const char *const names[][2] = {{PROTENIX_KEPT_INPUTS, "inputs"},
+                                           {PROTENIX_KEPT_SINGLE, "single_3"},
+                                           {PROTENIX_KEPT_PAIRS, "pairs_3"}};
+    for (int i = 0; i < 3; i++) {
+        int64_t n;
+        float *values = numbers(names[i][1], &n);
+        give(p, names[i][0], values, n);
+        free(values);
+    }
+}
+
+/* Gives the plan and what the network is told of its steps. */
+static void give_plan(struct program *p, const struct bi_edm_step *steps, int64_t n)
+{
+    const struct bi_sampler s = protenix_sampler(p->b.f);
+    float *levels = give_room(p, "levels", n * p->b.f->fourier);
+    struct bi_edm_step *plan = give_room(p, "plan", COPIES * n * BI_EDM_WORDS);
+    struct bioinfer_error err = {0};
+    CHECK_EQ(bi_sampler_levels(&s, record.model, steps, n, levels, &err), 0);
+    for (int copy = 0; copy < COPIES; copy++)
+        memcpy(plan + copy * n, steps, sizeof *steps * (size_t)n);
+}
+
+/* Gives what atoms begin with, and what each of n steps adds (NULL: nothing). */
+static void give_noise(struct program *p, const float *start, const float *churn, int64_t n)
+{
+    const int64_t atoms = record.f.n_atoms, width = 3 * (1 + n);
+    float *noise = calloc((size_t)(atoms * width), sizeof *noise);
+    for (int64_t a = 0; a < atoms; a++)
+        for (int64_t c = 0; c < (churn ? width : 3); c++)
+            noise[a * width + c] = c < 3 ? start[3 * a + c]
+                                         : churn[((c / 3 - 1) * atoms + a) * 3 + c % 3];
+    give(p, "noise", noise, atoms * width);
+    free(noise);
+}
+
+/* The answer to noisy atoms: a step of one level to 0 gives x - scale (x - answer). */
+static void check_answer(const struct bi_target *target)
+{
+    const float level = 7.5f;
+    float *start = numbers("answer_start", NULL);
+    struct bi_edm_step step = {
+        .rotation = {1, 0, 0, 0, 1, 0, 0, 0, 1}, .from = level, .sigma = level};
+    struct program p;
+    float *got;
+    begin(&p, BI_FOLD_SAMPLE, 1, target);
+    protenix_build(&p.b);
+    give_trunk(&p);
+    give_plan(&p, &step, 1);
+    give_noise(&p, start, NULL, 1);
+    run(&p);
+    got = rows_of(&p, "places", record.f.n_atoms, 3);
+    for (int64_t i = 0; i < 3 * COPIES * record.f.n_atoms; i++) {
+        const float x = level * start[i % (3 * record.f.n_atoms)];
+        got[i] = x + (got[i] - x) / p.b.f->step_scale;
+    }
+    compare("answer", "answer", got, kind_of(target));
+    end(&p);
+    free(got);
+    free(start);
+}
+
+/* The whole sampler, with the draws that were recorded. */
+static void check_sample(const struct bi_target *target)
+{
+    enum { STEPS = 4 };
+    float *start = numbers("start", NULL), *churn = numbers("churn", NULL);
+    float *turns = numbers("turns", NULL), *moves = numbers("moves", NULL);
+    struct bi_edm_step steps[STEPS];
+    double levels[STEPS + 1];
+    struct program p;
+    begin(&p, BI_FOLD_SAMPLE, STEPS, target);
+    protenix_build(&p.b);
+    give_trunk(&p);
+    protenix_schedule(STEPS, levels);
+    protenix_plan(p.b.f, levels, STEPS, steps);
+    for (int i = 0; i < STEPS; i++) {
+        for (int k = 0; k < 9; k++) /* a row of coordinates times the rotation */
+            steps[i].rotation[k] = turns[9 * i + k % 3 * 3 + k / 3];
+        memcpy(steps[i].translation, moves + 3 * i, sizeof steps[i].translation);
+    }
+    give_plan(&p, steps, STEPS);
+    give_noise(&p, start, churn, STEPS);
+    run(&p);
+    compare_output(&p, "places", "places", record.f.n_atoms, kind_of(target));
+    end(&p);
+    free(start);
+    free(churn);
+    free(turns);
+    free(moves);
+}
+
+static void check_schedule(void)
+{
+    int64_t n;
+    float *want = numbers("schedule", &n);
+    double levels[201];
+    protenix_schedule(200, levels);
+    CHECK_EQ(n, 201);
+    for (int i = 0; i <= 200; i++)
+        CHECK(fabs(levels[i] - (double)want[i]) <= 1e-7 * (double)want[i]);
+    CHECK(levels[200] == 0);
+    free(want);
+}
+
+/* ---- confidence ---- */
+
+static void near(const char *what, const char *of, double got, double want)
+{
+    if (!CHECK(fabs(got - want) <= 1e-5 * fmax(1e-3, fabs(want))))
+        fprintf(stderr, "    %s of %s is %.9g, expected %.9g\n", what, of, got, want);
+}
+
+static void compare_list(const char *what, const double *got, int64_t n)
+{
+    int64_t size;
+    float *want = numbers(what, &size);
+    CHECK_EQ(size, n);
+    for (int64_t i = 0; i < n; i++)
+        near(what, "chains", got[i], (double)want[i]);
+    free(want);
+}
+
+/* Scores of the second record, whose atoms are the file's, or chains 300 angstrom apart. */
+static void check_scores(const struct program *p, float *atoms, bool apart)
+{
+    const struct protenix_features *f = &record.f;
+    const int64_t n = f->n_tokens, pairs = n * n;
+    bool *flags = calloc((size_t)(n + f->n_atoms), sizeof *flags);
+    double *levels = calloc((size_t)f->n_atoms, sizeof *levels), sums[MOST_CHAINS];
+    double room[3 * MOST_CHAINS + 2 * MOST_CHAINS * MOST_CHAINS];
+    const int64_t chains = 1 + f->chain[n - 1];
+    struct protenix_scores got = {.chain_ptm = room,
+                                  .chain_iptm = room + MOST_CHAINS,
+                                  .chain_plddt = room + 2 * MOST_CHAINS,
+                                  .pair_iptm = room + 3 * MOST_CHAINS,
+                                  .pair_iptm_global = room + 3 * MOST_CHAINS +
+                                                      MOST_CHAINS * MOST_CHAINS};
+    const char *name = apart ? "summary_apart" : "summary_clash";
+    float *want = numbers(name, NULL);
+    struct protenix_sampled s = {
+        .f = f,
+        .n_chains = chains,
+        .frame = flags,
+        .polymer = flags + n,
+        .places = atoms,
+        .ld_places = 3,
+        .levels = run_output(&p->run, "levels", n),
+        .errors = run_output(&p->run, "errors", pairs),
+        .distance_errors = run_output(&p->run, "distance_errors", pairs),
+        .contacts = run_output(&p->run, "contacts", pairs),
+        .ld_levels = run_output(&p->run, "levels", 1) - run_output(&p->run, "levels", 0),
+        .ld_errors = run_output(&p->run, "errors", 1) - run_output(&p->run, "errors", 0),
+        .ld_distance_errors = run_output(&p->run, "distance_errors", 1) -
+                              run_output(&p->run, "distance_errors", 0),
+        .ld_contacts = run_output(&p->run, "contacts", 1) - run_output(&p->run, "contacts", 0)};
+    for (int64_t i = 0; i < n; i++)
+        flags[i] = record.frame[i] > 0;
+    for (int64_t a = 0; a < f->n_atoms; a++) {
+        flags[n + a] = record.polymer[a] > 0;
+        for (int k = 0; k < 3 && apart; k++)
+            atoms[3 * a + k] += 300 * (float)f->chain[record.atom_token[a]];
+    }
+    protenix_score(&s, levels, sums, &got);
+    near("pLDDT", name, 100 * got.plddt, (double)want[0]);
+    near("gPDE", name, got.gpde, (double)want[1]);
+    near("pTM", name, got.ptm, (double)want[2]);
+    near("ipTM", name, got.iptm, (double)want[3]);
+    CHECK_EQ(got.clash, want[4] > 0);
+    near("ranking", name, got.ranking, (double)want[5]);
+    compare_list("chain_ptm", got.chain_ptm, chains);
+    compare_list("chain_iptm", got.chain_iptm, chains);
+    compare_list("chain_plddt", got.chain_plddt, chains);
+    compare_list("chain_pair_iptm", got.pair_iptm, chains * chains);
+    compare_list("chain_pair_iptm_global", got.pair_iptm_global, chains * chains);
+    free(flags);
+    free(levels);
+    free(want);
+}
+
+/* Logits of each atom by its place in its token, of both records, from rows of tokens. */
+static float *by_place(const struct program *p, const char *output, int64_t bins)
+{
+    const struct protenix_features *f = &record.f;
+    float *to = calloc((size_t)COPIES * (size_t)f->n_atoms * (size_t)bins, sizeof *to);
+    for (int64_t a = 0; a < COPIES * f->n_atoms; a++) {
+        const int64_t copy = a / f->n_atoms, token = record.atom_token[a % f->n_atoms];
+        const int64_t place = a % f->n_atoms - f->first_atom[token];
+        memcpy(to + a * bins,
+               run_output(&p->run, output, copy * f->n_tokens + token) + place * bins,
+               sizeof *to * (size_t)bins);
+    }
+    return to;
+}
+
+/* How sure the network is of the atoms that the file has. */
+static void check_rating(const struct bi_target *target)
+{
+    const int64_t n = record.f.n_tokens, atoms = record.f.n_atoms;
+    float *given = numbers("atoms", NULL), *levels, *resolved;
+    struct protenix_trunk t;
+    struct program p;
+    begin(&p, BI_FOLD_SAMPLE, 1, target);
+    protenix_add_inputs(&p.b);
+    t = (struct protenix_trunk){
+        bi_input_rows(p.b.g, PROTENIX_KEPT_INPUTS, BI_AXIS_TOKENS, COPIES * n, p.b.f->inputs),
+        bi_input_rows(p.b.g, PROTENIX_KEPT_SINGLE, BI_AXIS_TOKENS, COPIES * n, p.b.f->single),
+        bi_input_rows(p.b.g, PROTENIX_KEPT_PAIRS, BI_AXIS_GRID, COPIES * n * n, p.b.f->pair)};
+    protenix_rate(
+        &p.b, &t,
+        bi_scale(p.b.g, bi_input_rows(p.b.g, "atoms", BI_AXIS_ATOMS, COPIES * atoms, 3), 1));
+    give_trunk(&p);
+    give(&p, "atoms", given, 3 * atoms);
+    run(&p);
+    levels = by_place(&p, "levels", PROTENIX_LEVELS);
+    resolved = by_place(&p, "resolved", 2);
+    compare("levels", "plddt", levels, kind_of(target));
+    compare("resolved", "resolved", resolved, kind_of(target));
+    compare_output(&p, "errors", "errors", n * n, kind_of(target));
+    compare_output(&p, "distance_errors", "distance_errors", n * n, kind_of(target));
+    compare_output(&p, "contacts", "contacts", n * n, kind_of(target));
+    check_scores(&p, given, false);
+    check_scores(&p, given, true);
+    end(&p);
+    free(levels);
+    free(resolved);
+    free(given);
+}
+
 /* ---- opening ---- */
 
 static int open_weights(struct bi_model *m, const struct tensor *tensors, int n, int without,
@@ -539,7 +774,11 @@ int main(int argc, char **argv)
         const struct bi_target *target = i ? &cpu : NULL;
         check_inputs(target);
         check_passes(target);
+        check_answer(target);
+        check_sample(target);
+        check_rating(target);
     }
+    check_schedule();
     check_missing(tensors, n);
     check_others(tensors, n);
     check_features();
