@@ -82,13 +82,16 @@ int bi_file_open(struct bi_file *file, const struct bi_env *env, const char *pat
     f.env = env;
     if (!(f.path = bi_strdup(env, path)))
         return bi_fail(err, BIOINFER_NOMEM, "%s: path", path);
-    if ((e = open_fd(env, path, O_RDONLY | O_NONBLOCK, &f.fd))) {
-        status = bi_fail_errno(err, e, "%s: cannot open", path);
-        goto fail;
-    }
-    if (fstat(f.fd, &st)) {
-        status = bi_fail_errno(err, errno, "%s: cannot stat", path);
-        goto fail;
+    /* a FIFO is not opened, as its writer would write into what is closed at once */
+    if (stat(path, &st) || !S_ISFIFO(st.st_mode)) {
+        if ((e = open_fd(env, path, O_RDONLY | O_NONBLOCK, &f.fd))) {
+            status = bi_fail_errno(err, e, "%s: cannot open", path);
+            goto fail;
+        }
+        if (fstat(f.fd, &st)) {
+            status = bi_fail_errno(err, errno, "%s: cannot stat", path);
+            goto fail;
+        }
     }
     if (!S_ISREG(st.st_mode)) {
         status = bi_fail(err, BIOINFER_IO, "%s: expected a regular file, got a %s", path,

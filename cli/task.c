@@ -216,9 +216,9 @@ uint64_t cli_plain_size(const char *path)
 {
     unsigned char magic[2] = {0};
     struct stat st;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    bool plain = fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode) && read(fd, magic, 2) == 2 &&
-                 !(magic[0] == 0x1f && magic[1] == 0x8b);
+    /* a FIFO is not opened: its writer would write into what is closed at once */
+    int fd = !stat(path, &st) && S_ISREG(st.st_mode) ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    bool plain = fd >= 0 && read(fd, magic, 2) == 2 && !(magic[0] == 0x1f && magic[1] == 0x8b);
 
     if (fd >= 0)
         close(fd);

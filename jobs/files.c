@@ -1,6 +1,7 @@
 /* files.c - hashes of files that are records, or decide their results. */
 #include <string.h>
 
+#include "../base/map.h"
 #include "../writers/folder_out.h"
 #include "../writers/structure.h"
 #include "job.h"

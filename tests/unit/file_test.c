@@ -4,6 +4,9 @@
 #include "base/file.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -164,6 +167,40 @@ static void a_fifo_is_refused(void)
     bi_path_remove(in_folder("p"));
 }
 
+static atomic_bool writes;
+
+static void *write_fifo(void *path)
+{
+    const int fd = open(path, O_WRONLY); /* waits for a reader */
+    writes = true;
+    close(fd);
+    return NULL;
+}
+
+/* Nor is a FIFO opened to find out: its writer would take that for its reader, and lose what it
+ * writes. */
+static void a_fifo_keeps_its_writer(void)
+{
+    const struct bi_env env = bi_env_default();
+    struct bi_file file = BI_FILE_NONE;
+    struct bioinfer_error err = {0};
+    pthread_t writer;
+    char path[sizeof folder + 20];
+    int fd;
+    snprintf(path, sizeof path, "%s", in_folder("w"));
+    CHECK_EQ(mkfifo(path, 0666), 0);
+    CHECK_EQ(pthread_create(&writer, NULL, write_fifo, path), 0);
+    usleep(20000); /* it waits by now; if not, nothing is found */
+    CHECK_EQ(bi_file_open(&file, &env, path, &err), BIOINFER_IO);
+    CHECK_HAS(err.text, "expected a regular file");
+    usleep(20000);
+    CHECK(!writes);
+    fd = open(path, O_RDONLY | O_NONBLOCK);
+    CHECK_EQ(pthread_join(writer, NULL), 0);
+    close(fd);
+    bi_path_remove(path);
+}
+
 int main(void)
 {
     if (!test_folder(folder, sizeof folder, "file"))
@@ -172,6 +209,7 @@ int main(void)
     TEST(reading_back_is_not_final);
     TEST(a_folder_that_fails_does_not_end);
     TEST(a_fifo_is_refused);
+    TEST(a_fifo_keeps_its_writer);
     CHECK_EQ(rmdir(folder), 0);
     return test_report();
 }
