@@ -1,6 +1,6 @@
 /* number.c - numbers to text and back, whatever the process's locale.
  *
- * Sections: 1 float32 to decimal (Schubfach)  2 digits to text  3 text to double */
+ * Sections: 1 float32 to decimal (Schubfach)  2 digits to text  3 nine digits  4 text to double */
 #include "number.h"
 
 #include <stdio.h>
@@ -97,13 +97,14 @@ static uint32_t shortest(uint32_t bits, int *exponent)
 
 /* ---- 2 digits to text ------------------------------------------------------------ */
 
-/* 0.d1d2...dn 10^point, n >= 1, d1 and dn not 0 */
-static size_t put_decimal(char *dst, bool negative, const char *digits, int n, int point)
+/* 0.d1d2...dn 10^point, n >= 1, d1 and dn not 0; plainly where point is `least` to `most`. */
+static size_t put_within(char *dst, bool negative, const char *digits, int n, int point, int least,
+                         int most)
 {
     char *p = dst;
     if (negative)
         *p++ = '-';
-    if (point > 10 || point < -5) {
+    if (point > most || point < least) {
         int e = point - 1;
         *p++ = digits[0];
         if (n > 1) {
@@ -130,6 +131,11 @@ static size_t put_decimal(char *dst, bool negative, const char *digits, int n, i
     }
     *p = '\0';
     return (size_t)(p - dst);
+}
+
+static size_t put_decimal(char *dst, bool negative, const char *digits, int n, int point)
+{
+    return put_within(dst, negative, digits, n, point, -5, 10);
 }
 
 static size_t put_word(char *dst, const char *word)
@@ -229,7 +235,74 @@ size_t bi_print_f64(char *dst, double x)
     }
 }
 
-/* ---- 3 text to double --------------------------------------------------------------
+/* ---- 3 nine digits ----------------------------------------------------------------- */
+
+static u128 power_of_5(int k)
+{
+    u128 n = 1;
+    while (k--)
+        n *= 5;
+    return n;
+}
+
+/* c 2^q 10^(8 - exponent) as a whole number, rounded to the nearest, ties to even; exact where the
+ * exponent is -36 to 38. */
+static uint64_t scaled(uint32_t c, int q, int exponent)
+{
+    const int p = 8 - exponent;
+    u128 n, rest, half;
+    if (p < 0) {
+        const u128 d = power_of_5(-p) << -p;
+        n = (u128)c << q;
+        rest = n % d * 2;
+        half = d;
+        n /= d;
+    } else {
+        const int down = -(q + p);
+        n = power_of_5(p) * c;
+        if (down <= 0)
+            return (uint64_t)(n << -down);
+        half = (u128)1 << (down - 1);
+        rest = n & (2 * half - 1);
+        n >>= down;
+    }
+    return (uint64_t)n + (rest > half || (rest == half && (n & 1)));
+}
+
+size_t bi_print_g9(char *dst, float x)
+{
+    enum { DIGITS = 9, MOST = 1000000000 };
+    union {
+        float f;
+        uint32_t u;
+    } v = {.f = x};
+    const bool negative = v.u >> 31;
+    const uint32_t bits = v.u & INT32_MAX, man = bits & 0x7FFFFF;
+    const int q = (int)(bits >> 23) - 150;
+    int exponent, n = DIGITS;
+    char digits[DIGITS];
+    uint64_t m;
+    if (bits >= 0x7F800000u)
+        return put_word(dst, man ? "nan" : negative ? "-inf" : "inf");
+    if (!bits)
+        return put_word(dst, negative ? "-0" : "0");
+    if (bits < 0x04000000u) /* below 1.5e-36 */
+        return (size_t)snprintf(dst, BI_NUMBER_SIZE, "%.9g", (double)x);
+    exponent = (q + 23) * 1233 >> 12; /* the logarithm, or one less */
+    if ((m = scaled(man | 0x800000, q, exponent)) >= MOST)
+        m = scaled(man | 0x800000, q, ++exponent);
+    if (m == MOST) {
+        m /= 10;
+        exponent++;
+    }
+    for (int i = DIGITS - 1; i >= 0; i--, m /= 10)
+        digits[i] = (char)('0' + m % 10);
+    while (digits[n - 1] == '0')
+        n--;
+    return put_within(dst, negative, digits, n, exponent + 1, -3, DIGITS);
+}
+
+/* ---- 4 text to double --------------------------------------------------------------
  * Up to 19 digits and small powers of ten are exact in double arithmetic. The rest is
  * done in decimal: the digits are multiplied and divided by powers of two until the
  * number is an integer of 53 bits, which is the mantissa. */

@@ -14,6 +14,8 @@ size_t bi_print_f32(char *dst, float x);
 /* The same for a double, with the fewest of 15, 16 or 17 digits that read back equal.
  */
 size_t bi_print_f64(char *dst, double x);
+/* The same as printf's "%.9g", which reads back to the same float32; NaN is "nan". */
+size_t bi_print_g9(char *dst, float x);
 /* text[0, n) as a whole is one number ("-1.5e3", "+1", ".5", "5."; no spaces, no "nan" or "inf", no
  * hex): true, *out the nearest double, ties to even; beyond the range infinity, too small a zero,
  * with its sign. False, as for n 0: *out is untouched. */

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "../writers/text.h"
+
 const char *cli_run_path(const struct cli_run *run)
 {
     return run->output ? run->output : run->cli->options->output;
@@ -111,6 +113,20 @@ static int lose_record(struct cli_run *run, const struct bioinfer_result *r,
     return err->status;
 }
 
+/* Writes the rows of a result as lines of the table. */
+static void write_rows(struct cli_run *run, const struct bioinfer_result *r)
+{
+    const struct bi_env env = bi_env_default();
+    struct bi_buf rows = {.env = &env};
+
+    bi_put_lines(&rows, r, bi_count_cells(run->head));
+    if (rows.failed)
+        run->out.status = BIOINFER_NOMEM;
+    else
+        cli_output_write(&run->out, rows.data, rows.size);
+    bi_buf_free(&rows);
+}
+
 /* Writes a result to the output of a run without a job. */
 static int write_result(struct cli_run *run, struct bioinfer_result *r, struct bioinfer_error *err)
 {
@@ -120,6 +136,8 @@ static int write_result(struct cli_run *run, struct bioinfer_result *r, struct b
         r->more = 0;
         return bioinfer_writer_put(run->writer, r, err);
     }
+    if (r->n_rows)
+        write_rows(run, r);
     for (int i = 0; i < r->n_texts; i++) {
         if (run->late_head)
             cli_output_printf(&run->out, "%s", run->head);

@@ -203,14 +203,9 @@ void cli_fold_row(struct cli_output *row, const struct bioinfer_result *result);
 const char *cli_variant_stat(const char *stats, int i, int *n);
 /* Writes the identifier of a track, or track_N where there is no table, cut to `size`. */
 void cli_track_name(char *name, size_t size, const struct bioinfer_track *track);
-/* Adds the first line of the table of a task of variants. Returns the number of scores of a row, of
- * a task with scorers -1. */
-int cli_variant_title(struct cli_output *to, const bioinfer_task *task, const char *stats,
-                      bool scorers);
-/* Adds the rows of a result: with n_numbers scores, all of them empty of a variant without a
- * result, or -1 = with scorers. Failures are in to->status. */
-void cli_variant_row(struct cli_output *to, int n_threads, const struct bioinfer_result *r,
-                     int n_numbers);
+/* Adds the first line of the table of a task of variants. */
+void cli_variant_title(struct cli_output *to, const bioinfer_task *task, const char *stats,
+                       bool scorers);
 
 /* ---- align/align_answer.c: alignments that answer requests ---- */
 

@@ -17,7 +17,7 @@ enum { MAX_OUTPUTS = 32 };
 /* The command knows this of the task that its workers have opened. */
 struct tracks_facts {
     int64_t window;
-    int n_outputs, n_numbers; /* n_numbers: scores of a variant, in columns of their own */
+    int n_outputs;
     struct {
         char name[56];
         int kind; /* enum bioinfer_tracks_kind */

@@ -55,8 +55,7 @@ int tracks_learn(struct tracker *t)
     snprintf(t->is.table, sizeof t->is.table, "%s",
              bioinfer_variants_table(t->work.cli->sequences));
     if (t->to_table)
-        t->is.n_numbers = cli_variant_title(&t->header, t->work.cli->sequences, p->stats,
-                                            p->scorers);
+        cli_variant_title(&t->header, t->work.cli->sequences, p->stats, p->scorers);
     if (p->contributions)
         cli_output_printf(&t->files, "contributions\n");
     for (int i = 0; i < t->is.n_outputs; i++) {

@@ -99,7 +99,8 @@ static size_t put_counts(struct tracker *t, char *text, size_t size)
     return (size_t)n;
 }
 
-/* A bioinfer_sink: rows become text, and contributions one track of single bases. */
+/* A bioinfer_sink: a table takes rows as they are, and contributions become one track of single
+ * bases. */
 static int take_result(void *user, const struct bioinfer_result *result, struct bioinfer_error *err)
 {
     struct tracker *t = user;
@@ -109,18 +110,12 @@ static int take_result(void *user, const struct bioinfer_result *result, struct 
     char counts[96];
 
     r.n_texts = 0;
-    if (t->to_table) {
-        cli_variant_row(&t->work.text, bioinfer_context_threads(t->work.cli->ctx), result,
-                        t->p->scorers ? -1 : t->is.n_numbers);
-        r.n_arrays = 0;
-        if (t->work.text.n_text)
-            texts[r.n_texts++] = (struct bioinfer_text){"row", t->work.text.text,
-                                                        t->work.text.n_text};
-    } else if (result->n_texts) {
-        texts[r.n_texts++] = result->texts[0];
+    if (!t->to_table) {
+        r.n_columns = 0;
+        r.n_rows = 0;
+        if (result->n_texts)
+            texts[r.n_texts++] = result->texts[0];
     }
-    if (t->work.text.status)
-        return cli_status_no_memory(err, "%.100s: out of memory", r.id);
     if (t->to_coverage && t->p->contributions && !r.status) {
         const char *end = memchr(texts[0].text, '\n', texts[0].length);
         bases = r.arrays[0];
@@ -135,10 +130,6 @@ static int take_result(void *user, const struct bioinfer_result *result, struct 
         texts[r.n_texts++] = (struct bioinfer_text){CLI_COUNTS, counts,
                                                     put_counts(t, counts, sizeof counts)};
     r.texts = texts;
-    r.n_columns = 0;
-    r.columns = NULL;
-    r.n_rows = 0;
-    t->work.text.n_text = 0;
     return t->work.sink(t->work.sink_user, &r, err);
 }
 

@@ -992,9 +992,12 @@ struct bioinfer_job_params {
     int n_inputs;
     int files;             /* non-zero: the sequence of a record is the path of a file, whose
                             * contents stand for it */
-    const char *text_head; /* not NULL: the output is this text (UTF-8, "" = none) and then all
-                            * texts of all pieces in input order. Every record is computed then,
-                            * and of the writer's parameters model and fingerprint count */
+    const char *text_head; /* not NULL: the output is this text (UTF-8, "" = none) and then of
+                            * all pieces in input order their rows as lines, and their texts.
+                            * Where the last line of text_head has more cells than there are
+                            * columns, a line also has the status and all numbers. Every record
+                            * is computed, and of the writer's parameters model and fingerprint
+                            * count */
     int64_t part_records;  /* not 0: PATH is a folder of parts, each a file of this many records
                             * with its manifest, written once. The writer's format must be named.
                             * A shard computes every n_shards-th part. index.json lists all */
@@ -1044,7 +1047,7 @@ BIOINFER_API uint64_t bioinfer_job_wants(const bioinfer_job *job, uint64_t ordin
  * own source does (of parts: UNSUPPORTED). The source fails with UNSUPPORTED: a record has a
  * target; MISMATCH: a record is not the one that the journal or the index has. The sink fails
  * with MISUSE: a record that was not handed out, or a piece that does not follow. It fails with
- * UNSUPPORTED: a result of columns alone, without an array or a text of them. A result that the
+ * UNSUPPORTED: a result of columns alone, but of a job with text_head. A result that the
  * writer cannot hold gives the writer's status. */
 BIOINFER_API int bioinfer_job_source(void *job, struct bioinfer_record *record,
                                      struct bioinfer_error *err);
@@ -1111,18 +1114,18 @@ BIOINFER_API int bioinfer_parts_merge(bioinfer_context *ctx, const char *folder,
  * by piece, bioinfer_result_size() in all (a multiple of 8). A size of 0: no result can have
  * such shapes, which pack() calls INVALID. Non-zero of `write` ends pack() and is returned,
  * without words. unpack() fills *result with pointers into `bytes`, which start at a multiple of
- * 8, and into `arrays` and `texts`. These have room for n_arrays and n_texts, NULL where that is
- * 0, and all of them are to live as long. Not packed, and NULL, are `sequence` and the structs
- * of design, alignments, affinity, energy, fold, rescore, relax, md and changes. FORMAT: the bytes
- * contradict themselves, or there is no room. */
+ * 8, and into `arrays`, `texts` and `columns`. These have room for n_arrays, n_texts and
+ * n_columns, NULL where that is 0, and all of them are to live as long. Not packed, and NULL,
+ * are `sequence` and the structs of design, alignments, affinity, energy, fold, rescore, relax,
+ * md and changes. FORMAT: the bytes contradict themselves, or there is no room. */
 BIOINFER_API uint64_t bioinfer_result_size(const struct bioinfer_result *result);
 BIOINFER_API int bioinfer_result_pack(const struct bioinfer_result *result,
                                       int (*write)(void *user, const void *bytes, size_t size),
                                       void *user, struct bioinfer_error *err);
-BIOINFER_API int bioinfer_result_unpack(struct bioinfer_result *result,
-                                        struct bioinfer_array *arrays, int n_arrays,
-                                        struct bioinfer_text *texts, int n_texts, const void *bytes,
-                                        uint64_t size, struct bioinfer_error *err);
+BIOINFER_API int
+bioinfer_result_unpack(struct bioinfer_result *result, struct bioinfer_array *arrays, int n_arrays,
+                       struct bioinfer_text *texts, int n_texts, struct bioinfer_column *columns,
+                       int n_columns, const void *bytes, uint64_t size, struct bioinfer_error *err);
 
 /* ---- 11 tracks: windows of DNA to values in bins -------------------------------------------- */
 /* usage: tracks

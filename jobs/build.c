@@ -51,8 +51,9 @@ struct builder {
     struct bi_seen sequences;
     struct bioinfer_array *arrays;
     struct bioinfer_text *texts;
+    struct bioinfer_column *columns;
     uint64_t *pieces; /* numbers of the journal's records that hold those of the unit at hand */
-    size_t cap_arrays, cap_texts, cap_pieces;
+    size_t cap_arrays, cap_texts, cap_columns, cap_pieces;
 };
 
 static int damaged(struct builder *s, const struct bi_part *part, uint64_t ordinal,
@@ -121,7 +122,7 @@ static int read_payload(struct builder *s, uint64_t ordinal, struct bi_buf *buf,
     return read_record(s, part, part->where[index] - 1, buf, record, err);
 }
 
-/* Unpacks what a payload holds; arrays and texts lie in s. */
+/* Unpacks what a payload holds; arrays, texts and columns lie in s. */
 static int unpack(struct builder *s, const struct bi_buf *buf, struct bioinfer_result *r,
                   struct bioinfer_error *err)
 {
@@ -129,13 +130,16 @@ static int unpack(struct builder *s, const struct bi_buf *buf, struct bioinfer_r
     size_t size = buf->size - BI_JOB_PREFIX;
     struct bi_unpacked room;
     int st;
-    bi_pack_count(bytes, size, &room.n_arrays, &room.n_texts);
+    bi_pack_count(bytes, size, &room);
     if (!bi_grow(s->b->env, &s->arrays, &s->cap_arrays, (size_t)room.n_arrays + 1,
                  sizeof *s->arrays) ||
-        !bi_grow(s->b->env, &s->texts, &s->cap_texts, (size_t)room.n_texts + 1, sizeof *s->texts))
+        !bi_grow(s->b->env, &s->texts, &s->cap_texts, (size_t)room.n_texts + 1, sizeof *s->texts) ||
+        !bi_grow(s->b->env, &s->columns, &s->cap_columns, (size_t)room.n_columns + 1,
+                 sizeof *s->columns))
         return bi_fail(err, BIOINFER_NOMEM, "%s: arrays", s->b->path);
     room.arrays = s->arrays;
     room.texts = s->texts;
+    room.columns = s->columns;
     st = bi_unpack(r, &room, bytes, size, err);
     s->is_damaged = st == BIOINFER_FORMAT;
     return st;
@@ -229,6 +233,11 @@ static void put_arrays(struct bi_buf *out, const struct bioinfer_result *r)
     }
 }
 
+static bool holds_anything(const struct bioinfer_result *r)
+{
+    return r->n_arrays || r->n_texts || r->n_rows;
+}
+
 /* Takes a record: a result of its own, or a piece that is one, which gets its number here. */
 static int put_record(struct builder *s, struct bioinfer_result *r, uint64_t same_as,
                       struct bioinfer_error *err)
@@ -243,7 +252,7 @@ static int put_record(struct builder *s, struct bioinfer_result *r, uint64_t sam
     b->n_residues += r->status ? 0 : (uint64_t)r->length;
     b->by_status[-(unsigned)r->status % BI_COUNT(b->by_status)]++;
     /* the last of several pieces may hold nothing but how the record ended */
-    if (b->units || !r->piece || (!r->status && (r->n_arrays || r->n_texts)))
+    if (b->units || !r->piece || (!r->status && holds_anything(r)))
         st = put_result(s, r, err);
     return st ? st : put_row(s, r, same_as, err);
 }
@@ -263,7 +272,7 @@ static int put_pieces(struct builder *s, const struct bi_part *part, uint64_t at
             return damaged(s, part, last->ordinal, err);
         if (s->b->units)
             st = put_record(s, &r, 0, err);
-        else if (r.n_arrays || r.n_texts)
+        else if (holds_anything(&r))
             st = put_result(s, &r, err);
     }
     return st;
@@ -277,7 +286,7 @@ static int take_twin(struct builder *s, struct bioinfer_result *r, uint64_t of,
     struct bi_journal_record twin;
     struct bioinfer_result with_arrays;
     int st;
-    if (part_of(b, of) != part_of(b, r->ordinal) || r->n_arrays || r->n_texts)
+    if (part_of(b, of) != part_of(b, r->ordinal) || holds_anything(r))
         return damaged(s, part_of(b, r->ordinal), r->ordinal, err);
     if ((st = read_payload(s, of, &s->twin, &twin, err)) ||
         (st = unpack(s, &s->twin, &with_arrays, err)))
@@ -512,6 +521,7 @@ out:
     bi_seen_free(&s.sequences);
     bi_free(b->env, s.arrays);
     bi_free(b->env, s.texts);
+    bi_free(b->env, s.columns);
     bi_free(b->env, s.pieces);
     bi_free(b->env, path);
     bi_free(b->env, manifest);

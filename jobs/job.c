@@ -793,10 +793,10 @@ static int check_piece(const struct bioinfer_job *job, const struct bi_flight *f
                        "job: record %" PRIu64 ": a piece that is not the "
                        "last %s",
                        r->ordinal, r->status ? "has a status" : "of a job with dedup");
-    if (r->n_rows && !r->n_arrays && !r->n_texts)
+    if (r->n_rows && !r->n_arrays && !r->n_texts && (!job->identity.text_head || !r->n_columns))
         return bi_fail(err, BIOINFER_UNSUPPORTED,
                        "job: record %" PRIu64 ": %" PRId64
-                       " rows of columns, which a journal does not hold: make a text of them",
+                       " rows of columns, which the output does not hold: expected a text_head",
                        r->ordinal, r->n_rows);
     return 0;
 }
@@ -814,6 +814,8 @@ int bi_job_sink(struct bioinfer_job *job, const struct bioinfer_result *result,
     if (!r.piece)
         f->n_pieces = 0; /* it is computed anew: pieces from before count no more */
     r.description = f->description;
+    if (!job->identity.text_head)
+        r.n_columns = 0;
     if (!r.status && job->writer->ops->check)
         st = job->writer->ops->check(job->writer, &r, err);
     if (!st && job->units)

@@ -7,11 +7,14 @@ enum {
     HEAD = 56,
     ARRAY = BI_PACK_ARRAY,
     TEXT = BI_PACK_TEXT,
+    COLUMN = BI_PACK_COLUMN,
     PIECE = 8,
+    ROWS = 16,
     MAX_TEXT = 1 << 30, /* bytes of ids, messages and names */
     LABELS = 1,         /* flags at 52 */
     MORE = 2,
-    PIECES = 4
+    PIECES = 4,
+    COLUMNS = 8
 };
 
 struct sizes {
@@ -40,6 +43,31 @@ static bool array_size(const struct bioinfer_array *a, uint64_t *size)
     return true;
 }
 
+/* Bytes of the numbers of a column, and of its texts. */
+static bool column_size(const struct bioinfer_column *c, int64_t n_rows, uint64_t *numbers,
+                        uint64_t *texts)
+{
+    const bool has_texts = c->type == BIOINFER_TEXT && n_rows;
+    *texts = has_texts ? (uint64_t)((const int64_t *)c->data)[n_rows] : 0;
+    return n_rows >= 0 && c->type >= 0 && c->type <= BIOINFER_TEXT &&
+           bi_mul_size((uint64_t)n_rows + has_texts, c->type == BIOINFER_F32 ? 4 : 8, numbers);
+}
+
+/* Adds the bytes of the columns. */
+static bool measure_columns(const struct bioinfer_result *r, struct sizes *s)
+{
+    for (int i = 0; i < r->n_columns; i++) {
+        uint64_t numbers, texts;
+        s->texts += strlen(r->columns[i].name) + 1;
+        if (!bi_round_size(s->data, 8, &s->data) ||
+            !column_size(&r->columns[i], r->n_rows, &numbers, &texts) ||
+            !bi_round_size(numbers, 8, &numbers) || !bi_add_size(s->data, numbers, &s->data) ||
+            !bi_add_size(s->data, texts, &s->data))
+            return false;
+    }
+    return true;
+}
+
 static bool measure(const struct bioinfer_result *r, struct sizes *s)
 {
     *s = (struct sizes){.texts = strlen(text_of(r->id)) + strlen(text_of(r->description)) +
@@ -59,11 +87,13 @@ static bool measure(const struct bioinfer_result *r, struct sizes *s)
         if (!bi_add_size(s->data, r->texts[i].length, &s->data))
             return false;
     }
-    if (s->texts > MAX_TEXT)
+    if (!measure_columns(r, s) || s->texts > MAX_TEXT)
         return false;
     s->head = HEAD + ARRAY * (uint64_t)r->n_arrays + s->texts;
     if (has_piece(r))
         s->head += PIECE + TEXT * (uint64_t)r->n_texts;
+    if (r->n_columns)
+        s->head += ROWS + COLUMN * (uint64_t)r->n_columns;
     s->head = (s->head + 7) & ~(uint64_t)7;
     return bi_round_size(s->data, 8, &s->all) && bi_add_size(s->all, s->head, &s->all);
 }
@@ -113,7 +143,39 @@ static void put_zeros(struct target *t)
     put(t, zeros, -t->done & 7);
 }
 
-/* Writes how the arrays and texts look; the names of both start at `name_at` in the texts. */
+/* Writes how the columns look; their names start at `name_at` in the texts. */
+static void put_columns(struct target *t, const struct bioinfer_result *r, uint64_t name_at)
+{
+    uint8_t entry[COLUMN];
+    put64(entry, (uint64_t)r->n_rows);
+    put32(entry + 8, (uint32_t)r->n_columns);
+    put32(entry + 12, 0);
+    put(t, entry, ROWS);
+    for (int i = 0; i < r->n_columns; i++) {
+        uint64_t numbers, texts;
+        column_size(&r->columns[i], r->n_rows, &numbers, &texts);
+        put32(entry, (uint32_t)r->columns[i].type);
+        put32(entry + 4, (uint32_t)name_at);
+        put64(entry + 8, texts);
+        put(t, entry, COLUMN);
+        name_at += strlen(r->columns[i].name) + 1;
+    }
+}
+
+/* Writes the numbers and texts of the columns. */
+static void put_rows(struct target *t, const struct bioinfer_result *r)
+{
+    for (int i = 0; i < r->n_columns; i++) {
+        uint64_t numbers, texts;
+        column_size(&r->columns[i], r->n_rows, &numbers, &texts);
+        put(t, r->columns[i].data, numbers);
+        put_zeros(t);
+        put(t, r->columns[i].bytes, texts);
+        put_zeros(t);
+    }
+}
+
+/* Writes how arrays, texts and columns look; their names start at `name_at` in the texts. */
 static void put_entries(struct target *t, const struct bioinfer_result *r, uint64_t name_at)
 {
     uint8_t entry[ARRAY];
@@ -128,11 +190,10 @@ static void put_entries(struct target *t, const struct bioinfer_result *r, uint6
         name_at += strlen(a->kind) + 1;
         put(t, entry, ARRAY);
     }
-    if (!has_piece(r))
-        return;
     put32(entry, r->piece);
     put32(entry + 4, (uint32_t)r->n_texts);
-    put(t, entry, PIECE);
+    if (has_piece(r))
+        put(t, entry, PIECE);
     for (int i = 0; i < r->n_texts; i++) {
         put64(entry, r->texts[i].length);
         put32(entry + 8, (uint32_t)name_at);
@@ -140,6 +201,8 @@ static void put_entries(struct target *t, const struct bioinfer_result *r, uint6
         name_at += strlen(r->texts[i].name) + 1;
         put(t, entry, TEXT);
     }
+    if (r->n_columns)
+        put_columns(t, r, name_at);
 }
 
 int bi_pack(const struct bioinfer_result *r,
@@ -164,7 +227,8 @@ int bi_pack(const struct bioinfer_result *r,
     put32(head + 40, (uint32_t)r->n_layers_kept);
     put32(head + 44, (uint32_t)r->n_kinds);
     put32(head + 48, (uint32_t)s.texts);
-    put32(head + 52, (r->labels ? LABELS : 0) | (r->more ? MORE : 0) | (has_piece(r) ? PIECES : 0));
+    put32(head + 52, (r->labels ? LABELS : 0) | (r->more ? MORE : 0) | (has_piece(r) ? PIECES : 0) |
+                         (r->n_columns ? COLUMNS : 0));
     put(&t, head, sizeof head);
     for (int k = 0; k < n_texts; k++)
         name_at += strlen(texts[k]) + 1;
@@ -175,6 +239,8 @@ int bi_pack(const struct bioinfer_result *r,
         put_text(&t, r->arrays[i].kind);
     for (int i = 0; i < r->n_texts; i++)
         put_text(&t, r->texts[i].name);
+    for (int i = 0; i < r->n_columns; i++)
+        put_text(&t, r->columns[i].name);
     put_zeros(&t);
     for (int i = 0; i < r->n_arrays; i++) {
         array_size(&r->arrays[i], &size);
@@ -183,6 +249,7 @@ int bi_pack(const struct bioinfer_result *r,
     for (int i = 0; i < r->n_texts; i++)
         put(&t, r->texts[i].text, r->texts[i].length);
     put_zeros(&t);
+    put_rows(&t, r);
     return t.status;
 }
 
@@ -201,25 +268,35 @@ static const char *next_text(const char *texts, uint64_t size, uint64_t *at)
     return text;
 }
 
-void bi_pack_count(const void *bytes, uint64_t size, int *n_arrays, int *n_texts)
+/* A count that the bytes tell, or how many of `each` bytes there could be at most. */
+static int count_of(uint64_t told, uint64_t size, uint64_t each)
+{
+    told = told < size / each ? told : size / each;
+    return told < INT32_MAX ? (int)told : INT32_MAX;
+}
+
+void bi_pack_count(const void *bytes, uint64_t size, struct bi_unpacked *room)
 {
     const uint8_t *p = bytes;
-    uint64_t n = size >= HEAD ? bi_le32(p + 36) : 0, at, texts = 0;
-    n = n < size / ARRAY ? n : size / ARRAY;
-    at = HEAD + ARRAY * n;
-    if (size >= HEAD && bi_le32(p + 52) & PIECES && bi_range_ok(at, PIECE, size))
-        texts = bi_le32(p + at + 4);
-    texts = texts < size / TEXT ? texts : size / TEXT;
-    *n_arrays = n < INT32_MAX ? (int)n : INT32_MAX;
-    *n_texts = texts < INT32_MAX ? (int)texts : INT32_MAX;
+    const uint32_t flags = size >= HEAD ? bi_le32(p + 52) : 0;
+    uint64_t at;
+    room->n_texts = room->n_columns = 0;
+    room->n_arrays = size >= HEAD ? count_of(bi_le32(p + 36), size, ARRAY) : 0;
+    at = HEAD + ARRAY * (uint64_t)room->n_arrays;
+    if (flags & PIECES && bi_range_ok(at, PIECE, size)) {
+        room->n_texts = count_of(bi_le32(p + at + 4), size, TEXT);
+        at += PIECE + TEXT * (uint64_t)room->n_texts;
+    }
+    if (flags & COLUMNS && bi_range_ok(at, ROWS, size))
+        room->n_columns = count_of(bi_le32(p + at + 8), size, COLUMN);
 }
 
 /* The parts of a packed result, as its head says and as they were found to fit in. */
 struct parts {
-    const uint8_t *bytes, *entries; /* entries: of own texts */
+    const uint8_t *bytes, *entries, *columns; /* entries: of own texts */
     const char *texts;
     uint64_t size, texts_size, data;
-    uint32_t n_arrays, n_texts;
+    uint32_t n_arrays, n_texts, n_columns;
 };
 
 /* Finds the parts; NULL, or what contradicts. */
@@ -246,6 +323,16 @@ static const char *find_parts(struct parts *of, struct bioinfer_result *r,
         of->entries = p + at + PIECE;
         at += PIECE + TEXT * (uint64_t)of->n_texts;
     }
+    if (bi_le32(p + 52) & COLUMNS) {
+        if (!bi_range_ok(at, ROWS, of->size))
+            return "the size of its head";
+        r->n_rows = (int64_t)bi_le64(p + at);
+        of->n_columns = bi_le32(p + at + 8);
+        if (of->n_columns > (uint32_t)room->n_columns)
+            return "more columns than there is room for";
+        of->columns = p + at + ROWS;
+        at += ROWS + COLUMN * (uint64_t)of->n_columns;
+    }
     if (of->data > of->size || of->data % 8 || of->texts_size > MAX_TEXT ||
         of->data != ((at + of->texts_size + 7) & ~(uint64_t)7))
         return "the size of its head";
@@ -253,8 +340,44 @@ static const char *find_parts(struct parts *of, struct bioinfer_result *r,
     return NULL;
 }
 
-/* Fills in arrays and own texts; NULL, or what contradicts. */
-static const char *find_data(const struct parts *of, const struct bi_unpacked *room)
+/* Do texts begin and end in order, and end where `size` says? */
+static bool are_texts(const int64_t *at, int64_t n_rows, uint64_t size)
+{
+    for (int64_t i = 0; i < n_rows; i++)
+        if (at[i] > at[i + 1])
+            return false;
+    return !*at && (uint64_t)at[n_rows] == size;
+}
+
+/* Fills in the columns, whose data begin at `data`; NULL, or what contradicts. */
+static const char *find_columns(const struct parts *of, const struct bi_unpacked *room,
+                                int64_t n_rows, uint64_t data)
+{
+    for (uint32_t i = 0; i < of->n_columns; i++) {
+        const uint8_t *e = of->columns + COLUMN * (uint64_t)i;
+        struct bioinfer_column *c = &room->columns[i];
+        uint64_t name_at = bi_le32(e + 4), size = bi_le64(e + 8), numbers;
+        const bool has_texts = bi_le32(e) == BIOINFER_TEXT && n_rows;
+        *c = (struct bioinfer_column){.type = (int)bi_le32(e)};
+        data = (data + 7) & ~(uint64_t)7;
+        if (!(c->name = next_text(of->texts, of->texts_size, &name_at)))
+            return "its texts";
+        if (n_rows < 0 || bi_le32(e) > BIOINFER_TEXT || (size && !has_texts) ||
+            !bi_mul_size((uint64_t)n_rows + has_texts, c->type == BIOINFER_F32 ? 4 : 8, &numbers) ||
+            !bi_range_ok(data, numbers, of->size))
+            return "the size of a column";
+        c->data = n_rows ? of->bytes + data : NULL;
+        data = (data + numbers + 7) & ~(uint64_t)7;
+        if (!bi_range_ok(data, size, of->size) || (has_texts && !are_texts(c->data, n_rows, size)))
+            return "the texts of a column";
+        c->bytes = c->type == BIOINFER_TEXT ? (const char *)of->bytes + data : NULL;
+        data += size;
+    }
+    return ((data + 7) & ~(uint64_t)7) == of->size ? NULL : "the size of its data";
+}
+
+/* Fills in arrays, own texts and columns; NULL, or what contradicts. */
+static const char *find_data(const struct parts *of, const struct bi_unpacked *room, int64_t n_rows)
 {
     uint64_t data = of->data;
     for (uint32_t i = 0; i < of->n_arrays; i++) {
@@ -285,7 +408,7 @@ static const char *find_data(const struct parts *of, const struct bi_unpacked *r
         t->length = (size_t)n_bytes;
         data += n_bytes;
     }
-    return ((data + 7) & ~(uint64_t)7) == of->size ? NULL : "the size of its data";
+    return find_columns(of, room, n_rows, data);
 }
 
 int bi_unpack(struct bioinfer_result *r, const struct bi_unpacked *room, const void *bytes,
@@ -296,7 +419,8 @@ int bi_unpack(struct bioinfer_result *r, const struct bi_unpacked *room, const v
     const char *wrong;
     uint64_t at = 0;
     bool labelled = true;
-    *r = (struct bioinfer_result){.arrays = room->arrays, .texts = room->texts};
+    *r = (struct bioinfer_result){
+        .arrays = room->arrays, .texts = room->texts, .columns = room->columns};
     if ((wrong = find_parts(&of, r, room)))
         return damaged(err, wrong);
     r->ordinal = bi_le64(p + 16);
@@ -307,6 +431,7 @@ int bi_unpack(struct bioinfer_result *r, const struct bi_unpacked *room, const v
     r->n_kinds = (int32_t)bi_le32(p + 44);
     r->more = (bi_le32(p + 52) & MORE) != 0;
     r->n_texts = (int)of.n_texts;
+    r->n_columns = (int)of.n_columns;
     r->id = next_text(of.texts, of.texts_size, &at);
     r->description = next_text(of.texts, of.texts_size, &at);
     r->message = next_text(of.texts, of.texts_size, &at);
@@ -314,6 +439,6 @@ int bi_unpack(struct bioinfer_result *r, const struct bi_unpacked *room, const v
         labelled = (r->labels = next_text(of.texts, of.texts_size, &at)) != NULL;
     if (!r->id || !r->description || !r->message || !labelled)
         return damaged(err, "its texts");
-    wrong = find_data(&of, room);
+    wrong = find_data(&of, room, r->n_rows);
     return wrong ? damaged(err, wrong) : 0;
 }

@@ -26,7 +26,7 @@ int bioinfer_writer_open(bioinfer_writer **out, bioinfer_context *ctx, const cha
 static bool is_whole(const struct bioinfer_result *r)
 {
     if (!r || !r->id || (r->status && !r->message) || (r->n_arrays > 0 && !r->arrays) ||
-        (r->n_texts > 0 && !r->texts))
+        (r->n_texts > 0 && !r->texts) || (r->n_columns > 0 && !r->columns))
         return false;
     for (int i = 0; i < r->n_arrays; i++) {
         const struct bioinfer_array *a = &r->arrays[i];
@@ -246,11 +246,12 @@ int bioinfer_result_pack(const struct bioinfer_result *result,
 
 int bioinfer_result_unpack(struct bioinfer_result *result, struct bioinfer_array *arrays,
                            int n_arrays, struct bioinfer_text *texts, int n_texts,
-                           const void *bytes, uint64_t size, struct bioinfer_error *err)
+                           struct bioinfer_column *columns, int n_columns, const void *bytes,
+                           uint64_t size, struct bioinfer_error *err)
 {
-    const struct bi_unpacked room = {arrays, texts, n_arrays, n_texts};
+    const struct bi_unpacked room = {arrays, texts, n_arrays, n_texts, columns, n_columns};
     if (!result || !bytes || n_arrays < 0 || (n_arrays && !arrays) || n_texts < 0 ||
-        (n_texts && !texts))
+        (n_texts && !texts) || n_columns < 0 || (n_columns && !columns))
         return bi_fail(err, BIOINFER_INVALID, "unpack: result and bytes must be given");
     return bi_unpack(result, &room, bytes, size, err);
 }

@@ -77,7 +77,7 @@ struct serve_request {
     const char *stats;         /* variants: as asked for; NULL = not */
     bool scorers;              /* variants: with scorers */
     bool listed;               /* variants: a list, whose items have numbers, not lines */
-    int n_numbers;             /* variants: scores of a row of the table; -1 = scorers */
+    int n_cells;               /* variants: cells of a line of the table */
     const bioinfer_task *task; /* the lane's; NULL = not begun */
     uint64_t asked;            /* bit i: the query of the address has setting i of this work */
     int64_t offset;            /* number of the first residue, in mutations */

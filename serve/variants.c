@@ -292,10 +292,12 @@ void serve_variants_put(struct serve *s, struct serve_request *r,
     const bool first = !r->n_done;
 
     if (!strcmp(r->format, "tsv")) {
-        if (first)
-            r->n_numbers = cli_variant_title(&s->row, r->task, r->stats, r->scorers);
-        cli_variant_row(&s->row, bioinfer_context_threads(s->is.ctx), result, r->n_numbers);
-        serve_rows_take(s, r);
+        if (first) {
+            cli_variant_title(&s->row, r->task, r->stats, r->scorers);
+            serve_rows_take(s, r);
+            r->n_cells = bi_buf_text(&r->text) ? bi_count_cells(r->text.data) : 0;
+        }
+        bi_put_lines(&r->text, result, r->n_cells);
         return;
     }
     if (!strcmp(r->format, "json")) {

@@ -138,6 +138,60 @@ void bi_put_json_f32(struct bi_buf *out, float x)
         bi_buf_puts(out, "null");
 }
 
+int bi_count_cells(const char *head)
+{
+    int n = 1;
+    for (; *head; head++)
+        n = *head == '\n' && head[1] ? 1 : n + (*head == '\t');
+    return n;
+}
+
+static void put_g9(struct bi_buf *out, float x)
+{
+    char *p = bi_buf_reserve(out, BI_NUMBER_SIZE);
+    if (p)
+        out->size += bi_print_g9(p, x);
+}
+
+static void put_cell(struct bi_buf *out, const struct bioinfer_column *c, int64_t row)
+{
+    const int64_t *at = c->data;
+    if (c->type == BIOINFER_F32) {
+        put_g9(out, ((const float *)c->data)[row]);
+    } else if (c->type == BIOINFER_F64) {
+        const double x = ((const double *)c->data)[row];
+        bi_buf_printf(out, x == x ? "%.9g" : "nan", x);
+    } else if (c->type == BIOINFER_I64) {
+        if (at[row] != BIOINFER_MISSING)
+            bi_buf_printf(out, "%lld", (long long)at[row]);
+    } else {
+        for (int64_t i = at[row]; i < at[row + 1]; i++)
+            bi_buf_putc(out, strchr("\t\n\r", c->bytes[i]) ? ' ' : c->bytes[i]);
+    }
+}
+
+void bi_put_lines(struct bi_buf *out, const struct bioinfer_result *r, int n_cells)
+{
+    const int n_numbers = n_cells - r->n_columns - 1;
+    for (int64_t row = 0; row < r->n_rows && r->n_columns; row++) {
+        for (int k = 0; k < r->n_columns; k++) {
+            if (k)
+                bi_buf_putc(out, '\t');
+            put_cell(out, &r->columns[k], row);
+        }
+        if (n_numbers >= 0)
+            bi_buf_printf(out, "\t%s", r->status ? bioinfer_status_name(r->status) : "ok");
+        for (int i = 0; n_numbers >= 0 && !r->status && i < r->n_arrays; i++)
+            for (int64_t k = 0; k < r->arrays[i].shape[0]; k++) {
+                bi_buf_putc(out, '\t');
+                put_g9(out, r->arrays[i].data[k]);
+            }
+        for (int k = 0; r->status && k < n_numbers; k++)
+            bi_buf_putc(out, '\t');
+        bi_buf_putc(out, '\n');
+    }
+}
+
 /* "blocks" are what a pair of brackets of dimension k holds, counted in units of the innermost
  * thing printed. */
 void bi_put_json_nested(struct bi_buf *out, const struct bioinfer_array *a)

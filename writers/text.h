@@ -27,5 +27,11 @@ void bi_put_json_f32(struct bi_buf *out, float x);
 void bi_put_json_nested(struct bi_buf *out, const struct bioinfer_array *a);
 /* As bi_print_f32(), NaN and infinity as words. */
 void bi_put_f32(struct bi_buf *out, float x);
+/* The cells of the last line of a table's head, which has tabs between them. */
+int bi_count_cells(const char *head);
+/* The rows of a result as lines of n_cells cells with tabs between: its columns, and where there
+ * are more cells its status and the numbers of its arrays, which are empty without a result. A
+ * missing whole number is empty, another one "nan"; tabs and line ends of a text become spaces. */
+void bi_put_lines(struct bi_buf *out, const struct bioinfer_result *r, int n_cells);
 
 #endif

@@ -1,6 +1,8 @@
-/* texts.c - an output of finished text: a head, the texts of all results as they stand, a tail. */
+/* texts.c - an output of finished text: a head, of each result its rows as lines and its texts as
+ * they stand, a tail. */
 #include <string.h>
 
+#include "text.h"
 #include "writer.h"
 
 static int texts_open(struct bioinfer_writer *w, struct bioinfer_error *err)
@@ -18,7 +20,7 @@ static int texts_open(struct bioinfer_writer *w, struct bioinfer_error *err)
 static int texts_check(const struct bioinfer_writer *w, const struct bioinfer_result *r,
                        struct bioinfer_error *err)
 {
-    if (!r->n_arrays)
+    if (!r->n_arrays || r->n_columns)
         return 0;
     return bi_fail(err, BIOINFER_INVALID, "%s: record '%.60s' has arrays, expected texts", w->path,
                    r->id);
@@ -27,8 +29,15 @@ static int texts_check(const struct bioinfer_writer *w, const struct bioinfer_re
 static int texts_put(struct bioinfer_writer *w, const struct bioinfer_result *r, const char *name,
                      struct bioinfer_error *err)
 {
+    struct bi_buf rows = {.env = w->env};
     int st = 0;
     (void)name;
+    if (r->n_rows) {
+        bi_put_lines(&rows, r, bi_count_cells(w->text_head));
+        st = rows.failed ? bi_fail(err, BIOINFER_NOMEM, "%s: rows", w->path)
+                         : bi_out_write(w->state, rows.data, rows.size, err);
+        bi_buf_free(&rows);
+    }
     for (int i = 0; i < r->n_texts && !st; i++)
         st = bi_out_write(w->state, r->texts[i].text, r->texts[i].length, err);
     return st;

@@ -21,6 +21,7 @@
 #include "worker.h"
 
 enum { CLI_MAX_WORKERS = 256, CLI_AHEAD = 2, CLI_MAX_ARRAYS = 4096, CLI_MAX_TEXTS = 16 };
+enum { CLI_MAX_COLUMNS = 64 };
 enum { CLI_SMALLEST_CHUNK = 4096, CLI_LARGEST_CHUNK = 4 << 20 }; /* work */
 
 /* A record that was read, until its result is with the sink. */
@@ -92,6 +93,7 @@ struct cli_pool {
     double watchdog, begun;
     struct bioinfer_array arrays[CLI_MAX_ARRAYS];
     struct bioinfer_text texts[CLI_MAX_TEXTS];
+    struct bioinfer_column columns[CLI_MAX_COLUMNS];
     struct cli_hello hello;
     char *facts; /* that its task told; NULL = no worker is ready yet */
     size_t n_facts;

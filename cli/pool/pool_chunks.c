@@ -143,8 +143,8 @@ static int mixed_up(struct cli_pool *p, const char *how)
 
 static int unpack(struct cli_pool *p, struct bioinfer_result *r, const void *bytes, uint64_t size)
 {
-    return bioinfer_result_unpack(r, p->arrays, CLI_MAX_ARRAYS, p->texts, CLI_MAX_TEXTS, bytes,
-                                  size, &p->err);
+    return bioinfer_result_unpack(r, p->arrays, CLI_MAX_ARRAYS, p->texts, CLI_MAX_TEXTS, p->columns,
+                                  CLI_MAX_COLUMNS, bytes, size, &p->err);
 }
 
 /* Gives a result, or a piece of one, to the sink under the ordinal that the record has here. */

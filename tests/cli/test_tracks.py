@@ -292,7 +292,7 @@ class Tracks(unittest.TestCase):
                             'chrA 7\nchrA\t10000\t10000\tgood\nchrA\t1\t2\ttwo\t0\t*\n')
         r = self.run_it('i.bed', '--genome', 'g.fa', '-o', 'i.npz', code=1)
         self.assertEqual(list(npz(self.path('i.npz'))), ['good'])
-        for part in ("line 1: the genome has no contig 'chrZ'", 'line 2: the start is behind',
+        for part in ("line 1: the genome has no contig 'chrZ'", 'line 2: the start is after',
                      "line 3: start is no number: 'x'", 'line 4: chrA:19999-20002 is off the '
                      'contig, which has 20000', 'line 5: expected contig, start and end',
                      "line 7: expected strand + - or . , got '*'"):

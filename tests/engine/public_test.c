@@ -213,7 +213,8 @@ static int through_bytes(void *user, const struct bioinfer_result *r, struct bio
     CHECK_EQ(size % 8, 0);
     CHECK_EQ(bioinfer_result_pack(r, append, &packed.text, err), 0);
     CHECK_EQ(packed.text.size, size);
-    if (!CHECK_EQ(bioinfer_result_unpack(&back, arrays, 4, texts, 4, packed.text.bytes, size, err),
+    if (!CHECK_EQ(bioinfer_result_unpack(&back, arrays, 4, texts, 4, NULL, 0, packed.text.bytes,
+                                         size, err),
                   0))
         return 0;
     CHECK_STR(back.id, r->id);
@@ -226,10 +227,10 @@ static int through_bytes(void *user, const struct bioinfer_result *r, struct bio
         CHECK(!memcmp(back.arrays[i].data, r->arrays[i].data,
                       (size_t)r->arrays[i].shape[0] * sizeof *r->arrays[i].data));
     }
-    CHECK(bioinfer_result_unpack(&back, arrays, 4, texts, 4, packed.text.bytes, size / 16 * 8,
-                                 err) < 0);
-    CHECK(!r->n_arrays ||
-          bioinfer_result_unpack(&back, arrays, 0, texts, 4, packed.text.bytes, size, err) < 0);
+    CHECK(bioinfer_result_unpack(&back, arrays, 4, texts, 4, NULL, 0, packed.text.bytes,
+                                 size / 16 * 8, err) < 0);
+    CHECK(!r->n_arrays || bioinfer_result_unpack(&back, arrays, 0, texts, 4, NULL, 0,
+                                                 packed.text.bytes, size, err) < 0);
     ++*n;
     return 0;
 }

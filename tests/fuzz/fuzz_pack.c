@@ -19,8 +19,21 @@ static void check_same(const struct bioinfer_result *a, const struct bioinfer_re
         a->n_kinds != b->n_kinds || strcmp(a->id, b->id) ||
         strcmp(a->description, b->description) || strcmp(a->message, b->message) ||
         !a->labels != !b->labels || (a->labels && strcmp(a->labels, b->labels)) ||
-        a->piece != b->piece || a->more != b->more || a->n_texts != b->n_texts)
+        a->piece != b->piece || a->more != b->more || a->n_texts != b->n_texts ||
+        a->n_columns != b->n_columns || (a->n_columns && a->n_rows != b->n_rows))
         abort();
+    for (int i = 0; i < a->n_columns; i++) {
+        const struct bioinfer_column *x = &a->columns[i], *y = &b->columns[i];
+        const size_t width = x->type == BIOINFER_F32 ? 4 : 8;
+        const int64_t *at = x->data, *also = y->data;
+        if (x->type != y->type || strcmp(x->name, y->name) || !x->data != !a->n_rows)
+            abort();
+        if (a->n_rows && memcmp(at, also, (size_t)a->n_rows * width))
+            abort();
+        if (x->type == BIOINFER_TEXT && a->n_rows &&
+            (at[a->n_rows] != also[a->n_rows] || memcmp(x->bytes, y->bytes, (size_t)at[a->n_rows])))
+            abort();
+    }
     for (int i = 0; i < a->n_texts; i++) {
         const struct bioinfer_text *x = &a->texts[i], *y = &b->texts[i];
         if (strcmp(x->name, y->name) || x->length != y->length ||
@@ -48,8 +61,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct bi_env env = bi_env_default();
     struct bioinfer_array arrays[MOST], arrays_again[MOST];
     struct bioinfer_text texts[MOST], texts_again[MOST];
-    const struct bi_unpacked room = {arrays, texts, MOST, MOST},
-                             again = {arrays_again, texts_again, MOST, MOST};
+    struct bioinfer_column columns[MOST], columns_again[MOST];
+    const struct bi_unpacked room = {arrays, texts, MOST, MOST, columns, MOST},
+                             again = {arrays_again, texts_again, MOST, MOST, columns_again, MOST};
     struct bioinfer_result r, other;
     struct bioinfer_error err = {0};
     struct bi_buf packed = {.env = &env};

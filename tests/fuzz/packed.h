@@ -24,12 +24,33 @@ static inline uint64_t fuzz_array_size(const uint8_t *entry, uint64_t most)
     return n;
 }
 
+/* Puts columns right, whose entries begin at `at` and whose data at `end`. Returns where they end,
+ * UINT64_MAX = they do not fit. */
+static inline uint64_t fuzz_mend_columns(uint8_t *bytes, uint64_t at, uint64_t end, uint64_t size)
+{
+    const uint64_t n_rows = bi_le64(bytes + at), n = bi_le32(bytes + at + 8);
+    for (uint64_t i = 0; i < n; i++) {
+        uint8_t *entry = bytes + at + 16 + 16 * i;
+        const uint64_t type = bi_le32(entry) % 4, own = type == 3 && n_rows ? entry[8] % 9 : 0;
+        const uint64_t numbers = (n_rows + (type == 3 && n_rows)) * (type ? 8 : 4);
+        end = (end + 7) & ~(uint64_t)7;
+        fuzz_put(entry, type, 4);
+        fuzz_put(entry + 8, own, 8);
+        if (end + numbers + own + 15 > size)
+            return UINT64_MAX;
+        for (uint64_t k = 0; type == 3 && n_rows && k <= n_rows; k++)
+            fuzz_put(bytes + end + 8 * k, k < n_rows ? 0 : own, 8);
+        end = ((end + numbers + 7) & ~(uint64_t)7) + own;
+    }
+    return end;
+}
+
 /* Sizes of a packed result in bytes[0, size), as jobs/pack.h has them; returns how many
  * of the bytes it takes, all of them where no sizes fit. */
 static inline size_t fuzz_mend_packed(uint8_t *bytes, size_t size)
 {
     const uint64_t n = size >= 56 ? bi_le32(bytes + 36) % 5 : 0;
-    uint64_t head = 56 + 48 * n, end, texts, own = 0, own_at = 0;
+    uint64_t head = 56 + 48 * n, end, texts, own = 0, own_at = 0, columns_at = 0;
     if (size < 64 + 48 * n)
         return size;
     fuzz_put(bytes + 36, n, 4);
@@ -38,6 +59,12 @@ static inline size_t fuzz_mend_packed(uint8_t *bytes, size_t size)
         fuzz_put(bytes + head + 4, own, 4);
         own_at = head + 8;
         head = own_at + 16 * own;
+    }
+    if (bi_le32(bytes + 52) & 8 && head + 24 < size) {
+        columns_at = head;
+        fuzz_put(bytes + head, bytes[head] % 5, 8);
+        fuzz_put(bytes + head + 8, bytes[head + 8] % 5, 4);
+        head += 16 + 16 * (uint64_t)(bytes[head + 8] % 5);
     }
     if (size < head + 8)
         return size;
@@ -65,7 +92,9 @@ static inline size_t fuzz_mend_packed(uint8_t *bytes, size_t size)
         fuzz_put(bytes + own_at + 16 * i, data, 8);
         end += data;
     }
-    end = (end + 7) & ~(uint64_t)7;
+    if (columns_at && end < size)
+        end = fuzz_mend_columns(bytes, columns_at, end, size);
+    end = end < UINT64_MAX - 7 ? (end + 7) & ~(uint64_t)7 : end;
     if (end > size)
         return size;
     fuzz_put(bytes, end, 8);

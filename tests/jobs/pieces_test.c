@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "../../jobs/job.h"
+#include "../../writers/text.h"
 #include "output.h"
 
 enum { UNITS = 7 };
@@ -406,6 +407,55 @@ static void results_come_back(void)
     bi_buf_free(&bytes);
 }
 
+/* So do columns of all types; texts that do not follow each other are refused. */
+static void columns_come_back(void)
+{
+    static const float f32[] = {1, 0.1f, -3};
+    static const double f64[] = {0.25, 1e300, 0};
+    static const int64_t i64[] = {7, BIOINFER_MISSING, -1}, at[] = {0, 2, 2, 5};
+    const struct bioinfer_column columns[] = {{"a", BIOINFER_F32, f32, NULL},
+                                              {"b", BIOINFER_TEXT, at, "ab\tcd"},
+                                              {"c", BIOINFER_F64, f64, NULL},
+                                              {"d", BIOINFER_I64, i64, NULL}};
+    const struct bioinfer_text text = {"counts", "1", 1};
+    struct bioinfer_result r = {.id = "v",
+                                .message = "",
+                                .n_texts = 1,
+                                .texts = &text,
+                                .n_rows = 3,
+                                .n_columns = 4,
+                                .columns = columns};
+    const struct bi_env env = bi_env_default();
+    struct bioinfer_column found[4];
+    struct bioinfer_text texts[1];
+    struct bi_unpacked room = {.texts = texts, .columns = found};
+    struct bi_buf bytes = {.env = &env}, lines = {.env = &env};
+    struct bioinfer_result back;
+    struct bioinfer_error err = {0};
+    CHECK_EQ(bi_pack(&r, append, &bytes, &err), 0);
+    CHECK_EQ(bytes.size, bi_pack_size(&r));
+    bi_pack_count(bytes.data, bytes.size, &room);
+    CHECK(room.n_columns == 4 && room.n_texts == 1 && !room.n_arrays);
+    if (CHECK_EQ(bi_unpack(&back, &room, bytes.data, bytes.size, &err), 0)) {
+        bi_put_lines(&lines, &back, 4);
+        CHECK_STR(bi_buf_text(&lines) ? lines.data : "", "1\tab\t0.25\t7\n"
+                                                         "0.100000001\t\t1e+300\t\n"
+                                                         "-3\t cd\t0\t-1\n");
+        ((char *)(uintptr_t)found[1].data)[8] = 6; /* past the next one */
+        CHECK_EQ(bi_unpack(&back, &room, bytes.data, bytes.size, &err), BIOINFER_FORMAT);
+        CHECK_HAS(err.text, "the texts of a column");
+    }
+    room.n_columns = 3;
+    CHECK_EQ(bi_unpack(&back, &room, bytes.data, bytes.size, &err), BIOINFER_FORMAT);
+    lines.size = 0;
+    r.status = BIOINFER_FORMAT; /* no numbers: the cells of the line are empty */
+    r.n_rows = r.n_columns = 1;
+    bi_put_lines(&lines, &r, 4);
+    CHECK_STR(bi_buf_text(&lines) ? lines.data : "", "1\tbad_format\t\t\n");
+    bi_buf_free(&lines);
+    bi_buf_free(&bytes);
+}
+
 int main(void)
 {
     FILE *f;
@@ -427,6 +477,7 @@ int main(void)
     TEST(wrong_pieces_are_refused);
     TEST(differences_are_named);
     TEST(results_come_back);
+    TEST(columns_come_back);
     unlink(genome);
     rmdir(folder);
     return test_report();

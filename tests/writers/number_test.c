@@ -80,6 +80,26 @@ static void prints_f32_shortest(void)
     }
 }
 
+static void prints_nine_digits(void)
+{
+    for (int i = 0; i < 400000; i++) {
+        union {
+            uint32_t u;
+            float f;
+        } v = {.u = (uint32_t)random_bits()};
+        char text[BI_NUMBER_SIZE], want[64];
+        if (i < 2048) /* all powers of two and their neighbours */
+            v.u = (uint32_t)(i / 8) << 23 | ((uint32_t)(i % 8 - 4) & 0x7FFFFF);
+        else if (i < 100000) /* numbers of a few digits, and halves of a digit */
+            v.f = (float)(i * 5) / (float)(1 << i % 24);
+        if (v.f != v.f)
+            v.u &= INT32_MAX;
+        snprintf(want, sizeof want, "%.9g", (double)v.f);
+        CHECK_EQ(bi_print_g9(text, v.f), strlen(want));
+        CHECK_STR(text, want);
+    }
+}
+
 static void prints_f64(void)
 {
     char text[BI_NUMBER_SIZE];
@@ -214,6 +234,7 @@ int main(void)
 {
     TEST(prints_f32);
     TEST(prints_f32_shortest);
+    TEST(prints_nine_digits);
     TEST(prints_f64);
     TEST(parses);
     TEST(parses_like_strtod);
