@@ -52,12 +52,17 @@ int cli_energy_form(const struct cli_options *o)
     return path ? found.by_suffix : CLI_ENERGY_TSV;
 }
 
+const char *cli_energy_unit(const struct cli_options *o)
+{
+    return !o->units || !strcmp(o->units, "eV") ? "eV"
+           : !strncmp(o->units, "kJ", 2)        ? "kJ/mol"
+                                                : "kcal/mol";
+}
+
 /* Lists the arrays of a file of arrays, as bioinfer_writer_params.columns has them. */
 static void list_arrays(const struct cli_options *o, char *list, size_t size)
 {
-    const char *unit = !o->units || !strcmp(o->units, "eV") ? "eV"
-                       : !strncmp(o->units, "kJ", 2)        ? "kJ/mol"
-                                                            : "kcal/mol";
+    const char *unit = cli_energy_unit(o);
     const int n = snprintf(list, size,
                            "frames\t<i8\trecord\t-\t\nenergy\t<f8\trecord\t-\t%s\n"
                            "largest_force\t<f8\trecord\t-\t%s/angstrom\n"

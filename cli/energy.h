@@ -13,5 +13,7 @@ enum cli_energy_form { CLI_ENERGY_TSV, CLI_ENERGY_EXTXYZ, CLI_ENERGY_JSONL, CLI_
  * the output, else CLI_ENERGY_TSV for standard output. -1: an unknown word or suffix, which was
  * said. */
 int cli_energy_form(const struct cli_options *o);
+/* The unit of energies: "eV", "kcal/mol" or "kJ/mol". */
+const char *cli_energy_unit(const struct cli_options *o);
 
 #endif

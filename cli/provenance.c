@@ -1,9 +1,11 @@
 /* provenance.c - OUT.provenance.json: how an output was made. */
 #include "provenance.h"
+#include "energy.h"
 
 #include "../base/sha256.h"
 #include "../loaders/json.h"
 #include "../writers/text.h"
+#include "../writers/units.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -237,6 +239,39 @@ static void put_inputs(struct bi_buf *out, struct cli *cli, const struct cli_pro
         put_number(out, "inputs_not_listed", n - MOST_INPUTS);
 }
 
+/* Has a line of names the column? */
+static bool has_column(const char *head, const char *name)
+{
+    const size_t n = strlen(name);
+
+    while (head && (strncmp(head, name, n) != 0 || !strchr("\t\n", head[n])))
+        head = (head = strchr(head, '\t')) ? head + 1 : NULL;
+    return head;
+}
+
+/* The units of the columns of a table. */
+static void put_units(struct bi_buf *out, const struct cli *cli, const struct cli_provenance *p)
+{
+    const struct cli_options *o = cli->options;
+    size_t n, met = 0;
+    const struct bi_unit *u = bi_units(&n);
+
+    for (size_t i = 0; i < n; i++) {
+        const char *name = u[i].name, *rest = *u[i].unit == '@' ? u[i].unit + 1 : u[i].unit;
+        if (strcmp(u[i].task, p->task) != 0)
+            continue;
+        if (o->mutations && !strcmp(name, "score") && cli->info.name)
+            name = cli->info.name; /* the column that is added to the user's table */
+        else if (!p->head || !has_column(p->head, name))
+            continue;
+        bi_buf_puts(out, met++ ? ", " : ",\n  \"units\": {");
+        bi_put_json(out, name);
+        bi_buf_printf(out, ": \"%s%s\"", rest == u[i].unit ? "" : cli_energy_unit(o), rest);
+    }
+    if (met)
+        bi_buf_putc(out, '}');
+}
+
 static void put_counts(struct bi_buf *out, const struct cli_provenance *p)
 {
     const char *comma = "";
@@ -267,6 +302,7 @@ static void put_all(struct bi_buf *out, struct cli *cli, const struct cli_proven
         put_model(out, cli);
     put_text(out, "options", p->options);
     put_inputs(out, cli, p);
+    put_units(out, cli, p);
     put_counts(out, p);
     put_date(out, cli);
     if (p->runs && *p->runs)

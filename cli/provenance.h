@@ -15,6 +15,7 @@ struct cli_provenance {
     const char *second;  /* another output of the run, which gets one, too; NULL = none */
     const char *task;    /* as jobs name it */
     const char *role;    /* that the inputs of the command line have; NULL = "input" */
+    const char *head;    /* names of a table's columns; NULL = none */
     const char *options; /* that decide results; NULL = the command line says them */
     const struct bioinfer_job_input *inputs; /* more files that decide them */
     size_t n_inputs;

@@ -418,6 +418,7 @@ static int tell_provenance(struct cli_run *run)
                                .second = run->second,
                                .task = run->task->name,
                                .role = run->role,
+                               .head = run->head,
                                .counted = true,
                                .records = job ? run->stats.records : run->n_records,
                                .failed = job ? run->stats.failed : run->n_failed,

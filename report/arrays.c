@@ -196,7 +196,7 @@ static int unpack(const struct bi_arrays *a, const struct bi_array_entry *e,
 }
 
 /* The comment "bioinfer VERSION MODEL FINGERPRINT" at the end of an archive, and maybe a line
- * "kinds KIND,KIND" after it. */
+ * "kinds KIND,KIND" after it. Units are in a further line, for other programs. */
 static int read_comment(struct bi_arrays *a, struct bioinfer_error *err)
 {
     enum { END = 22, MOST = 2048 };
@@ -213,7 +213,7 @@ static int read_comment(struct bi_arrays *a, struct bioinfer_error *err)
         if ((line = strchr(at, '\n'))) {
             *line++ = '\0';
             if (!strncmp(line, "kinds ", 6))
-                a->kinds = bi_arena_strndup(&a->arena, line + 6, strlen(line + 6));
+                a->kinds = bi_arena_strndup(&a->arena, line + 6, strcspn(line + 6, "\n"));
         }
         if (strncmp(at, "bioinfer ", 9) || !(model = strchr(at + 9, ' ')) ||
             (last = strrchr(at, ' ')) == model)

@@ -68,12 +68,13 @@ static int make_scatter(struct bi_show *s, const struct bi_table *t, const char 
         return bi_show_no_memory(s, err);
     if (s->measured && !v->chosen)
         v->chosen = f;
-    *c = (struct bi_scatter){.x_name = measured->name, .y_name = predicted->name};
+    *c = (struct bi_scatter){.x_name = bi_view_axis(v, measured),
+                             .y_name = bi_view_axis(v, predicted)};
     c->x = bi_arena_calloc(&v->arena, t->n_rows + 1, sizeof *c->x);
     c->y = bi_arena_calloc(&v->arena, t->n_rows + 1, sizeof *c->y);
     c->colour = bi_arena_calloc(&v->arena, t->n_rows + 1, sizeof *c->colour);
     c->labels = bi_arena_calloc(&v->arena, t->n_rows + 1, sizeof *c->labels);
-    if (!c->x || !c->y || !c->colour || !c->labels)
+    if (!c->x_name || !c->y_name || !c->x || !c->y || !c->colour || !c->labels)
         return bi_show_no_memory(s, err);
     for (size_t i = 0; i < t->n_rows; i++) {
         const double a = measured->numbers[i], b = predicted->numbers[i];

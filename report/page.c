@@ -111,6 +111,8 @@ static void put_table(struct bi_buf *out, const struct bi_table *t)
         const struct bi_shown_column *c = &t->columns[k];
         bi_buf_puts(out, k ? ",{\"name\":" : "{\"name\":");
         bi_put_json(out, c->name);
+        if (c->unit)
+            put_text(out, "unit", c->unit);
         if (!c->is_number) {
             put_texts(out, "texts", c->texts, t->n_rows);
         } else {

@@ -696,13 +696,14 @@ function alignment(f) {
 
 /* ---- tables ---- */
 
+const titled = c => c.unit ? c.name + " (" + c.unit + ")" : c.name;
 const ROW = 30;
 function table(f, card, head) {
   const numbers = f.columns.map(c => !!c.numbers), cell = (k, i) => f.columns[k].numbers ? f.columns[k].numbers[i] : f.columns[k].texts[i];
   const text = (k, i) => { const v = cell(k, i); return v === null ? "" : numbers[k] ? show(v) : v; };
   let rows = Array.from({ length: f.rows }, (_, i) => i), sorted = -1, down = false, timer = 0;
   const least = f.columns.map((c, k) => {
-    let most = c.name.length + 3;
+    let most = titled(c).length + 3;
     for (let i = 0; i < Math.min(200, f.rows); i++) most = Math.max(most, text(k, i).length);
     return Math.ceil(Math.max(64, Math.min(c.name === "sequence" ? 1100 : 420, most * (c.name === "sequence" ? 8.2 : 7.4) + 24)));
   });
@@ -718,7 +719,7 @@ function table(f, card, head) {
   const body = el("div", { class: "body", role: "rowgroup" }), headRow = el("div", { class: "row head", role: "row" });
   const grid = el("div", { class: "grid", role: "table", tabindex: "0", "aria-label": f.title, "aria-rowcount": f.rows + 1, "aria-colcount": f.columns.length }, headRow, body);
   const heads = f.columns.map((c, k) => {
-    const button = el("button", { type: "button", onclick: () => sort(k) }, c.name);
+    const button = el("button", { type: "button", onclick: () => sort(k) }, titled(c));
     const h = el("div", { role: "columnheader", class: numbers[k] ? "number" : "", "aria-sort": "none" }, button);
     headRow.append(h);
     return [h, button];
@@ -766,7 +767,7 @@ function table(f, card, head) {
     else { sorted = k; down = numbers[k]; }
     heads.forEach(([h, b], j) => {
       h.setAttribute("aria-sort", j !== sorted ? "none" : down ? "descending" : "ascending");
-      b.textContent = f.columns[j].name + (j !== sorted ? "" : down ? " \u25BC" : " \u25B2");
+      b.textContent = titled(f.columns[j]) + (j !== sorted ? "" : down ? " \u25BC" : " \u25B2");
     });
     arrange();
   }

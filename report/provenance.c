@@ -16,6 +16,7 @@ struct reading {
     struct bi_buf text;                 /* the value at hand */
     bi_provenance_take take;
     void *user;
+    bool units; /* these alone are wanted */
     int n;
 };
 
@@ -43,8 +44,10 @@ static int give_value(struct reading *r, const char *name, const struct bi_json 
     if (j && (j->type == BI_JSON_ARRAY || j->type == BI_JSON_OBJECT))
         for (const struct bi_json *k = j->first; k; k = k->next) {
             bi_buf_puts(&r->text, k == j->first ? "" : k->key ? ", " : " ");
+            if (k->key && k->type == BI_JSON_STRING) /* a name and its unit */
+                bi_buf_printf(&r->text, "%s ", k->key);
             put_scalar(r, k);
-            if (k->key)
+            if (k->key && k->type != BI_JSON_STRING) /* a number of them */
                 bi_buf_printf(&r->text, " %s", k->key);
         }
     return give(r, name, err);
@@ -77,6 +80,16 @@ static int give_inputs(struct reading *r, struct bioinfer_error *err)
     return st;
 }
 
+static int give_units(struct reading *r, struct bioinfer_error *err)
+{
+    const struct bi_json *units = bi_json_get(r->first, "units");
+    int st = 0;
+    if (units && units->type == BI_JSON_OBJECT)
+        for (const struct bi_json *k = units->first; k && !st; k = k->next)
+            st = k->type == BI_JSON_STRING ? r->take(r->user, k->key, k->text, err) : 0;
+    return st;
+}
+
 static int give_all(struct reading *r, struct bioinfer_error *err)
 {
     static const struct {
@@ -94,6 +107,7 @@ static int give_all(struct reading *r, struct bioinfer_error *err)
                 {"kernels", "kernels", false},
                 {"precision", "precision", false},
                 {"options", "options", false},
+                {"units", "units", false},
                 {"records", "records", true},
                 {"failed", "without a result", true},
                 {"reasons", "reasons", true},
@@ -149,16 +163,17 @@ static int read_all(struct reading *r, const char *path, const char *side,
     if (runs && runs->type == BI_JSON_ARRAY && runs->first)
         r->first = runs->first;
     if (!is_of_another(r, path, &told))
-        return give_all(r, err);
+        return r->units ? give_units(r, err) : give_all(r, err);
+    if (r->units)
+        return 0;
     r->text.size = 0;
     bi_buf_printf(&r->text, "%s is of another file, which had %" PRIu64 " bytes", side, told);
     return give(r, "not described", err);
 }
 
-int bi_provenance_each(const struct bi_env *env, const char *path, bi_provenance_take take,
-                       void *user, struct bioinfer_error *err)
+static int each(struct reading *r, const char *path, struct bioinfer_error *err)
 {
-    struct reading r = {.arena = {.env = env}, .text = {.env = env}, .take = take, .user = user};
+    const struct bi_env *env = r->arena.env;
     struct bi_buf side = {.env = env};
     size_t n = strlen(path);
     const char *name;
@@ -170,11 +185,26 @@ int bi_provenance_each(const struct bi_env *env, const char *path, bi_provenance
     if (!(name = bi_buf_text(&side)))
         st = bi_fail(err, BIOINFER_NOMEM, "%s: path", path);
     else if (bi_path_is_regular(name))
-        st = read_all(&r, path, name, err);
+        st = read_all(r, path, name, err);
     bi_buf_free(&side);
-    bi_buf_free(&r.text);
-    bi_arena_reset(&r.arena);
+    bi_buf_free(&r->text);
+    bi_arena_reset(&r->arena);
     return st;
+}
+
+int bi_provenance_each(const struct bi_env *env, const char *path, bi_provenance_take take,
+                       void *user, struct bioinfer_error *err)
+{
+    struct reading r = {.arena = {.env = env}, .text = {.env = env}, .take = take, .user = user};
+    return each(&r, path, err);
+}
+
+int bi_provenance_units(const struct bi_env *env, const char *path, bi_provenance_take take,
+                        void *user, struct bioinfer_error *err)
+{
+    struct reading r = {.arena = {.env = env}, .text = {.env = env}, .take = take, .user = user};
+    r.units = true;
+    return each(&r, path, err);
 }
 
 /* ---- as text, and as a table of a page ---- */

@@ -14,6 +14,10 @@ typedef int (*bi_provenance_take)(void *user, const char *name, const char *valu
  * LIMIT: it has more than 64 MiB. */
 int bi_provenance_each(const struct bi_env *env, const char *path, bi_provenance_take take,
                        void *user, struct bioinfer_error *err);
+/* The same of the units of a table's columns: name and unit. Nothing where there is no such file,
+ * or it is of another output. */
+int bi_provenance_units(const struct bi_env *env, const char *path, bi_provenance_take take,
+                        void *user, struct bioinfer_error *err);
 /* Appends the rows as lines below "how it was made:". */
 int bi_provenance_print(struct bi_buf *out, const char *path, struct bioinfer_error *err);
 /* Adds them as a table to the view. */

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "../writers/units.h"
 #include "kinds.h"
 #include "show.h"
 
@@ -336,6 +337,7 @@ static int show_letters(struct bi_show *s, const struct bi_arrays *a,
                          (!strcmp(m->suffix, "log_probs") || !strcmp(m->suffix, "probs") ||
                           !strcmp(m->suffix, "log-probs"));
     const bool bases = e->shape[1] == 4 && !strcmp(m->suffix, "gradient");
+    const char *unit = bi_unit_of_kind(m->suffix);
     struct bi_figure *f = add_heat(s, *m->suffix ? m->suffix : "Values along the sequence",
                                    bi_view_text(&s->view, e->name, m->id_len), v, shown);
     struct bi_heat *h = f ? &f->as.heat : NULL;
@@ -357,9 +359,11 @@ static int show_letters(struct bi_show *s, const struct bi_arrays *a,
     h->row_letters = designs ? amino : bases ? "ACGT" : NULL;
     h->row_name = designs ? "residue type" : bases ? "base" : "value";
     h->column_name = "position";
-    h->value_name = *m->suffix ? m->suffix : "value";
+    h->value_name = !*m->suffix ? "value"
+                    : unit      ? bi_view_printf(&s->view, "%s (%s)", m->suffix, unit)
+                                : m->suffix;
     bi_heat_range(h);
-    return 0;
+    return h->value_name ? 0 : bi_show_no_memory(s, err);
 }
 
 /* [bases, 4, tracks]: the first track. The base that is there is the one without a change of any

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "../base/number.h"
+#include "provenance.h"
 #include "show.h"
 
 /* ---- 1 any table ---------------------------------------------------------------------- */
@@ -137,6 +138,17 @@ static bool make_table(struct reading *r, struct bi_table *t)
     return true;
 }
 
+/* A bi_provenance_take: notes the unit of the columns of that name. */
+static int take_unit(void *user, const char *name, const char *unit, struct bioinfer_error *err)
+{
+    const struct reading *r = user;
+    for (size_t k = 0; k < r->n_shown; k++)
+        if (!strcmp(r->t->columns[k].name, name) &&
+            !(r->t->columns[k].unit = bi_view_text(&r->s->view, unit, strlen(unit))))
+            return bi_show_no_memory(r->s, err);
+    return 0;
+}
+
 static bool is_count(const char *name)
 {
     static const char *const names[] = {"position",      "pos",        "sample",      "ordinal",
@@ -197,7 +209,8 @@ static int add_histograms(struct bi_show *s, const struct bi_table *t, struct bi
         made++;
         for (size_t i = 0; i < t->n_rows; i++)
             values[i] = left_out[i] ? (double)NAN : c->numbers[i];
-        if (!bi_view_histogram(&s->view, "Distributions", c->name, values, t->n_rows, ""))
+        if (!bi_view_histogram(&s->view, "Distributions", c->name, values, t->n_rows,
+                               c->unit ? c->unit : ""))
             st = bi_show_no_memory(s, err);
     }
     bi_free(s->env, left_out);
@@ -270,6 +283,7 @@ static int show_whole(struct bi_show *s, struct reading *r, struct bioinfer_erro
     if (!make_table(r, &t))
         return bi_show_no_memory(s, err);
     if ((st = bi_lines_each(s->env, s->path, take_row, r, err)) ||
+        (st = bi_provenance_units(s->env, s->path, take_unit, r, err)) ||
         (st = show_mutants(s, &t, &changes, err)) || (st = add_comparisons(s, &t, changes, err)) ||
         (st = add_histograms(s, &t, err)))
         return st;
@@ -446,7 +460,9 @@ static int show_mutants(struct bi_show *s, const struct bi_table *t, bool *found
             first = fmin(first, position);
             last = fmax(last, position);
         }
-    if (!(f = add_map(s, scores->name, first, last)))
+    if (!(f = add_map(s, scores->name, first, last)) ||
+        (scores->unit &&
+         !(f->as.heat.value_name = bi_view_printf(&s->view, "score (%s)", scores->unit))))
         return bi_show_no_memory(s, err);
     for (size_t i = 0; i < t->n_rows; i++)
         if (read_change(changes->texts[i], &from, &to, &position))
@@ -518,6 +534,17 @@ static int take_change(void *user, char *line, size_t n, uint64_t number,
     return 0;
 }
 
+static int take_score_unit(void *user, const char *name, const char *unit,
+                           struct bioinfer_error *err)
+{
+    struct substitutions *u = user;
+    const struct bi_shown_column score = {.name = "score", .unit = unit};
+    for (uint64_t k = 0; k < u->made && !strcmp(name, score.name); k++)
+        if (!(u->figures[k]->as.heat.value_name = bi_view_axis(&u->s->view, &score)))
+            return bi_show_no_memory(u->s, err);
+    return 0;
+}
+
 int bi_show_substitutions(struct bi_show *s, struct bioinfer_error *err)
 {
     struct substitutions u = {.s = s, .id = {.env = s->env}};
@@ -531,6 +558,8 @@ int bi_show_substitutions(struct bi_show *s, struct bioinfer_error *err)
             u.n = u.at;
             u.shown = u.n < BI_VIEW_HEATS ? u.n : BI_VIEW_HEATS;
         }
+        if (u.pass == FILL && !st)
+            st = bi_provenance_units(s->env, s->path, take_score_unit, &u, err);
         for (uint64_t k = 0; u.pass == CHOOSE && k < u.made && !st; k++) {
             u.figures[k] = add_map(s, u.ids[k], u.first[k], u.last[k]);
             if (!u.figures[k])

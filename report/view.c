@@ -35,6 +35,11 @@ char *bi_view_text(struct bi_shown *v, const char *text, size_t n)
     return bi_arena_strndup(&v->arena, text, n < BI_VIEW_TEXT ? n : BI_VIEW_TEXT);
 }
 
+const char *bi_view_axis(struct bi_shown *v, const struct bi_shown_column *c)
+{
+    return c->unit ? bi_view_printf(v, "%s (%s)", c->name, c->unit) : c->name;
+}
+
 struct bi_figure *bi_view_add(struct bi_shown *v, enum bi_figure_kind kind, const char *group,
                               const char *title)
 {

@@ -39,6 +39,7 @@ enum bi_figure_kind {
 
 struct bi_shown_column {
     const char *name;
+    const char *unit; /* NULL = none, or not known */
     bool is_number;
     double *numbers;    /* [n_rows]; NaN = no value */
     const char **texts; /* [n_rows] */
@@ -171,6 +172,8 @@ struct bi_shown {
 char *bi_view_printf(struct bi_shown *v, const char *fmt, ...) BI_PRINTF(2, 3);
 /* A copy of at most BI_VIEW_TEXT bytes, and a NUL. */
 char *bi_view_text(struct bi_shown *v, const char *text, size_t n);
+/* The name of a column and, where it is known, its unit: "energy (kcal/mol)". */
+const char *bi_view_axis(struct bi_shown *v, const struct bi_shown_column *c);
 /* Adds a figure, zeroed but for kind, group and title, behind the others. NULL, and none is added,
  * also where title is NULL, as a title without memory is. */
 struct bi_figure *bi_view_add(struct bi_shown *v, enum bi_figure_kind kind, const char *group,

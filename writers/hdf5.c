@@ -311,6 +311,8 @@ static int h5_finish(struct bioinfer_writer *w, struct bioinfer_error *err)
     bi_hdf5_enter(&s->h5);
     if (w->kinds.size && !put_about(s, "kinds", w->kinds.data))
         st = fail(w, "attribute kinds", err);
+    else if (w->units.size && !put_about(s, "units", w->units.data))
+        st = fail(w, "attribute units", err);
     else if (!put_about(s, "fingerprint", w->params.fingerprint))
         st = fail(w, "attribute fingerprint", err);
     else if (!close_file(s))

@@ -1,6 +1,6 @@
 /* npz.c - arrays by key in a ZIP of stored NPY members, as numpy.load reads it. The
  * archive's comment names bioinfer, the model and its fingerprint, and in a second line the kinds
- * of its arrays. Where arrays of windows lie on a
+ * of its arrays, in a third their units. Where arrays of windows lie on a
  * genome stands in a member "windows.tsv" behind them, units of arrays in "units.tsv". */
 #include <stdio.h>
 #include <string.h>
@@ -119,6 +119,8 @@ static int npz_finish(struct bioinfer_writer *w, struct bioinfer_error *err)
                   w->params.fingerprint);
     if (w->kinds.size)
         bi_buf_printf(&s->key, "\nkinds %s", w->kinds.data);
+    if (w->units.size)
+        bi_buf_printf(&s->key, "\nunits %s", w->units.data);
     bi_buf_text(&s->key);
     st = bi_writer_check(w, &s->key, err);
     return st ? st : bi_zip_out_finish(&s->zip, s->key.data, err);

@@ -149,6 +149,10 @@ static void put_metadata(const struct bioinfer_writer *w, struct bi_buf *out)
         bi_buf_puts(out, ",\"kinds\":");
         bi_put_json(out, w->kinds.data);
     }
+    if (w->units.size) {
+        bi_buf_puts(out, ",\"units\":");
+        bi_put_json(out, w->units.data);
+    }
     bi_buf_putc(out, '}');
 }
 

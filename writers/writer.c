@@ -7,6 +7,7 @@
 
 #include "rows.h"
 #include "text.h"
+#include "units.h"
 
 #if defined __BYTE_ORDER__ && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "arrays are written as they lie in memory, which must be little-endian"
@@ -366,7 +367,7 @@ static int make(struct bioinfer_writer **out, const struct bi_env *env, const ch
         return bi_fail(err, BIOINFER_NOMEM, "%s: writer", path);
     w->env = env;
     w->ops = ops;
-    w->arena.env = w->names.env = w->name.env = w->halves.env = w->kinds.env = env;
+    w->arena.env = w->names.env = w->name.env = w->halves.env = w->kinds.env = w->units.env = env;
     w->half = half;
     w->gzip = gzip;
     if (params)
@@ -496,6 +497,11 @@ static void note_kinds(struct bioinfer_writer *w, const struct bioinfer_result *
             bi_buf_putc(&w->kinds, ',');
         bi_buf_puts(&w->kinds, kind);
         bi_buf_text(&w->kinds);
+        if (bi_unit_of_kind(kind)) {
+            bi_buf_printf(&w->units, "%s%s=%s", w->units.size ? "," : "", kind,
+                          bi_unit_of_kind(kind));
+            bi_buf_text(&w->units);
+        }
     }
 }
 
@@ -511,6 +517,7 @@ int bi_writer_put(struct bioinfer_writer *w, const struct bioinfer_result *resul
     else if (!result->status && !(st = check_result(w, result, &why)) &&
              !(st = name_record(w, result, &why))) {
         note_kinds(w, result);
+        w->kinds.failed |= w->units.failed;
         if (!(st = bi_writer_check(w, &w->kinds, &why)))
             st = w->ops->put(w, result, w->name.data, &why);
     }
@@ -553,6 +560,7 @@ void bi_writer_close(struct bioinfer_writer **writer)
     bi_buf_free(&w->name);
     bi_buf_free(&w->halves);
     bi_buf_free(&w->kinds);
+    bi_buf_free(&w->units);
     bi_arena_reset(&w->arena);
     bi_free(w->env, w->path);
     bi_free(w->env, w);

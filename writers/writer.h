@@ -45,6 +45,7 @@ struct bioinfer_writer {
     bool half;            /* numbers of arrays are written as float16 ... */
     struct bi_buf halves; /* ... which are made here */
     struct bi_buf kinds;  /* a text of the kinds that were put: "mean,contacts"; or empty */
+    struct bi_buf units;  /* a text of their units: "contacts=probability" */
     bool gzip;            /* arrays are written in compressed chunks */
     uint64_t n_renamed;
     uint64_t n_reserved, reserved_size; /* a format's own account of what is to come */

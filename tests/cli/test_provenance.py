@@ -96,6 +96,50 @@ class Provenance(test_cli.Case):
         self.assertIn(" bytes, changed after the run began\n",
                       self.run_raw("info", "out.npz").stdout.decode())
 
+    def page(self, name):
+        self.run_raw("report", name, "-o", "page.html")
+        page = self.bytes_of("page.html").decode()
+        return json.loads(page.split('id="data">')[1].split("</script>")[0])["figures"]
+
+    def test_units(self):
+        """Arrays say their units in the file, tables in their description; pages read both."""
+        formats = self.run_raw("esm2", "x", "--format", "nothing", code=64).stderr
+        for name in ["u.npz", "u.safetensors"] + ["u.h5"] * (b"h5" in formats):
+            self.embed("in.fasta", "-o", name, "--include=mean,contacts,logits")
+            self.assertTrue(b"logits=logit,contacts=probability" in self.bytes_of(name), name)
+            heats = [f for f in self.page(name) if f["kind"] == "heat"]
+            self.assertEqual({f["valueName"] for f in heats},
+                             {"probability of a contact", "logits (logit)"})
+        self.embed("in.fasta", "-o", "plain.npz", "--include=mean")
+        self.assertFalse(b"units" in self.bytes_of("plain.npz"))
+
+        self.run_raw("score", "esm2", "in.fasta", "--weights", test_cli.TINY, "-o", "s.tsv")
+        self.assertEqual(self.made("s.tsv")["units"], {"score": "nat"})
+        self.assertIn("  units: score nat\n", self.run_raw("info", "s.tsv").stdout.decode())
+        figures = self.page("s.tsv")
+        self.assertEqual({f["valueName"] for f in figures if f["kind"] == "heat"}, {"score (nat)"})
+        self.assertEqual([f["unit"] for f in figures if f["kind"] == "histogram"], ["nat"])
+        self.write("m.csv", "mutant,lab\nM1A,2\nM1C,1\n")
+        self.write("one.fasta", ">one\nMKT\n")
+        self.run_raw("score", "esm2", "one.fasta", "--weights", test_cli.TINY, "--mutations",
+                     "m.csv", "-o", "m.out.csv")
+        self.assertEqual(self.made("m.out.csv")["units"], {"bioinfer-tiny": "nat"})
+        scatter = next(f for f in self.page("m.out.csv") if f["kind"] == "scatter")
+        self.assertEqual((scatter["xName"], scatter["yName"]), ("lab", "bioinfer-tiny (nat)"))
+
+        self.write("in.xyz", FRAME)
+        tensornet_weights.write_matgl(self.path("net"))
+        for more, unit in ([], "eV"), (["--units=kcal"], "kcal/mol"):
+            self.run_raw("tensornet", "in.xyz", "--weights", "net", "-o", "e.tsv", *more)
+            self.assertEqual(self.made("e.tsv")["units"],
+                             {"energy": unit, "largest_force": unit + "/angstrom"})
+        table = next(f for f in self.page("e.tsv") if f["kind"] == "table")
+        self.assertIn(("energy", "kcal/mol"),
+                      [(c["name"], c.get("unit")) for c in table["columns"]])
+        self.write("e.tsv", "id\tenergy\na\t1\n")  # another file than the description is of
+        table = next(f for f in self.page("e.tsv") if f["kind"] == "table")
+        self.assertEqual([c.get("unit") for c in table["columns"]], [None, None])
+
     def test_revision(self):
         """The commit of weights in the cache of the hub, of its name."""
         at = self.path("hub/models--a--b/snapshots/0123abcd")

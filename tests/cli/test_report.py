@@ -352,7 +352,7 @@ class Reports(unittest.TestCase):
         self.refused('two.tsv', "several rows are 'a'", also=('--measured', 'e.csv'))
         self.run_it('report', 'e.tsv', '--measured', 'absent.csv', code=66)
         self.tiny('esm2', 'in.fa', '-o', 'v.npz')
-        self.refused('v.npz', 'those of a table', also=('--measured', 'e.csv'))
+        self.refused('v.npz', 'with numbers of a table', also=('--measured', 'e.csv'))
 
     def test_designs(self):
         pdb = os.path.join(ROOT, 'tests', 'golden', 'proteinmpnn', '5L33.pdb')

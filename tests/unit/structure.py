@@ -55,7 +55,7 @@ ONLY = {
     ('python', 'include'): {'include/bioinfer.h'},
     # one reader and one writer of JSON, one reader of tables, which bioinfer.h does not promise
     ('cli', 'loaders'): {'loaders/csv.h', 'loaders/json.h'},
-    ('cli', 'writers'): {'writers/text.h'},
+    ('cli', 'writers'): {'writers/text.h', 'writers/units.h'},
     ('serve', 'include'): {'include/bioinfer.h'},
     ('serve', 'cli'): {'cli/shared.h'},
     ('serve', 'base'): {'base/temp.h'},
