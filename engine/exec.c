@@ -256,6 +256,16 @@ static int find_plan(struct bi_exec *x, const struct bi_recipe *recipe, struct b
     return 0;
 }
 
+int bi_exec_fits(struct bi_exec *x, const struct bi_recipe *recipe, bool *fits,
+                 struct bioinfer_error *err)
+{
+    struct bi_plan *p;
+    const int st = find_plan(x, recipe, &p, err);
+    if (!st)
+        *fits = p->memory.activation_size + blocks_size(&p->memory) <= x->memory_limit;
+    return st;
+}
+
 /* ---- one batch ---- */
 
 /* The first slot that is not at work; a batch that was cut is over. */

@@ -205,6 +205,10 @@ struct bi_exec_batch {
                               * all other ops */
 };
 
+/* Finds or compiles the plan. *fits: a batch of it is within the memory limit, where nothing is
+ * kept beside it. */
+int bi_exec_fits(struct bi_exec *exec, const struct bi_recipe *recipe, bool *fits,
+                 struct bioinfer_error *err);
 /* Finds or compiles the plan and takes a slot that is not at work, whose batch is over then: one
  * that was waited for must have been cut, and one that was begun must have been submitted. The
  * counts stand in its input block. 0: *slot is to be filled and submitted.

@@ -71,6 +71,12 @@ static int recipe_of(struct bioinfer_task *t, const struct bi_counts *counts,
     return t->def->recipe(t, &b, recipe, err);
 }
 
+int bi_task_fits(struct bioinfer_task *t, const struct bi_recipe *recipe, bool *fits,
+                 struct bioinfer_error *err)
+{
+    return bi_exec_fits(t->exec, recipe, fits, err);
+}
+
 int bi_task_open(struct bioinfer_task *t, const struct bioinfer_model *model, int64_t batch_tokens,
                  int64_t memory_limit, struct bioinfer_error *err)
 {

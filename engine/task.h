@@ -184,6 +184,9 @@ int bi_task_new(struct bioinfer_task **out, const struct bioinfer_model *model,
 
 /* ---- runner.c ---- */
 
+/* In recipe(): is a batch of this recipe within the memory limit? */
+int bi_task_fits(struct bioinfer_task *t, const struct bi_recipe *recipe, bool *fits,
+                 struct bioinfer_error *err);
 /* Makes the executor of a task whose def is set, and checks the names of the rules that its recipe
  * leaves out. batch_tokens: 0 or less = what fills the device, or stays in a cache. memory_limit:
  * as bi_exec_new() has it. INVALID: no rule has such a name; statuses of the recipe

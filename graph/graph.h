@@ -31,7 +31,7 @@ enum bi_op_kind {
 };
 
 enum { BI_NONE = -1, BI_GRAPH_RANK = 4, BI_NODE_IN = 16, BI_NODE_OUT = 7, BI_WEIGHT_PARTS = 3 };
-enum { BI_GRAPH_STAGES = 8, BI_TRIPS_MAX = 64, BI_GRAPH_FOLLOWS = 8 };
+enum { BI_GRAPH_STAGES = 1024, BI_TRIPS_MAX = 64, BI_GRAPH_FOLLOWS = 8 };
 
 typedef int32_t bi_value_id;
 

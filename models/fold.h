@@ -38,6 +38,8 @@ struct bi_fold_shape {
     int64_t n_atoms;                      /* 0 where tokens of the family have no atoms */
     int64_t n_aligned;                    /* rows of alignments, 0 where none are read */
     int64_t n_steps;                      /* BI_FOLD_SAMPLE: steps of the sampler */
+    int64_t n_parts;     /* parts of equally many pairs, one after another, for less memory; 0 or 1:
+                      * all at once. The bits are the same */
     int32_t uncorrected; /* without the correction that a family makes by default, if it has one */
     int32_t program;     /* enum bi_fold_program */
 };
@@ -72,6 +74,9 @@ struct bi_fold_passes {
     /* Ids and factors of the stem's n + 2 tokens: one before the n residues, one after them. */
     void (*tokens)(const struct bi_model *model, const char *letters, int64_t n, int32_t *ids,
                    float *scale);
+    /* Has graphs in parts, of one record: they have the input "grid_rows", the number of each pair
+     * of the batch, -1 of rows without one. */
+    bool in_parts;
     char linker;                   /* a residue between chains, which is folded and not given */
     int32_t n_linkers, chain_step; /* how many stand there; the step in numbers to a chain */
 };

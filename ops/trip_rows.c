@@ -1,7 +1,8 @@
 /* trip_rows.c - a view: the rows of a value that a trip of a stage works on.
  *
  * x [R] or [R, D] -> rows trip step ... trip step + n - 1 of it; nothing runs. Trips may share
- * rows. x is made in front of the stage, or is an input that all trips read. */
+ * rows. x is made in front of the stage, or is an input that all trips read. Of counted rows those
+ * that are not live are seen, too, and hold anything. */
 #include "shared.h"
 
 static int trip_rows_infer(struct bi_graph *g, struct bi_node *node, struct bioinfer_error *err)
@@ -10,14 +11,14 @@ static int trip_rows_infer(struct bi_graph *g, struct bi_node *node, struct bioi
     const struct bi_trip_rows_attr *a = BI_ATTR(node, trip_rows);
     const int64_t trips = bi_graph_trips(g, node->phase);
     const bool inside = x->kind == BI_VALUE_NODE && g->nodes[x->node].phase == node->phase;
-    if (x->rank < 1 || x->rank > 2 || x->axis != BI_AXIS_FIXED || a->step < 1 || a->n < 1 ||
+    if (x->rank < 1 || x->rank > 2 || a->step < 1 || a->n < 1 ||
         (trips - 1) * a->step > x->shape[0] - a->n)
         return bi_fail(err, BIOINFER_INTERNAL, "trip_rows: %d rows, by steps of %d, %d trips of %s",
                        a->n, a->step, (int)trips, bi_shape_text(x).text);
     if (x->kind == BI_VALUE_WEIGHT || (trips > 1 && (inside || x->trips > 1)))
         return bi_fail(err, BIOINFER_INTERNAL,
                        "trip_rows: of a value that is not that of all trips");
-    bi_out_shape(g, node, 0, x->axis, x->rank, (int64_t[]){a->n, x->shape[1]});
+    bi_out_shape(g, node, 0, BI_AXIS_FIXED, x->rank, (int64_t[]){a->n, x->shape[1]});
     if (x->dtype == BI_I32)
         bi_out(g, node, 0)->dtype = BI_I32;
     return 0;

@@ -20,9 +20,10 @@
 #include "fold.h"
 
 enum { MOST_CHAINS = 4096, SHORTEST_DNA = 20, MOST_TOKENS = 46340, MOST_CYCLES = 1000 };
+enum { PARTS = 16 };    /* More would save nothing: most is taken by triangles. */
 enum { WINDOW = 1024 }; /* tokens whose kept values lie side by side */
 
-_Static_assert(sizeof(struct bi_fold_shape) == 9 * sizeof(int64_t), "its padding is zeroed");
+_Static_assert(sizeof(struct bi_fold_shape) == 10 * sizeof(int64_t), "its padding is zeroed");
 
 /* ---- chains ---- */
 
@@ -469,7 +470,7 @@ static size_t fold_take(const struct bioinfer_task *t, struct bi_item *const *it
     return ((const struct fold *)t)->n_passes && n > most ? most : n;
 }
 
-static const char *const made[] = {BI_FOLD_MADE};
+static const char *const made[] = {BI_FOLD_MADE, "grid_rows"};
 
 /* Names kept values of an item, which begin at place->at. */
 static void fold_fill(const struct bioinfer_task *t, const struct bi_item *item,
@@ -516,16 +517,28 @@ static int fold_next(struct bioinfer_task *t, struct bi_unit *unit, struct bioin
     return 1;
 }
 
+/* Has a record that memory does not hold computed in parts. *fits is false where it does not hold
+ * that either: the record is refused then. */
+static int choose_parts(struct fold *f, const struct bi_recipe *recipe, bool *fits,
+                        struct bioinfer_error *err)
+{
+    int st = 0;
+    *fits = false;
+    if (!f->parts_alone)
+        st = bi_task_fits(&f->task, recipe, fits, err);
+    if (st || *fits || f->shape.n_grid % PARTS)
+        return st;
+    f->shape.n_parts = PARTS;
+    return bi_task_fits(&f->task, recipe, fits, err);
+}
+
 static int fold_recipe(struct bioinfer_task *t, const struct bi_batch *b, struct bi_recipe *recipe,
                        struct bioinfer_error *err)
 {
     struct fold *f = (struct fold *)t;
     const struct bi_counts *c = &b->capacity;
+    bool fits = true; /* else it is refused: nothing of it is to be kept */
     int st = 0;
-    for (size_t i = 0; !st && i < (b->items ? b->n_items : 0); i++)
-        st = keep_room(f, b->items[i], err);
-    if (st)
-        return st;
     memset(&f->shape, 0, sizeof f->shape);
     f->shape.n_records = c->n_seqs;
     f->shape.n_tokens = c->n_tokens;
@@ -539,6 +552,7 @@ static int fold_recipe(struct bioinfer_task *t, const struct bi_batch *b, struct
                        : f->n_passes          ? BI_FOLD_LAST
                                               : BI_FOLD_WHOLE;
     f->shape.n_steps = f->shape.program == BI_FOLD_SAMPLE ? f->n_steps : 0;
+    f->shape.n_parts = 1;
     *recipe = (struct bi_recipe){.build = build_graph,
                                  .user = &t->model->base,
                                  .shape = &f->shape,
@@ -546,7 +560,11 @@ static int fold_recipe(struct bioinfer_task *t, const struct bi_batch *b, struct
                                  .n_sizes = 7,
                                  .wide = b->wide,
                                  .no_rules = f->no_rules};
-    return 0;
+    if (b->items && b->n_items == 1 && f->n_passes && f->def->passes->in_parts && c->n_grid)
+        st = choose_parts(f, recipe, &fits, err);
+    for (size_t i = 0; !st && fits && i < (b->items ? b->n_items : 0); i++)
+        st = keep_room(f, b->items[i], err);
+    return st;
 }
 
 enum { CODE, NUMBER, START, GRID_START, ROW_START, ATOM_START, ALIGNED_START, IDS, SCALE, ROWS };

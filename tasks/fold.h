@@ -61,6 +61,7 @@ struct fold {
     char *no_rules;
     char *msa;                  /* a folder of alignments, or NULL */
     struct bi_fold_shape shape; /* the last recipe points to it */
+    bool parts_alone;           /* for tests: also what memory holds at once is computed in parts */
     /* The result at hand. */
     struct bi_buf text;
     struct bioinfer_fold_atom *atoms;

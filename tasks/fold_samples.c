@@ -30,6 +30,15 @@ static struct bi_fold_record record_of(const struct fold *f, const struct fold_u
 
 static const char *const made[] = {BI_FOLD_MADE};
 
+/* Numbers the pairs of a record that is computed in parts. */
+static void number_pairs(const struct bi_batch_place *place, int32_t n_tokens)
+{
+    int32_t *row = bi_batch_input(place, "grid_rows");
+    const int64_t n = place->slot->plan->graph->n_grid, live = (int64_t)n_tokens * n_tokens;
+    for (int64_t i = 0; row && i < n; i++)
+        row[i] = i < live ? (int32_t)i : -1;
+}
+
 /* Sets what the family makes of an item, or where its chains begin in the stem. */
 void bi_fold_fill(const struct fold *f, const struct fold_unit *u, enum bi_fold_program program,
                   const struct bi_batch_place *place)
@@ -39,6 +48,8 @@ void bi_fold_fill(const struct fold *f, const struct fold_unit *u, enum bi_fold_
     for (int c = 0; start && c <= u->n_chains; c++)
         start[place->at.n_seqs + c] = place->at.n_tokens + 2 * c +
                                       (int32_t)(c < u->n_chains ? u->chains[c].first : u->n_tokens);
+    if (program != BI_FOLD_STEM)
+        number_pairs(place, u->n_tokens);
     for (size_t i = 0; !start && i < BI_COUNT(made); i++) {
         void *to = bi_batch_input(place, made[i]);
         if (to && !strcmp(made[i], "levels"))

@@ -33,9 +33,13 @@ int esmfold2_check_distances(const struct bi_model *model, struct bioinfer_error
 
 /* Probabilities of bins of pairs. */
 static bi_value_id bins(const struct esmfold2_graph *b, bi_value_id z, struct esmfold2_linear norm,
-                        struct esmfold2_linear w)
+                        struct esmfold2_linear w, int64_t n)
 {
-    return bi_row_softmax(b->g, esmfold2_product(b, esmfold2_norm(b, z, norm), w));
+    bi_value_id x = esmfold2_room(b, n);
+    esmfold2_begin(b);
+    x = esmfold2_put(b, x, esmfold2_product(b, esmfold2_norm(b, esmfold2_rows(b, z), norm), w));
+    esmfold2_end(b);
+    return bi_row_softmax(b->g, x);
 }
 
 static bi_value_id pairs(const struct esmfold2_graph *b, const struct esmfold2_trunk *t,
@@ -48,15 +52,29 @@ static bi_value_id pairs(const struct esmfold2_graph *b, const struct esmfold2_t
     const bi_value_id products = bi_outer_mul(g, esmfold2_product(b, s, c->product_row),
                                               esmfold2_product(b, s, c->product_column), b->start,
                                               b->grid_start);
-    bi_value_id z = bi_add(g, esmfold2_norm(b, t->pair, c->pair_norm), t->positions);
+    bi_value_id z = t->positions, layers;
+    esmfold2_begin(b);
+    z = esmfold2_put(b, z,
+                     bi_add(g, esmfold2_norm(b, esmfold2_rows(b, t->pair), c->pair_norm),
+                            esmfold2_rows(b, t->positions)));
+    esmfold2_end(b);
     z = bi_outer_add(g, z, esmfold2_product(b, s, c->row), esmfold2_product(b, s, c->column),
                      b->start, b->grid_start);
-    z = bi_add(g, z, esmfold2_product(b, products, c->product_out));
+    esmfold2_begin(b);
+    z = esmfold2_put(b, z,
+                     bi_add(g, esmfold2_rows(b, z),
+                            esmfold2_product(b, esmfold2_rows(b, products), c->product_out)));
+    esmfold2_end(b);
     z = bi_pair_embedding(g,
                           (const bi_value_id[]){z, esmfold2_value(b, c->distances.w), BI_NONE,
                                                 places, BI_NONE, b->start, b->grid_start, BI_NONE},
                           nearest, farthest);
-    return bi_add(g, z, esmfold2_pair_layers(b, z, c->layers, b->f->size[ESMFOLD2_CONFIDENCE]));
+    layers = esmfold2_pair_layers(b, esmfold2_in_parts(b) ? bi_scale(g, z, 1) : z, c->layers,
+                                  b->f->size[ESMFOLD2_CONFIDENCE]);
+    esmfold2_begin(b);
+    z = esmfold2_put(b, z, bi_add(g, esmfold2_rows(b, z), esmfold2_rows(b, layers)));
+    esmfold2_end(b);
+    return z;
 }
 
 void esmfold2_rate(const struct esmfold2_graph *b, const struct esmfold2_trunk *t,
@@ -68,7 +86,10 @@ void esmfold2_rate(const struct esmfold2_graph *b, const struct esmfold2_trunk *
     s = esmfold2_norm(b, esmfold2_product(b, s, c->pooled), c->level_norm);
     bi_output(b->g, atoms, BI_FOLD_PLACES, -1, "places");
     bi_output(b->g, esmfold2_product(b, s, c->levels), BI_FOLD_LEVELS, -1, "levels");
-    bi_output(b->g, bins(b, z, c->errors_norm, c->errors), BI_FOLD_ERRORS, -1, "errors");
-    bi_output(b->g, bins(b, z, c->distance_errors_norm, c->distance_errors),
-              BI_FOLD_DISTANCE_ERRORS, -1, "distance_errors");
+    bi_output(b->g, bins(b, z, c->errors_norm, c->errors, b->f->size[ESMFOLD2_ERROR_BINS]),
+              BI_FOLD_ERRORS, -1, "errors");
+    bi_output(
+        b->g,
+        bins(b, z, c->distance_errors_norm, c->distance_errors, b->f->size[ESMFOLD2_DISTANCE_BINS]),
+        BI_FOLD_DISTANCE_ERRORS, -1, "distance_errors");
 }

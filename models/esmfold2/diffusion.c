@@ -36,12 +36,18 @@ static void prepare(const struct esmfold2_graph *b, const struct esmfold2_trunk 
 {
     const struct esmfold2_diffusion *d = &b->f->diffusion;
     const int64_t *n = b->f->size;
-    bi_value_id p = bi_join_columns(b->g, t->pair, t->positions);
+    bi_value_id p;
+    for (int64_t i = 0; i < n[ESMFOLD2_TOKEN_LAYERS]; i++)
+        to->bias[i] = esmfold2_room(b, n[ESMFOLD2_TOKEN_HEADS]);
+    esmfold2_begin(b);
+    p = bi_join_columns(b->g, esmfold2_rows(b, t->pair), esmfold2_rows(b, t->positions));
     p = transit(b, esmfold2_product(b, esmfold2_norm(b, p, d->pair_norm), d->pair),
                 d->pair_transition);
     for (int64_t i = 0; i < n[ESMFOLD2_TOKEN_LAYERS]; i++)
-        to->bias[i] = esmfold2_product(b, esmfold2_norm(b, p, d->layers[i].pair_norm),
-                                       d->layers[i].bias);
+        to->bias[i] = esmfold2_put(
+            b, to->bias[i],
+            esmfold2_product(b, esmfold2_norm(b, p, d->layers[i].pair_norm), d->layers[i].bias));
+    esmfold2_end(b);
     to->single = esmfold2_product(b, esmfold2_norm(b, t->single, d->single_norm), d->single);
     to->features = esmfold2_atom_features(b, &d->encoder);
     for (int64_t i = 0; i < n[ESMFOLD2_N_ATOM_LAYERS]; i++) {

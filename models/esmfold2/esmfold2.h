@@ -222,6 +222,7 @@ struct esmfold2_graph {
     bi_value_id codes;       /* [A, ESMFOLD2_ATOM_CODES] columns of `features`, from 0 */
     bi_value_id turns;       /* [A, head] cosines of head / 2 angles, then sines */
     bi_value_id tail;        /* [T, 451] features of tokens, 0 in columns that atoms fill */
+    bi_value_id grid_rows;   /* [G] number of each pair, where pairs are computed in parts */
     bi_value_id relations;   /* [G, ESMFOLD2_RELATIONS] columns of `positions` */
 };
 
@@ -250,7 +251,18 @@ bi_value_id esmfold2_swiglu(const struct esmfold2_graph *b, bi_value_id x,
 /* x + swiglu(norm(x)) */
 bi_value_id esmfold2_transit(const struct esmfold2_graph *b, bi_value_id x,
                              const struct esmfold2_transition *t);
-/* [G, c] after n layers. */
+/* Where memory does not hold what layers make of all pairs at once (shape->n_parts), it is made in
+ * parts: between begin and end nodes work on the rows of a part, which esmfold2_rows() gives of a
+ * value, and esmfold2_put() writes what was made of them over the rows of x, which is one that a
+ * node has made. Else nothing changes: rows are all rows, and put gives its rows. */
+void esmfold2_begin(const struct esmfold2_graph *b);
+void esmfold2_end(const struct esmfold2_graph *b);
+bool esmfold2_in_parts(const struct esmfold2_graph *b);
+bi_value_id esmfold2_rows(const struct esmfold2_graph *b, bi_value_id x);
+bi_value_id esmfold2_put(const struct esmfold2_graph *b, bi_value_id x, bi_value_id rows);
+/* [G, width] to be written by parts; BI_NONE where there are none. */
+bi_value_id esmfold2_room(const struct esmfold2_graph *b, int64_t width);
+/* [G, c] after n layers. In parts they overwrite z. */
 bi_value_id esmfold2_pair_layers(const struct esmfold2_graph *b, bi_value_id z,
                                  const struct esmfold2_pair_layer *layers, int64_t n);
 

@@ -40,19 +40,26 @@ static void build_stem(const struct esmfold2_graph *b)
 
 /* ---- the trunk ---- */
 
-/* L [G, c] of rows h [T, c] of the stem. */
-static bi_value_id meet(const struct esmfold2_graph *b, bi_value_id h)
+/* layers(L keep) [G, c] of rows h [T, c] of the stem. */
+static bi_value_id meet(const struct esmfold2_graph *b, bi_value_id h, bi_value_id keep)
 {
     const struct esmfold2 *f = b->f;
     const int32_t c = (int32_t)f->size[ESMFOLD2_PAIR];
     struct bi_graph *g = b->g;
     const bi_value_id d = esmfold2_product(b, h, f->down), w = esmfold2_value(b, f->meet.w);
-    const bi_value_id x = bi_matmul(g, d, bi_weight_columns(g, w, c, c));
-    bi_value_id y = bi_matmul(g, bi_outer_mul(g, d, d, b->start, b->grid_start),
-                              bi_weight_columns(g, w, 0, c));
+    bi_value_id x = bi_matmul(g, d, bi_weight_columns(g, w, c, c));
+    bi_value_id y = bi_outer_mul(g, d, d, b->start, b->grid_start);
+    esmfold2_begin(b);
+    y = esmfold2_put(b, y, bi_matmul(g, esmfold2_rows(b, y), bi_weight_columns(g, w, 0, c)));
+    esmfold2_end(b);
     y = bi_outer_add(g, y, bi_add(g, x, esmfold2_value(b, f->meet.b)), bi_scale(g, x, -1), b->start,
                      b->grid_start);
-    return esmfold2_norm(b, esmfold2_product(b, bi_gelu(g, y), f->met), f->met_norm);
+    esmfold2_begin(b);
+    x = esmfold2_product(b, bi_gelu(g, esmfold2_rows(b, y)), f->met);
+    x = bi_mul(g, esmfold2_norm(b, x, f->met_norm), esmfold2_rows(b, keep));
+    y = esmfold2_put(b, y, x);
+    esmfold2_end(b);
+    return esmfold2_pair_layers(b, y, f->lm, f->size[ESMFOLD2_LM_LAYERS]);
 }
 
 /* [T, 451] */
@@ -82,14 +89,19 @@ static bi_value_id pass(const struct esmfold2_graph *b, bi_value_id z)
                                            c);
     const bi_value_id keep = bi_input_rows(g, "keep", BI_AXIS_GRID, shape->n_grid, c);
     const bi_value_id single = tokens(b);
+    bi_value_id l = esmfold2_in_parts(b) ? meet(b, stem, keep) : BI_NONE; /* before x is there */
     bi_value_id x = bi_outer_add(g, positions(b), esmfold2_product(b, single, f->row),
                                  esmfold2_product(b, single, f->column), b->start, b->grid_start);
+    bi_value_id sum;
     x = esmfold2_align(b, x, single);
-    x = bi_add(g, x,
-               esmfold2_pair_layers(b, bi_mul(g, meet(b, stem), keep), f->lm,
-                                    f->size[ESMFOLD2_LM_LAYERS]));
-    z = bi_norm_act(g, z, esmfold2_value(b, f->decay.w), BI_NONE, BI_NORM_ACT_NONE, 0);
-    z = bi_add(g, z, esmfold2_product(b, esmfold2_norm(b, x, f->input_norm), f->input));
+    l = l == BI_NONE ? meet(b, stem, keep) : l;
+    esmfold2_begin(b);
+    sum = bi_add(g, esmfold2_rows(b, x), esmfold2_rows(b, l));
+    z = bi_norm_act(g, esmfold2_rows(b, z), esmfold2_value(b, f->decay.w), BI_NONE,
+                    BI_NORM_ACT_NONE, 0);
+    z = bi_add(g, z, esmfold2_product(b, esmfold2_norm(b, sum, f->input_norm), f->input));
+    z = esmfold2_put(b, x, z);
+    esmfold2_end(b);
     return esmfold2_pair_layers(b, z, f->trunk, f->size[ESMFOLD2_TRUNK]);
 }
 
@@ -111,6 +123,8 @@ static void add_inputs(struct esmfold2_graph *b)
     b->codes = bi_input_matrix(g, "codes", BI_I32, BI_AXIS_ATOMS, atoms, ESMFOLD2_ATOM_CODES);
     b->turns = bi_input_rows(g, "turns", BI_AXIS_ATOMS, atoms, size[ESMFOLD2_ATOM_HEAD]);
     b->tail = bi_input_rows(g, "tail", BI_AXIS_TOKENS, n, size[ESMFOLD2_INPUTS]);
+    if (b->shape->n_parts > 1)
+        b->grid_rows = bi_input(g, "grid_rows", BI_I32, BI_AXIS_GRID, b->shape->n_grid);
     b->relations = bi_input_matrix(g, "relations", BI_I32, BI_AXIS_GRID, b->shape->n_grid,
                                    ESMFOLD2_RELATIONS);
 }
@@ -145,9 +159,12 @@ static void build(const struct bi_model *model, struct bi_graph *g,
     }
     z = pass(&b, first ? bi_input_rows(g, "state", BI_AXIS_GRID, shape->n_grid, c)
                        : bi_input_kept(g, ESMFOLD2_KEPT_PAIRS, BI_AXIS_GRID, shape->n_grid, c));
-    if (last)
-        z = esmfold2_pair_layers(&b, esmfold2_product(&b, z, b.f->readout), b.f->coda,
-                                 b.f->size[ESMFOLD2_CODA]);
+    if (last) {
+        esmfold2_begin(&b);
+        z = esmfold2_put(&b, z, esmfold2_product(&b, esmfold2_rows(&b, z), b.f->readout));
+        esmfold2_end(&b);
+        z = esmfold2_pair_layers(&b, z, b.f->coda, b.f->size[ESMFOLD2_CODA]);
+    }
     bi_output_kept(g, z, ESMFOLD2_KEPT_PAIRS);
 }
 
@@ -276,7 +293,7 @@ static int score(const struct bi_model *model, const struct bi_fold_record *r,
 }
 
 static const struct bi_fold_passes passes = {
-    .kept = kept, .usual = usual_passes, .tokens = stem_tokens};
+    .kept = kept, .usual = usual_passes, .tokens = stem_tokens, .in_parts = true};
 
 static const struct bi_fold_atoms atoms = {.names = esmfold2_names,
                                            .aligns = aligns,
