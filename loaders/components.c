@@ -1,7 +1,7 @@
 /* components.c - chemical components by their codes (components.h).
  *
  *     bioinfer components 1
- *     > CODE peptide|dna|rna|other
+ *     > CODE peptide|dna|rna|other LETTER
  *     NAME ELEMENT CHARGE -|L X Y Z      an atom; L: it leaves; one "?" for an unknown place
  *     = A B ORDER                        a bond of atoms A and B, from 0
  *
@@ -21,6 +21,7 @@ static const char *const kinds[] = {"peptide", "dna", "rna", "other"};
 struct place {
     char code[BI_COMPONENT_CODE + 1];
     enum bi_component_kind kind;
+    char letter;
     uint64_t line;
     size_t at, end; /* bytes of its lines after the first */
 };
@@ -107,12 +108,12 @@ static int wrong(const struct bi_components *c, uint64_t number, struct line l, 
 static int add(struct bi_components *c, struct line l, uint64_t number, size_t at,
                struct bioinfer_error *err)
 {
-    struct line words[3];
+    struct line words[4];
     struct place *p;
     int kind = 0;
-    if (words_of(l, words, 3) != 3 || words[1].n < 1 || words[1].n > BI_COMPONENT_CODE ||
-        memchr(words[1].at, '\0', words[1].n))
-        return wrong(c, number, l, "'> CODE KIND'", err);
+    if (words_of(l, words, 4) != 4 || words[3].n != 1 || words[3].at[0] <= ' ' || words[1].n < 1 ||
+        words[1].n > BI_COMPONENT_CODE || memchr(words[1].at, '\0', words[1].n))
+        return wrong(c, number, l, "'> CODE KIND LETTER'", err);
     while (kind <= BI_COMPONENT_OTHER && !is(words[2], kinds[kind]))
         kind++;
     if (kind > BI_COMPONENT_OTHER)
@@ -120,7 +121,8 @@ static int add(struct bi_components *c, struct line l, uint64_t number, size_t a
     if (!bi_grow(c->env, &c->places, &c->cap, c->n + 1, sizeof *c->places))
         return bi_fail(err, BIOINFER_NOMEM, "%s: components", c->name);
     p = &c->places[c->n];
-    *p = (struct place){.kind = (enum bi_component_kind)kind, .line = number, .at = at};
+    *p = (struct place){
+        .kind = (enum bi_component_kind)kind, .letter = words[3].at[0], .line = number, .at = at};
     memcpy(p->code, words[1].at, words[1].n);
     if (c->n && strcmp(c->places[c->n - 1].code, p->code) >= 0)
         return wrong(c, number, words[1], "a code after the one before it", err);
@@ -145,7 +147,7 @@ static int scan(struct bi_components *c, struct bioinfer_error *err)
                 c->places[c->n - 1].end = begin;
             st = add(c, l, number, at, err);
         } else if (!c->n) {
-            st = wrong(c, number, l, "'> CODE KIND'", err);
+            st = wrong(c, number, l, "'> CODE KIND LETTER'", err);
         }
     }
     if (!st && c->n)
@@ -286,6 +288,7 @@ int bi_components_find(const struct bi_components *c, const char *code, struct b
         return bi_fail(err, BIOINFER_NOT_FOUND, "%s: no component '%.40s'", c->name, code);
     memcpy(to->code, p->code, sizeof to->code);
     to->kind = p->kind;
+    to->letter = p->letter;
     number = p->line;
     for (at = p->at; !st && at < p->end;) {
         const struct line l = next_line(c->text, p->end, &at);

@@ -33,6 +33,7 @@ struct bi_component_bond {
 struct bi_component {
     char code[BI_COMPONENT_CODE + 1];
     enum bi_component_kind kind;
+    char letter; /* the residue or base that it is, or is made from; '?': none */
     int32_t n_atoms, n_bonds;
     struct bi_component_atom *atoms;
     struct bi_component_bond *bonds;

@@ -54,8 +54,10 @@ def blocks(column):
 class Dictionary:
     def __init__(self):
         ccd = get_ccd()
-        self.components = {k: ccd['chem_comp'][k].as_array() for k in ('id', 'type')}
-        self.types = dict(zip(map(str, self.components['id']), map(str, self.components['type'])))
+        of = {k: list(map(str, ccd['chem_comp'][k].as_array()))
+              for k in ('id', 'type', 'one_letter_code')}
+        self.types = dict(zip(of['id'], of['type']))
+        self.letters = dict(zip(of['id'], of['one_letter_code']))
         names = ['comp_id', 'atom_id', 'type_symbol', 'charge', 'pdbx_leaving_atom_flag']
         names += ['pdbx_model_Cartn_%s_ideal' % x for x in 'xyz']
         names += ['model_Cartn_' + x for x in 'xyz']
@@ -83,8 +85,11 @@ class Dictionary:
         if rows is None:
             return []
         kind = self.types[code].upper()
+        if kind == 'PEPTIDE-LIKE':  # no residue of a chain
+            kind = ''
         kind = next((word for mark, word in TYPES if mark in kind), 'other')
-        kept, out = {}, ['> %s %s' % (code, kind)]
+        letter = self.letters[code] if len(self.letters[code]) == 1 else '?'
+        kept, out = {}, ['> %s %s %s' % (code, kind, letter)]
         for row in range(rows.start, rows.stop):
             element = str(self.atoms['type_symbol'][row]).upper()
             if element in ('H', 'D'):

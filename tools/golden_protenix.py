@@ -232,7 +232,9 @@ def features(rng, kind):
     asym, residue, entity, sym, atoms = numpy.array(chains).T
     token = numpy.repeat(numpy.arange(n), atoms)
     a = len(token)
-    place = numpy.concatenate([numpy.arange(k) for k in atoms])
+    # the second residue lacks its first atom, as nucleotides within a chain do
+    place = numpy.concatenate([numpy.arange(k) + (i % 5 == 1 and k > 1)
+                               for i, k in enumerate(atoms)])
     first = numpy.concatenate([[0], numpy.cumsum(atoms)])
     seen = first[:-1] + numpy.minimum(1, atoms - 1)
     depth = 5

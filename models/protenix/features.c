@@ -52,6 +52,8 @@ int protenix_check(const struct protenix_features *f, const char *name, struct b
                     PROTENIX_TYPES - 1, err)) ||
         (st = check(name, "the element of atom", f->element, f->n_atoms, PROTENIX_ELEMENTS - 1,
                     err)) ||
+        (st = check(name, "the place in its token of atom", f->slot, f->n_atoms,
+                    PROTENIX_PLACES - 1, err)) ||
         (st = check(name, "letter", f->letters, 4 * f->n_atoms, PROTENIX_LETTERS - 1, err)))
         return st;
     for (int64_t k = 0; k < f->n_templates; k++) {

@@ -23,9 +23,10 @@ struct protenix_features {
     const float *profile, *deletions; /* [n_tokens, PROTENIX_TYPES], [n_tokens] */
     const float *bonds;               /* [n_tokens, n_tokens] 1 or 0 */
     /* [n_atoms] each: places [3] and charges of a reference conformer, 1 where they are known, else
-     * 0; atomic numbers less 1; letters [4] less 32; conformers. */
+     * 0; atomic numbers less 1; letters [4] less 32; conformers; places in the component of their
+     * token, which may lack atoms before them, below PROTENIX_PLACES. */
     const float *place, *charge, *known;
-    const int32_t *element, *letters, *space;
+    const int32_t *element, *letters, *space, *slot;
     /* [depth, n_tokens] each: kinds, is a residue left out before it, a measure of how many. */
     const int32_t *aligned;
     const float *deleted, *deletion;

@@ -181,9 +181,8 @@ static void score_levels(const struct protenix_sampled *s, double *levels, doubl
     memset(to->chain_plddt, 0, sizeof *sums * (size_t)s->n_chains);
     for (int64_t i = 0; i < s->f->n_tokens; i++)
         for (int64_t a = s->f->first_atom[i]; a < s->f->first_atom[i + 1]; a++) {
-            const int64_t place = a - s->f->first_atom[i];
-            levels[a] = bi_folded_level(s->levels + i * s->ld_levels + place * PROTENIX_LEVELS,
-                                        PROTENIX_LEVELS);
+            levels[a] = bi_folded_level(
+                s->levels + i * s->ld_levels + s->f->slot[a] * PROTENIX_LEVELS, PROTENIX_LEVELS);
             all += levels[a];
             to->chain_plddt[s->f->chain[i]] += levels[a];
             sums[s->f->chain[i]]++;

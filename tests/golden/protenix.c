@@ -197,6 +197,7 @@ static void read_record(void)
     f->element = integers("element");
     f->letters = integers("letters");
     f->space = integers("ref_space_uid");
+    f->slot = integers("atom_to_tokatom_idx");
     f->aligned = integers("msa");
     f->deleted = numbers("has_deletion", NULL);
     f->deletion = numbers("deletion_value", &aligned);
@@ -626,9 +627,9 @@ static float *by_place(const struct program *p, const char *output, int64_t bins
     float *to = calloc((size_t)COPIES * (size_t)f->n_atoms * (size_t)bins, sizeof *to);
     for (int64_t a = 0; a < COPIES * f->n_atoms; a++) {
         const int64_t copy = a / f->n_atoms, token = record.atom_token[a % f->n_atoms];
-        const int64_t place = a % f->n_atoms - f->first_atom[token];
         memcpy(to + a * bins,
-               run_output(&p->run, output, copy * f->n_tokens + token) + place * bins,
+               run_output(&p->run, output, copy * f->n_tokens + token) +
+                   f->slot[a % f->n_atoms] * bins,
                sizeof *to * (size_t)bins);
     }
     return to;

@@ -10,7 +10,7 @@
 
 #define HEAD "bioinfer components 1\n"
 #define TWO                                                                                        \
-    HEAD "> AB other\nC1 C 0 - 0 1.5 -2\nC2 C -1 L ?\n= 0 1 2\n> MG other\nMG MG 2 - 0 0 0\n"
+    HEAD "> AB other ?\nC1 C 0 - 0 1.5 -2\nC2 C -1 L ?\n= 0 1 2\n> MG other ?\nMG MG 2 - 0 0 0\n"
 
 static int open_text(struct bi_components **c, const struct bi_env *env, const char *text,
                      struct bioinfer_error *err)
@@ -53,6 +53,7 @@ static void within_the_program(void)
     CHECK_EQ(to.kind, BI_COMPONENT_PEPTIDE);
     CHECK_EQ(to.n_atoms, 6);
     CHECK_EQ(to.n_bonds, 5);
+    CHECK_EQ(to.letter, 'A');
     CHECK_STR(to.atoms[1].name, "CA");
     CHECK_STR(to.atoms[5].name, "OXT");
     CHECK(to.atoms[5].leaves && !to.atoms[3].leaves);
@@ -62,7 +63,10 @@ static void within_the_program(void)
     CHECK_EQ(to.kind, BI_COMPONENT_DNA);
     CHECK_EQ(bi_components_find(c, "U", &to, &err), 0);
     CHECK_EQ(to.kind, BI_COMPONENT_RNA);
+    CHECK_EQ(bi_components_find(c, "SEP", &to, &err), 0);
+    CHECK(to.kind == BI_COMPONENT_PEPTIDE && to.letter == 'S');
     CHECK_EQ(bi_components_find(c, "MG", &to, &err), 0);
+    CHECK(to.letter == '?' && to.kind == BI_COMPONENT_OTHER);
     CHECK(to.n_atoms == 1 && to.atoms[0].element == 12 && to.atoms[0].charge == 2);
     CHECK_EQ(bi_components_find(c, "ala", &to, &err), BIOINFER_NOT_FOUND);
     CHECK_HAS(err.text, "no component 'ala'");
@@ -100,24 +104,25 @@ static void refusals(void)
     } bad[] = {
         {"", NULL, "line 1: '', expected 'bioinfer components 1'"},
         {"bioinfer components 2\n", NULL, "line 1: 'bioinfer components 2'"},
-        {HEAD "C1 C 0 - ?\n", NULL, "line 2: 'C1 C 0 - ?', expected '> CODE KIND'"},
-        {HEAD "> TOOLONG other\n", NULL, "line 2: '> TOOLONG other'"},
-        {HEAD "> A thing\n", NULL, "line 2: 'thing', expected peptide, dna, rna or other"},
-        {HEAD "> B other\n> A other\n", NULL, "line 3: 'A', expected a code after"},
-        {HEAD "> A other\n> A other\n", NULL, "line 3: 'A', expected a code after"},
-        {HEAD "> A other\n", "A", "line 2: component A has no atoms"},
-        {HEAD "> A other\nC1 C 0 -\n", "A", "line 3: 'C1 C 0 -', expected an atom or a bond"},
-        {HEAD "> A other\nC1 C 0 - 1 2\n", "A", "line 3"},
-        {HEAD "> A other\nC1 C 0 - 1 2 x\n", "A", "line 3: 'x', expected angstrom"},
-        {HEAD "> A other\nC1 C 0 - 1 2 1e9\n", "A", "line 3: '1e9', expected angstrom"},
-        {HEAD "> A other\nC1 Qq 0 - ?\n", "A", "line 3: 'Qq', expected an element"},
-        {HEAD "> A other\nC1 C 100 - ?\n", "A", "line 3"},
-        {HEAD "> A other\nC1 C 0 M ?\n", "A", "line 3"},
-        {HEAD "> A other\nC1234 C 0 - ?\n", "A", "line 3"},
-        {HEAD "> A other\nC1 C 0 - ?\nC1 C 0 - ?\n", "A", "line 4: 'C1', expected a name that"},
-        {HEAD "> A other\nC1 C 0 - ?\n= 0 1 1\n", "A", "line 4: '= 0 1 1', expected two atoms"},
-        {HEAD "> A other\nC1 C 0 - ?\n= 0 0 1\n", "A", "expected two atoms before it"},
-        {HEAD "> A other\nC1 C 0 - ?\nC2 C 0 - ?\n= 0 1 5\n", "A", "'= ATOM ATOM ORDER'"},
+        {HEAD "C1 C 0 - ?\n", NULL, "line 2: 'C1 C 0 - ?', expected '> CODE KIND LETTER'"},
+        {HEAD "> TOOLONG other ?\n", NULL, "line 2: '> TOOLONG other ?'"},
+        {HEAD "> A other\n", NULL, "line 2: '> A other', expected '> CODE KIND LETTER'"},
+        {HEAD "> A thing ?\n", NULL, "line 2: 'thing', expected peptide, dna, rna or other"},
+        {HEAD "> B other ?\n> A other ?\n", NULL, "line 3: 'A', expected a code after"},
+        {HEAD "> A other ?\n> A other ?\n", NULL, "line 3: 'A', expected a code after"},
+        {HEAD "> A other ?\n", "A", "line 2: component A has no atoms"},
+        {HEAD "> A other ?\nC1 C 0 -\n", "A", "line 3: 'C1 C 0 -', expected an atom or a bond"},
+        {HEAD "> A other ?\nC1 C 0 - 1 2\n", "A", "line 3"},
+        {HEAD "> A other ?\nC1 C 0 - 1 2 x\n", "A", "line 3: 'x', expected angstrom"},
+        {HEAD "> A other ?\nC1 C 0 - 1 2 1e9\n", "A", "line 3: '1e9', expected angstrom"},
+        {HEAD "> A other ?\nC1 Qq 0 - ?\n", "A", "line 3: 'Qq', expected an element"},
+        {HEAD "> A other ?\nC1 C 100 - ?\n", "A", "line 3"},
+        {HEAD "> A other ?\nC1 C 0 M ?\n", "A", "line 3"},
+        {HEAD "> A other ?\nC1234 C 0 - ?\n", "A", "line 3"},
+        {HEAD "> A other ?\nC1 C 0 - ?\nC1 C 0 - ?\n", "A", "line 4: 'C1', expected a name that"},
+        {HEAD "> A other ?\nC1 C 0 - ?\n= 0 1 1\n", "A", "line 4: '= 0 1 1', expected two atoms"},
+        {HEAD "> A other ?\nC1 C 0 - ?\n= 0 0 1\n", "A", "expected two atoms before it"},
+        {HEAD "> A other ?\nC1 C 0 - ?\nC2 C 0 - ?\n= 0 1 5\n", "A", "'= ATOM ATOM ORDER'"},
     };
     const struct bi_env env = bi_env_default();
     for (size_t i = 0; i < BI_COUNT(bad); i++) {
