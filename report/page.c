@@ -183,11 +183,13 @@ static void put_tracks(struct bi_buf *out, const struct bi_shown_tracks *t)
     put_number(out, "step", t->step);
     put_text(out, "contig", t->contig);
     put_text(out, "place", t->place);
+    if (t->lines)
+        bi_buf_puts(out, ",\"lines\":true");
     bi_buf_puts(out, ",\"tracks\":[");
     for (size_t k = 0; k < t->n_tracks; k++) {
         bi_buf_puts(out, k ? ",{\"name\":" : "{\"name\":");
         bi_put_json(out, t->names[k]);
-        put_ranged(out, "values", t->values + k * t->n_bins, t->n_bins, false);
+        put_ranged(out, "values", t->values + k * t->n_bins, t->n_bins, t->lines);
         bi_buf_putc(out, '}');
     }
     bi_buf_puts(out, "],\"genes\":[");

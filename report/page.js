@@ -437,7 +437,7 @@ function scatter(f, card, head) {
 function tracks(f, card, head) {
   const values = f.tracks.map(t => unpack(t.values));
   const canvas = el("canvas", { role: "img", "aria-label": f.tracks.length + " tracks of " + f.title + "; arrow keys move along them" });
-  const left = 120, band = 56, gap = 20, lanes = [], span = f.bins * f.step, end = f.start + span;
+  const left = 120, band = 56, gap = 20, lanes = [], span = (f.bins - (f.lines ? 1 : 0)) * f.step, end = f.start + span;
   for (const gene of f.genes) { /* a lane each, the first that is free */
     const from = gene.start, to = Math.max(gene.end, gene.start + span * .012 * (gene.name.length + 3));
     let k = 0;
@@ -451,19 +451,31 @@ function tracks(f, card, head) {
     w = Math.max(320, card.clientWidth - 36);
     const g = fit(canvas, w, height), wide = w - left - 8;
     f.tracks.forEach((t, k) => {
-      const low = Math.min(0, t.values.low), high = Math.max(0, t.values.high) > low ? Math.max(0, t.values.high) : 1, y = k * (band + gap) + 12;
+      const low = f.lines ? t.values.low : Math.min(0, t.values.low), most = f.lines ? t.values.high : Math.max(0, t.values.high), high = most > low ? most : 1, y = k * (band + gap) + 12;
       const zero = y + band * (1 - (0 - low) / (high - low));
       g.fillStyle = css("--bar");
-      for (let i = 0; i < f.bins; i++) {
+      for (let i = 0; i < f.bins && !f.lines; i++) {
         const v = values[k][i];
         if (v !== v) continue;
         const top = y + band * (1 - (v - low) / (high - low));
         g.fillRect(left + i / f.bins * wide, Math.min(top, zero), Math.max(.7, wide / f.bins + .3), Math.abs(zero - top));
       }
+      if (f.lines) {
+        g.strokeStyle = css("--bar");
+        g.lineWidth = 1.4;
+        g.beginPath();
+        values[k].forEach((v, i) => {
+          if (v !== v) return;
+          g[i && values[k][i - 1] === values[k][i - 1] ? "lineTo" : "moveTo"](left + i / (f.bins - 1) * wide, y + band * (1 - (v - low) / (high - low)));
+        });
+        g.stroke();
+        g.lineWidth = 1;
+      }
+      const base = f.lines ? y + band : zero;
       g.strokeStyle = css("--line");
       g.beginPath();
-      g.moveTo(left, Math.round(zero) + .5);
-      g.lineTo(left + wide, Math.round(zero) + .5);
+      g.moveTo(left, Math.round(base) + .5);
+      g.lineTo(left + wide, Math.round(base) + .5);
       g.stroke();
       g.fillStyle = css("--ink");
       g.textAlign = "right";
@@ -471,7 +483,7 @@ function tracks(f, card, head) {
       g.fillStyle = css("--soft");
       g.textAlign = "left";
       g.fillText(show(high), left + 2, y - 3);
-      if (low < 0) g.fillText(show(low), left + 2, y + band + 10);
+      if (low < 0 || f.lines) g.fillText(show(low), left + 2, y + band + 10);
     });
     const base = f.tracks.length * (band + gap) + 12;
     for (const gene of f.genes) {
@@ -495,7 +507,7 @@ function tracks(f, card, head) {
   };
   redraws.push(draw);
   explore(canvas, (x, y) => {
-    const i = Math.floor((x - left) / (w - left - 8) * f.bins);
+    const i = f.lines ? Math.round((x - left) / (w - left - 8) * (f.bins - 1)) : Math.floor((x - left) / (w - left - 8) * f.bins);
     if (i < 0 || i >= f.bins) return "";
     cursor = i;
     const where = Math.round(f.start + i * f.step), k = Math.floor((y - 5) / (band + gap));
@@ -503,7 +515,7 @@ function tracks(f, card, head) {
     return (f.contig ? f.contig + ":" + where.toLocaleString("en-US") : (f.place || "bin") + " " + where) + "\n" + list.join("\n");
   }, dx => {
     cursor = Math.min(f.bins - 1, Math.max(0, cursor + dx));
-    return [left + (cursor + .5) / f.bins * (w - left - 8), 30];
+    return [left + (f.lines ? cursor / (f.bins - 1) : (cursor + .5) / f.bins) * (w - left - 8), 30];
   });
   card.classList.add("wide");
   head.append(save(canvas, f.title));

@@ -13,20 +13,24 @@ int bi_show_no_memory(const struct bi_show *s, struct bioinfer_error *err)
 }
 
 struct head {
-    char line[1024];
+    char line[1024]; /* the first one that is not empty */
+    bool frames;     /* the next one is a comment of extended XYZ */
 };
 
 static int take_head(void *user, char *line, size_t n, uint64_t number, struct bioinfer_error *err)
 {
     struct head *h = user;
-    (void)number;
     (void)err;
+    if (*h->line) {
+        h->frames = number == 2 && strstr(line, "Properties=");
+        return 1;
+    }
     if (!n)
         return 0;
     n = n < sizeof h->line - 1 ? n : sizeof h->line - 1;
     memcpy(h->line, line, n);
     h->line[n] = '\0';
-    return 1;
+    return 0;
 }
 
 static bool begins(const char *text, const char *with)
@@ -66,7 +70,7 @@ static bool is_phylip(const char *line, uint64_t *n)
 
 static int show_text(struct bi_show *s, struct bioinfer_error *err)
 {
-    struct head h = {{0}};
+    struct head h = {.frames = false};
     const char *t = h.line;
     uint64_t n;
     int st = bi_lines_each(s->env, s->path, take_head, &h, err);
@@ -74,6 +78,8 @@ static int show_text(struct bi_show *s, struct bioinfer_error *err)
         return st;
     if (!*t)
         return bi_fail(err, BIOINFER_EMPTY, "%s: an empty file: nothing to show", s->path);
+    if (is_phylip(t, &n) && h.frames)
+        return bi_show_frames(s, err);
     if (is_phylip(t, &n))
         return bi_show_square(s, true, n, err);
     if (*t == '\t' && t[1])
@@ -110,7 +116,7 @@ static int show_text(struct bi_show *s, struct bioinfer_error *err)
             err, BIOINFER_UNSUPPORTED,
             "%s: no output of bioinfer that a report reads: arrays (npz, npy, "
             "safetensors, jsonl, h5), tables (tsv, csv, sam, paf), needle, designs (fasta), "
-            "structures (cif, pdb), bedgraph, bigwig",
+            "structures (cif, pdb), frames (extxyz), bedgraph, bigwig",
             s->path);
     s->view.kind = begins(t, "id\tlength\tpll")             ? "pseudo-perplexities"
                    : begins(t, "id\trecord\tenergy\tpairs") ? "energies of ligands"

@@ -153,6 +153,8 @@ int bi_show_bedgraph(struct bi_show *s,
                      struct bioinfer_error *err); /* a file or a folder of them */
 /* Shows the trace of a PDB or mmCIF file, coloured by B-factor. */
 int bi_show_structure(struct bi_show *s, struct bioinfer_error *err);
+/* Shows frames in extended XYZ: what their comments tell, as lines and a table. */
+int bi_show_frames(struct bi_show *s, struct bioinfer_error *err);
 /* Whether a folder holds the structures of `bioinfer fold`: the scores.tsv in it. */
 bool bi_is_folds(const struct bi_env *env, const char *path);
 /* Shows the table of that folder, sorted by confidence, and the first structures of it: traces,

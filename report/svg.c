@@ -382,31 +382,72 @@ static void svg_genes(struct bi_buf *out, const struct bi_shown_tracks *t, doubl
     }
 }
 
+static void svg_bars(struct bi_buf *out, const float *values, uint32_t n, double low, double high,
+                     double left, double y, double width, double height)
+{
+    const double zero = y + height * (1 + low / (high - low));
+    bi_buf_printf(out, "<path fill=\"#2f6db3\" d=\"M%.1f %.1f", left, zero);
+    for (uint32_t i = 0; i < n; i++) {
+        const double value = isfinite(values[i]) ? values[i] : 0;
+        bi_buf_printf(out, "V%.1fH%.1f", y + height * (1 - (value - low) / (high - low)),
+                      left + width * (i + 1) / n);
+    }
+    bi_buf_printf(out, "V%.1fZ\"/>\n<path d=\"M%.1f %.1fH%.1f\" stroke=\"#c3cad4\"/>\n", zero, left,
+                  zero, left + width);
+}
+
+/* Moves both ends outwards to round numbers. */
+static void round_out(double *low, double *high)
+{
+    const double step = step_of(*high - *low, 3);
+    const double a = floor(*low / step) * step, b = ceil(*high / step) * step;
+    if (isfinite(a) && isfinite(b) && a < b) {
+        *low = a;
+        *high = b;
+    }
+}
+
+/* A line that has a gap where there is no value. */
+static void svg_line(struct bi_buf *out, const float *values, uint32_t n, double low, double high,
+                     double left, double y, double width, double height)
+{
+    char move = 'M';
+    bi_buf_printf(out, "<path d=\"M%.1f %.1fH%.1f\" stroke=\"#c3cad4\"/>\n", left, y + height,
+                  left + width);
+    bi_buf_puts(out, "<path fill=\"none\" stroke=\"#2f6db3\" stroke-width=\"1.4\" "
+                     "stroke-linejoin=\"round\" d=\"");
+    for (uint32_t i = 0; i < n; i++) {
+        if (isfinite(values[i]))
+            bi_buf_printf(out, "%c%.1f %.1f", move, left + width * i / (n - 1),
+                          y + height * (1 - (values[i] - low) / (high - low)));
+        move = isfinite(values[i]) ? 'L' : 'M';
+    }
+    bi_buf_puts(out, "\"/>\n");
+}
+
 static void svg_tracks(struct bi_buf *out, const struct bi_shown *v, const struct bi_figure *f)
 {
     const struct bi_shown_tracks *t = &f->as.tracks;
     const double left = names_width(t->names, t->n_tracks) + 80, top = 66, width = 800, height = 60,
                  gap = 12;
     const double genes = t->n_genes ? 100 : 0, bottom = top + t->n_tracks * (height + gap);
-    const double span = t->step * t->n_bins, step = step_of(span, 6);
+    const double span = t->step * (t->n_bins - t->lines), step = step_of(span, 6);
     open_svg(out, v, f, left + width + 30, bottom + genes + 50);
     for (uint32_t k = 0; k < t->n_tracks; k++) {
         const float *values = t->values + (size_t)k * t->n_bins;
         const double y = top + k * (height + gap);
-        double low, high, zero;
+        double low, high;
         range_of(values, t->n_bins, &low, &high);
-        low = fmin(low, 0);
-        high = fmax(high, 0);
-        high = high > low ? high : 1;
-        zero = y + height * (1 + low / (high - low));
-        bi_buf_printf(out, "<path fill=\"#2f6db3\" d=\"M%.1f %.1f", left, zero);
-        for (uint32_t i = 0; i < t->n_bins; i++) {
-            const double value = isfinite(values[i]) ? values[i] : 0;
-            bi_buf_printf(out, "V%.1fH%.1f", y + height * (1 - (value - low) / (high - low)),
-                          left + width * (i + 1) / t->n_bins);
+        if (t->lines) {
+            bi_axis_widen(&low, &high);
+            round_out(&low, &high);
+            svg_line(out, values, t->n_bins, low, high, left, y, width, height);
+        } else {
+            low = fmin(low, 0);
+            high = fmax(high, 0);
+            high = high > low ? high : 1;
+            svg_bars(out, values, t->n_bins, low, high, left, y, width, height);
         }
-        bi_buf_printf(out, "V%.1fZ\"/>\n<path d=\"M%.1f %.1fH%.1f\" stroke=\"#c3cad4\"/>\n", zero,
-                      left, zero, left + width);
         label(out, left - 76, y + height / 2 + 4, "text-anchor=\"end\"", t->names[k]);
         bi_buf_printf(out, "<path d=\"M%.1f %.1fV%.1f\" stroke=\"#8a94a3\"/>\n", left, y,
                       y + height);

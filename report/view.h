@@ -100,6 +100,7 @@ struct bi_shown_tracks {
     const char *contig; /* NULL = bins are numbered */
     const char *place;  /* name of a bin, where they are numbered; NULL = "bin" */
     double start, step; /* base of bin 0; bases (or bins of the output) of a bin */
+    bool lines;         /* drawn from the least to the largest value; else bars that stand on 0 */
     struct bi_shown_gene *genes;
     size_t n_genes;
 };

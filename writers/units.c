@@ -25,6 +25,9 @@ static const struct bi_unit units[] = {
     {"rescore", "before",   "kcal/mol"},
     {"rescore", "moved",    "angstrom"},
     {"rescore", "distance", "angstrom"},
+    {"extxyz", "energy",         "eV"}, /* ASE's, of frames of atoms */
+    {"extxyz", "kinetic_energy", "eV"},
+    {"extxyz", "temperature",    "K"},
     {"energy", "energy",        "@"},
     {"energy", "largest_force", "@/angstrom"},
     {"energy", "stress_xx", "GPa"},

@@ -354,6 +354,50 @@ class Reports(unittest.TestCase):
         self.tiny('esm2', 'in.fa', '-o', 'v.npz')
         self.refused('v.npz', 'with numbers of a table', also=('--measured', 'e.csv'))
 
+    def frame(self, k, atoms=2, more=''):
+        return '%d\nProperties=species:S:1:pos:R:3 %s\n' % (atoms, more) + 'H 0 0 %d\n' % k * atoms
+
+    def test_frames(self):
+        """Energy and temperature along a trajectory; steps that are not even, words in quotes."""
+        self.write('t.extxyz', ''.join(self.frame(k, more='name="energy=7 step=1" energy=%g step=%d'
+                                                  ' temperature=%s' % (
+                                                      -k * k, 10 * k, 300 if k != 2 else 'T'))
+                                       for k in range(5)))
+        page = self.page('t.extxyz')
+        lines, = page.figures('tracks')
+        self.assertEqual((lines['lines'], lines['place'], lines['start'], lines['step']),
+                         (True, 'step', 0, 10))
+        self.assertEqual([t['name'] for t in lines['tracks']], ['energy (eV)', 'temperature (K)'])
+        for got, want in zip(unpack(lines['tracks'][0]['values']), (0, -1, -4, -9, -16)):
+            self.assertAlmostEqual(got, want, places=3)
+        table, = page.figures('table')
+        self.assertEqual([(c['name'], c.get('unit'), c['numbers'][:3]) for c in table['columns']],
+                         [('frame', None, [1, 2, 3]), ('step', None, [0, 10, 20]),
+                          ('energy', 'eV', [0, -1, -4]), ('temperature', 'K', [300, 300, None])])
+        self.assertEqual(page.facts()['Atoms'], '2 in each')
+        self.run_it('plot', 't.extxyz', '-o', 'p.svg')
+        with open(self.path('p.svg'), encoding='utf-8') as f:
+            picture = f.read()
+        self.assertIn('>-20</text>', picture)  # the axis ends at round numbers
+        self.assertEqual(picture.count('L'), 4 + 2)  # temperature has a gap
+        self.write('u.extxyz', self.frame(0, 2, 'energy=1 step=0') +
+                   self.frame(1, 3, 'energy=2 step=9') + self.frame(2, 2, 'energy=3 step=10'))
+        page = self.page('u.extxyz')
+        self.assertEqual((page.figures('tracks')[0]['place'], page.facts()['Atoms']),
+                         ('frame', '2 to 3'))
+        self.write('one.extxyz', self.frame(0, more='energy=1'))
+        self.assertFalse(self.page('one.extxyz').figures('tracks'))
+        self.write('many.extxyz', ''.join(self.frame(k, 1, 'energy=%d' % k) for k in range(2500)))
+        table, = self.page('many.extxyz').figures('table')
+        self.assertEqual((table['rows'], table['note']),
+                         (2048, '2048 of 2500 frames, evenly chosen.'))
+        self.assertEqual(table['columns'][0]['numbers'][::2047], [1, 2499])
+        for text, word in ((self.frame(0)[:-8], 'the last frame is cut off: 1 atoms'),
+                           (self.frame(0) + 'x\n', "line 5: 'x', expected the number of atoms"),
+                           (self.frame(0) + '0.5\n', "'0.5', expected")):
+            self.write('bad.extxyz', text)
+            self.refused('bad.extxyz', word)
+
     def test_designs(self):
         pdb = os.path.join(ROOT, 'tests', 'golden', 'proteinmpnn', '5L33.pdb')
         logos = []
