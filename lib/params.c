@@ -1,8 +1,7 @@
-/* params.c - parameters of tasks by their names, from the tables tasks/<task>.inc.
+/* params.c - parameters of tasks by their names, from the tables of tasks/table.h.
  *
- * Sections: the tables, handles, values from text, values as text. */
+ * Sections: fields, handles, values from text, values as text. */
 #include <errno.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,118 +9,15 @@
 #include "../base/arena.h"
 #include "../base/buf.h"
 #include "../base/number.h"
-#include "../engine/engine.h"
-#include "align_params.h"
+#include "../tasks/table.h"
 
-/* ---- the tables ---- */
-
-/* A row. What it does not name is zero: no list, no bounds, no words. */
-struct row {
-    const char *member;
-    enum bioinfer_params_kind kind;
-    const char *name, *value;
-    size_t offset, size; /* the member, or an element of the list that it points to */
-    size_t count;        /* the int that counts a list; 0 = no list */
-    double least, most;
-    const char *choices, *otherwise, *unit, *help;
-    const char *word; /* a word that is set in place of a file, at `zero` */
-    size_t zero;      /* the int that says so, or that a number is 0; 0 = none does */
-    size_t length;    /* the int64_t that has the length of a range */
-    int number;       /* a flag that is true sets this; 0 = 1 */
-    unsigned takers;
-};
-
-struct table {
-    const char *task;
-    size_t size, params_size; /* bytes that rows set, and of the task's struct, which is first */
-    size_t n_rows;
-    const struct row *rows;
-    unsigned takers; /* ways to the task; rows that tasks share may name more */
-    int (*open)(bioinfer_task **out, bioinfer_context *ctx, const bioinfer_model *model,
-                const void *params, struct bioinfer_error *err);
-    void (*settle)(void *values); /* makes the struct; NULL: the rows set it itself */
-    int (*check)(const void *values, struct bioinfer_error *err); /* all values together */
-};
-
-#define KIND(kind) BIOINFER_PARAMS_##kind
-#define COMMAND BIOINFER_PARAMS_COMMAND
-#define REQUEST BIOINFER_PARAMS_REQUEST
-#define SERVE BIOINFER_PARAMS_SERVE
-#define PYTHON BIOINFER_PARAMS_PYTHON
-#define AT(member) offsetof(STRUCT, member)
-#define PARAM(member, kind, name, value, ...)                                                      \
-    {#member,    KIND(kind), name, value, offsetof(STRUCT, member), sizeof((STRUCT *)0)->member,   \
-     .count = 0, __VA_ARGS__},
-#define PARAM_LIST(member, counter, kind, name, value, ...)                                        \
-    {#member,                                                                                      \
-     KIND(kind),                                                                                   \
-     name,                                                                                         \
-     value,                                                                                        \
-     offsetof(STRUCT, member),                                                                     \
-     sizeof *((STRUCT *)0)->member,                                                                \
-     .count = offsetof(STRUCT, counter),                                                           \
-     __VA_ARGS__},
-
-#define PARAM_RANGE(first, n, name, value, ...)                                                    \
-    {name,                                                                                         \
-     KIND(RANGE),                                                                                  \
-     name,                                                                                         \
-     value,                                                                                        \
-     offsetof(STRUCT, first),                                                                      \
-     sizeof((STRUCT *)0)->first,                                                                   \
-     .length = offsetof(STRUCT, n),                                                                \
-     __VA_ARGS__},
-#define NO_ROW(...)    /* members that no text sets */
-#define ROW_ALONE(...) /* rows that no member has as they are */
-
-#include "tasks/tables.h" /* the rows of each task, <task>_rows[] */
-
-enum { MOST_ROWS = 64 }; /* bits of given */
-#define OPEN(task, of, other)                                                                      \
-    _Static_assert(BI_COUNT(task##_rows) <= MOST_ROWS, "no task has more rows");                   \
-    static int open_##task(bioinfer_task **out, bioinfer_context *ctx,                             \
-                           const bioinfer_model *model, const void *params,                        \
-                           struct bioinfer_error *err)                                             \
-    {                                                                                              \
-        (void)other;                                                                               \
-        return bioinfer_##task##_open(out, of, params, err);                                       \
-    }
-#define TASK(task, takers) OPEN(task, model, ctx)
-#define DIRECT(task, takers) OPEN(task, ctx, model)
-#define SETTLED(task, takers) DIRECT(task, takers)
-#include "../tasks/tasks.inc"
-
-#define ALL (COMMAND | REQUEST | SERVE | PYTHON)
-#define TABLE(task, type, takers, ...)                                                             \
-    {#task,                                                                                        \
-     sizeof(type),                                                                                 \
-     sizeof(struct bioinfer_##task##_params),                                                      \
-     BI_COUNT(task##_rows),                                                                        \
-     task##_rows,                                                                                  \
-     takers,                                                                                       \
-     open_##task,                                                                                  \
-     __VA_ARGS__},
-#define TASK(task, takers) TABLE(task, struct bioinfer_##task##_params, takers, NULL, NULL)
-#define DIRECT(task, takers) TASK(task, takers)
-#define SETTLED(task, takers)                                                                      \
-    TABLE(task, struct bi_##task##_given, takers, bi_##task##_settle, bi_##task##_check)
-static const struct table tables[] = {
-#include "../tasks/tasks.inc"
-};
-
-static const struct table *find_table(const char *task)
-{
-    for (size_t i = 0; task && i < BI_COUNT(tables); i++)
-        if (!strcmp(tables[i].task, task))
-            return &tables[i];
-    return NULL;
-}
+/* ---- fields ---- */
 
 int bioinfer_params_field(const char *task, int index, struct bioinfer_field *field)
 {
-    const struct table *t = find_table(task);
+    const struct bi_params_table *t = bi_table_find(task);
     struct bioinfer_field f = {0};
-    const struct row *r;
+    const struct bi_row *r;
     size_t size;
     if (!field || field->struct_size < sizeof size)
         return BIOINFER_INVALID;
@@ -151,7 +47,7 @@ int bioinfer_params_field(const char *task, int index, struct bioinfer_field *fi
 struct bioinfer_params {
     struct bi_env env;
     struct bi_arena arena; /* lists and texts */
-    const struct table *table;
+    const struct bi_params_table *table;
     char *names; /* the last that were added to, and the bytes that there are for them */
     size_t names_size;
     uint64_t given; /* bit i: row i was set */
@@ -160,7 +56,7 @@ struct bioinfer_params {
 
 int bioinfer_params_new(bioinfer_params **out, const char *task, struct bioinfer_error *err)
 {
-    const struct table *table = find_table(task);
+    const struct bi_params_table *table = bi_table_find(task);
     const struct bi_env env = bi_env_default();
     struct bioinfer_params *p;
     if (!out)
@@ -208,7 +104,7 @@ static int read_files(const struct bioinfer_params *p, char *values, struct bi_a
 {
     int st = 0;
     for (size_t i = 0; i < p->table->n_rows && !st; i++) {
-        const struct row *r = &p->table->rows[i];
+        const struct bi_row *r = &p->table->rows[i];
         struct bioinfer_text *text;
         if (r->kind != BIOINFER_PARAMS_FILE)
             continue;
@@ -230,7 +126,7 @@ static int read_files(const struct bioinfer_params *p, char *values, struct bi_a
 int bioinfer_task_open(bioinfer_task **out, bioinfer_context *ctx, const bioinfer_model *model,
                        const bioinfer_params *params, struct bioinfer_error *err)
 {
-    struct bioinfer_record *files[MOST_ROWS] = {NULL};
+    struct bioinfer_record *files[BI_MOST_ROWS] = {NULL};
     struct bi_arena arena = {0};
     char *values;
     int st;
@@ -245,7 +141,7 @@ int bioinfer_task_open(bioinfer_task **out, bioinfer_context *ctx, const bioinfe
     if (!(st = bioinfer_params_check(params, err)) &&
         !(st = read_files(params, values, &arena, files, ctx, err)))
         st = params->table->open(out, ctx, model, values, err);
-    for (size_t i = 0; i < MOST_ROWS; i++)
+    for (size_t i = 0; i < BI_MOST_ROWS; i++)
         bioinfer_record_free(&files[i]);
     bi_arena_reset(&arena);
     return st;
@@ -258,7 +154,7 @@ int bioinfer_params_check(const bioinfer_params *params, struct bioinfer_error *
     return params->table->check ? params->table->check(params->values, err) : 0;
 }
 
-static const struct row *find_row(const struct bioinfer_params *p, const char *name)
+static const struct bi_row *find_row(const struct bioinfer_params *p, const char *name)
 {
     for (size_t i = 0; name && i < p->table->n_rows; i++)
         if (!strcmp(p->table->rows[i].name, name) || !strcmp(p->table->rows[i].member, name))
@@ -268,7 +164,7 @@ static const struct row *find_row(const struct bioinfer_params *p, const char *n
 
 /* ---- values from text ---- */
 
-static int parse_int(const struct row *r, const char *text, size_t n, int64_t *out,
+static int parse_int(const struct bi_row *r, const char *text, size_t n, int64_t *out,
                      struct bioinfer_error *err)
 {
     char copy[24];
@@ -287,7 +183,7 @@ static int parse_int(const struct row *r, const char *text, size_t n, int64_t *o
 }
 
 /* Stores "FIRST-LAST" as the first and how many there are. */
-static int store_range(struct bioinfer_params *p, const struct row *r, const char *text,
+static int store_range(struct bioinfer_params *p, const struct bi_row *r, const char *text,
                        struct bioinfer_error *err)
 {
     const size_t n = strcspn(text, "-");
@@ -303,7 +199,7 @@ static int store_range(struct bioinfer_params *p, const struct row *r, const cha
     return 0;
 }
 
-static int parse_real(const struct row *r, const char *text, size_t n, double *out,
+static int parse_real(const struct bi_row *r, const char *text, size_t n, double *out,
                       struct bioinfer_error *err)
 {
     if (!bi_parse_f64(text, n, out) || !(*out >= r->least && *out <= r->most))
@@ -313,7 +209,7 @@ static int parse_real(const struct row *r, const char *text, size_t n, double *o
 }
 
 /* Reads a cost in points as whole thousandths. */
-static int parse_cost(const struct row *r, const char *text, size_t n, int64_t *out,
+static int parse_cost(const struct bi_row *r, const char *text, size_t n, int64_t *out,
                       struct bioinfer_error *err)
 {
     double points = 0;
@@ -327,28 +223,13 @@ static int parse_cost(const struct row *r, const char *text, size_t n, int64_t *
     return 0;
 }
 
-/* The words of "a|b|c" in turn, moved on: false past the last one. *number is the place of the
- * word, or the number after its '='. */
-static bool next_word(const char **at, int *place, const char **word, size_t *n, int *number)
-{
-    const size_t whole = strcspn(*at, "|");
-    if (!whole)
-        return false;
-    *word = *at;
-    *n = strcspn(*at, "|=");
-    *number = *n < whole ? (int)strtol(*at + *n + 1, NULL, 10) : *place;
-    ++*place;
-    *at += whole + ((*at)[whole] == '|');
-    return true;
-}
-
-static int parse_word(const struct row *r, const char *text, size_t length, int *out,
+static int parse_word(const struct bi_row *r, const char *text, size_t length, int *out,
                       struct bioinfer_error *err)
 {
     const char *at = r->choices, *word;
     char known[512] = "";
     size_t n, used = 0;
-    for (int place = 0; next_word(&at, &place, &word, &n, out);) {
+    for (int place = 0; bi_table_word(&at, &place, &word, &n, out);) {
         if (n == length && !memcmp(word, text, n))
             return 0;
         used += (size_t)snprintf(known + used, sizeof known - used, "%s%.*s", used ? ", " : "",
@@ -367,16 +248,8 @@ static void store_int(char *at, size_t size, int64_t value)
         memcpy(at, &value, size);
 }
 
-static int64_t load_int(const char *at, size_t size)
-{
-    int64_t wide;
-    int narrow;
-    memcpy(size == sizeof narrow ? (void *)&narrow : (void *)&wide, at, size);
-    return size == sizeof narrow ? narrow : wide;
-}
-
 /* Stores one value at the member, or at an element of its list. */
-static int store(const struct row *r, char *at, const char *text, size_t n,
+static int store(const struct bi_row *r, char *at, const char *text, size_t n,
                  struct bioinfer_error *err)
 {
     int64_t number = 0;
@@ -393,7 +266,7 @@ static int store(const struct row *r, char *at, const char *text, size_t n,
     case BIOINFER_PARAMS_BITS:
         if ((st = parse_word(r, text, n, &word, err)))
             return st;
-        number = r->kind == BIOINFER_PARAMS_CHOICE ? word : load_int(at, r->size) | 1 << word;
+        number = r->kind == BIOINFER_PARAMS_CHOICE ? word : bi_table_int(at, r->size) | 1 << word;
         break;
     case BIOINFER_PARAMS_COST:
         if ((st = parse_cost(r, text, n, &number, err)))
@@ -408,7 +281,7 @@ static int store(const struct row *r, char *at, const char *text, size_t n,
 }
 
 /* Refuses a flag where another one has set their member: names them all. */
-static int say_flags(const struct bioinfer_params *p, const struct row *r,
+static int say_flags(const struct bioinfer_params *p, const struct bi_row *r,
                      struct bioinfer_error *err)
 {
     char names[256] = "";
@@ -420,13 +293,13 @@ static int say_flags(const struct bioinfer_params *p, const struct row *r,
     return bi_fail(err, BIOINFER_INVALID, "%s: only one of %s", r->name, names);
 }
 
-static int set_flag(const struct bioinfer_params *p, const struct row *r, char *at,
+static int set_flag(const struct bioinfer_params *p, const struct bi_row *r, char *at,
                     const char *text, struct bioinfer_error *err)
 {
     const bool yes = !strcmp(text, "true") || !strcmp(text, "1");
     if (!yes && strcmp(text, "false") && strcmp(text, "0"))
         return bi_fail(err, BIOINFER_INVALID, "%s: '%.60s' is not true or false", r->name, text);
-    if (yes && r->number && load_int(at, r->size) && load_int(at, r->size) != r->number)
+    if (yes && r->number && bi_table_int(at, r->size) && bi_table_int(at, r->size) != r->number)
         return say_flags(p, r, err);
     if (yes || !r->number)
         store_int(at, r->size, yes && r->number ? r->number : yes);
@@ -434,7 +307,7 @@ static int set_flag(const struct bioinfer_params *p, const struct row *r, char *
 }
 
 /* Adds a name to a member's. A request may have many, so they are given room for more. */
-static int add_name(struct bioinfer_params *p, const struct row *r, char *at, const char *text,
+static int add_name(struct bioinfer_params *p, const struct bi_row *r, char *at, const char *text,
                     struct bioinfer_error *err)
 {
     enum { MOST = 1 << 17 }; /* Linux takes no longer argument */
@@ -462,7 +335,7 @@ static int add_name(struct bioinfer_params *p, const struct row *r, char *at, co
     return 0;
 }
 
-static int set_text(struct bioinfer_params *p, const struct row *r, char *at, const char *text,
+static int set_text(struct bioinfer_params *p, const struct bi_row *r, char *at, const char *text,
                     struct bioinfer_error *err)
 {
     const char *copy;
@@ -481,7 +354,7 @@ static int set_text(struct bioinfer_params *p, const struct row *r, char *at, co
 }
 
 /* Sets a file by its path, or as it is; it is read when the task is opened. */
-static int set_file(struct bioinfer_params *p, const struct row *r, char *at,
+static int set_file(struct bioinfer_params *p, const struct bi_row *r, char *at,
                     const struct bioinfer_text *file, struct bioinfer_error *err)
 {
     struct bioinfer_text *copy = bi_arena_calloc(&p->arena, 1, sizeof *copy);
@@ -496,10 +369,10 @@ static int set_file(struct bioinfer_params *p, const struct row *r, char *at,
 }
 
 /* Stores "NAME" or "NAME:0+3" as an element of the list of outputs. */
-static int store_output(struct bioinfer_params *p, const struct row *r, char *to, const char *text,
-                        size_t n, struct bioinfer_error *err)
+static int store_output(struct bioinfer_params *p, const struct bi_row *r, char *to,
+                        const char *text, size_t n, struct bioinfer_error *err)
 {
-    const struct row number = {.name = r->name, .most = INT32_MAX};
+    const struct bi_row number = {.name = r->name, .most = INT32_MAX};
     struct bioinfer_tracks_output o = {0};
     const char *colon = memchr(text, ':', n);
     size_t at = colon ? (size_t)(colon - text) : n;
@@ -526,12 +399,12 @@ static int store_output(struct bioinfer_params *p, const struct row *r, char *to
 enum { MOST_VALUES = 4096 };
 
 /* Adds the values of a text, with commas between, to a list. */
-static int add_values(struct bioinfer_params *p, const struct row *r, const char *text,
+static int add_values(struct bioinfer_params *p, const struct bi_row *r, const char *text,
                       struct bioinfer_error *err)
 {
     const char *old, *end = text;
     char *list;
-    int n = (int)load_int(p->values + r->count, sizeof n);
+    int n = (int)bi_table_int(p->values + r->count, sizeof n);
     int more = 1, st = 0;
     memcpy(&old, p->values + r->offset, sizeof old);
     while ((end = strchr(end, ',')) && more <= MOST_VALUES) {
@@ -559,9 +432,9 @@ static int add_values(struct bioinfer_params *p, const struct row *r, const char
 }
 
 /* Adds the words of a text, with commas between, to a set; all or none. */
-static int add_words(const struct row *r, char *at, const char *text, struct bioinfer_error *err)
+static int add_words(const struct bi_row *r, char *at, const char *text, struct bioinfer_error *err)
 {
-    const int64_t before = load_int(at, r->size);
+    const int64_t before = bi_table_int(at, r->size);
     int st;
     for (;; text++) {
         const size_t length = strcspn(text, ",");
@@ -577,15 +450,15 @@ static int add_words(const struct row *r, char *at, const char *text, struct bio
 
 /* Notes whether a zero or a word was set. A flag that its own row has set stays, so that the task
  * refuses what excludes it. */
-static void store_zero(struct bioinfer_params *p, const struct row *r, bool yes)
+static void store_zero(struct bioinfer_params *p, const struct bi_row *r, bool yes)
 {
     for (size_t i = 0; i < p->table->n_rows; i++)
         yes |= p->table->rows[i].offset == r->zero && p->given >> i & 1 &&
-               load_int(p->values + r->zero, sizeof(int));
+               bi_table_int(p->values + r->zero, sizeof(int));
     store_int(p->values + r->zero, sizeof(int), yes);
 }
 
-static int set(struct bioinfer_params *p, const struct row *r, const char *text,
+static int set(struct bioinfer_params *p, const struct bi_row *r, const char *text,
                struct bioinfer_error *err)
 {
     char *at = p->values + r->offset;
@@ -608,8 +481,8 @@ static int set(struct bioinfer_params *p, const struct row *r, const char *text,
 int bioinfer_params_set(bioinfer_params *params, const char *name, const char *text,
                         struct bioinfer_error *err)
 {
-    const struct row *found;
-    struct row r;
+    const struct bi_row *found;
+    struct bi_row r;
     bool word;
     int st = 0;
     if (!params || !name || !text)
@@ -625,7 +498,7 @@ int bioinfer_params_set(bioinfer_params *params, const char *name, const char *t
     else
         st = set(params, &r, text, err);
     if (!st && r.zero)
-        store_zero(params, &r, r.word ? word : !load_int(params->values + r.offset, r.size));
+        store_zero(params, &r, r.word ? word : !bi_table_int(params->values + r.offset, r.size));
     if (!st)
         params->given |= UINT64_C(1) << (found - params->table->rows);
     if (!st && params->table->settle)
@@ -636,7 +509,7 @@ int bioinfer_params_set(bioinfer_params *params, const char *name, const char *t
 int bioinfer_params_set_file(bioinfer_params *params, const char *name,
                              const struct bioinfer_text *file, struct bioinfer_error *err)
 {
-    const struct row *r;
+    const struct bi_row *r;
     int st;
     if (!params || !name || !file || !file->name || !file->text)
         return bi_fail(err, BIOINFER_INVALID, "params, name and the file must be given");
@@ -653,13 +526,13 @@ int bioinfer_params_set_file(bioinfer_params *params, const char *name,
 
 /* ---- values as text ---- */
 
-static void print_words(struct bi_buf *out, const struct row *r, int64_t value)
+static void print_words(struct bi_buf *out, const struct bi_row *r, int64_t value)
 {
     const char *at = r->choices, *word, *comma = "";
     const bool bits = r->kind == BIOINFER_PARAMS_BITS;
     size_t n;
     int number;
-    for (int place = 0; next_word(&at, &place, &word, &n, &number);)
+    for (int place = 0; bi_table_word(&at, &place, &word, &n, &number);)
         if (bits ? value >> number & 1 : number == value) {
             bi_buf_printf(out, "%s%.*s", comma, (int)n, word);
             comma = ",";
@@ -668,7 +541,7 @@ static void print_words(struct bi_buf *out, const struct row *r, int64_t value)
         }
 }
 
-static void print_one(struct bi_buf *out, const struct row *r, const char *at)
+static void print_one(struct bi_buf *out, const struct bi_row *r, const char *at)
 {
     char number[BI_NUMBER_SIZE];
     const struct bioinfer_text *file;
@@ -687,19 +560,19 @@ static void print_one(struct bi_buf *out, const struct row *r, const char *at)
         bi_buf_puts(out, file ? file->name : "");
         break;
     case BIOINFER_PARAMS_FLAG:
-        bi_buf_puts(out, load_int(at, r->size) == (r->number ? r->number : 1) ? "1" : "0");
+        bi_buf_puts(out, bi_table_int(at, r->size) == (r->number ? r->number : 1) ? "1" : "0");
         break;
     case BIOINFER_PARAMS_REAL:
         memcpy(&real, at, sizeof real);
         bi_buf_append(out, number, bi_print_f64(number, real));
         break;
     case BIOINFER_PARAMS_COST:
-        real = (double)load_int(at, r->size) / 1000;
+        real = (double)bi_table_int(at, r->size) / 1000;
         bi_buf_append(out, number, bi_print_f64(number, real));
         break;
     case BIOINFER_PARAMS_CHOICE:
     case BIOINFER_PARAMS_BITS:
-        print_words(out, r, load_int(at, r->size));
+        print_words(out, r, bi_table_int(at, r->size));
         break;
     case BIOINFER_PARAMS_TEXT:
     case BIOINFER_PARAMS_NAMES:
@@ -708,27 +581,27 @@ static void print_one(struct bi_buf *out, const struct row *r, const char *at)
         bi_buf_puts(out, text ? text : "");
         break;
     default:
-        bi_buf_printf(out, "%lld", (long long)load_int(at, r->size));
+        bi_buf_printf(out, "%lld", (long long)bi_table_int(at, r->size));
     }
 }
 
-static void print_row(struct bi_buf *out, const struct bioinfer_params *p, const struct row *r)
+static void print_row(struct bi_buf *out, const struct bioinfer_params *p, const struct bi_row *r)
 {
     const char *at = p->values + r->offset;
     int n = 1;
-    if (r->word && load_int(p->values + r->zero, sizeof n)) {
+    if (r->word && bi_table_int(p->values + r->zero, sizeof n)) {
         bi_buf_puts(out, r->word);
         return;
     }
     if (r->length) {
-        const int64_t first = load_int(at, r->size);
-        const int64_t length = load_int(p->values + r->length, r->size);
+        const int64_t first = bi_table_int(at, r->size);
+        const int64_t length = bi_table_int(p->values + r->length, r->size);
         if (length)
             bi_buf_printf(out, "%lld-%lld", (long long)first, (long long)(first + length - 1));
         return;
     }
     if (r->count) {
-        n = (int)load_int(p->values + r->count, sizeof n);
+        n = (int)bi_table_int(p->values + r->count, sizeof n);
         memcpy(&at, at, sizeof at);
     }
     for (int i = 0; i < n; i++) {
@@ -742,7 +615,7 @@ int bioinfer_params_text(const bioinfer_params *params, const char *name, bioinf
                          void *user, struct bioinfer_error *err)
 {
     struct bi_buf out = {0};
-    const struct row *r = NULL;
+    const struct bi_row *r = NULL;
     int st = 0;
     if (!params || !write)
         return bi_fail(err, BIOINFER_INVALID, "params and write must be given");

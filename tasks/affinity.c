@@ -13,6 +13,7 @@
 #include "../base/team.h"
 #include "../models/affinity.h"
 #include "tasks.h"
+#include "table.h"
 
 enum { FRAMES = BI_FRAMES_OF_TOKEN, DEFAULT_POCKET = 50 };
 
@@ -746,10 +747,8 @@ static int open_affinity(struct affinity *a, const struct bioinfer_affinity_para
     int64_t tokens;
     int st;
     a->def = model->base.def->def;
-    if ((st = bi_params_copy(&p, sizeof p, params, "affinity params", err)))
+    if ((st = bi_params_take(&p, sizeof p, params, "affinity", err)))
         return st;
-    if (p.pocket < 0)
-        return bi_fail(err, BIOINFER_INVALID, "affinity: a pocket of %d residues", p.pocket);
     a->source_status = 1;
     a->n_threads = a->task.ctx->n_threads;
     if (!(a->molecules = bi_calloc(a->task.env, (size_t)a->n_threads, sizeof *a->molecules)))
@@ -762,9 +761,6 @@ static int open_affinity(struct affinity *a, const struct bioinfer_affinity_para
         return st;
     if (a->fixed && a->fixed->status)
         return bi_fail(err, a->fixed->status, "%s", a->fixed->message);
-    if (p.tokens_at_once < 0)
-        return bi_fail(err, BIOINFER_INVALID, "affinity: %lld tokens at once",
-                       (long long)p.tokens_at_once);
     /* about 430 tokens of a complex, in eight frames */
     tokens = p.tokens_at_once > 0 ? p.tokens_at_once : model->caps.half ? 1 << 18 : 1 << 14;
     a->task.progress = p.progress;

@@ -10,6 +10,7 @@
 #include "../models/tracks.h"
 #include "tasks.h"
 #include "tracks.h"
+#include "table.h"
 
 enum { MIDDLE = 256, BASES = 4 };
 
@@ -343,7 +344,7 @@ static int open_contributions(struct contributions *s,
     const struct bioinfer_model *model = s->task.model;
     struct bioinfer_contributions_params p = {0};
     int st;
-    if ((st = bi_params_copy(&p, sizeof p, params, "contributions params", err)))
+    if ((st = bi_params_take(&p, sizeof p, params, "contributions", err)))
         return st;
     s->t = model->base.tracks;
     s->task.window_load = 1;

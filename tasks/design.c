@@ -5,6 +5,7 @@
  *
  * Sections: life, the task. */
 #include "design.h"
+#include "table.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -44,21 +45,6 @@ static int check_params(struct bi_design_task *d, struct bioinfer_error *err)
         st = keep(d, texts[i], err);
     if (st || (p->sequences && (st = keep_sequences(d, err))))
         return st;
-    if (p->mode < BIOINFER_DESIGN_SAMPLE || p->mode > BIOINFER_DESIGN_UNCONDITIONAL ||
-        p->rng < BIOINFER_RNG_NATIVE || p->rng > BIOINFER_RNG_TORCH_CUDA)
-        return bi_fail(err, BIOINFER_INVALID, "design: mode %d, rng %d", p->mode, p->rng);
-    if (p->residue_order < BIOINFER_ORDER_REFERENCE || p->residue_order > BIOINFER_ORDER_NUMBER)
-        return bi_fail(err, BIOINFER_INVALID, "design: residue order %d, expected 0 to 2",
-                       p->residue_order);
-    if (p->tokens_at_once < 0)
-        return bi_fail(err, BIOINFER_INVALID, "design: %lld tokens at once",
-                       (long long)p->tokens_at_once);
-    if (p->n_sequences < 0 || p->per_draw < 0 || p->n_temperatures < 0 || p->rng_skip < 0)
-        return bi_fail(err, BIOINFER_INVALID, "design: %d sequences in batches of %d",
-                       p->n_sequences, p->per_draw);
-    if (p->n_temperatures && !p->temperatures)
-        return bi_fail(err, BIOINFER_INVALID, "design: %d temperatures, none given",
-                       p->n_temperatures);
     if (p->per_draw > BI_DESIGN_BATCH)
         return bi_fail(err, BIOINFER_INVALID,
                        "design: batches of %d sequences: at most %d "
@@ -123,7 +109,7 @@ static int open_design(struct bi_design_task *d, const struct bioinfer_design_pa
     d->run.model = &model->base;
     d->run.env = d->strings.env = d->task.env;
     bi_design_report_reset(&d->report, &d->run);
-    if ((st = bi_params_copy(&d->run.params, sizeof d->run.params, params, "design params", err)) ||
+    if ((st = bi_params_take(&d->run.params, sizeof d->run.params, params, "design", err)) ||
         (st = check_params(d, err)) ||
         (st = bi_side_files_read(&d->run.side, d->run.env, &d->run.params, err)))
         return st;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "../models/head.h"
+#include "table.h"
 
 /* ---- layers and kinds ---- */
 
@@ -45,8 +46,6 @@ static int resolve_layers(struct bi_embed *s, const struct bioinfer_embed_params
     int n_model = m->n_layers, last = n_model, n = 0;
     const int *asked = p->n_layers ? p->layers : &last;
     int n_asked = p->n_layers ? p->n_layers : 1;
-    if (n_asked < 0 || !asked)
-        return bi_fail(err, BIOINFER_INVALID, "layers: %d of them, none given", n_asked);
     s->layers = bi_calloc(s->base.task.env, (size_t)n_asked, sizeof *s->layers);
     s->layer_order = bi_calloc(s->base.task.env, (size_t)n_asked, sizeof *s->layer_order);
     if (!s->layers || !s->layer_order)
@@ -77,8 +76,6 @@ static int resolve_include(struct bi_embed *s, unsigned asked, struct bioinfer_e
     for (unsigned bit = 1; bit; bit <<= 1) {
         if (!(include & bit) || m->can_include & bit)
             continue;
-        if (!bioinfer_include_name(bit))
-            return bi_fail(err, BIOINFER_INVALID, "include: unknown bit 0x%x", bit);
         return bi_fail(err, BIOINFER_UNSUPPORTED, "%s: these weights have no head for %s%s",
                        model->path, bioinfer_include_name(bit),
                        bit == BIOINFER_CONTACTS ? bi_contacts_hint : "");
@@ -492,7 +489,7 @@ static int open_embed(struct bi_embed *s, const struct bioinfer_embed_params *pa
     const struct bi_env *env = s->base.task.env;
     struct bioinfer_embed_params p = {0};
     int st;
-    if ((st = bi_params_copy(&p, sizeof p, params, "embed params", err)) ||
+    if ((st = bi_params_take(&p, sizeof p, params, "embed", err)) ||
         (st = resolve_layers(s, &p, err)) || (st = resolve_include(s, p.include, err)))
         return st;
     s->slots = bi_calloc(env, (size_t)max_slots(s), sizeof *s->slots);

@@ -17,6 +17,7 @@
 #include "../writers/extxyz.h"
 #include "energy.h"
 #include "frames.h"
+#include "table.h"
 
 _Static_assert(sizeof(struct bi_energy_shape) == 4 * sizeof(int64_t), "no padding");
 
@@ -583,14 +584,9 @@ int bi_energy_begin(struct bi_energy *e, const struct bioinfer_energy_params *pa
     int64_t atoms;
     int st;
     e->def = model->base.def->def;
-    if ((st = bi_params_copy(&e->p, sizeof e->p, params, "energy params", err)))
+    if ((st = bi_params_take(&e->p, sizeof e->p, params, "energy", err)))
         return st;
     e->p.has_charge = e->p.has_charge || e->p.charge != 0;
-    if (!(fabs(e->p.charge) <= BI_FRAME_MAX_CHARGE))
-        return bi_fail(err, BIOINFER_INVALID, "energy: a charge of %g", e->p.charge);
-    if (e->p.pbc < BIOINFER_PBC_FILE || e->p.pbc > BIOINFER_PBC_NONE)
-        return bi_fail(err, BIOINFER_INVALID, "energy: pbc %d is none of enum bioinfer_pbc",
-                       e->p.pbc);
     e->facts = e->def->facts(&model->base);
     if (e->p.charge != 0 && !e->facts->takes_charge)
         return bi_fail(
@@ -601,9 +597,6 @@ int bi_energy_begin(struct bi_energy *e, const struct bioinfer_energy_params *pa
     if (e->p.no_rules && !(e->no_rules = bi_strdup(e->task.env, e->p.no_rules)))
         return bi_fail(err, BIOINFER_NOMEM, "energy");
     /* an atom takes about 150 kB of activations with forces and 128 channels */
-    if (e->p.tokens_at_once < 0)
-        return bi_fail(err, BIOINFER_INVALID, "energy: %lld atoms at once",
-                       (long long)e->p.tokens_at_once);
     atoms = e->p.tokens_at_once > 0 ? e->p.tokens_at_once : model->caps.half ? 1 << 14 : 1 << 10;
     e->task.progress = e->p.progress;
     e->task.progress_user = e->p.progress_user;

@@ -18,6 +18,7 @@
 #include "../models/folding/confidence.h"
 #include "../writers/structure.h"
 #include "fold.h"
+#include "table.h"
 
 enum { MOST_CHAINS = 4096, SHORTEST_DNA = 20, MOST_TOKENS = 46340, MOST_CYCLES = 1000 };
 enum { PARTS = 16 };    /* More would save nothing: most is taken by triangles. */
@@ -775,19 +776,10 @@ static int open_fold(struct fold *f, const struct bioinfer_fold_params *params,
                      struct bioinfer_error *err)
 {
     const struct bioinfer_model *model = f->task.model;
-    unsigned known = 0;
     int st;
     f->def = model->base.def->def;
-    if ((st = bi_params_copy(&f->p, sizeof f->p, params, "fold params", err)))
+    if ((st = bi_params_take(&f->p, sizeof f->p, params, "fold", err)))
         return st;
-    for (size_t i = 0; i < BI_COUNT(bi_fold_arrays); i++)
-        known |= bi_fold_arrays[i].bit;
-    if (f->p.include & ~known)
-        return bi_fail(err, BIOINFER_INVALID, "fold: include has the unknown bits 0x%x",
-                       f->p.include & ~known);
-    if (f->p.text < BIOINFER_FOLD_NO_TEXT || f->p.text > BIOINFER_FOLD_CIF)
-        return bi_fail(err, BIOINFER_INVALID, "fold: text %d, expected 0 to %d", f->p.text,
-                       BIOINFER_FOLD_CIF);
     if (f->p.uncorrected && !f->def->correction)
         return bi_fail(err, BIOINFER_UNSUPPORTED,
                        "%s: uncorrected is asked for, and this family makes no correction",

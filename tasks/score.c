@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "sequences.h"
+#include "table.h"
 
 /* ---- rows ---- */
 
@@ -461,7 +462,7 @@ int bioinfer_score_open(bioinfer_task **out, const bioinfer_model *model,
     if (st)
         return st;
     s = (struct score *)*out;
-    if (!(st = bi_params_copy(&p, sizeof p, params, "score params", err))) {
+    if (!(st = bi_params_take(&p, sizeof p, params, "score", err))) {
         s->masked = p.method == BIOINFER_MASKED_MARGINALS;
         const int64_t most = bi_sequences_residues(&model->base, model->base.max_tokens);
         const int least = s->masked ? 2 : LEAST_OVERLAPPING;
@@ -473,8 +474,6 @@ int bioinfer_score_open(bioinfer_task **out, const bioinfer_model *model,
             st = bi_fail(err, BIOINFER_INVALID,
                          "score: windows of %lld residues, the model has places for %lld",
                          (long long)p.window, (long long)most);
-        else if (p.method != BIOINFER_MASKED_MARGINALS && p.method != BIOINFER_WT_MARGINALS)
-            st = bi_fail(err, BIOINFER_INVALID, "score: unknown method %d", p.method);
         else if (!(model->base.can_include & BIOINFER_LOGITS))
             st = bi_fail(err, BIOINFER_UNSUPPORTED, "%s: these weights have no language model head",
                          model->path);

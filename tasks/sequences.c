@@ -9,10 +9,6 @@
 int bi_sequences_open(struct bi_sequences *s, const struct bi_sequence_params *params,
                       struct bioinfer_error *err)
 {
-    if (params->tokens_at_once < 0 || params->max_length < 0)
-        return bi_fail(err, BIOINFER_INVALID, "%s: %lld tokens at once, records of up to %lld",
-                       s->task.def->name, (long long)params->tokens_at_once,
-                       (long long)params->max_length);
     s->params = *params;
     if (params->no_rules && !(s->no_rules = bi_strdup(s->task.env, params->no_rules)))
         return bi_fail(err, BIOINFER_NOMEM, "%s", s->task.def->name);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "tracks.h"
+#include "table.h"
 
 enum {
     ENOUGH_TOKENS = 12288, /* rows that fill a GPU */
@@ -73,8 +74,6 @@ static int take_tracks(struct bi_tracks_task *s, struct bi_tracks_output *o,
                        const struct bioinfer_tracks_output *p, struct bioinfer_error *err)
 {
     const int all = o->h->n_tracks;
-    if (p->n_tracks < 0 || (p->n_tracks && !p->tracks))
-        return bi_fail(err, BIOINFER_INVALID, "tracks: %d of them, none given", p->n_tracks);
     o->n_tracks = p->n_tracks ? p->n_tracks : all;
     o->all_tracks = o->n_tracks >= all || o->h->whole;
     o->tracks = bi_calloc(s->task.env, (size_t)o->n_tracks, sizeof *o->tracks);
@@ -268,7 +267,7 @@ static int open_tracks(struct bi_tracks_task *s, const struct bioinfer_tracks_pa
     const struct bioinfer_model *model = s->task.model;
     struct bioinfer_tracks_params p = {0};
     int st;
-    if ((st = bi_params_copy(&p, sizeof p, params, "tracks params", err)))
+    if ((st = bi_params_take(&p, sizeof p, params, "tracks", err)))
         return st;
     s->t = model->base.tracks;
     s->task.window_load = model->caps.async ? 0 : 1; /* else reading ahead gains nothing */

@@ -15,6 +15,7 @@
 #include "../../kernels/motion.h"
 #include "../energy.h"
 #include "motion.h"
+#include "../table.h"
 
 struct md {
     struct bi_energy of;
@@ -51,19 +52,6 @@ static int complete(struct bioinfer_md_params *p, struct bioinfer_error *err)
     p->temperature = p->temperature != 0 || p->no_temperature ? p->temperature : 300;
     if (!p->trajectory || !*p->trajectory)
         return bi_fail(err, BIOINFER_INVALID, "md: a trajectory must be named");
-    if (!(p->dt > 0) || p->dt > 100)
-        return bi_fail(err, BIOINFER_INVALID, "md: a step of %g fs, expected above 0, at most 100",
-                       p->dt);
-    if (!(p->temperature >= 0) || p->temperature > 1e6)
-        return bi_fail(err, BIOINFER_INVALID, "md: %g kelvin, expected 0 to 1e6", p->temperature);
-    if (p->thermostat != BIOINFER_LANGEVIN && p->thermostat != BIOINFER_NVE)
-        return bi_fail(err, BIOINFER_INVALID, "md: thermostat %d is none of its enum",
-                       p->thermostat);
-    if (!p->thermostat && (!(p->friction > 0) || p->friction > 1e5))
-        return bi_fail(err, BIOINFER_INVALID,
-                       "md: a friction of %g/ps, expected above 0, at most "
-                       "1e5",
-                       p->friction);
     if (p->steps >= (uint64_t)1 << 39)
         return bi_fail(err, BIOINFER_LIMIT, "md: more than 2^39 steps");
     return 0;
@@ -488,7 +476,7 @@ static int open_md(struct md *d, const struct bioinfer_md_params *params,
     struct bioinfer_md_params *p = &d->p;
     int st;
     d->seen.env = d->of.task.env;
-    if ((st = bi_params_copy(p, sizeof *p, params, "md params", err)) || (st = complete(p, err)))
+    if ((st = bi_params_take(p, sizeof *p, params, "md", err)) || (st = complete(p, err)))
         return st;
     if (!(d->trajectory = bi_strdup(d->of.task.env, p->trajectory)))
         return bi_fail(err, BIOINFER_NOMEM, "md");

@@ -15,6 +15,7 @@
 #include "../../kernels/fire.h"
 #include "../energy.h"
 #include "motion.h"
+#include "../table.h"
 
 enum {
     LEAST_FORCES = 8,  /* a chunk has at least these */
@@ -322,13 +323,11 @@ void bi_relax_set_chunk(bioinfer_task *t, int32_t n)
 static int open_relax(struct relax *r, const struct bioinfer_relax_params *params,
                       struct bioinfer_error *err)
 {
-    int st = bi_params_copy(&r->p, sizeof r->p, params, "relax params", err);
+    int st = bi_params_take(&r->p, sizeof r->p, params, "relax", err);
     if (st)
         return st;
     r->p.fmax = r->p.fmax != 0 ? r->p.fmax : 0.05;
     r->p.steps = r->p.steps ? r->p.steps : 500;
-    if (!(r->p.fmax > 0))
-        return bi_fail(err, BIOINFER_INVALID, "relax: fmax %g, expected above 0", r->p.fmax);
     if (!(st = bi_energy_begin(&r->of, &BI_ENERGY_PARAMS(&r->p), err)) && r->p.stop)
         bi_task_ask(&r->of.task, r->p.stop, r->p.stop_user);
     return st;

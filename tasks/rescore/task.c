@@ -10,6 +10,7 @@
 #include "../../base/team.h"
 #include "../tasks.h"
 #include "rescore.h"
+#include "../table.h"
 
 enum { BLOCK_OF_THREAD = 64, BLOCK_TEXT = 4 << 20 };
 
@@ -381,7 +382,7 @@ static int open_rescore(struct rescore *t, const struct bioinfer_rescore_params 
 {
     const struct bi_env *env = t->task.env;
     struct bioinfer_rescore_params p = {0};
-    int st = bi_params_copy(&p, sizeof p, params, "rescore params", err);
+    int st = bi_params_take(&p, sizeof p, params, "rescore", err);
     if (st)
         return st;
     if (!p.receptor)

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "scores.h"
+#include "../table.h"
 
 const char *const bi_stat_names[BI_STATS] = {"SAD", "SAR", "REF", "ALT"};
 
@@ -82,9 +83,6 @@ static int check_params(struct bi_variants_task *t, struct bioinfer_error *err)
         [BIOINFER_WINDOWS] = &bi_records_kind};
     const struct bioinfer_variants_params *p = &t->params;
     const char *const tables[] = {p->targets, p->polya, p->quantiles};
-    if (p->kind < 0 || p->kind >= (int)BI_COUNT(kinds))
-        return bi_fail(err, BIOINFER_INVALID, "variants: kind %d, expected up to %d", p->kind,
-                       (int)BI_COUNT(kinds) - 1);
     t->kind = kinds[p->kind];
     t->genome = p->kind == BIOINFER_WINDOWS ? NULL : p->genome;
     if (p->kind != BIOINFER_WINDOWS && !p->genome)
@@ -103,9 +101,6 @@ static int check_params(struct bi_variants_task *t, struct bioinfer_error *err)
         if (tables[i] && !strcmp(tables[i], "-"))
             return bi_fail(err, BIOINFER_INVALID,
                            "a table is read from a file, not from standard input");
-    if (p->indel < BIOINFER_INDEL_BOTH || p->indel > BIOINFER_INDEL_RIGHT)
-        return bi_fail(err, BIOINFER_INVALID, "indel: %d, expected %d to %d", p->indel,
-                       BIOINFER_INDEL_BOTH, BIOINFER_INDEL_RIGHT);
     return read_stats(t, err);
 }
 
@@ -122,7 +117,7 @@ static int open_variants(struct bi_variants_task *t, const struct bioinfer_varia
 {
     struct bioinfer_tracks_params p = BIOINFER_PARAMS(struct bioinfer_tracks_params);
     struct bioinfer_tracks_info info = {.struct_size = sizeof info};
-    int st = bi_params_copy(&t->params, sizeof t->params, params, "variants params", err);
+    int st = bi_params_take(&t->params, sizeof t->params, params, "variants", err);
     if (st || (st = keep_params(t, err)) || (st = check_params(t, err)))
         return st;
     t->changes.env = t->bases.env = t->where.env = t->task.env;

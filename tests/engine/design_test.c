@@ -215,7 +215,7 @@ static void limits_are_words(bioinfer_model *model)
     bioinfer_task *design = NULL;
     p.n_temperatures = 2;
     CHECK_EQ(bioinfer_design_open(&design, model, &p, &err), BIOINFER_INVALID);
-    CHECK_HAS(err.text, "none given");
+    CHECK_HAS(err.text, "temperatures: 2 values at NULL");
     p.n_sequences = INT32_MAX;
     p.temperatures = temperatures;
     p.n_temperatures = 2;
@@ -228,7 +228,7 @@ static void limits_are_words(bioinfer_model *model)
                  order > BIOINFER_ORDER_NUMBER ? BIOINFER_INVALID : 0);
         bioinfer_task_close(&design);
     }
-    CHECK_HAS(err.text, "residue order 3");
+    CHECK_HAS(err.text, "residue_order is 3");
     p.residue_order = BIOINFER_ORDER_FILE;
     CHECK_EQ(bioinfer_design_open(&design, model, &p, &err), 0);
     bioinfer_task_close(&design);

@@ -346,6 +346,7 @@ static void reading(void)
 static void parameters(void)
 {
     struct bioinfer_fold_params p = BIOINFER_PARAMS(struct bioinfer_fold_params);
+    static const int64_t seed = 0;
     struct bioinfer_error err = {0};
     bioinfer_task *task = NULL;
     CHECK_EQ(bioinfer_family_chains(bioinfer_family_find("flashabb")), 2);
@@ -356,12 +357,12 @@ static void parameters(void)
     p.text = BIOINFER_FOLD_NO_TEXT;
     p.include = 8;
     CHECK_EQ(open_task(&p, &err), BIOINFER_INVALID);
-    CHECK(strstr(err.text, "0x8") != NULL);
+    CHECK(strstr(err.text, "include is 8, expected numbers of") != NULL);
     p.include = BIOINFER_FOLD_PAE;
     CHECK_EQ(open_task(&p, &err), BIOINFER_UNSUPPORTED);
     p.include = 0;
     p.cycles = -1;
-    CHECK_EQ(open_task(&p, &err), BIOINFER_UNSUPPORTED);
+    CHECK_EQ(open_task(&p, &err), BIOINFER_INVALID);
     p.cycles = 0;
     p.samples = 2;
     CHECK_EQ(open_task(&p, &err), BIOINFER_UNSUPPORTED);
@@ -372,6 +373,9 @@ static void parameters(void)
     CHECK(strstr(err.text, "no steps") != NULL);
     p.steps = 0;
     p.n_seeds = 1;
+    CHECK_EQ(open_task(&p, &err), BIOINFER_INVALID);
+    CHECK(strstr(err.text, "seeds: 1 values at NULL") != NULL);
+    p.seeds = &seed;
     CHECK_EQ(open_task(&p, &err), BIOINFER_UNSUPPORTED);
     CHECK(strstr(err.text, "no seeds") != NULL);
     p.n_seeds = 0;

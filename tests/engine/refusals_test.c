@@ -409,27 +409,30 @@ static void parameters_of_motion(void)
     const struct {
         struct bioinfer_relax_params p;
         const char *words;
-    } relax[] = {{RELAX(.fmax = -1), "fmax -1, expected above 0"},
-                 {RELAX(.pbc = BIOINFER_PBC_NONE + 1), "pbc 3 is none of enum bioinfer_pbc"},
-                 {RELAX(.charge = -1001), "a charge of -1001"},
-                 {RELAX(.fmax = NAN), "fmax nan, expected above 0"}};
+    } relax[] = {
+        {RELAX(.fmax = -1), "fmax is -1, expected 1e-09 to 1e+06"},
+        {RELAX(.pbc = BIOINFER_PBC_NONE + 1), "pbc is 3, expected numbers of file|xyz|none"},
+        {RELAX(.charge = -1001), "charge is -1001, expected -1000 to 1000"},
+        {RELAX(.fmax = NAN), "fmax is nan"}};
     const struct {
         struct bioinfer_md_params p;
         int status;
         const char *words;
-    } md[] = {{MD(.trajectory = NULL), BIOINFER_INVALID, "a trajectory must be named"},
-              {MD(.trajectory = ""), BIOINFER_INVALID, "a trajectory must be named"},
-              {MD(.trajectory = "x", .thermostat = BIOINFER_NVE + 1), BIOINFER_INVALID,
-               "thermostat 2 is none"},
-              {MD(.trajectory = "x", .dt = -1), BIOINFER_INVALID, "a step of -1 fs"},
-              {MD(.trajectory = "x", .dt = 101), BIOINFER_INVALID, "a step of 101 fs"},
-              {MD(.trajectory = "x", .dt = NAN), BIOINFER_INVALID, "a step of nan fs"},
-              {MD(.trajectory = "x", .temperature = -1), BIOINFER_INVALID, "-1 kelvin"},
-              {MD(.trajectory = "x", .temperature = 2e6), BIOINFER_INVALID, "2e+06 kelvin"},
-              {MD(.trajectory = "x", .temperature = NAN), BIOINFER_INVALID, "nan kelvin"},
-              {MD(.trajectory = "x", .friction = -1), BIOINFER_INVALID, "a friction of -1/ps"},
-              {MD(.trajectory = "x", .friction = 2e5), BIOINFER_INVALID, "a friction of 200000/ps"},
-              {MD(.trajectory = "x", .steps = (uint64_t)1 << 39), BIOINFER_LIMIT, "2^39 steps"}};
+    } md[] = {
+        {MD(.trajectory = NULL), BIOINFER_INVALID, "a trajectory must be named"},
+        {MD(.trajectory = ""), BIOINFER_INVALID, "a trajectory must be named"},
+        {MD(.trajectory = "x", .thermostat = BIOINFER_NVE + 1), BIOINFER_INVALID,
+         "thermostat is 2"},
+        {MD(.trajectory = "x", .dt = -1), BIOINFER_INVALID, "dt is -1, expected 1e-06 to 100"},
+        {MD(.trajectory = "x", .dt = 101), BIOINFER_INVALID, "dt is 101"},
+        {MD(.trajectory = "x", .dt = NAN), BIOINFER_INVALID, "dt is nan"},
+        {MD(.trajectory = "x", .temperature = -1), BIOINFER_INVALID,
+         "temperature is -1, expected 0 to"},
+        {MD(.trajectory = "x", .temperature = 2e6), BIOINFER_INVALID, "temperature is 2e+06"},
+        {MD(.trajectory = "x", .temperature = NAN), BIOINFER_INVALID, "temperature is nan"},
+        {MD(.trajectory = "x", .friction = -1), BIOINFER_INVALID, "friction is -1"},
+        {MD(.trajectory = "x", .friction = 2e5), BIOINFER_INVALID, "friction is 200000"},
+        {MD(.trajectory = "x", .steps = (uint64_t)1 << 39), BIOINFER_LIMIT, "2^39 steps"}};
     struct open *o = &atoms_that_move;
     struct bioinfer_error err = {0};
     for (size_t i = 0; i < COUNT(relax); i++)

@@ -271,10 +271,10 @@ static void refusals(void)
     struct bioinfer_error err = {0};
     bioinfer_task *t = NULL;
     memset(long_path, 'x', sizeof long_path - 1);
-    REFUSE("kind 4, expected up to 3", .kind = 4);
+    REFUSE("kind is 4, expected numbers of variants", .kind = 4);
     REFUSE("expected SAD, SAR, REF and ALT, each once", .stats = "SAD,SAD");
-    REFUSE("indel: 3, expected 0 to 2", .indel = 3);
-    REFUSE("indel: -1, expected 0 to 2", .indel = -1);
+    REFUSE("indel is 3, expected numbers of both", .indel = 3);
+    REFUSE("indel is -1, expected", .indel = -1);
     REFUSE("the list is empty", .outputs = ",");
     REFUSE("nose", .outputs = "nose");
     REFUSE("the head has tracks 0 to", .tracks = "3-2");
@@ -282,7 +282,8 @@ static void refusals(void)
     REFUSE("not from standard input", .targets = "-");
     REFUSE("it is no file", .targets = folder);
     REFUSE("a path of more than 511 bytes", .targets = long_path);
-    REFUSE("expected up to 64", .n_shifts = 65);
+    REFUSE("shifts: 65 values at NULL", .n_shifts = 65);
+    REFUSE("expected up to 64", .shifts = (const int[65]){0}, .n_shifts = 65);
     REFUSE("scorers: they are of variants", .scorers = "center", .stats = "SAD");
     REFUSE("needs genes", .scorers = "gene");
     REFUSE("contributions: they are of intervals", .contributions = 1, .tracks = "0");

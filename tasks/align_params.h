@@ -2,8 +2,8 @@
  *
  * struct bioinfer_align_params has whole numbers in 1/scale of a point. It follows from the rows of
  * tasks/align.inc. */
-#ifndef BI_LIB_ALIGN_PARAMS_H
-#define BI_LIB_ALIGN_PARAMS_H
+#ifndef BI_TASKS_ALIGN_PARAMS_H
+#define BI_TASKS_ALIGN_PARAMS_H
 
 #include "../engine/engine.h"
 
