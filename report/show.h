@@ -129,6 +129,13 @@ int bi_show_against(struct bi_show *s, const struct bi_table *t, const char *con
 int bi_show_measured(struct bi_show *s, const struct bi_table *t, const char *const *keys,
                      struct bi_shown_column *out, struct bioinfer_error *err);
 
+/* ---- variants.c ---- */
+
+/* Adds, of a table with chromosomes and positions (chrom, pos), each of the last columns of
+ * numbers along a chromosome, the first that has one, the last column first; nothing of other
+ * tables. */
+int bi_show_along(struct bi_show *s, const struct bi_table *t, struct bioinfer_error *err);
+
 /* ---- one reader each ---- */
 
 /* Adds figures of the arrays, by what their names and shapes say they are; nothing of the others.

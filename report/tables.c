@@ -285,7 +285,7 @@ static int show_whole(struct bi_show *s, struct reading *r, struct bioinfer_erro
     if ((st = bi_lines_each(s->env, s->path, take_row, r, err)) ||
         (st = bi_provenance_units(s->env, s->path, take_unit, r, err)) ||
         (st = show_mutants(s, &t, &changes, err)) || (st = add_comparisons(s, &t, changes, err)) ||
-        (st = add_histograms(s, &t, err)))
+        (st = bi_show_along(s, &t, err)) || (st = add_histograms(s, &t, err)))
         return st;
     if (!(f = bi_view_add(&s->view, BI_FIGURE_TABLE, "Table", "Rows of the table")))
         return bi_show_no_memory(s, err);

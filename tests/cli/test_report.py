@@ -398,6 +398,32 @@ class Reports(unittest.TestCase):
             self.write('bad.extxyz', text)
             self.refused('bad.extxyz', word)
 
+    def test_variants(self):
+        """Scores along a chromosome; of several the first, or the one that --record names."""
+        rows = ['chrom\tpos\tid\tref\talt\tstatus\tREF:t\tSAD:t']
+        rows += ['chr1\t%d\trs%d\tA\tG\tok\t1\t%g' % (1000 + k, k, k / 2) for k in range(4)]
+        rows += ['chr1\t2000\t.\tA\tN\tbad\t\t', 'chr2\t5\tx\tC\tT\tok\t2\t-7',
+                 'chr2\t9\ty\tC\tT\tok\t2\t7']
+        self.write('v.tsv', '\n'.join(rows) + '\n')
+        sad, ref = self.page('v.tsv').figures('scatter')
+        self.assertEqual((ref['title'], sad['title'], sad['n'], sad['xName'], sad['yName']),
+                         ('REF:t along chr1', 'SAD:t along chr1', 4, 'position on chr1 (base)',
+                          'SAD:t'))
+        self.assertEqual(sad['labels'][3], 'chr1:1003 A>G rs3: 1.5')
+        self.assertEqual(sad['note'], '4 of 7 rows have a number on this chromosome; '
+                                      '--record shows another one.')
+        sad = self.page('v.tsv', '--record', 'chr2').figures('scatter')[0]
+        self.assertEqual((sad['title'], sad['n'], sad['note']),
+                         ('SAD:t along chr2', 2, '2 variants.'))
+        self.run_it('plot', 'v.tsv', '-o', 'p.svg')
+        with open(self.path('p.svg'), encoding='utf-8') as f:
+            self.assertEqual(f.read().count('<circle'), 4)
+        self.write('far.tsv', 'chrom\tpos\tscore\nchr1\t1\t1\nchr1\t9000001\t3\n')
+        self.assertEqual(self.page('far.tsv').figures('scatter')[0]['xName'],
+                         'position on chr1 (Mb)')
+        self.write('few.tsv', 'chrom\tpos\tscore\nchr1\tx\t1\nchr1\t2\t3\n')
+        self.assertFalse(self.page('few.tsv').figures('scatter'))  # a position is no number
+
     def test_designs(self):
         pdb = os.path.join(ROOT, 'tests', 'golden', 'proteinmpnn', '5L33.pdb')
         logos = []
