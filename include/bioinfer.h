@@ -405,6 +405,11 @@ struct bioinfer_record {
     const char *receptor, *file;
     uint64_t number, line;
     const struct bioinfer_atoms *atoms; /* for energies, instead of the text of a file */
+    /* For structures, instead of files (bioinfer_fold_params.msa): the alignment of each chain in
+     * A3M, as a text; NULL: the chain is its own. Equal chains have one, the first one's, and
+     * another text is refused. n_alignments: 0, or as many as there are chains. */
+    const char *const *alignments;
+    size_t n_alignments;
 };
 
 /* Atoms in their places. */
@@ -2038,7 +2043,9 @@ struct bioinfer_fold {
  * an array, a text or a number that there is not, a number beside no_cycles, or a seed twice.
  * Statuses of a record: EMPTY: it, or a chain of it, has no residues. BAD_RESIDUE: a letter that
  * the family does not know, or a chain that looks like DNA. TOO_LONG. UNSUPPORTED: another number
- * of chains than the family folds, or a chain too short for it. LIMIT: PDB cannot hold it. */
+ * of chains than the family folds, a chain too short for it, or alignments that it does not read.
+ * INVALID: another number of alignments than chains. MISMATCH: an alignment of another chain.
+ * LIMIT: PDB cannot hold it. */
 BIOINFER_API int bioinfer_fold_open(bioinfer_task **out, const bioinfer_model *model,
                                     const struct bioinfer_fold_params *params,
                                     struct bioinfer_error *err);

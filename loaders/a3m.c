@@ -133,15 +133,34 @@ static int take(void *user, char *line, size_t n, uint64_t number, struct bioinf
     return add_letters(r, line, n, number, err);
 }
 
+/* Ends an alignment whose lines were taken with this status. */
+static int end(struct reading *r, int st, struct bioinfer_error *err)
+{
+    if (st || (st = end_row(r, err)))
+        return st;
+    return r->a->depth
+               ? 0
+               : bi_fail(err, BIOINFER_EMPTY, "%s: no rows, expected an alignment", r->path);
+}
+
 int bi_a3m_read(struct bi_a3m *a, const struct bi_env *env, const char *path,
                 struct bioinfer_error *err)
 {
     struct reading r = {.env = env, .path = path, .a = a};
+    *a = (struct bi_a3m){0};
+    return end(&r, bi_lines_each(env, path, take, &r, err), err);
+}
+
+int bi_a3m_read_text(struct bi_a3m *a, const struct bi_env *env, const char *name, const char *text,
+                     size_t n, struct bioinfer_error *err)
+{
+    struct reading r = {.env = env, .path = name, .a = a};
+    struct bi_stream stream;
     int st;
     *a = (struct bi_a3m){0};
-    if ((st = bi_lines_each(env, path, take, &r, err)) || (st = end_row(&r, err)))
+    if ((st = bi_stream_from_memory(&stream, env, name, text, n, err)))
         return st;
-    return a->depth ? 0 : bi_fail(err, BIOINFER_EMPTY, "%s: no rows, expected an alignment", path);
+    return end(&r, bi_lines_of_stream(env, name, &stream, take, &r, err), err);
 }
 
 void bi_a3m_free(const struct bi_env *env, struct bi_a3m *a)

@@ -23,6 +23,9 @@ struct bi_a3m {
  * NOMEM, and what bi_lines_each() gives. After a failure, too, *a is to be freed. */
 int bi_a3m_read(struct bi_a3m *a, const struct bi_env *env, const char *path,
                 struct bioinfer_error *err);
+/* The same of a text of n bytes, which `name` names. */
+int bi_a3m_read_text(struct bi_a3m *a, const struct bi_env *env, const char *name, const char *text,
+                     size_t n, struct bioinfer_error *err);
 /* Accepts zeros, and leaves them. */
 void bi_a3m_free(const struct bi_env *env, struct bi_a3m *a);
 

@@ -16,6 +16,10 @@ uint64_t bi_record_hash(const struct bioinfer_record *r)
     uint64_t h = bi_hash(r->id, strlen(r->id), (uint64_t)-(unsigned)r->status);
     if (r->description)
         h = bi_hash(r->description, strlen(r->description), h);
+    for (size_t i = 0; i < r->n_alignments; i++) {
+        const char *text = r->alignments[i] ? r->alignments[i] : "";
+        h = bi_hash(text, strlen(text) + 1, h);
+    }
     return r->length ? bi_hash(r->sequence, r->length, h) : h;
 }
 

@@ -1,6 +1,7 @@
 /* folds.c - complexes become records, and structures an answer.
  *
- *   {"complexes": ["EVQ...:DIQ...", ["EVQ...", "DIQ..."], {"id": "fv", "chains": ["EVQ...", ...]}]}
+ *   {"complexes": ["EVQ...:DIQ...", ["EVQ...", "DIQ..."], {"id": "fv", "chains": ["EVQ...", ...],
+ *                   "alignments": [">query\n...", null]}]}
  *
  * or FASTA with ':' or '|' between chains. */
 #include "serve.h"
@@ -35,13 +36,40 @@ static int add_chain(struct serve_request *r, struct bioinfer_record *record, st
     return 0;
 }
 
+/* Takes a text in A3M, or an array with one for each chain, of which some may be null. */
+static int take_alignments(struct serve_request *r, struct bioinfer_record *record,
+                           const struct bi_json *json, struct bioinfer_error *err)
+{
+    const bool list = json->type == BI_JSON_ARRAY;
+    const struct bi_json *at = list ? json->first : json;
+    const char **texts = bi_arena_calloc(&r->arena, list ? json->n + 1 : 1, sizeof *texts);
+    size_t n = 0;
+
+    if (!texts)
+        return serve_no_memory(err);
+    for (; at; at = list ? at->next : NULL, n++) {
+        if (at->type == BI_JSON_NULL && list)
+            continue;
+        if (at->type != BI_JSON_STRING || memchr(at->text, 0, at->text_len))
+            return serve_refuse(err, BIOINFER_INVALID,
+                                "complexes: alignments of '%.60s', expected a text in A3M, or an "
+                                "array with one for each chain, or null",
+                                record->id);
+        if (!(texts[n] = bi_arena_strndup(&r->arena, at->text, at->text_len)))
+            return serve_no_memory(err);
+    }
+    record->alignments = texts;
+    record->n_alignments = n;
+    return 0;
+}
+
 static int take_complex(struct serve_request *r, size_t i, const struct bi_json *json,
                         struct bioinfer_error *err)
 {
-    static const char *const known[] = {"id", "chains", NULL};
+    static const char *const known[] = {"id", "chains", "alignments", NULL};
     struct bioinfer_record *record = &r->records[i];
     const bool object = json->type == BI_JSON_OBJECT;
-    const struct bi_json *chains = object ? bi_json_get(json, "chains") : json;
+    const struct bi_json *chains = object ? bi_json_get(json, "chains") : json, *aligned;
     struct bi_buf text = {.env = r->arena.env};
     int st;
 
@@ -52,6 +80,9 @@ static int take_complex(struct serve_request *r, size_t i, const struct bi_json 
         return serve_refuse(err, BIOINFER_INVALID,
                             "complexes: number %zu has no chains, a text or an array of texts", i);
     if ((st = serve_request_id(r, &record->id, i, object ? bi_json_get(json, "id") : NULL, err)))
+        return st;
+    aligned = object ? bi_json_get(json, "alignments") : NULL;
+    if (aligned && aligned->type != BI_JSON_NULL && (st = take_alignments(r, record, aligned, err)))
         return st;
     if (chains->type == BI_JSON_STRING)
         st = add_chain(r, record, &text, chains, true, err);

@@ -109,7 +109,8 @@ static const struct {
      "{\"type\":\"array\",\"minItems\":1,\"items\":{\"anyOf\":[{\"type\":\"string\"},{\"type\":"
      "\"array\",\"items\":{\"type\":\"string\"}},{\"type\":\"object\",\"required\":[\"chains\"],"
      "\"properties\":{\"id\":{\"type\":\"string\"},\"chains\":{\"anyOf\":[{\"type\":\"string\"},"
-     "{\"type\":\"array\",\"items\":{\"type\":\"string\"}}]}}}]}}"},
+     "{\"type\":\"array\",\"items\":{\"type\":\"string\"}}]},\"alignments\":{\"anyOf\":[{\"type\":"
+     "\"string\"},{\"type\":\"array\",\"items\":{\"type\":[\"string\",\"null\"]}}]}}}]}}"},
     {"variants",
      "{\"anyOf\":[{\"type\":\"string\"},{\"type\":\"array\",\"minItems\":1,\"items\":{\"anyOf\":"
      "[{\"type\":\"array\",\"minItems\":4,\"maxItems\":4},{\"type\":\"object\",\"required\":"

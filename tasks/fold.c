@@ -382,7 +382,7 @@ static int fold_read(struct bioinfer_task *t, struct bi_unit *unit, struct bioin
         else
             take_chains(f, &r, u);
         if (!st)
-            st = bi_fold_align(f, u, &why);
+            st = bi_fold_align(f, &r, u, &why);
         if (!st && f->p.text == BIOINFER_FOLD_PDB)
             st = bi_pdb_holds(u->n_chains, longest_chain(u), u->n_atoms, &why);
     }

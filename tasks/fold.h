@@ -114,8 +114,10 @@ int bi_fold_result(struct bioinfer_task *t, struct bi_unit *unit, struct bioinfe
 
 /* Checks parameters of alignments. INVALID, UNSUPPORTED, NOT_FOUND, NOMEM. */
 int bi_fold_open_alignments(struct fold *f, struct bioinfer_error *err);
-/* Reads the alignments of the unit's chains where some are asked for. NOT_FOUND: the file of a
- * chain is missing; MISMATCH: one is of other residues; what bi_a3m_read() gives. */
-int bi_fold_align(const struct fold *f, struct fold_unit *u, struct bioinfer_error *err);
+/* Reads the alignments of the unit's chains where the record has some, or a folder of them is asked
+ * for. NOT_FOUND: the file of a chain is missing; MISMATCH: one is of other residues; INVALID,
+ * UNSUPPORTED; what bi_a3m_read() gives. */
+int bi_fold_align(const struct fold *f, const struct bioinfer_record *record, struct fold_unit *u,
+                  struct bioinfer_error *err);
 
 #endif

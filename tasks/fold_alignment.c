@@ -1,4 +1,4 @@
-/* fold_alignment.c - alignments of the task fold: a file for each chain, whose rows are put side by
+/* fold_alignment.c - alignments of the task fold: files or texts of chains, with rows put side by
  * side.
  *
  * As the authors' program has it (docs/design/folding.md): rows of several chains that have one key
@@ -109,15 +109,53 @@ static int check_query(const struct fold *f, const struct fold_unit *u, int chai
     return 0;
 }
 
-static int read_files(const struct fold *f, struct rows *r, struct bioinfer_error *err)
+/* Reads the text of a chain; one without a text is its own alignment. */
+static int read_text(const struct rows *r, int chain, const char *text, struct bi_buf *name,
+                     struct bioinfer_error *err)
+{
+    const struct bioinfer_fold_chain *of = &r->unit->chains[chain];
+    struct bi_buf own = {.env = r->env};
+    int st;
+    name->size = 0;
+    bi_buf_printf(name, "alignment of chain %s", of->name);
+    if (!text)
+        bi_buf_printf(&own, ">\n%.*s\n", (int)of->n_residues, letters_of(r->unit, chain));
+    if (!bi_buf_text(name) || (!text && !bi_buf_text(&own)))
+        st = bi_fail(err, BIOINFER_NOMEM, "the alignment of a chain");
+    else
+        st = bi_a3m_read_text(&r->files[chain], r->env, name->data, text ? text : own.data,
+                              text ? strlen(text) : own.size, err);
+    bi_buf_free(&own);
+    return st;
+}
+
+/* An equal chain has the first one's alignment. */
+static int check_equal(const struct rows *r, const struct bioinfer_record *record, int chain,
+                       struct bioinfer_error *err)
+{
+    const int first = r->file[chain];
+    const char *text = record->n_alignments ? record->alignments[chain] : NULL;
+    if (!text || (record->alignments[first] && !strcmp(text, record->alignments[first])))
+        return 0;
+    return bi_fail(err, BIOINFER_INVALID, "chains %s and %s are equal, and their alignments differ",
+                   r->unit->chains[first].name, r->unit->chains[chain].name);
+}
+
+static int read_files(const struct fold *f, const struct bioinfer_record *record, struct rows *r,
+                      struct bioinfer_error *err)
 {
     const struct fold_unit *u = r->unit;
     struct bi_buf path = {.env = r->env};
     int st = 0;
     for (int c = 0; !st && c < u->n_chains; c++) {
         r->file[c] = first_equal(u, c);
-        if (r->file[c] == c && !(st = name_file(f, u, c, &path, err)) &&
-            !(st = bi_a3m_read(&r->files[c], r->env, path.data, err)))
+        if (r->file[c] != c)
+            st = check_equal(r, record, c, err);
+        else if (record->n_alignments)
+            st = read_text(r, c, record->alignments[c], &path, err);
+        else if (!(st = name_file(f, u, c, &path, err)))
+            st = bi_a3m_read(&r->files[c], r->env, path.data, err);
+        if (!st && r->file[c] == c)
             st = check_query(f, u, c, &r->files[c], path.data, err);
     }
     bi_buf_free(&path);
@@ -317,16 +355,23 @@ static void free_rows(struct rows *r)
     bi_free(r->env, r->row);
 }
 
-int bi_fold_align(const struct fold *f, struct fold_unit *u, struct bioinfer_error *err)
+int bi_fold_align(const struct fold *f, const struct bioinfer_record *record, struct fold_unit *u,
+                  struct bioinfer_error *err)
 {
     struct rows r = {
         .env = f->task.env, .unit = u, .most = f->p.msa_depth ? f->p.msa_depth : MOST_ROWS};
     int st = 0;
-    if (!f->msa)
+    if (!f->msa && !record->n_alignments)
         return 0;
+    if (record->n_alignments && !f->aligns)
+        return bi_fail(err, BIOINFER_UNSUPPORTED, "%s reads no alignments",
+                       f->task.model->base.name);
+    if (record->n_alignments && record->n_alignments != (size_t)u->n_chains)
+        return bi_fail(err, BIOINFER_INVALID, "%zu alignments, expected one for each of %d chains",
+                       record->n_alignments, u->n_chains);
     if (!make_room(&r))
         st = bi_fail(err, BIOINFER_NOMEM, "alignments of %d chains", u->n_chains);
-    if (!st && !(st = read_files(f, &r, err)) && !make_marks(&r))
+    if (!st && !(st = read_files(f, record, &r, err)) && !make_marks(&r))
         st = bi_fail(err, BIOINFER_NOMEM, "rows of alignments");
     if (!st && !(st = pair_rows(&r, err)))
         st = put_rows(&r, u, err);

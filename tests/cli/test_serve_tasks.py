@@ -179,6 +179,59 @@ class Samples(Shared):
         self.refused(400, "/v1/fold?seeds=2,2", self.read(fasta), "seed 2 is given twice")
 
 
+class Aligned(Shared):
+    """Structures of ESMFold2 with alignments."""
+    options = ("--threads", "1")
+    texts = {"one": [">q\nMKWGHE\n>b\nMR-GHE\n>c\n-KlvWGHE\n"],
+             "two": [">q\nMKW\n>b key=5\nMKF\n>c\nM-W\n", ">q\nAC\n>b key=5\nSC\n", None]}
+    chains = {"one": "MKWGHE", "two": "MKW:AC:MKW"}
+
+    def prepare(self):
+        type(self).model = ["esmfold2", "--weights",
+                            os.path.join(test_serve.ROOT, "tests", "golden", "esmfold2", "msa")]
+
+    def ask(self, *complexes):
+        return self.server.results("/v1/fold?steps=2", {"complexes": list(complexes)})
+
+    def test_alignments_are_as_in_files(self):
+        os.mkdir(self.path("msa"))
+        for name in ("one", "two_A", "two_B"):
+            with open(self.path("msa/" + name + ".a3m"), "w") as file:
+                file.write(self.texts[name[:3]][name.endswith("B")])
+        fasta = self.fasta("in.fa", list(self.chains.items()))
+        subprocess.run([test_serve.EXE, *self.model, fasta, "-o", self.path("out"), "--steps", "2",
+                        "--msa", self.path("msa"), "--quiet"], check=True)
+        ends = {name: self.read(self.path("out/%s_seed-0_sample-0.cif" % name))
+                for name in self.chains}
+        got = self.ask(*({"id": name, "chains": chains, "alignments": self.texts[name]}
+                         for name, chains in self.chains.items()))
+        for r in got:
+            self.assertEqual(r["samples"][0]["structure"].encode(), ends[r["id"]])
+        alone = {"id": "one", "chains": "MKWGHE", "alignments": self.texts["one"][0]}
+        got = self.ask(alone, dict(alone, alignments=None), dict(alone, alignments=[None]),
+                       dict(alone, alignments=">q\nMKWGHE\n"))
+        structures = [r["samples"][0]["structure"].encode() for r in got]
+        self.assertEqual(structures[0], ends["one"])
+        self.assertNotEqual(structures[1], ends["one"])
+        self.assertEqual(len(set(structures[1:])), 1)
+
+    def test_bad_alignments(self):
+        one = {"id": "x", "chains": "MK:AC:MK"}
+        for texts, words in ((">q\nMK\n", "1 alignments, expected one for each of 3 chains"),
+                             ([None, ">q\nAD\n", None],
+                              "alignment of chain B: the first row has D"),
+                             ([">q\nMK\n", None, ">q\nMK\n>b\nMR\n"],
+                              "chains A and C are equal, and their alignments differ"),
+                             ([None, "AC", None],
+                              "alignment of chain B: line 1: expected a header")):
+            got = self.ask(dict(one, alignments=texts), {"id": "good", "chains": "G"})
+            self.assertIn(words, got[0]["message"])
+            self.assertEqual(got[1]["status"], "ok")
+        for texts in (1, [1], {}, [[]]):
+            self.refused(400, "/v1/fold", {"complexes": [dict(one, alignments=texts)]},
+                         "expected a text in A3M")
+
+
 HEAD = "##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\n"
 TRACKS = {  # outputs with scorers of their own: name and strand
     "atac.1": ["A0.", "A1."], "contact_maps.2048": ["C0.", "C1.", "C2."], "dnase.1": ["D0."],

@@ -65,7 +65,7 @@ static int align(struct fold *f, struct fold_unit *u, const char *name, const ch
     snprintf(id, sizeof id, "%s", name);
     u->base.id = id;
     set_unit(u, text, sequence, chains);
-    return bi_fold_align(f, u, err);
+    return bi_fold_align(f, &(struct bioinfer_record){.id = id}, u, err);
 }
 
 static void give_back(const struct fold *f, struct fold_unit *u)

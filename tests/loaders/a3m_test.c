@@ -37,6 +37,12 @@ static void read_rows(void)
         CHECK_EQ(a.key[i], keys[i]);
     bi_a3m_free(&env, &a);
     CHECK(!a.letters);
+    CHECK_EQ(bi_a3m_read_text(&a, &env, "a text", ">q\nMK\n>b\nM-", 11, &err), 0);
+    CHECK(a.depth == 2 && !memcmp(a.letters, "MKM-", 4));
+    bi_a3m_free(&env, &a);
+    CHECK_EQ(bi_a3m_read_text(&a, &env, "a text", ">q\nMK\n>b\nM", 10, &err), BIOINFER_FORMAT);
+    CHECK_HAS(err.text, "a text: line 3: row 2 has 1 columns");
+    bi_a3m_free(&env, &a);
 }
 
 static void refusals(void)
