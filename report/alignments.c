@@ -12,7 +12,9 @@ struct pair {
     const char *letters;        /* query as SAM and needle have it; "" = none */
     const char *target_letters; /* as needle has them; "" = none */
     double score, identity, columns;
-    size_t i, j; /* residues of query and target in front of the first column */
+    size_t i, j;         /* residues of query and target in front of the first column */
+    size_t i_end, j_end; /* in PAF: residues up to the last column ... */
+    bool reverse;        /* ... and whether the query's other strand is aligned */
 };
 
 struct reading {
@@ -95,6 +97,9 @@ static int keep(struct reading *r, struct pair p, char **f, size_t n, struct bio
     if (r->kind == 'p') {
         p.i = number_of(f[2]);
         p.j = number_of(f[7]);
+        p.i_end = number_of(f[3]);
+        p.j_end = number_of(f[8]) > p.j ? number_of(f[8]) : p.j;
+        p.reverse = *f[4] == '-';
     }
     p.columns = NAN;
     if (!p.cigar || !read_cigar(p.cigar, &p.columns, &equal, &is_plain))
@@ -368,6 +373,71 @@ static int add_table(struct bi_show *s, const struct reading *r, struct bioinfer
     return 0;
 }
 
+static bool of_same(const struct pair *a, const struct pair *b)
+{
+    return !strcmp(a->query, b->query) && !strcmp(a->target, b->target);
+}
+
+/* The pair whose alignment covers most of its target; NULL where its sequences have no other. */
+static const struct pair *longest(const struct reading *r)
+{
+    const struct pair *most = r->pairs;
+    size_t n = 0;
+    for (size_t k = 1; k < r->n_pairs; k++) {
+        const struct pair *p = &r->pairs[k];
+        if (p->j_end > p->j && p->j_end - p->j > most->j_end - most->j)
+            most = p;
+    }
+    for (size_t k = 0; k < r->n_pairs; k++)
+        n += of_same(&r->pairs[k], most);
+    return n > 1 ? most : NULL;
+}
+
+/* Adds a dot plot: a line for each alignment of two sequences that share several. */
+static int add_dots(struct bi_show *s, const struct reading *r, struct bioinfer_error *err)
+{
+    struct bi_shown *v = &s->view;
+    const struct pair *most = longest(r);
+    struct bi_figure *f;
+    struct bi_scatter *c;
+    if (!most)
+        return 0;
+    if (!(f = bi_view_add(v, BI_FIGURE_SCATTER, "Dot plot",
+                          bi_view_printf(v, "%.100s on %.100s", most->query, most->target))))
+        return bi_show_no_memory(s, err);
+    c = &f->as.scatter;
+    *c = (struct bi_scatter){
+        .segments = true,
+        .x_name = bi_view_printf(v, "position in %.100s (residue)", most->target),
+        .y_name = bi_view_printf(v, "position in %.100s (residue)", most->query),
+        .x = bi_arena_calloc(&v->arena, 2 * r->n_pairs, sizeof *c->x),
+        .y = bi_arena_calloc(&v->arena, 2 * r->n_pairs, sizeof *c->y),
+        .colour = bi_arena_calloc(&v->arena, 2 * r->n_pairs, sizeof *c->colour),
+        .labels = bi_arena_calloc(&v->arena, 2 * r->n_pairs, sizeof *c->labels)};
+    if (!c->x_name || !c->y_name || !c->x || !c->y || !c->colour || !c->labels)
+        return bi_show_no_memory(s, err);
+    for (size_t k = 0; k < r->n_pairs; k++) {
+        const struct pair *p = &r->pairs[k];
+        const size_t n = c->n;
+        if (!of_same(p, most))
+            continue;
+        c->x[n] = (float)p->j;
+        c->x[n + 1] = (float)p->j_end;
+        c->y[n] = (float)(p->reverse ? p->i_end : p->i);
+        c->y[n + 1] = (float)(p->reverse ? p->i : p->i_end);
+        c->colour[n] = c->colour[n + 1] = NAN;
+        c->labels[n] = c->labels[n + 1] = bi_view_printf(
+            v, "%.60s %zu-%zu on %.60s %zu-%zu, %s", p->query, p->i, p->i_end, p->target, p->j,
+            p->j_end, p->reverse ? "reverse" : "forward");
+        if (!c->labels[n])
+            return bi_show_no_memory(s, err);
+        c->n += 2;
+    }
+    f->note = bi_view_printf(v, "%zu of %llu alignments: of the two sequences with the longest.",
+                             c->n / 2, (unsigned long long)r->n);
+    return f->note ? 0 : bi_show_no_memory(s, err);
+}
+
 int bi_show_alignments(struct bi_show *s, char kind, struct bioinfer_error *err)
 {
     struct reading r = {.s = s, .kind = kind};
@@ -386,6 +456,8 @@ int bi_show_alignments(struct bi_show *s, char kind, struct bioinfer_error *err)
     if (!(r.pairs = bi_calloc(s->env, (size_t)r.shown, sizeof *r.pairs)))
         return bi_show_no_memory(s, err);
     st = read_pairs(&r, err);
+    if (!st && r.n_pairs && kind == 'p')
+        st = add_dots(s, &r, err);
     if (!st && r.n_pairs)
         st = add_table(s, &r, err);
     if (!st)

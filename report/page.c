@@ -167,6 +167,8 @@ static void put_heat(struct bi_buf *out, const struct bi_heat *h)
 static void put_scatter(struct bi_buf *out, const struct bi_scatter *c)
 {
     put_number(out, "n", (double)c->n);
+    if (c->segments)
+        bi_buf_puts(out, ",\"segments\":true");
     put_text(out, "xName", c->x_name);
     put_text(out, "yName", c->y_name);
     put_text(out, "colourName", c->colour_name);

@@ -380,7 +380,7 @@ function histogram(f, card) {
 
 function scatter(f, card, head) {
   const x = unpack(f.x), y = unpack(f.y), c = unpack(f.colour);
-  const canvas = el("canvas", { role: "img", "aria-label": f.title + ", " + f.n + " points; arrow keys go from point to point" });
+  const canvas = el("canvas", { role: "img", "aria-label": f.title + ", " + (f.segments ? f.n / 2 + " lines" : f.n + " points") + "; arrow keys go from point to point" });
   const order = Array.from(x.keys()).sort((a, b) => x[a] - x[b]);
   const left = 58, bottom = 42;
   let w = 600, h = 420, cursor = 0;
@@ -394,7 +394,18 @@ function scatter(f, card, head) {
     g.strokeStyle = css("--line");
     g.strokeRect(left + .5, .5, w - left - 1, h - bottom - 1);
     g.globalAlpha = f.n > 3000 ? .6 : .85;
-    for (let i = 0; i < f.n; i++) {
+    if (f.segments) {
+      g.strokeStyle = css("--bar");
+      g.lineWidth = 2;
+      g.beginPath();
+      for (let i = 0; i + 1 < f.n; i += 2) {
+        g.moveTo(px(i), py(i));
+        g.lineTo(px(i + 1), py(i + 1));
+      }
+      g.stroke();
+      g.lineWidth = 1;
+    }
+    for (let i = 0; i < f.n && !f.segments; i++) {
       g.fillStyle = c[i] === c[i] ? colour("range", share(i)) : css(f.colourName ? "--soft" : "--bar");
       g.beginPath();
       g.arc(px(i), py(i), r, 0, 7);

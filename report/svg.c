@@ -319,8 +319,8 @@ static void svg_scatter(struct bi_buf *out, const struct bi_shown *v, const stru
 {
     const struct bi_scatter *c = &f->as.scatter;
     static const uint8_t grey[3] = {128, 128, 128}, blue[3] = {37, 99, 168};
-    const double left = 60, top = 66, side = 560;
-    const bool many = c->n > 1000; /* they lie on each other */
+    const double left = 76, top = 66, side = 560; /* ticks have seven digits */
+    const bool many = c->n > 1000;                /* they lie on each other */
     const struct bi_heat scale = {.scale = BI_SCALE_RANGE, .value_name = c->colour_name};
     struct bi_heat bar = scale;
     double x[2], y[2];
@@ -335,7 +335,18 @@ static void svg_scatter(struct bi_buf *out, const struct bi_shown *v, const stru
                   "<rect x=\"%.0f\" y=\"%.0f\" width=\"%.0f\" height=\"%.0f\" fill=\"none\" "
                   "stroke=\"#c3cad4\"/>\n",
                   left, top, side, side);
-    for (size_t i = 0; i < c->n; i++) {
+    for (size_t i = 0; i < c->n && c->segments; i += 2) {
+        bi_buf_puts(out,
+                    "<path stroke=\"#2563a8\" stroke-width=\"1.6\" stroke-linecap=\"round\" d=\"");
+        for (size_t k = i; k < i + 2; k++)
+            bi_buf_printf(out, "%c%.1f %.1f", k == i ? 'M' : 'L',
+                          left + 12 + (c->x[k] - x[0]) / (x[1] - x[0]) * (side - 24),
+                          top + side - 12 - (c->y[k] - y[0]) / (y[1] - y[0]) * (side - 24));
+        bi_buf_puts(out, "\"><title>");
+        put_text(out, c->labels[i], 200);
+        bi_buf_puts(out, "</title></path>\n");
+    }
+    for (size_t i = 0; i < c->n && !c->segments; i++) {
         uint8_t rgb[3];
         memcpy(rgb, c->colour_name ? grey : blue, sizeof rgb);
         if (isfinite(c->colour[i]))

@@ -80,6 +80,7 @@ struct bi_heat {
 
 struct bi_scatter {
     size_t n;
+    bool segments; /* points 2 i and 2 i + 1 are the ends of a line */
     float *x, *y, *colour;
     const char **labels;
     const char *x_name, *y_name, *colour_name; /* colour_name NULL = all have one colour */

@@ -286,7 +286,7 @@ class Pictures(unittest.TestCase):
         for k, p in enumerate(points):
             across = (x[k] - min(x)) / (max(x) - min(x))
             up = (y[k] - min(y)) / (max(y) - min(y))
-            self.assertAlmostEqual(float(p.get('cx')), 72 + 536 * across, 0)
+            self.assertAlmostEqual(float(p.get('cx')), 88 + 536 * across, 0)
             self.assertAlmostEqual(float(p.get('cy')), 614 - 536 * up, 0)
             want = colour('range', (norms[k] - min(norms)) / (max(norms) - min(norms)))
             got = [int(p.get('fill')[i:i + 2], 16) for i in (1, 3, 5)]
@@ -294,7 +294,7 @@ class Pictures(unittest.TestCase):
         ticks = picture.numbers_at(640)
         self.assertGreaterEqual(len(ticks), 3)
         for value, at in ticks.items():
-            self.assertAlmostEqual(at, 72 + 536 * (value - min(x)) / (max(x) - min(x)), 0)
+            self.assertAlmostEqual(at, 88 + 536 * (value - min(x)) / (max(x) - min(x)), 0)
 
     def test_tracks(self):
         """Bars rise from 0, also below it; both ends of each axis are labelled."""

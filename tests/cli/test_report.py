@@ -424,6 +424,27 @@ class Reports(unittest.TestCase):
         self.write('few.tsv', 'chrom\tpos\tscore\nchr1\tx\t1\nchr1\t2\t3\n')
         self.assertFalse(self.page('few.tsv').figures('scatter'))  # a position is no number
 
+    def test_dot_plot(self):
+        """Several alignments of two sequences in PAF, on both strands."""
+        rows = [('q', 0, 100, '+', 't', 50, 150), ('q', 120, 200, '-', 't', 300, 380),
+                ('q', 0, 60, '+', 'u', 0, 60), ('p', 0, 60, '+', 't', 0, 60)]
+        self.write('d.paf', ''.join('%s\t500\t%d\t%d\t%s\t%s\t600\t%d\t%d\t60\t60\t255\n' % r
+                                    for r in rows))
+        dots, = self.page('d.paf').figures('scatter')
+        self.assertEqual((dots['title'], dots['n'], dots['segments'], dots['xName'], dots['note']),
+                         ('q on t', 4, True, 'position in t (residue)',
+                          '2 of 4 alignments: of the two sequences with the longest.'))
+        for key, want in ('x', (50, 150, 300, 380)), ('y', (0, 100, 200, 120)):
+            for a, b in zip(unpack(dots[key]), want):
+                self.assertAlmostEqual(a, b, places=1)
+        self.assertEqual(dots['labels'][2], 'q 120-200 on t 300-380, reverse')
+        self.run_it('plot', 'd.paf', '-o', 'p.svg')
+        with open(self.path('p.svg'), encoding='utf-8') as f:
+            picture = f.read()
+        self.assertEqual((picture.count('stroke-linecap'), picture.count('<circle')), (2, 0))
+        dots = self.page('d.paf', '--record', 'p').figures('scatter')
+        self.assertFalse(dots)  # one alignment is shown by its rows
+
     def test_designs(self):
         pdb = os.path.join(ROOT, 'tests', 'golden', 'proteinmpnn', '5L33.pdb')
         logos = []
