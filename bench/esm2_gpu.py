@@ -224,7 +224,7 @@ def compare_calls(args, ours, reference):
     print("\nWith the weights loaded, ms a call (mean embeddings on the host), seconds for all "
           "proteins; in brackets\nhow often ours fits into the reference's time.")
     print(f"{'size':>5} {'what':>15} {'bioinfer':>10} {'TFLOP/s':>8}   fp32 as published   fp16 "
-          "sorted      fp16 compiled")
+          "sorted      fp16 compiled        fp16 packed          packed, compiled")
     for size, row in ours.items():
         print(f"{size:>5} start to first result {row['first_s']:.2f} s")
         for what in (*SHAPES, *("contacts " + s for s in CONTACTS), "fasta_s"):
@@ -232,7 +232,7 @@ def compare_calls(args, ours, reference):
                 continue
             mine, rate = (row[what], 0) if what == "fasta_s" else row[what]
             line = f"{size:>5} {what:>15} {mine:10.3f} {rate or '':>8}"
-            for how in ("fp32", "fp16", "fp16 compiled"):
+            for how in ("fp32", "fp16", "fp16 compiled", "fp16 packed", "fp16 packed, compiled"):
                 theirs = reference.get((size, how), {}).get(what)
                 line += f"   {theirs:9.3f} ({theirs / mine:5.1f}x)" if theirs else " " * 21
             print(line.rstrip())
