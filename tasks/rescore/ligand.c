@@ -187,7 +187,7 @@ static bool make_room(struct bi_pose *p, const struct bi_molecule *mol)
            bi_grow(e, &p->kind, &p->cap_kind, 2 * n, sizeof *p->kind);
 }
 
-int bi_pose_make(struct bi_pose *p, const struct bi_molecule *mol, struct bioinfer_error *err)
+int bi_pose_place(struct bi_pose *p, const struct bi_molecule *mol, struct bioinfer_error *err)
 {
     if (!make_room(p, mol))
         return bi_fail(err, BIOINFER_NOMEM, "%u atoms", mol->n_atoms);
@@ -200,16 +200,27 @@ int bi_pose_make(struct bi_pose *p, const struct bi_molecule *mol, struct bioinf
             continue;
         if (p->n == BI_POSE_MAX_ATOMS)
             return bi_fail(err, BIOINFER_LIMIT, "more than %d heavy atoms", BI_POSE_MAX_ATOMS);
-        if ((p->type[p->n] = (uint8_t)type_of(mol, i)) == BI_VINA_NONE)
-            return bi_fail(err, BIOINFER_UNSUPPORTED,
-                           "atom %u is %s, an element that Vina's function does not know", i + 1,
-                           bi_element(a->element)->symbol);
         memcpy(p->x[p->n], a->x, sizeof a->x);
         p->atom[p->n++] = i;
     }
     if (!p->n)
         return bi_fail(err, BIOINFER_EMPTY, "%u atoms, none of them heavier than hydrogen",
                        mol->n_atoms);
+    return 0;
+}
+
+int bi_pose_make(struct bi_pose *p, const struct bi_molecule *mol, struct bioinfer_error *err)
+{
+    const int st = bi_pose_place(p, mol, err);
+    if (st)
+        return st;
+    for (int32_t i = 0; i < p->n; i++) {
+        p->type[i] = (uint8_t)type_of(mol, p->atom[i]);
+        if (p->type[i] == BI_VINA_NONE)
+            return bi_fail(err, BIOINFER_UNSUPPORTED,
+                           "atom %u is %s, an element that Vina's function does not know",
+                           p->atom[i] + 1, bi_element(mol->atoms[p->atom[i]].element)->symbol);
+    }
     if (!mol->has_3d)
         return bi_fail(err, BIOINFER_FORMAT,
                        "no place in space: z is 0 for all of its %u atoms; a docked or built pose "

@@ -6,6 +6,7 @@
  *   vina.c       the scoring function
  *   minimise.c   poses moved to a minimum of it
  *   checks.c     what is wrong with a pose
+ *   rate.c       all of these for one pose
  *   sdf.c        a pose as a text
  *
  * Source of the function and its constants: Trott and Olson 2010, and AutoDock Vina 1.2.7. */
@@ -73,6 +74,9 @@ struct bi_site {
  * 10^6; EMPTY: no atom is left. The arena's env is set; it is freed by the caller. */
 int bi_site_build(struct bi_site *out, const struct bi_structure *structure, bool hetero,
                   struct bioinfer_error *err);
+/* Says in the log which atoms were left out. */
+void bi_site_tell(const struct bi_env *env, const char *path, const struct bi_structure *structure,
+                  const struct bi_site *site);
 /* The cubes that a ball of this radius about x touches, lowest and highest along each axis; false:
  * it touches none. */
 bool bi_cells_range(const struct bi_cells *cells, const double x[3], double radius, int32_t from[3],
@@ -99,6 +103,8 @@ struct bi_pose {
 /* Fills *out, whose env is set. EMPTY: no heavy atom; FORMAT: all z are 0; UNSUPPORTED: an element
  * that the function does not know; LIMIT: more than BI_POSE_MAX_ATOMS. */
 int bi_pose_make(struct bi_pose *out, const struct bi_molecule *mol, struct bioinfer_error *err);
+/* The first part of it: atoms and places, whatever the elements. EMPTY, LIMIT. */
+int bi_pose_place(struct bi_pose *out, const struct bi_molecule *mol, struct bioinfer_error *err);
 void bi_pose_free(struct bi_pose *pose); /* safe on zeros, not on NULL */
 enum { BI_POSE_MAX_ATOMS = 999 };        /* an SDF of version V2000 has room for no more */
 
@@ -207,11 +213,38 @@ int bi_pose_check(struct bi_volume *volume, const struct bi_site *site,
                   const struct bi_molecule *mol, const struct bi_pose *pose,
                   struct bioinfer_rescored *out, struct bioinfer_error *err);
 
+/* ---- rate.c ---- */
+
+/* The receptor that poses are rated beside, and tables. slopes NULL = poses stay as they are. */
+struct bi_judge {
+    const struct bi_site *site;
+    const struct bi_vina *vina;
+    const struct bi_slopes *slopes;
+};
+
+/* Room of one thread, kept from pose to pose; zeros but for pose.env. */
+struct bi_rater {
+    struct bi_pose pose;
+    struct bi_minimiser minimiser;
+    struct bi_volume volume;
+    double (*from)[3]; /* places before minimisation */
+    size_t cap_from;
+};
+
+/* Rates r->pose, which bi_pose_make() made of this molecule; its places may have been set since.
+ * A centre whose turn is not the molecule's fails CHIRALITY. NOMEM alone. */
+int bi_pose_rate(const struct bi_judge *judge, struct bi_rater *r, const struct bi_molecule *mol,
+                 struct bioinfer_rescored *out, struct bioinfer_error *err);
+/* Rounds places to 10,000ths of an angstrom, as an SDF has them. */
+void bi_pose_round(struct bi_pose *pose);
+void bi_rater_free(struct bi_rater *rater); /* safe on zeros, not on NULL */
+
 /* ---- sdf.c ---- */
 
-/* Appends the pose as a record of an SDF, with a field `affinity`. UNSUPPORTED: a bond that is not
- * single, double or triple; LIMIT: more than BI_POSE_MAX_ATOMS bonds, or an atom too far away. */
+/* Appends the pose as a record of an SDF, up to and with "M  END": fields and "$$$$" are to follow.
+ * UNSUPPORTED: a bond that is not single, double or triple; LIMIT: more than BI_POSE_MAX_ATOMS
+ * bonds, or an atom too far away. */
 int bi_pose_write(struct bi_buf *out, const struct bi_molecule *mol, const struct bi_pose *pose,
-                  double affinity, struct bioinfer_error *err);
+                  struct bioinfer_error *err);
 
 #endif

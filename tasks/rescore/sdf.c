@@ -75,7 +75,7 @@ static int check(const struct bi_molecule *mol, const struct bi_pose *p, uint32_
 }
 
 int bi_pose_write(struct bi_buf *out, const struct bi_molecule *mol, const struct bi_pose *p,
-                  double affinity, struct bioinfer_error *err)
+                  struct bioinfer_error *err)
 {
     uint32_t n_bonds;
     int st = check(mol, p, &n_bonds, err);
@@ -94,6 +94,6 @@ int bi_pose_write(struct bi_buf *out, const struct bi_molecule *mol, const struc
     put_property(out, mol, p, "CHG", charge_of);
     put_property(out, mol, p, "RAD", radical_of);
     put_property(out, mol, p, "ISO", isotope_of);
-    bi_buf_printf(out, "M  END\n> <affinity>\n%.6f\n\n$$$$\n", affinity);
+    bi_buf_puts(out, "M  END\n");
     return out->failed ? bi_fail(err, BIOINFER_NOMEM, "a pose of %d atoms", (int)p->n) : 0;
 }

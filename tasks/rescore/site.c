@@ -398,3 +398,26 @@ int bi_site_build(struct bi_site *out, const struct bi_structure *s, bool hetero
     bi_arena_reset(&b.arena);
     return st;
 }
+
+void bi_site_tell(const struct bi_env *env, const char *path, const struct bi_structure *s,
+                  const struct bi_site *site)
+{
+    if (s->n_models > 1)
+        bi_log(env, BIOINFER_LOG_NAMED, "%s: the first of %d models is read", path,
+               (int)s->n_models);
+    if (site->n_hetero)
+        bi_log(env, BIOINFER_LOG_INFO,
+               "%s: %d atoms of HETATM groups are left out; --hetero keeps co-factors", path,
+               (int)site->n_hetero);
+    if (site->n_ignored)
+        bi_log(env, BIOINFER_LOG_NAMED,
+               "%s: %d atoms are left out: Vina's function does not know their elements", path,
+               (int)site->n_ignored);
+    if (site->n_alternates)
+        bi_log(env, BIOINFER_LOG_INFO, "%s: %d atoms of further alternate locations are left out",
+               path, (int)site->n_alternates);
+    if (site->n_bare)
+        bi_log(env, BIOINFER_LOG_INFO,
+               "%s: %d residues have no hydrogens: their donors are told by names, HIS as HIE",
+               path, (int)site->n_bare);
+}

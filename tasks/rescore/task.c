@@ -27,9 +27,7 @@ struct entry {
 /* Room that a thread works in. */
 struct hand {
     struct bi_molecule mol;
-    struct bi_pose pose;
-    struct bi_minimiser minimiser;
-    struct bi_volume volume;
+    struct bi_rater rater;
 };
 
 struct rescore {
@@ -117,95 +115,16 @@ static int rescore_read(struct bioinfer_task *task, struct bi_unit *unit,
 
 /* ---- computing ---- */
 
-/* The sign of the volume that the first neighbours of an atom span. */
-static int turn_of(const struct bi_molecule *mol, const struct bi_pose *p, uint32_t i, bool moved)
-{
-    double v[3][3], volume;
-    for (uint32_t k = 0; k < 3; k++) {
-        const uint32_t j = mol->near[mol->start[i] + k].atom;
-        for (int d = 0; d < 3; d++)
-            v[k][d] = moved ? p->x[p->number[j]][d] - p->x[p->number[i]][d]
-                            : mol->atoms[j].x[d] - mol->atoms[i].x[d];
-    }
-    volume = v[0][0] * (v[1][1] * v[2][2] - v[1][2] * v[2][1]) -
-             v[0][1] * (v[1][0] * v[2][2] - v[1][2] * v[2][0]) +
-             v[0][2] * (v[1][0] * v[2][1] - v[1][1] * v[2][0]);
-    return (volume > 0) - (volume < 0);
-}
-
-static bool keeps_turns(const struct bi_molecule *mol, const struct bi_pose *p)
-{
-    for (uint32_t i = 0; i < mol->n_atoms; i++) {
-        bool heavy = mol->atoms[i].chiral != BI_CHIRAL_NONE && bi_mol_degree(mol, i) >= 3;
-        for (uint32_t k = mol->start[i]; heavy && k < mol->start[i] + 3; k++)
-            heavy = p->number[mol->near[k].atom] >= 0;
-        if (heavy && turn_of(mol, p, i, false) != turn_of(mol, p, i, true))
-            return false;
-    }
-    return true;
-}
-
-/* The root mean square of how far atoms were moved. */
-static double moved_by(const struct bi_molecule *mol, const struct bi_pose *p)
-{
-    double sum = 0;
-    for (int32_t i = 0; i < p->n; i++)
-        for (int k = 0; k < 3; k++) {
-            const double d = p->x[i][k] - mol->atoms[p->atom[i]].x[k];
-            sum += d * d;
-        }
-    return sqrt(sum / p->n);
-}
-
-/* A pose is rated where an SDF has it, in 10,000ths of an angstrom. */
-static void round_places(struct bi_pose *p)
-{
-    for (int32_t i = 0; i < p->n; i++)
-        for (int k = 0; k < 3; k++)
-            p->x[i][k] = nearbyint(1e4 * p->x[i][k]) / 1e4;
-}
-
-static int minimise(const struct rescore *t, struct hand *h, int *n_steps,
-                    struct bioinfer_error *err)
-{
-    int st;
-    h->minimiser.env = t->task.env;
-    st = bi_minimiser_begin(&h->minimiser, t->slopes, &h->mol, &t->site, &h->pose, err);
-    return st ? st : bi_minimise(&h->minimiser, t->slopes, &t->site, &h->pose, n_steps, err);
-}
-
 static int rate(const struct rescore *t, struct entry *e, struct hand *h, struct bi_buf *text,
                 struct bioinfer_error *err)
 {
-    struct bioinfer_rescored *out = &e->found;
-    const double n_rotors = h->pose.n_rotors;
-    struct bi_vina_sums sums;
-    int st;
-    bi_vina_score(t->vina, &t->site, &h->pose, &sums);
-    *out = (struct bioinfer_rescored){.before = bi_vina_affinity(sums.inter, n_rotors)};
-    if (t->slopes) {
-        if ((st = minimise(t, h, &out->n_steps, err)))
-            return st;
-        round_places(&h->pose);
-        bi_vina_score(t->vina, &t->site, &h->pose, &sums);
-        out->moved = moved_by(&h->mol, &h->pose);
-    }
-    out->affinity = bi_vina_affinity(sums.inter, n_rotors);
-    out->inter = sums.inter;
-    out->gauss1 = sums.terms[0];
-    out->gauss2 = sums.terms[1];
-    out->repulsion = sums.terms[2];
-    out->hydrophobic = sums.terms[3];
-    out->hydrogen = sums.terms[4];
-    out->n_rotors = n_rotors;
-    out->n_pairs = sums.n_pairs;
-    out->n_atoms = h->pose.n;
-    h->volume.env = t->task.env;
-    if ((st = bi_pose_check(&h->volume, &t->site, &h->mol, &h->pose, out, err)))
+    const struct bi_judge judge = {&t->site, t->vina, t->slopes};
+    int st = bi_pose_rate(&judge, &h->rater, &h->mol, &e->found, err);
+    if (st || !t->with_text || (st = bi_pose_write(text, &h->mol, &h->rater.pose, err)))
         return st;
-    if (!keeps_turns(&h->mol, &h->pose))
-        out->failed |= BIOINFER_POSE_CHIRALITY;
-    return t->with_text ? bi_pose_write(text, &h->mol, &h->pose, out->affinity, err) : 0;
+    bi_buf_printf(text, "> <affinity>\n%.6f\n\n$$$$\n", e->found.affinity);
+    return text->failed ? bi_fail(err, BIOINFER_NOMEM, "a pose of %d atoms", (int)h->rater.pose.n)
+                        : 0;
 }
 
 static void rate_one(const struct rescore *t, struct entry *e, struct hand *h, struct bi_buf *text)
@@ -216,8 +135,8 @@ static void rate_one(const struct rescore *t, struct entry *e, struct hand *h, s
     if ((e->why.status = st))
         return;
     e->notes = h->mol.notes;
-    h->pose.env = t->task.env;
-    if (!(st = bi_pose_make(&h->pose, &h->mol, &own)))
+    h->rater.pose.env = t->task.env;
+    if (!(st = bi_pose_make(&h->rater.pose, &h->mol, &own)))
         st = rate(t, e, h, text, &own);
     if (st)
         e->why.status = bi_fail(&e->why, st, "%s: record %llu, line %llu: %s",
@@ -313,9 +232,7 @@ static void rescore_free(struct bioinfer_task *task)
     struct rescore *t = (struct rescore *)task;
     for (int i = 0; t->hands && i < t->n_threads; i++) {
         bi_molecule_free(&t->hands[i].mol);
-        bi_pose_free(&t->hands[i].pose);
-        bi_minimiser_free(&t->hands[i].minimiser);
-        bi_volume_free(&t->hands[i].volume);
+        bi_rater_free(&t->hands[i].rater);
     }
     for (size_t i = 0; i < t->cap_poses; i++)
         bi_buf_free(&t->poses[i]);
@@ -339,29 +256,6 @@ static const struct bi_task_def rescore_def = {.name = "rescore",
                                                .profile = rescore_profile,
                                                .free = rescore_free};
 
-static void tell_site(const struct bi_env *env, const char *path, const struct bi_structure *s,
-                      const struct bi_site *site)
-{
-    if (s->n_models > 1)
-        bi_log(env, BIOINFER_LOG_NAMED, "%s: the first of %d models is read", path,
-               (int)s->n_models);
-    if (site->n_hetero)
-        bi_log(env, BIOINFER_LOG_INFO,
-               "%s: %d atoms of HETATM groups are left out; --hetero keeps co-factors", path,
-               (int)site->n_hetero);
-    if (site->n_ignored)
-        bi_log(env, BIOINFER_LOG_NAMED,
-               "%s: %d atoms are left out: Vina's function does not know their elements", path,
-               (int)site->n_ignored);
-    if (site->n_alternates)
-        bi_log(env, BIOINFER_LOG_INFO, "%s: %d atoms of further alternate locations are left out",
-               path, (int)site->n_alternates);
-    if (site->n_bare)
-        bi_log(env, BIOINFER_LOG_INFO,
-               "%s: %d residues have no hydrogens: their donors are told by names, HIS as HIE",
-               path, (int)site->n_bare);
-}
-
 static int open_site(struct rescore *t, const struct bioinfer_rescore_params *p,
                      struct bioinfer_error *err)
 {
@@ -372,7 +266,7 @@ static int open_site(struct rescore *t, const struct bioinfer_rescore_params *p,
     if (!st)
         st = bi_site_build(&t->site, &s, p->hetero != 0, err);
     if (!st)
-        tell_site(env, p->receptor, &s, &t->site);
+        bi_site_tell(env, p->receptor, &s, &t->site);
     bi_structure_close(&s);
     return st;
 }
