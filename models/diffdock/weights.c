@@ -584,10 +584,11 @@ int bi_diffdock_open(struct bi_diffdock **out, const struct bi_env *env,
     m = bi_zalloc(env, sizeof *m);
     t.used = bi_calloc(env, cp->n_tensors, 1);
     t.model = m;
+    if (m)
+        m->env = m->arena.env = env;
     if (!m || !t.used)
         st = no_memory(err);
     else {
-        m->env = m->arena.env = env;
         m->settings = *settings;
         st = settings->kind == BI_DIFFDOCK_OLD   ? take_old(&t)
              : settings->kind == BI_DIFFDOCK_NEW ? take_new(&t)
