@@ -50,6 +50,11 @@ struct cli_complex_place {
  * receptor NULL. */
 void cli_complex_place(char *description, struct cli_complex_place *place);
 
+/* ---- rescore.c ---- */
+
+/* Writes a tab and the names of the checks that a pose failed, enum bioinfer_pose_check, or ok. */
+void cli_pose_checks(struct cli_output *text, unsigned failed);
+
 /* ---- affinity_top.c ---- */
 
 /* Writes the n (above 0) rows of least energy of the table at `path`, x.tsv, beside it, to

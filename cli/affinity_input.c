@@ -26,8 +26,8 @@ static int find_first(const struct bi_csv *t, const char *const *names, size_t n
 static int open_table(struct cli_complexes *c)
 {
     static const char *const receptors[] = {"protein_path", "receptor", "protein"};
-    static const char *const files[] = {"ligand_path", "ligand"};
-    static const char *const ids[] = {"id", "pdb_id", "name"};
+    static const char *const files[] = {"ligand_path", "ligand", "ligand_description"};
+    static const char *const ids[] = {"id", "pdb_id", "name", "complex_name"};
     const char *path = c->cli->options->input, *slash = strrchr(path, '/');
     struct bioinfer_error err = {0};
     int st, code;

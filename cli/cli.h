@@ -20,6 +20,7 @@
  *   worker.c    the worker process
  *   affinity.c  bioinfer MODEL RECEPTOR LIGANDS, with the files that affinity.h lists
  *   rescore.c   bioinfer rescore RECEPTOR POSES
+ *   dock.c      bioinfer dock RECEPTOR LIGANDS, with the files that dock.h lists
  *   fold.c      bioinfer fold MODEL INPUT, with the files that fold.h lists
  *   design.c    bioinfer MODEL STRUCTURE..., for models that design sequences, with the files that
  *               design.h lists

@@ -10,13 +10,13 @@
 #define LOADS CLI_LOADS
 #define SHOWS CLI_SHOWS
 #define EVERY CLI_EVERY
-#define JOBS (RUNS | CLI_ALIGN | CLI_RELAX)
+#define JOBS (RUNS | CLI_ALIGN | CLI_DOCK | CLI_RELAX)
 #define FILES (CLI_EMBED | CLI_MERGE)
 #define SHOWN (RUNS & ~CLI_SCORE) /* their graphs */
 
 /* clang-format off */
 static const struct cli_option table[] = {
-    {"weights", 0, TEXT, "WHERE", FIELD(weights), LOADS, NULL, NULL},
+    {"weights", 0, TEXT, "WHERE", FIELD(weights), LOADS | CLI_DOCK, NULL, NULL},
     {"device", 0, TEXT, "NAME", FIELD(device), LOADS | CLI_ALIGN, NULL,
      "where to compute: auto (default), a name that `bioinfer devices` lists, several of\n"
      "them with commas, or all (every GPU)"},
@@ -24,7 +24,7 @@ static const struct cli_option table[] = {
      "arithmetic: fp32 (default on the CPU), fp16 operands (default on a GPU) or bf16x2\n"
      "(matrix products of two bfloat16 terms on a CPU with AMX: faster, off by up to 3e-5)"},
     {"output", 'o', TEXT, "FILE", FIELD(output),
-     RUNS | CLI_ALIGN | SHOWS | CLI_MOTION | CLI_NEAREST | CLI_RESCORE, NULL,
+     RUNS | CLI_ALIGN | SHOWS | CLI_DOCK | CLI_MOTION | CLI_NEAREST | CLI_RESCORE, NULL,
      "where results go; '-' is standard output"},
     {"format", 0, TEXT, "NAME", FIELD(format),
      FILES | CLI_TRACKS | CLI_DESIGN | CLI_ALIGN | CLI_ENERGY | CLI_FOLD, NULL,
@@ -33,9 +33,9 @@ static const struct cli_option table[] = {
      "arrays to write beside the sequences: logprobs, probs"},
     {"check", 0, FLAG, NULL, FIELD(check), CLI_MERGE, NULL,
      "of a folder of parts: read all files and compare their checksums, too"},
-    {"dup-ids", 0, CHOICE, "WHAT", FIELD(dup_ids), FILES | CLI_TRACKS | CLI_DESIGN | CLI_FOLD,
-     "error|suffix",
-     "repeated ids: error (default), or suffix for ID_2, ID_3, ..."},
+    {"dup-ids", 0, CHOICE, "WHAT", FIELD(dup_ids),
+     FILES | CLI_TRACKS | CLI_DESIGN | CLI_DOCK | CLI_FOLD, "error|suffix",
+     "repeated ids: error (default), or suffix for ID_2, ID_3, ... (default of dock)"},
     {"h5-names", 0, CHOICE, "RULE", FIELD(h5_names), FILES, "id|prottrans",
      "datasets named by id (default), or by header line as prottrans does"},
     {"dtype", 0, CHOICE, "TYPE", FIELD(dtype), FILES, "f32|f16",
@@ -63,7 +63,7 @@ static const struct cli_option table[] = {
      "of a genome: write FILE.fai, and FILE.gzi of a file by bgzip"},
     {"raw-residues", 0, FLAG, NULL, FIELD(raw_residues), CLI_INDEX, NULL,
      "take sequences as they stand: no upper-casing, no dropped gaps"},
-    {"strict", 0, FLAG, NULL, FIELD(strict), RUNS | CLI_RELAX | CLI_RESCORE, NULL,
+    {"strict", 0, FLAG, NULL, FIELD(strict), RUNS | CLI_DOCK | CLI_RELAX | CLI_RESCORE, NULL,
      "stop at the first record without a result, write nothing"},
     {"genome", 0, TEXT, "FASTA", FIELD(genome), CLI_TRACKS | CLI_SERVE, NULL,
      "INPUT is BED or VCF over this FASTA, which has an index (.fai, .gzi)"},
@@ -108,7 +108,8 @@ static const struct cli_option table[] = {
     {"max-length", 0, COUNT, "N", FIELD(max_length), CLI_ALIGN, NULL,
      "residues; a longer record gets no result (default: 50,000 for each MiB of\n"
      "--memory-limit)"},
-    {"threads", 0, COUNT, "N", FIELD(threads), LOADS | CLI_ALIGN | CLI_NEAREST | CLI_RESCORE, NULL,
+    {"threads", 0, COUNT, "N", FIELD(threads),
+     LOADS | CLI_ALIGN | CLI_DOCK | CLI_NEAREST | CLI_RESCORE, NULL,
      "CPU threads (default: all this process may use)"},
     {"workers", 0, COUNT, "N", FIELD(workers), JOBS | CLI_MD, NULL,
      "worker processes per device (default: 1 on a GPU, none on the CPU alone)"},
@@ -129,7 +130,8 @@ static const struct cli_option table[] = {
      "print the fusion rules that apply to the first record and stop"},
     {"profile", 0, FLAG, NULL, FIELD(profile), RUNS | CLI_MOTION, NULL,
      "print time, memory and throughput per operation to standard error"},
-    {"progress", 0, CHOICE, "WHEN", FIELD(progress), RUNS | CLI_ALIGN | CLI_RELAX | CLI_RESCORE,
+    {"progress", 0, CHOICE, "WHEN", FIELD(progress),
+     RUNS | CLI_ALIGN | CLI_DOCK | CLI_RELAX | CLI_RESCORE,
      "auto|on|off",
      "progress on standard error: auto (default: on a terminal), on, off"},
     {"strand", 0, CHOICE, "NAME", FIELD(strand), CLI_ALIGN, "forward|both",
@@ -227,6 +229,9 @@ static const struct {
      "'tiny' is the small model that comes with bioinfer"},
     {"weights", LOADS & ~(CLI_BOTH | CLI_SERVE),
      "a file, a Hugging Face folder, or a hub name found in the local cache"},
+    {"weights", CLI_DOCK,
+     "SCORE[,CONFIDENCE]: files of the networks of DiffDock; without the second one poses are\n"
+     "ranked by Vina's energy"},
     {"format", FILES,
      "npz, npy, safetensors, h5 (hdf5), jsonl, tsv, or esm-pt (a folder of .pt files);\n"
      "default: by the suffix of FILE"},
@@ -254,7 +259,7 @@ static const struct {
      "compute every N-th record, from the I-th on, for `bioinfer merge`; of variants\n"
      "that share a window (--cluster) every N-th window"},
     {"shard", CLI_DESIGN, "compute every N-th structure, from the I-th on, for `bioinfer merge`"},
-    {"shard", CLI_AFFINITY | CLI_RESCORE,
+    {"shard", CLI_AFFINITY | CLI_DOCK | CLI_RESCORE,
      "compute every N-th ligand, from the I-th on, for `bioinfer merge`"},
     {"shard", CLI_ENERGY | CLI_RELAX,
      "compute every N-th frame, from the I-th on, for `bioinfer merge`"},

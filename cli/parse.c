@@ -480,7 +480,7 @@ static bool place_words(struct cli_options *o, struct words *w)
         return false;
     if ((o->license || o->list_outputs) && o->model && w->n == used)
         return true;
-    if (o->command & (CLI_AFFINITY | CLI_RESCORE) && w->n - used >= 2)
+    if (o->command & (CLI_AFFINITY | CLI_DOCK | CLI_RESCORE) && w->n - used >= 2)
         o->receptor = w->word[used];
     if (o->command & (CLI_ALIGN | CLI_NEAREST) && w->n - used >= 2)
         o->second = w->word[used + 1];
@@ -571,6 +571,8 @@ static bool check_together(struct cli_options *o)
     const char *rng = cli_given(o, "rng");
     const bool torch = rng && strcmp(rng, "native");
 
+    if (o->command == CLI_DOCK && !o->dup_ids)
+        o->dup_ids = "suffix"; /* molecules of one name are no reason to stop */
     if (pppl && (o->mutations || o->has_offset)) {
         cli_say(NULL,
                 "--method pppl scores whole sequences: give the mutants as FASTA "

@@ -52,7 +52,7 @@ static void put_number(struct cli_output *text, double x, int digits)
         cli_output_printf(text, "\t");
 }
 
-static void put_checks(struct cli_output *text, unsigned failed)
+void cli_pose_checks(struct cli_output *text, unsigned failed)
 {
     static const char *const names[] = {"clash", "overlap", "internal", "far", "chirality"};
     const char *before = "\t";
@@ -82,7 +82,7 @@ static void put_numbers(struct cli_output *text, const struct bioinfer_rescored 
     put_number(text, r->closest, 3);
     put_number(text, r->overlap, 4);
     cli_output_printf(text, "\t%d", r->n_internal);
-    put_checks(text, r->failed);
+    cli_pose_checks(text, r->failed);
 }
 
 static void put_row(struct cli_output *text, const struct bioinfer_result *result)

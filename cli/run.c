@@ -373,7 +373,7 @@ static void say_results(struct cli_run *run, const char *path)
     const double seconds = cli_now() - run->cli->progress.start;
     char residues[96] = "", model[1024] = "";
 
-    if (run->files)
+    if (run->files && !run->task->no_model)
         snprintf(residues, sizeof residues, ", %" PRIu64 " residues at %.0f residues/s",
                  run->stats.residues, (double)run->stats.residues / (seconds > 0 ? seconds : 1));
     if (!run->task->no_model)

@@ -9,7 +9,7 @@
 #define OTHER_DNA                                                                                  \
     "an embedding of DNA, by a model that `bioinfer models` lists; Evo 2 is not in bioinfer"
 #define OTHER_DOCKING                                                                              \
-    "`bioinfer rescore`, which rates poses and minimises them; bioinfer does not dock"
+    "`bioinfer dock`, by weights of DiffDock; `bioinfer rescore` rates poses and minimises them"
 
 /* Names of options in other programs that do the same, and habits. */
 static const struct {
@@ -127,7 +127,6 @@ static const struct {
     {"openfold", OTHER_FOLDS},
     {"evo", OTHER_DNA},
     {"evo2", OTHER_DNA},
-    {"dock", OTHER_DOCKING},
     {"diffdock", OTHER_DOCKING},
     {"vina", OTHER_DOCKING},
     {"blast", "`bioinfer align QUERIES TARGETS --top N`, which aligns every pair"},

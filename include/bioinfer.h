@@ -3,6 +3,7 @@
  * Sections: 1 version and status  2 context  3 models  4 records and readers  5 results
  *           6 tasks  7 embed  8 score  9 writers  10 jobs  11 tracks  12 devices  13 align
  *           14 design  15 affinity  16 energy  17 motion  18 fold  19 rescore
+ *           20 dock
  *
  * Everything that is computed is a task, which takes records and gives results.
  * bioinfer_embed_open() opens one with the parameters of its kind, and so do score, tracks, design
@@ -542,6 +543,7 @@ struct bioinfer_design;    /* section 14 */
 struct bioinfer_alignment; /* section 13 */
 struct bioinfer_fold;      /* section 18 */
 struct bioinfer_rescored;  /* section 19 */
+struct bioinfer_docked;    /* section 20 */
 
 /* It and all that it points to is valid while the sink has it. */
 struct bioinfer_result {
@@ -576,7 +578,10 @@ struct bioinfer_result {
     int64_t n_rows;
     int n_columns; /* variants; else 0 */
     const struct bioinfer_column *columns;
-    const struct bioinfer_rescored *rescored; /* rescore; else, and without a result, NULL */
+    const struct bioinfer_rescored *rescored; /* rescore and dock; else, and without a result, or
+                                               * where Vina's function does not know an element,
+                                               * NULL */
+    const struct bioinfer_docked *docked;     /* dock; else, and without a result, NULL */
 };
 
 /* ---- 6 tasks -------------------------------------------------------------------------------- */
@@ -2113,6 +2118,85 @@ struct bioinfer_rescored {
 BIOINFER_API int bioinfer_rescore_open(bioinfer_task **out, bioinfer_context *ctx,
                                        const struct bioinfer_rescore_params *params,
                                        struct bioinfer_error *err);
+
+/* ---- 20 dock: poses of ligands by DiffDock -------------------------------------------------- */
+/* The published program whose conventions of noise and edges hold. */
+enum bioinfer_dock_convention {
+    BIOINFER_DOCK_BY_WEIGHTS, /* v1.0 for score networks of its form, else v1.1 */
+    BIOINFER_DOCK_V10,
+    BIOINFER_DOCK_V11
+};
+
+struct bioinfer_dock_params {
+    size_t struct_size;
+    const char *receptor; /* PDB or mmCIF, plain or in gzip; NULL: each record names its own */
+    /* Files of the score network and, with a comma between, of the confidence network. Without
+     * the second one poses are ranked by Vina's energy. */
+    const char *weights;
+    /* Their settings, in the same order. NULL: WEIGHTS.yml for WEIGHTS.pt, else
+     * model_parameters.yml in its folder. */
+    const char *settings;
+    const char *language; /* weights of the language model whose embeddings of the receptor the
+                           * networks read; INVALID where they do, and it is NULL */
+    int samples;          /* poses to draw for each seed; 0 = 10 */
+    int steps;            /* times of the schedule; 0 = 20 */
+    int top;              /* poses to give, the best first; 0 = 1 */
+    int minimize;         /* non-zero: these are moved to a minimum of Vina's energy */
+    const int64_t *seeds; /* [n_seeds] that differ, each at least 0 */
+    int n_seeds;          /* 0 = the seed 0 alone */
+    int convention;       /* enum bioinfer_dock_convention */
+    int hetero; /* non-zero: HETATM groups other than water count in energies and checks, too */
+    const char *noise; /* random numbers of another program for one ligand: an npz with `noise`
+                        * [steps, samples, 6 + torsions] and perhaps `start` [samples, atoms, 3] */
+    int text;          /* non-zero: a result has its pose as a text "sdf" */
+    int (*progress)(void *user, uint64_t ligands, uint64_t atoms);
+    void *progress_user;
+};
+
+/* bioinfer_result.docked: a pose of a ligand, or a sample that was lost. */
+struct bioinfer_docked {
+    int rank; /* from 1; 0: the sample was lost */
+    int64_t seed;
+    int sample;              /* number in its seed, from 0 */
+    int status;              /* why it was lost: NONFINITE or OUT_OF_RANGE; else 0 */
+    double confidence;       /* above 0 is high, below -1.5 low; NaN = no confidence network */
+    int64_t n_atoms;         /* without hydrogens */
+    const double *positions; /* [n_atoms, 3] angstrom, in the frame of the receptor's file */
+};
+
+/* usage: dock
+ *     static int take(void *user, const struct bioinfer_result *r, struct bioinfer_error *e)
+ *     {
+ *         return r->status ? 0 : printf("%s %.2f\n", r->id, r->docked->confidence) < 0;
+ *     }
+ *     ...
+ *     bioinfer_ligands *ligands = NULL;
+ *     struct bioinfer_dock_params params = BIOINFER_PARAMS(struct bioinfer_dock_params);
+ *     params.receptor = structure, params.weights = weights, params.samples = 2;
+ *     if (!(st = bioinfer_ligands_open(&ligands, ctx, poses, &err)) &&
+ *         !(st = bioinfer_dock_open(&task, ctx, &params, &err)))
+ *         st = bioinfer_task_run(task, bioinfer_ligands_source, ligands, take, NULL, &err);
+ *     bioinfer_task_close(&task);
+ *     bioinfer_ligands_close(&ligands); */
+
+/* Opens the task that docks small molecules by DiffDock's networks, on the CPU. The sequence of a
+ * record is the text of a molecule with a conformer, wherever it lies. A result has a piece for
+ * each pose, the best one first, and then one for each lost sample. Random numbers follow
+ * from the seed, the molecule and the number of the sample alone. INVALID: a number out of range,
+ * or a seed twice. MISMATCH: weights and settings that do not belong together. Statuses of files
+ * that are named. Statuses of a record: EMPTY: no heavy atom. FORMAT: no conformer. UNSUPPORTED:
+ * several parts, or a dative bond. LIMIT: more than 150 atoms or 60 torsions. NONFINITE: no sample
+ * has a pose. Statuses of a receptor that the record names. */
+BIOINFER_API int bioinfer_dock_open(bioinfer_task **out, bioinfer_context *ctx,
+                                    const struct bioinfer_dock_params *params,
+                                    struct bioinfer_error *err);
+
+/* Copies the path of file `index` of those that weights and settings of params name into path, of
+ * `size` bytes: of the score network 0, its settings 1, of the confidence network 2, and 3. 1; 0:
+ * there is no such file; INVALID: no weights, or a path that is too long; NOT_FOUND: no settings
+ * lie beside weights. */
+BIOINFER_API int bioinfer_dock_file(const struct bioinfer_dock_params *params, int index,
+                                    char *path, size_t size, struct bioinfer_error *err);
 
 #ifdef __cplusplus
 }

@@ -216,12 +216,14 @@ struct bi_dock_run {
     uint64_t record;                         /* a place of random numbers */
     const struct bi_dock_recorded *recorded; /* NULL = our own random numbers; sample i has row i */
     int n_threads;
+    /* Asked before each step: other than 0 ends it all with CANCELLED; NULL = nobody is asked. */
+    int (*ask)(void *user);
     /* Shows tests a pose after each step; NULL = nobody looks. */
     void (*moved)(void *user, int step, int sample, const double (*x)[3]);
     void *user;
 };
 /* Fills x [n][ligand->n], in the receptor's frame, and the samples' status. A sample does not
- * depend on the others; one that has a status has no pose. NOMEM, and statuses of
+ * depend on the others; one that has a status has no pose. NOMEM, CANCELLED, and statuses of
  * bi_diffdock_score(). */
 int bi_dock_sample(const struct bi_dock_run *run, struct bi_dock_sample *samples, int n,
                    double (*x)[3], struct bioinfer_error *err);

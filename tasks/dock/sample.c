@@ -168,7 +168,9 @@ int bi_dock_sample(const struct bi_dock_run *run, struct bi_dock_sample *samples
             samples[i].status = BIOINFER_NONFINITE;
     }
     for (int step = 0; step < plan->schedule.n_run && !st; step++)
-        st = take_step(run, &l, samples, n, step, &r, x, err);
+        st = run->ask && run->ask(run->user)
+                 ? bi_fail(err, BIOINFER_CANCELLED, "stopped by progress")
+                 : take_step(run, &l, samples, n, step, &r, x, err);
     bi_arena_reset(&r.arena);
     return st;
 }

@@ -111,7 +111,7 @@ class Failures(Case):
                 (("tiny", "in.fasta"), "--weights tiny"),
                 (("alphafold3", "in.fasta"), "here it is `bioinfer fold`"),
                 (("Evo2", "in.fasta"), "Evo 2 is not in bioinfer"),
-                (("vina", "in.pdb"), "bioinfer does not dock"),
+                (("vina", "in.pdb"), "`bioinfer dock`, by weights"),
                 (("mmseqs", "in.fasta"), "--top N"),
                 (("pull", "esm2"), "hf download"),
                 (("in.fasta",), "in.fasta is a file, expected a model first"),

@@ -77,6 +77,8 @@ FORMAT_WORDS = [
     ('loaders/', re.compile(r'fair-esm', re.I)),                 # whose checkpoints are .pt files
     ('loaders/', re.compile(r'dauparas/\w+MPNN:')),              # sources whose reading is followed
     ('cli/suggest.c', re.compile(r'ligand-mpnn')),               # options of other programs
+    ('tasks/dock', re.compile(r'esm\b|ESM-2')),                  # --esm, another model's weights
+    ('cli/commands.inc', re.compile(r' esm ')),
     # scores as another program has them
     ('tasks/variants.inc', re.compile(r"AlphaGenome's tool")),
     ('writers/', re.compile(r'fair-esm', re.I)),

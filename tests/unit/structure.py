@@ -112,7 +112,7 @@ def resolve(path, name):
 
 MOST_CORE = 6000  # lines of engine/
 MOST_COMMAND = 300  # lines of a file of cli/ that belongs to the command of one task
-MOST_CLI = 13900  # lines of cli/ without cli/align, whose task reads its own input
+MOST_CLI = 14400  # lines of cli/ without cli/align, whose task reads its own input
 
 
 def commands():

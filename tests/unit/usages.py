@@ -30,7 +30,7 @@ static bioinfer_reader *reader;
 static bioinfer_task *task;
 static bioinfer_frames *frames;
 static struct bioinfer_error err;
-static const char *structure, *poses, *chains;
+static const char *structure, *poses, *chains, *weights;
 static char bases[1 << 20];
 static size_t n_bases;
 static int st;
@@ -47,11 +47,13 @@ int main(int argc, char **argv)
     if (argc < 4)
         return 2;
     poses = argv[argc - 1];
+    weights = argv[2];
     params.device = "cpu";
     params.positions = name[0] == 't' ? "formula-pt" : NULL;
     structure = chains = argv[3];
     if ((st = bioinfer_context_new(&ctx, NULL, &err)) ||
-        (argv[2][0] != '-' && (st = bioinfer_model_open(&model, ctx, argv[2], &params, &err))))
+        (argv[2][0] != '-' && strcmp(name, "dock") &&
+         (st = bioinfer_model_open(&model, ctx, argv[2], &params, &err))))
         goto out;
     if (!strcmp(name, "embed") || name[0] == 'p' || name[0] == 't')
         st = bioinfer_reader_open(&reader, ctx, argv[3], NULL, &err);
@@ -209,6 +211,16 @@ def check_rescore(said, folder):
         near('rescore ' + line, line.split()[1], float(row.split('\t')[2]))
 
 
+def check_dock(said, folder):
+    weights, *files = INPUTS['dock']
+    out = os.path.join(folder, 'docked')
+    run(COMMAND, 'dock', *files, '--weights', weights, '--samples', '2', '-o', out)
+    with open(os.path.join(out, 'scores.tsv'), encoding='utf-8') as file:
+        row = file.read().splitlines()[1].split('\t')
+    assert said.split()[0] == row[0] and len(said.splitlines()) == 1, said
+    assert abs(float(said.split()[1]) - float(row[3])) < 0.006, (said, row)
+
+
 def check_energy(said, folder):
     """MatGL gives these numbers in float64, with the same weights by a formula."""
     energy, largest = said.split()
@@ -234,6 +246,7 @@ def main():
         sys.exit(__doc__)
     sys.path.insert(0, os.path.join(ROOT, 'tools'))
     sys.dont_write_bytecode = True
+    import diffdock_weights
     import dualbind_weights
     import tensornet_weights
     with tempfile.TemporaryDirectory() as folder:
@@ -244,6 +257,11 @@ def main():
                               os.path.join(DUALBIND, 'poses.sdf'))
         rescored = os.path.join(ROOT, 'tests', 'golden', 'rescore', '6moa.')
         INPUTS['rescore'] = ('-', rescored + 'pdb.gz', rescored + 'sdf.gz')
+        networks = os.path.join(folder, 'diffdock')
+        diffdock_weights.write(networks)
+        INPUTS['dock'] = (','.join(os.path.join(networks, name + '.safetensors')
+                                   for name in ('score', 'confidence')), rescored + 'pdb.gz',
+                          os.path.join(ROOT, 'tests', 'golden', 'dock', 'ligand.sdf'))
         tensornet_weights.write_matgl(os.path.join(folder, 'tensornet'))
         INPUTS['energy'] = (os.path.join(folder, 'tensornet'), '-')
         INPUTS['relax'] = (os.path.join(folder, 'tensornet'),
