@@ -254,7 +254,7 @@ static void put_units(struct bi_buf *out, const struct cli *cli, const struct cl
 {
     const struct cli_options *o = cli->options;
     size_t n, met = 0;
-    const struct bi_unit *u = bi_units(&n);
+    const struct bi_unit_name *u = bi_units(&n);
 
     for (size_t i = 0; i < n; i++) {
         const char *name = u[i].name, *rest = *u[i].unit == '@' ? u[i].unit + 1 : u[i].unit;

@@ -105,7 +105,7 @@ static bool make_columns(struct frames *f)
     struct bi_shown *v = &f->s->view;
     struct bi_table *t = &f->table;
     size_t n;
-    const struct bi_unit *u = bi_units(&n);
+    const struct bi_unit_name *u = bi_units(&n);
     if (!bi_view_columns(v, t, 0, VALUES + MOST_VALUES))
         return false;
     t->columns[FRAME].name = "frame";

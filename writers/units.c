@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* clang-format off */
-static const struct bi_unit units[] = {
+static const struct bi_unit_name units[] = {
     {"", "contacts",     "probability"},
     {"", "attentions",   "share"}, /* each row sums to 1 */
     {"", "logits",       "logit"},
@@ -39,7 +39,7 @@ static const struct bi_unit units[] = {
 };
 /* clang-format on */
 
-const struct bi_unit *bi_units(size_t *n)
+const struct bi_unit_name *bi_units(size_t *n)
 {
     *n = sizeof units / sizeof *units;
     return units;

@@ -6,14 +6,14 @@
 #include <stddef.h>
 
 /* '@' in a unit stands for the unit of energy that was asked for. */
-struct bi_unit {
+struct bi_unit_name {
     const char *task; /* whose table it is; "" = an array */
     const char *name; /* names the kind, or the column */
     const char *unit;
 };
 
 /* All of them, *n in number. */
-const struct bi_unit *bi_units(size_t *n);
+const struct bi_unit_name *bi_units(size_t *n);
 /* The unit of a kind of array; NULL: a plain number, or an unknown kind. */
 const char *bi_unit_of_kind(const char *kind);
 
