@@ -48,9 +48,10 @@ static bool column_size(const struct bioinfer_column *c, int64_t n_rows, uint64_
                         uint64_t *texts)
 {
     const bool has_texts = c->type == BIOINFER_TEXT && n_rows;
+    if (n_rows < 0 || (n_rows && !c->data) || c->type < 0 || c->type > BIOINFER_TEXT || !c->name)
+        return false;
     *texts = has_texts ? (uint64_t)((const int64_t *)c->data)[n_rows] : 0;
-    return n_rows >= 0 && c->type >= 0 && c->type <= BIOINFER_TEXT &&
-           bi_mul_size((uint64_t)n_rows + has_texts, c->type == BIOINFER_F32 ? 4 : 8, numbers);
+    return bi_mul_size((uint64_t)n_rows + has_texts, c->type == BIOINFER_F32 ? 4 : 8, numbers);
 }
 
 /* Adds the bytes of the columns. */
@@ -58,12 +59,12 @@ static bool measure_columns(const struct bioinfer_result *r, struct sizes *s)
 {
     for (int i = 0; i < r->n_columns; i++) {
         uint64_t numbers, texts;
-        s->texts += strlen(r->columns[i].name) + 1;
         if (!bi_round_size(s->data, 8, &s->data) ||
             !column_size(&r->columns[i], r->n_rows, &numbers, &texts) ||
             !bi_round_size(numbers, 8, &numbers) || !bi_add_size(s->data, numbers, &s->data) ||
             !bi_add_size(s->data, texts, &s->data))
             return false;
+        s->texts += strlen(r->columns[i].name) + 1;
     }
     return true;
 }

@@ -452,6 +452,12 @@ static void columns_come_back(void)
     r.n_rows = r.n_columns = 1;
     bi_put_lines(&lines, &r, 4);
     CHECK_STR(bi_buf_text(&lines) ? lines.data : "", "1\tbad_format\t\t\n");
+    r.columns = &(struct bioinfer_column){"a", BIOINFER_TEXT, NULL, ""};
+    CHECK_EQ(bi_pack_size(&r), 0);
+    r.columns = &(struct bioinfer_column){"a", BIOINFER_TEXT + 1, at, ""};
+    CHECK_EQ(bi_pack(&r, append, &bytes, &err), BIOINFER_INVALID);
+    r.columns = &(struct bioinfer_column){NULL, BIOINFER_F32, f32, NULL};
+    CHECK_EQ(bi_pack_size(&r), 0);
     bi_buf_free(&lines);
     bi_buf_free(&bytes);
 }
