@@ -63,8 +63,8 @@ void esmfold2_end(const struct esmfold2_graph *b)
 
 bi_value_id esmfold2_rows(const struct esmfold2_graph *b, bi_value_id x)
 {
-    const int64_t n = b->shape->n_grid / b->shape->n_parts;
-    return esmfold2_in_parts(b) ? bi_trip_rows(b->g, x, n, n) : x;
+    const int64_t n = esmfold2_in_parts(b) ? b->shape->n_grid / b->shape->n_parts : 0;
+    return n ? bi_trip_rows(b->g, x, n, n) : x;
 }
 
 bi_value_id esmfold2_put(const struct esmfold2_graph *b, bi_value_id x, bi_value_id rows)
