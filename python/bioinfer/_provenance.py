@@ -58,12 +58,12 @@ def _model(model: Any) -> Dict[str, Any]:
 def describe(path: str, task: str, params: Dict[str, Any], source: Any, model: Any,
              statuses: "Counter[str]", seconds: float) -> Dict[str, Any]:
     """The description of the file at `path`, which is there; statuses: of all records."""
-    made: Dict[str, Any] = {"bioinfer": _core.version(), "command": ["python"], "task": task}
-    made.update(_model(model))
-    made.update(options=" ".join(f"{name}={str(value)[:200]}" for name, value in params.items()),
-                inputs=[_input(source)], output=os.path.basename(path))
+    made: Dict[str, Any] = {"bioinfer": _core.version(), "output": os.path.basename(path)}
     if os.path.isfile(path):
         made["output_size"] = os.path.getsize(path)
+    made.update(command=["python"], task=task, **_model(model))
+    made.update(options=" ".join(f"{name}={str(value)[:200]}" for name, value in params.items()),
+                inputs=[_input(source)])
     reasons = {name: n for name, n in statuses.items() if name != "ok"}
     made.update(records=sum(statuses.values()), failed=sum(reasons.values()))
     if reasons:
