@@ -150,10 +150,11 @@ static struct record {
 static struct protenix_template_features read_template(int which)
 {
     const int64_t n = record.f.n_tokens, pairs = n * n;
-    const int32_t *bin = integers("template_bin") + which * pairs;
-    const float *beta = numbers("template_pseudo_beta_mask", NULL) + which * pairs;
-    const float *unit = numbers("template_unit_vector", NULL) + 3 * which * pairs;
-    const float *frame = numbers("template_backbone_frame_mask", NULL) + which * pairs;
+    int32_t *all_bins = integers("template_bin"), *bin = all_bins + which * pairs;
+    float *betas = numbers("template_pseudo_beta_mask", NULL), *beta = betas + which * pairs;
+    float *units = numbers("template_unit_vector", NULL), *unit = units + 3 * which * pairs;
+    float *frames = numbers("template_backbone_frame_mask", NULL);
+    float *frame = frames + which * pairs;
     float *distances = calloc((size_t)(pairs * PROTENIX_DISTANCES), sizeof *distances);
     float *axes = calloc((size_t)(pairs * PROTENIX_AXES), sizeof *axes);
     for (int64_t r = 0; r < pairs; r++) {
@@ -163,6 +164,10 @@ static struct protenix_template_features read_template(int which)
         memcpy(axes + r * PROTENIX_AXES, unit + 3 * r, 3 * sizeof *axes);
         axes[(r + 1) * PROTENIX_AXES - 1] = frame[r];
     }
+    free(all_bins);
+    free(betas);
+    free(units);
+    free(frames);
     return (struct protenix_template_features){integers("template_aatype") + which * n, distances,
                                                axes, 1};
 }
