@@ -705,7 +705,7 @@ static void refused_windows(const struct golden *g)
 
 static void refusals(const struct golden *g)
 {
-    const int tracks[] = {1 << 20}, pairs[] = {-1};
+    const int tracks[] = {1 << 20}, pairs[] = {-1}, zeros[65] = {0};
     const struct bioinfer_tracks_output twice[] = {{.name = g->info.head}, {.name = g->info.head}};
     const bool one = !bioinfer_model_head(g->model, 1, NULL); /* output, the human one */
     const struct {
@@ -721,11 +721,12 @@ static void refusals(const struct golden *g)
          one ? "no output is of organism 'mouse'; they are of human"
              : "no output 'human' of mouse; it has "},
         {{.resolution = 7}, "no output has bins of 7 bases; they have "},
-        {{.resolution = -1}, "resolution -1"},
+        {{.resolution = -1}, "resolution is -1, expected 1 to "},
         {{.head = "martian"}, "no output 'martian'; it has "},
         {{.tracks = tracks, .n_tracks = 1}, "track 1048576: head "},
-        {{.shifts = tracks, .n_shifts = 1 << 20}, "shifts: 1048576 of them"},
-        {{.sums = 3}, "sums 3, expected up to 2"},
+        {{.shifts = tracks, .n_shifts = 1}, "shifts is 1048576, expected -1000000 to 1000000"},
+        {{.shifts = zeros, .n_shifts = 65}, "shifts: 65 of them, expected up to 64"},
+        {{.sums = 3}, "sums is 3, expected numbers of none|sums|"},
         {{.sums = 2, .reverse_complement = 1},
          "sums of logarithms are of one window, 2 make a mean"},
         {{.strand_pairs = pairs, .tracks = (const int[]){0}, .n_tracks = 1},
