@@ -18,15 +18,7 @@ const char *bioinfer_version(void)
 
 const char *bioinfer_status_name(int status)
 {
-    switch (status) {
-#define BIOINFER_X(name, value, word)                                                              \
-    case value:                                                                                    \
-        return word;
-        BIOINFER_STATUS_LIST(BIOINFER_X)
-#undef BIOINFER_X
-    default:
-        return "unknown";
-    }
+    return bi_status_name(status);
 }
 
 /* ---- contexts ---- */

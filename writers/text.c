@@ -180,7 +180,7 @@ void bi_put_lines(struct bi_buf *out, const struct bioinfer_result *r, int n_cel
             put_cell(out, &r->columns[k], row);
         }
         if (n_numbers >= 0)
-            bi_buf_printf(out, "\t%s", r->status ? bioinfer_status_name(r->status) : "ok");
+            bi_buf_printf(out, "\t%s", bi_status_name(r->status));
         for (int i = 0; n_numbers >= 0 && !r->status && i < r->n_arrays; i++)
             for (int64_t k = 0; k < r->arrays[i].shape[0]; k++) {
                 bi_buf_putc(out, '\t');

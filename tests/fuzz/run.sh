@@ -19,9 +19,11 @@ flags="-std=c11 -O1 -gline-tables-only -D_POSIX_C_SOURCE=200809L -I$root/include
        -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION -I$out/generated"
 export clang flags out root
 mkdir -p "$out/objects" "$out/generated/loaders"
-# meson makes this file for builds; loaders/meson.build
+# meson makes these two files for builds; loaders/meson.build
 printf '#define %s "%s"\n' BI_DATADIR /none BI_SOURCE_ROOT "$root" BI_BUILD_ROOT "$out" \
     >"$out/generated/loaders/roots.h"
+python3 -B "$root/tools/embed_text.py" "$out/generated/loaders/components_text.c" \
+    loaders/components.h bi_components_text="$root/share/components/components.txt"
 
 echo 'int LLVMFuzzerTestOneInput(const unsigned char *p, unsigned long n); int
 LLVMFuzzerTestOneInput(const unsigned char *p, unsigned long n) { return p && n > 1 ? 0 : 0; }' \
@@ -65,8 +67,11 @@ fuzz() # name folders...
     for source in $(sources_of "$@"); do
         objects="$objects $out/objects/$(echo "$source" | tr / -).o"
     done
+    case $objects in
+    */loaders-components.c.o*) objects="$objects $out/generated/loaders/components_text.c" ;;
+    esac
     # shellcheck disable=SC2086
-    $clang $flags -fsanitize=fuzzer,address,undefined,float-cast-overflow $objects \
+    $clang $flags -I"$root" -fsanitize=fuzzer,address,undefined,float-cast-overflow $objects \
         -lz -lm -ldl -lpthread -o "$out/fuzz_$name"
     log=$out/$name.log
     if "$out/fuzz_$name" -runs="$executions" -max_total_time="$seconds" ${SEED:+-seed="$SEED"} \
