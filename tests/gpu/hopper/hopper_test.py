@@ -55,10 +55,11 @@ class Hopper(unittest.TestCase):
                    ['attention_contacts.*', 'then_contact.*'])
 
     def test_float32(self):
-        """Narrow products are chains, wide ones go to the matrix unit, large ones by warpgroups."""
+        """Narrow products are chains, wide ones go to the matrix unit, large ones by warpgroups.
+        Heads of 16 columns and more go to the matrix unit."""
         self.check(self.model('esm2', 'hf-d16', '--precision', 'fp32'),
-                   ['linear(_small|_near.*)?_f32', 'attention_d64_f32', 'layernorm_f32_f32'],
-                   ['.*sm90.*'])
+                   ['linear(_small|_near.*)?_f32', 'attention_near_d32_f32',
+                    'layernorm_f32_f32'], ['.*sm90.*', 'attention_d.*'])
         self.check(['esm2', 'sequences.fasta', '--precision', 'fp32', '--weights',
                     os.path.join(ROOT, 'share', 'bioinfer-tiny')],
                    ['linear_sm90_terms_.*_f32'], ['linear(_small|_near.*)?_f32'])
