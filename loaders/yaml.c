@@ -195,7 +195,7 @@ static int read_item(struct reader *r, char *text)
     if (e->kind == BI_YAML_NULL && !*e->text) /* "key:" alone came before it */
         e->kind = BI_YAML_LIST;
     if (e->kind != BI_YAML_LIST && e->kind != BI_YAML_OTHER)
-        return fail(r, "an item of a list behind a value that is none", text);
+        return fail(r, "an item of a list after a key that has a value", text);
     text += text[1] ? 2 : 1;
     text += strspn(text, " ");
     add_item(e, text);
@@ -274,7 +274,7 @@ static int read_line(struct reader *r, char *line)
     if (*text == '\t')
         return fail(r, "a tab before a value", line);
     if (r->ended)
-        return fail(r, "a line behind the end of the settings", line);
+        return fail(r, "a line after the end of the settings", line);
     if (!indent && !strcmp(line, "---") && !r->out->n)
         return 0;
     if (!indent && !strcmp(line, "...")) {

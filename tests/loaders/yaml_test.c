@@ -75,12 +75,12 @@ static void refused(void)
                  {"a: 1\nb: \xff", "line 2: byte 0xff is no UTF-8"},
                  {"a: 1\nb: \x01", "line 2: a control character, 0x01"},
                  {"- 1", "line 1: an item of a list without a key"},
-                 {"a: 1\n- 1", "line 2: an item of a list behind a value"},
+                 {"a: 1\n- 1", "line 2: an item of a list after a key that has a value"},
                  {"  a: 1", "line 1: the first line is indented"},
                  {"a: 1\nb", "line 2: expected 'key: value' or '- item': 'b'"},
                  {"a:1", "line 1: expected"},
                  {"{a: 1}", "line 1: expected"},
-                 {"a: 1\n...\nb: 2", "line 3: a line behind the end"},
+                 {"a: 1\n...\nb: 2", "line 3: a line after the end"},
                  {"'a: 1", "line 1: expected"}};
     struct bi_yaml y;
     char *large = calloc(1, BI_YAML_MOST_BYTES + 2);
