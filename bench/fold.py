@@ -7,8 +7,8 @@ One run prints, as the fastest of --repeat:
   - the same with pLDDT as arrays alone, without mmCIF; and kernels alone, as --profile has them;
   - the package flash-abb in batches of --batch, features to coordinates, without files, where it is
     installed (PyPI, 0.0.5); and the ratio.
---fidelity prints instead how far atoms, pLDDT and aligned errors on --device are from the CPU's: of
-FlashABB in fp32 and fp16, and of the small random ESMFold of tests/golden/esmfold. Needs numpy.
+--fidelity prints instead how far atoms, pLDDT and aligned errors on --device are from the CPU's, in
+fp32 and fp16: of FlashABB, and of the small random ESMFold and ESMFold2 of tests/golden. Needs numpy.
 
     python bench/fold.py --bioinfer build/cli/bioinfer --pairs 200 --threads 2
     python bench/fold.py --bioinfer build/cli/bioinfer --device cuda:0 --pairs 5000
@@ -63,25 +63,28 @@ def fidelity(o, folder, pairs, draw):
     import numpy
     proteins = [''.join(draw.choice('ACDEFGHIKLMNPQRSTVWY') for _ in range(n))
                 for n in (1, 2, 3, 17, 40, 64, 100, 150, 200)] + ['M' * 50 + ':' + 'K' * 33]
-    tiny = os.path.join(ROOT, 'tests', 'golden', 'esmfold', 'tiny')
-    for model, chains, more in (('flashabb', pairs, ['--precision', 'fp32']),
-                                ('flashabb', pairs, ['--precision', 'fp16']),
-                                ('esmfold', proteins, ['--weights', tiny])):
+    small = os.path.join(ROOT, 'tests', 'golden')
+    cases = [('flashabb', pairs, [], p) for p in ('fp32', 'fp16')]
+    cases += [(model, proteins, ['--weights', os.path.join(small, model, name)], p)
+              for model, name in (('esmfold', 'tiny'), ('esmfold2', 'tiny'), ('esmfold2', 'msa'))
+              for p in ('fp32', 'fp16')]
+    for model, chains, more, precision in cases:
         fasta, outs, worst = os.path.join(folder, 'in.fasta'), [], {}
-        arrays = 'plddt,coordinates' + ',pae' * (model == 'esmfold')
+        arrays = 'plddt,coordinates' + ',pae' * (model != 'flashabb')
         write(fasta, chains)
         for device in 'cpu', o.device:
             outs.append(os.path.join(folder, device.replace(':', '')))
-            own = more if device != 'cpu' or model == 'esmfold' else []
-            ours(o, fasta, outs[-1], '--include', arrays, *own, model=model, device=device)
+            own = ['--precision', precision] if device != 'cpu' else []
+            ours(o, fasta, outs[-1], '--include', arrays, *more, *own, model=model, device=device)
         for i in range(len(chains)):
-            a, b = (numpy.load(os.path.join(out, 'p%d.npz' % i)) for out in outs)
+            sample = '_seed-0_sample-0' * (model == 'esmfold2')
+            a, b = (numpy.load(os.path.join(out, 'p%d%s.npz' % (i, sample))) for out in outs)
             for kind in a.files:
                 assert (numpy.isnan(a[kind]) == numpy.isnan(b[kind])).all(), kind
                 gap = float(numpy.nanmax(numpy.abs(a[kind] - b[kind])))
                 worst[kind] = max(worst.get(kind, 0), gap)
-        print('%-8s %-16s %d records: %s' %
-              (model, more[1] if model == 'flashabb' else 'fp32', len(chains),
+        print('%-8s %-5s %-5s %d records: %s' %
+              (model, os.path.basename(more[-1]) if more else '', precision, len(chains),
                ', '.join('%s %.1e' % row for row in sorted(worst.items()))))
 
 
