@@ -8,7 +8,8 @@ One run prints, as the fastest of --repeat:
   - the package flash-abb in batches of --batch, features to coordinates, without files, where it is
     installed (PyPI, 0.0.5); and the ratio.
 --fidelity prints instead how far atoms, pLDDT and aligned errors on --device are from the CPU's, in
-fp32 and fp16: of FlashABB, and of the small random ESMFold and ESMFold2 of tests/golden. Needs numpy.
+fp32 and fp16: of FlashABB, and of the small random ESMFold and ESMFold2 of tests/golden. It needs
+numpy.
 
     python bench/fold.py --bioinfer build/cli/bioinfer --pairs 200 --threads 2
     python bench/fold.py --bioinfer build/cli/bioinfer --device cuda:0 --pairs 5000

@@ -54,14 +54,24 @@ static int next_ligand(void *user, struct bioinfer_record *record, struct bioinf
     return cli_complexes_next(&d->in, record, err);
 }
 
-static bool is_file(const char *path)
+/* The content of the language model, whatever file, folder or name it has. One that
+ * cannot be opened is put by its name: the task then fails, and says why. */
+static void put_language(const char *path, struct cli_output *text)
 {
-    FILE *file = path ? fopen(path, "rb") : NULL;
-    const bool there = file && fgetc(file) != EOF;
+    const struct bioinfer_model_params params = BIOINFER_PARAMS(struct bioinfer_model_params,
+                                                                .device = "cpu");
+    struct bioinfer_error err = {0};
+    bioinfer_context *ctx = NULL;
+    bioinfer_model *model = NULL;
+    const char *sum = path ? path : "-";
 
-    if (file)
-        fclose(file);
-    return there;
+    if (path && !bioinfer_context_new(&ctx, NULL, &err) &&
+        !bioinfer_model_open(&model, ctx, path, &params, &err) &&
+        bioinfer_model_fingerprint(model, &sum, &err))
+        sum = path;
+    cli_output_printf(text, "%.32s", sum);
+    bioinfer_model_close(&model);
+    bioinfer_context_free(&ctx);
 }
 
 static void describe(struct cli_run *run, struct cli_output *text)
@@ -78,12 +88,11 @@ static void describe(struct cli_run *run, struct cli_output *text)
         text->status = BIOINFER_NOMEM;
     cli_output_printf(text,
                       "%s samples=%d steps=%d top=%d minimize=%d convention=%d hetero=%d "
-                      "files=%016llx language=%s seeds=",
+                      "files=%016llx language=",
                       version, p->samples ? p->samples : 10, p->steps, p->top ? p->top : 1,
-                      p->minimize, p->convention, p->hetero, (unsigned long long)sum,
-                      is_file(p->language) ? ""
-                      : p->language        ? p->language
-                                           : "-");
+                      p->minimize, p->convention, p->hetero, (unsigned long long)sum);
+    put_language(p->language, text);
+    cli_output_printf(text, " seeds=");
     for (int i = 0; i < p->n_seeds; i++)
         cli_output_printf(text, "%s%lld", i ? "," : "", (long long)p->seeds[i]);
     cli_run_input(run, "receptor", o->receptor);
@@ -91,7 +100,6 @@ static void describe(struct cli_run *run, struct cli_output *text)
     for (int i = 0; i < FILES; i++)
         if (bioinfer_dock_file(&named, i, d->files[i], PATH, NULL) == 1)
             cli_run_input(run, roles[i], d->files[i]);
-    cli_run_input(run, "language model", is_file(p->language) ? p->language : NULL);
     cli_run_input(run, "noise", p->noise);
 }
 

@@ -6,6 +6,7 @@ compared with a statement of them by tests/golden/diffdock.c. Standard library o
 """
 import gzip
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -235,6 +236,20 @@ class Runs(Folder):
         self.assertIn("embeddings of 320 columns", err)
         other, _ = self.dock("b", shared("two.sdf"))
         self.assertNotEqual(rows[0]["confidence"], other[0]["confidence"])
+
+    def test_other_language_model(self):
+        """A folder whose weights change between two shards gives no one output."""
+        folder, out = self.path("model"), self.path("out")
+        shutil.copytree(os.path.join(ROOT, "share", "bioinfer-tiny"), folder)
+        for i in (1, 2):
+            run(shared("r.pdb"), shared("two.sdf"), "--weights", weights("lm"), *FEW, "--esm",
+                folder, "--shard", "%d/2" % i, "-o", out)
+            with open(os.path.join(folder, "model.safetensors"), "r+b") as file:
+                file.seek(-4, 2)
+                file.write(b"\0\0\0\x3f")
+        done = subprocess.run([EXE, "merge", out], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 65, done.stderr)
+        self.assertIn("an option was 'language=", done.stderr)
 
 
 class Refusals(Folder):
