@@ -243,7 +243,9 @@ class Index(unittest.TestCase):
 
     def test_ten_million_records(self):
         parts, size = 10000, 1000
-        with tempfile.TemporaryDirectory(prefix="bioinfer-parts-") as folder:
+        with tempfile.TemporaryDirectory(prefix="bioinfer-parts-") as outer:  # whose provenance stands beside it
+            folder = os.path.join(outer, "parts")
+            os.mkdir(folder)
             for k in range(parts):
                 name = f"part-{k:06}"
                 line = {"part": k, "first": k * size, "records": size, "failed": 0,
