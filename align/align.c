@@ -29,7 +29,6 @@ static int32_t reduce(struct bi_align_scoring *s)
 {
     int32_t unit = (int32_t)bi_align_divisor(bi_align_divisor(s->open, s->extend),
                                              bi_align_divisor(s->open2, s->extend2));
-
     for (int i = 0; i < s->n_letters; i++)
         for (int j = 0; j < s->n_letters; j++)
             unit = (int32_t)bi_align_divisor(unit, s->score[i][j]);
@@ -80,7 +79,6 @@ static int make_scoring(struct bi_aligner *a, const struct bioinfer_align_params
         .open = 11, .extend = 1, .free_ends = p->free_ends, .ties = p->ties, .local = p->local};
     int32_t times; /* scores of a matrix are multiplied by it */
     int st;
-
     a->scale = p->scale ? p->scale : 1;
     if (a->scale < 0 || a->scale > 1000)
         return bi_fail(err, BIOINFER_INVALID, "alignment: scale is %d, expected 1 to 1000",
@@ -144,7 +142,6 @@ static int make_scoring(struct bi_aligner *a, const struct bioinfer_align_params
 static int32_t high_score(const struct bi_align_scoring *s)
 {
     int32_t high = 0;
-
     for (int i = 0; i < s->n_letters; i++)
         for (int j = 0; j < s->n_letters; j++)
             high = s->score[i][j] > high ? s->score[i][j] : high;
@@ -156,7 +153,6 @@ static void say_width(const struct bi_aligner *a)
 {
     const struct bi_align_scoring *s = &a->plan.scoring;
     const struct bi_align_kernels *k = a->plan.kernels;
-
     if (a->gpu && !bi_align_gpu_is_narrow(a->gpu))
         bi_log(&a->ctx->env, BIOINFER_LOG_WARNING,
                "these costs need numbers of 32 bits, which "
@@ -178,7 +174,6 @@ static int open_gpu(struct bi_aligner *a, const struct bioinfer_align_params *p,
                     const struct bi_backend_ops *ops, int ordinal, struct bioinfer_error *err)
 {
     const struct bi_align_scoring *s = &a->plan.scoring;
-
     if (s->open2)
         return bi_fail(err, BIOINFER_UNSUPPORTED,
                        "gaps of two pieces have no kernels for device %s: use --device cpu",
@@ -212,7 +207,6 @@ int bi_aligner_new_on(bi_aligner **out, bioinfer_context *ctx,
     struct bioinfer_align_params p = {0};
     struct bi_aligner *a = NULL;
     int st, ordinal = 0;
-
     if (!out || !ctx)
         return bi_fail(err, BIOINFER_INVALID, "aligner: out and context must be given");
     *out = NULL;
@@ -286,7 +280,6 @@ int bi_aligner_get_profile(bi_aligner *a, struct bioinfer_align_profile *profile
 {
     struct bioinfer_align_profile p = {0};
     const size_t size = profile->struct_size;
-
     if (size < sizeof profile->struct_size)
         return BIOINFER_INVALID;
     if (a->gpu)
@@ -326,7 +319,6 @@ static void count(const struct bi_aligner *a, const struct bi_align_input *in,
     const struct bi_wave_costs *w = &a->waves;
     const bool alike = w->extend && !(a->used & ~w->letters); /* all matches are, all mismatches */
     int64_t i = r->query_begin, j = r->target_begin;
-
     for (size_t k = 0; k < r->n_cigar; k++) {
         const int64_t n = r->cigar[k] >> 4;
         const int op = r->cigar[k] & 15;
@@ -369,7 +361,6 @@ void bi_aligner_put_counts(struct bi_aligner *a, size_t i, int64_t matches, int6
                            struct bioinfer_alignment *r)
 {
     const struct bi_align_input *in = &a->inputs[i];
-
     r->query_end = in->n;
     r->target_end = in->m;
     r->columns = in->n + in->m - aligned;
@@ -381,7 +372,6 @@ int bi_aligner_put_path(struct bi_aligner *a, size_t i, const struct bi_align_wo
                         bool sparse, struct bioinfer_alignment *r, struct bioinfer_error *err)
 {
     uint32_t *cigar = w->path.run;
-
     if (!a->identity && !(cigar = bi_arena_alloc(&a->kept->cigars[w - a->workers].arena,
                                                  (w->path.n + 1) * sizeof *cigar)))
         return bi_fail(err, BIOINFER_NOMEM, "path of an alignment");
@@ -406,7 +396,6 @@ int bi_aligner_put_path(struct bi_aligner *a, size_t i, const struct bi_align_wo
 static bool make_arenas(const struct bi_aligner *a, struct bi_align_kept *kept)
 {
     const struct bi_env *env = &a->ctx->env;
-
     if (kept->cigars)
         return true;
     if (!(kept->cigars = bi_calloc(env, (size_t)a->ctx->n_threads, sizeof *kept->cigars)))
@@ -423,7 +412,6 @@ int bi_aligner_run_into(struct bi_aligner *a, struct bi_align_kept *kept,
 {
     const struct bi_env *env = &a->ctx->env;
     const size_t places = 1 + (a->gpu || n < BI_ALIGN_CPU_BLOCK ? n : BI_ALIGN_CPU_BLOCK);
-
     for (int t = 0; t < kept->n_cigars; t++)
         bi_arena_rewind(&kept->cigars[t].arena);
     if (n > UINT32_MAX / 2 ||
@@ -442,7 +430,6 @@ int bi_aligner_run(bi_aligner *a, const struct bioinfer_align_pair *pairs, size_
                    struct bioinfer_alignment *results, struct bioinfer_error *err)
 {
     int st;
-
     if (!a || (n && (!pairs || !results)))
         return bi_fail(err, BIOINFER_INVALID, "aligner, pairs and results must be given");
     st = bi_context_check(a->ctx, err);

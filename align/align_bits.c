@@ -39,7 +39,6 @@ static inline void step(struct block *b, uint64_t equal, uint64_t *grows, uint64
     const uint64_t h = (((e & b->up) + b->up) ^ b->up) | e;
     uint64_t more = b->down | ~(h | b->up), less = b->up & h;
     const uint64_t more_out = more >> 63, less_out = less >> 63;
-
     if (cells) {
         cells->left = more;
         cells->diagonal = equal | ~(h | b->down); /* else as much as on the diagonal before */
@@ -59,7 +58,6 @@ static inline int one_column(struct block *blocks, const uint64_t *equal, int64_
                              int64_t last, struct cells *cells)
 {
     uint64_t grows = 1, falls = 0;
-
     for (int64_t b = first; b <= last; b++)
         step(&blocks[b], equal[b], &grows, &falls, cells ? cells++ : NULL);
     return (int)grows - (int)falls;
@@ -72,7 +70,6 @@ static inline int two_columns(struct block *blocks, const uint64_t *equal, const
                               struct cells *next_cells)
 {
     uint64_t grows = 1, falls = 0, next_grows = 1, next_falls = 0;
-
     step(&blocks[first], equal[first], &grows, &falls, cells ? cells++ : NULL);
     for (int64_t b = first + 1; b <= last; b++) {
         step(&blocks[b], equal[b], &grows, &falls, cells ? cells++ : NULL);
@@ -107,7 +104,6 @@ struct pair {
 static int64_t first_block(const struct pair *p, int64_t j)
 {
     const int64_t odd = (j - 1) / 2 * 2 + 1;
-
     return (clamp(odd - p->high, 1, p->in->n) - 1) / ROWS;
 }
 
@@ -124,7 +120,6 @@ static int64_t run_columns(const struct pair *p, int64_t from, int64_t to, int64
                            bool keep, int64_t *last)
 {
     int64_t bottom = 0;
-
     for (int64_t j = from, two; j <= to; j += 1 + two) {
         two = j < to;
         const int64_t first = first_block(p, j), most = last_block(p, j, two);
@@ -157,7 +152,6 @@ static struct pair plan_pair(const struct bi_align_input *in, int64_t low, int64
 {
     struct pair p = {.in = in, .low = low, .high = high, .n_blocks = (in->n + ROWS - 1) / ROWS};
     const int64_t even = in->m + (in->m & 1);
-
     p.stride = smaller((high - low) / ROWS + 3, p.n_blocks);
     p.window = even;
     *cells = *kept = 0;
@@ -177,7 +171,6 @@ static struct pair plan_pair(const struct bi_align_input *in, int64_t low, int64
 uint64_t bi_align_bits_size(const struct bi_align_input *in, int64_t low, int64_t high)
 {
     uint64_t cells, kept;
-
     plan_pair(in, low, high, true, &cells, &kept);
     return cells + kept;
 }
@@ -187,7 +180,6 @@ static int take_memory(struct pair *p, struct bi_align_work *work, uint64_t cell
 {
     const uint64_t size = (uint64_t)p->n_blocks * sizeof(uint64_t);
     int st;
-
     if ((st = bi_align_buffer_need(work->env, &work->profile, size * BI_ALIGN_LETTERS, err)) ||
         (st = bi_align_buffer_need(work->env, &work->state, size * 2, err)) ||
         (st = bi_align_buffer_need(work->env, &work->flags, cells, err)) ||
@@ -240,7 +232,6 @@ static void way_back(const struct pair *p, const struct bi_align_scoring *s,
                      struct bi_align_walk *begin, struct bi_align_path *path)
 {
     struct bi_align_walk at = {.i = p->in->n, .j = p->in->m};
-
     while (at.i && at.j) {
         const int64_t w = (at.j - 1) / p->window, from = w * p->window + 1;
         if (p->window < p->in->m) {
@@ -267,7 +258,6 @@ int bi_align_bits(struct bi_align_work *work, const struct bi_align_input *in, i
     struct pair p = plan_pair(in, low, high, path != NULL, &cells, &kept);
     int64_t last = -1, bottom = 0; /* the lowest block, and the penalty of its last row */
     int st;
-
     if ((st = take_memory(&p, work, cells, kept, err)))
         return st;
     for (int64_t w = 0, from = 1; from <= in->m; w++, from += p.window) {

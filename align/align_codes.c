@@ -59,7 +59,6 @@ static void say_bad(struct bi_aligner *a, struct bioinfer_alignment *results, si
 {
     const char *side = of == QUERY ? "query" : "target";
     size_t k = 0;
-
     while (a->matrix.code[(unsigned char)s.text[k]] != BI_MATRIX_NONE)
         k++;
     const unsigned char c = (unsigned char)s.text[k];
@@ -87,7 +86,6 @@ static bool within(struct bi_aligner *a, size_t i, const struct bioinfer_align_p
     const struct bi_align_input in = {.n = (int64_t)p->query_length,
                                       .m = (int64_t)p->target_length};
     uint64_t least;
-
     if (in.n > BI_ALIGN_GPU_LENGTH || in.m > BI_ALIGN_GPU_LENGTH ||
         (in.n + in.m) * most > BI_ALIGN_GPU_SCORE) {
         bi_aligner_fail(a, results, i, BIOINFER_LIMIT,
@@ -137,7 +135,6 @@ static void list_chunk(const struct listing *l, size_t at)
     struct bi_aligner *a = l->a;
     const size_t begin = l->first + at * l->step, all = l->first + l->n;
     struct bi_align_chunk c = {.place = l->place + at * l->step, .invalid = SIZE_MAX};
-
     for (size_t i = begin; i < all && i < begin + l->step; i++) {
         const struct bioinfer_align_pair *p = &l->pairs[i];
         const size_t k = c.place + c.n_sound;
@@ -183,7 +180,6 @@ static void place_codes(struct bi_align_chunk *c, struct letters *last, uint64_t
                         uint64_t at)
 {
     uint64_t cut = 0;
-
     for (int side = 0; side < SIDES; side++) {
         c->shared[side] = is_same(c->first[side], last[side]);
         c->before[side] = last_at[side];
@@ -221,7 +217,6 @@ int bi_aligner_list(struct bi_aligner *a, const struct bioinfer_align_pair *pair
     struct listing l = {a, pairs, first, n, place, step, results};
     struct letters last[SIDES] = {{0}};
     uint64_t last_at[SIDES] = {0};
-
     a->n_chunks = (n + step - 1) / step;
     if (!bi_grow(env, &a->chunks, &a->chunks_cap, a->n_chunks + 1, sizeof *a->chunks))
         return bi_fail(err, BIOINFER_NOMEM, "%zu pairs of sequences", n);
@@ -264,7 +259,6 @@ static void encode_chunk(struct encoding *e, struct bi_align_chunk *c,
     struct letters last[SIDES] = {{0}};
     const uint8_t *at[SIDES] = {0};
     uint8_t *codes = e->codes + c->at;
-
     for (int side = 0; side < SIDES; side++) {
         c->bad[side] = false;
         if (!c->shared[side])
@@ -304,7 +298,6 @@ static void encode_some(void *user, const struct bi_share *share)
     const size_t n = e->a->n_chunks;
     struct bi_align_coder coders[SIDES] = {{.code = e->a->matrix.code}};
     size_t k;
-
     (void)share;
     memset(coders[QUERY].met, BI_ALIGN_NO_CODE, sizeof coders[QUERY].met);
     coders[TARGET] = coders[QUERY];
@@ -320,7 +313,6 @@ static void say_shared(struct encoding *e)
 {
     struct bi_aligner *a = e->a;
     bool bad[SIDES] = {false, false};
-
     for (size_t at = 0; at < a->n_chunks; at++) {
         const struct bi_align_chunk *c = &a->chunks[at];
         for (int side = 0; side < SIDES && c->n_sound; side++) {
@@ -342,7 +334,6 @@ uint32_t bi_aligner_encode(struct bi_aligner *a, const struct bioinfer_align_pai
                            uint8_t *codes, uint64_t size, struct bioinfer_alignment *results)
 {
     struct encoding e = {.a = a, .pairs = pairs, .codes = codes, .results = results};
-
     bi_team_run(&a->ctx->env, size > SHARED_WORK ? a->n_feeders : 1, encode_some, &e);
     if (e.bad)
         say_shared(&e);

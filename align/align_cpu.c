@@ -79,7 +79,6 @@ static bool is_full(const struct bi_aligner *a, const uint32_t *order, size_t n,
     const struct bi_align_kernels *k = a->plan.kernels;
     int64_t rows = 0, columns = 0, most = 0;
     double cells = 0;
-
     for (size_t i = 0; i < n; i++) {
         const struct bi_align_input *in = &a->inputs[order[i]];
         const int64_t shorter = in->n < in->m ? in->n : in->m;
@@ -106,7 +105,6 @@ static void choose_band(const struct bi_aligner *a, struct bi_align_worker *w,
                         const uint32_t *order, size_t n, struct bi_align_many *many)
 {
     int64_t shortest = INT64_MAX;
-
     many->low = many->high = 0;
     for (size_t l = 0; l < n; l++) {
         const struct bi_align_input *in = &a->inputs[order[l]];
@@ -142,7 +140,6 @@ static int score_group(struct bi_aligner *a, struct bi_align_worker *w, const ui
                                ? (uint64_t)(size->rows * size->columns * p->kernels->lanes)
                                : 0;
     int st;
-
     *many = (struct bi_align_many){.n_pairs = (int32_t)n,
                                    .table = p->kernels->bits == 8 ? (const void *)p->table8_t
                                                                   : p->table16_t,
@@ -192,7 +189,6 @@ static void align_pair(struct bi_aligner *a, struct bi_align_worker *w, size_t i
     struct bi_align_walk begin = {0};
     bool sparse = false;
     int st;
-
     w->path.n = 0;
     w->path.failed = false;
     struct bi_align_path *path = a->traceback ? &w->path : NULL;
@@ -219,7 +215,6 @@ static void put_counts(struct bi_aligner *a, size_t i, const struct bi_align_man
     const struct bi_align_best *row = &many->row[l], *column = &many->column[l];
     const int64_t left = bi_align_left(s, in->n);
     struct bi_align_end of_row = {INT64_MIN, in->n, 0}, of_column = {INT64_MIN, 0, in->m}, end;
-
     if (many->free_row)
         of_row = (struct bi_align_end){row->score + left, in->n, row->at};
     if (many->free_column)
@@ -255,7 +250,6 @@ static bool put_one(struct bi_aligner *a, struct bi_align_worker *w, size_t i,
     struct bioinfer_error err = {0};
     int64_t corner; /* cell (0, 0), in front of the first */
     int st;
-
     if (size->counts) {
         put_counts(a, i, many, l, r);
         return true;
@@ -289,7 +283,6 @@ static void put_group(struct bi_aligner *a, struct bi_align_worker *w, const uin
 {
     int left[BI_ALIGN_MANY];
     size_t n_left = 0;
-
     for (size_t l = 0; l < n; l++)
         if (!put_one(a, w, order[l], many, (int)l, size, results))
             left[n_left++] = (int)l;
@@ -311,7 +304,6 @@ static void put_group(struct bi_aligner *a, struct bi_align_worker *w, const uin
 bool bi_aligner_is_single(const struct bi_aligner *a, const struct bi_align_input *in)
 {
     const int64_t lanes = a->plan.kernels ? a->plan.kernels->lanes : 1;
-
     return lanes == 1 || a->plan.scoring.local ||
            (a->traceback && !can_count(a, in->n < in->m ? in->n : in->m) &&
             in->n > FLAGS / lanes / in->m);
@@ -332,7 +324,6 @@ static void run_claims(void *user, const struct bi_share *share)
     struct bi_aligner *a = job->a;
     struct bi_align_worker *w = &a->workers[share->thread];
     size_t at;
-
     while ((at = atomic_fetch_add_explicit(&job->next, job->group, memory_order_relaxed)) <
            job->n) {
         const size_t n = job->n - at < job->group ? job->n - at : job->group;
@@ -357,7 +348,6 @@ static void run_job(struct bi_aligner *a, size_t from, size_t n, size_t group,
     struct job job = {.a = a, .results = results, .order = a->order + from, .n = n, .group = group};
     const size_t claims = (n + group - 1) / group;
     const int n_threads = claims < (size_t)a->ctx->n_threads ? (int)claims : a->ctx->n_threads;
-
     if (group > 1)
         sort_pairs(a, job.order, n, group);
     if (n)
@@ -387,7 +377,6 @@ static int run_block(struct bi_aligner *a, const struct bioinfer_align_pair *pai
     size_t n_sound, n_left, n_rest = 0, n_grouped;
     uint64_t size;
     int st;
-
     if ((st = bi_aligner_list(a, pairs, first, n, 0, results, &n_sound, &size, err)))
         return st;
     /* kernels read whole vectors of codes */
@@ -414,7 +403,6 @@ int bi_aligner_run_cpu(struct bi_aligner *a, const struct bioinfer_align_pair *p
 {
     const size_t most = BI_ALIGN_CPU_BLOCK;
     int st = 0;
-
     for (size_t first = 0; first < n && !st; first += most)
         st = run_block(a, pairs, first, n - first < most ? n - first : most, results, err);
     return st;

@@ -127,7 +127,6 @@ int bi_align_gpu_open(struct bi_align_gpu **out, const struct bi_env *env,
     struct bi_align_gpu *g = bi_zalloc(env, sizeof *g);
     struct bi_caps caps = {0};
     int st;
-
     if (!g)
         return bi_fail(err, BIOINFER_NOMEM, "aligner");
     g->env = env;
@@ -166,7 +165,6 @@ static int need(struct bi_align_gpu *g, struct bi_buffer *b, uint64_t size, bool
                 struct bioinfer_error *err)
 {
     int st;
-
     if (size <= b->size)
         return 0;
     if (shared && b->ptr && (st = g->ops->wait(g->queue, BI_ALL_SLOTS, err)))
@@ -181,7 +179,6 @@ static int need_host(struct bi_align_gpu *g, unsigned char **ptr, uint64_t *had,
 {
     void *new;
     int st;
-
     if (size <= *had)
         return 0;
     g->ops->host_free(g->device, *ptr);
@@ -206,7 +203,6 @@ static int64_t parts(int64_t x, int64_t of)
 static bool fits_16(const struct bi_align_gpu *g, int64_t n, int64_t m)
 {
     const int64_t rows = n + 512, least = rows < m ? rows : m;
-
     return g->bytes && n < 1 << 14 && m < 1 << 14 &&
            g->corner + g->high * least + g->plan->scoring.extend * (rows + m) < HIGH_16;
 }
@@ -234,7 +230,6 @@ static int64_t strips_at_a_time(const struct bi_align_gpu *g, const struct bi_al
                                                                    : g->flags_budget;
     const int64_t strips = parts(in->n, BI_ALIGN_LONG_HEIGHT);
     const uint64_t one = long_flags(in) / (uint64_t)strips, kept = kept_rows(in);
-
     return long_flags(in) <= limit ? strips
            : limit < kept + one    ? 1
                                    : (int64_t)((limit - kept) / one);
@@ -254,7 +249,6 @@ static bool is_long(const struct bi_align_gpu *g, const struct bi_align_input *i
 uint64_t bi_align_gpu_least(const struct bi_align_gpu *g, const struct bi_align_input *in)
 {
     const uint64_t strips = (uint64_t)parts(in->n, BI_ALIGN_LONG_HEIGHT);
-
     return is_sparse(g, in) ? kept_rows(in) + long_flags(in) / strips : 0;
 }
 
@@ -276,7 +270,6 @@ static uint32_t best_shape(int makes, int64_t n, int64_t m, int letters)
 {
     uint32_t best = 0;
     int64_t least = INT64_MAX;
-
     for (uint32_t i = 0; i < N_SHAPES; i++) {
         const struct shape *s = &shapes[i];
         const int64_t strips = parts(n, s->lanes * s->rows);
@@ -309,7 +302,6 @@ static const struct place *sort_places(struct bi_align_gpu *g, size_t n)
 {
     struct place *from = g->places, *to = g->sorted;
     uint64_t seen = 0;
-
     for (size_t i = 1; i < n; i++)
         seen |= from[i].key ^ from[0].key;
     for (int shift = 0; shift < 44; shift += 11) {
@@ -346,7 +338,6 @@ static struct block layout(const struct batch *b, bool trace)
 {
     struct block at = {0};
     uint64_t end = b->codes_size;
-
     at.jobs = take(&end, (b->n - b->n_long) * sizeof(struct bi_align_job));
     at.longs = take(&end, b->n_long * sizeof(struct bi_align_long));
     at.tasks = take(&end, b->n_strips * (trace ? 2 : 1) * 2 * sizeof(int32_t));
@@ -365,7 +356,6 @@ int bi_align_gpu_begin(struct bi_align_gpu *g, int slot, const struct bi_align_i
 {
     struct batch *b = &g->batches[slot];
     int st;
-
     b->n = n;
     b->n_long = b->n_strips = 0;
     b->codes_size = codes_size;
@@ -410,7 +400,6 @@ static int fill_tables(const struct bi_align_gpu *g, struct batch *b, const stru
     int8_t *table8 = (int8_t *)b->host + at->table8;
     int32_t *table32 = (int32_t *)(b->host + at->table32);
     int n = 0;
-
     memset(map, 0, BI_ALIGN_LETTERS);
     memset(table8, 0, BI_ALIGN_LETTERS * BI_ALIGN_LETTERS);
     for (int t = 0; t < BI_ALIGN_LETTERS; t++) {
@@ -447,7 +436,6 @@ static void add_trail(struct batch *b, const struct block *at, const struct bi_a
                       uint32_t pair, int height, int rows, uint64_t flags, struct totals *t)
 {
     struct bi_align_trail *trails = (struct bi_align_trail *)(b->host + at->trails);
-
     b->moves[pair] = t->moves;
     trails[t->n_trails++] = (struct bi_align_trail){.query = (uint32_t)(in->query - b->host),
                                                     .target = (uint32_t)(in->target - b->host),
@@ -465,7 +453,6 @@ static void make_jobs(struct bi_align_gpu *g, struct batch *b, const struct bloc
                       struct totals *t)
 {
     struct bi_align_job *jobs = (struct bi_align_job *)(b->host + at->jobs);
-
     for (size_t i = 0; i < n;) {
         const struct place *x = &places[i], *y = x;
         const struct shape *s = &shapes[x->shape];
@@ -509,7 +496,6 @@ static void make_longs(struct bi_align_gpu *g, struct batch *b, const struct blo
 {
     struct bi_align_long *longs = (struct bi_align_long *)(b->host + at->longs);
     uint64_t progress = b->n_strips + 1; /* behind the counters of tasks */
-
     for (size_t i = 0; i < b->n_long; i++) {
         const struct bi_align_input *in = &inputs[places[i].pair];
         const int64_t strips = parts(in->n, BI_ALIGN_LONG_HEIGHT);
@@ -541,7 +527,6 @@ static size_t add_tasks(struct batch *b, const struct block *at, int64_t first, 
     const struct bi_align_long *longs = (const struct bi_align_long *)(b->host + at->longs);
     int32_t *tasks = (int32_t *)(b->host + at->tasks);
     const size_t was = t->n_tasks;
-
     for (int64_t strip = first; strip < last && longs[0].strips > strip; strip++)
         for (size_t i = 0; i < b->n_long && longs[i].strips > strip; i++) {
             tasks[2 * t->n_tasks] = (int32_t)i;
@@ -556,7 +541,6 @@ static int add_launch(struct bi_align_gpu *g, struct batch *b, int entry, const 
                       size_t size, struct bioinfer_error *err)
 {
     int st;
-
     if (!g->entries[entry].function && (st = g->ops->module(g->device, &g->entries[entry], 1, err)))
         return st;
     if (!bi_grow(g->env, &b->launches, &b->launches_cap, b->n_launches + 1, sizeof *b->launches))
@@ -575,7 +559,6 @@ static int add_sparse(struct bi_align_gpu *g, struct batch *b, const struct bloc
     const int32_t *const tasks = l->tasks;
     const int64_t group = strips_at_a_time(g, in);
     int st = 0;
-
     l->again = 1;
     for (int64_t last = parts(in->n, BI_ALIGN_LONG_HEIGHT); !st && last > 0; last -= group) {
         const int64_t first = last > group ? last - group : 0;
@@ -624,7 +607,6 @@ static int make_launches(struct bi_align_gpu *g, struct batch *b, const struct b
                                      .n_trails = (int32_t)t->n_trails,
                                      .ties = g->plan->scoring.ties};
     int st = 0;
-
     p.rules.letters = letters;
     for (int i = 0; !st && i < N_SHAPES; i++) {
         p.n_jobs = (int32_t)t->of_shape[i];
@@ -674,7 +656,6 @@ int bi_align_gpu_submit(struct bi_align_gpu *g, int slot, const struct bi_align_
     const double begun = bi_now();
     struct totals t = {0};
     int st;
-
     if (!bi_grow(g->env, &g->places, &g->places_cap, b->n, sizeof *g->places) ||
         !bi_grow(g->env, &g->sorted, &g->sorted_cap, b->n, sizeof *g->sorted) ||
         (g->trace && !bi_grow(g->env, &b->moves, &b->moves_cap, b->n, sizeof *b->moves)))
@@ -726,7 +707,6 @@ int bi_align_gpu_wait(struct bi_align_gpu *g, int slot, struct bioinfer_error *e
     const struct batch *b = &g->batches[slot];
     const double begun = bi_now();
     const int st = g->ops->wait(g->queue, slot, err);
-
     g->profile.wait_seconds += bi_now() - begun;
     for (int i = 0; !st && b->program.seconds && i < b->program.n_launches; i++)
         g->profile.kernel_seconds += b->seconds[i];
@@ -758,7 +738,6 @@ void bi_align_gpu_path(const struct bi_align_gpu *g, int slot, size_t i,
     struct bi_align_walked w = ((const struct bi_align_walked *)(b->result + b->walked_at))[i];
     const uint32_t *moves = (const uint32_t *)(b->result + b->moves_at) + b->moves[i];
     int64_t row = end.i, column = end.j;
-
     if (!end.i || !end.j) /* where the device has not been */
         w = (struct bi_align_walked){.i = (int32_t)end.i, .j = (int32_t)end.j};
     for (int32_t k = 0; k < w.n_moves; k++) {

@@ -34,7 +34,6 @@ static bool choose(struct local *p)
     const struct bi_align_scoring *s = &p->plan->scoring;
     const int64_t shorter = p->in->n < p->in->m ? p->in->n : p->in->m;
     int32_t low = 0;
-
     for (int a = 0; a < s->n_letters; a++)
         for (int b = 0; b < s->n_letters; b++) {
             p->high = s->score[a][b] > p->high ? s->score[a][b] : p->high;
@@ -58,7 +57,6 @@ static int make_profile(struct local *p, struct bioinfer_error *err)
     const struct bi_align_scoring *s = &p->plan->scoring;
     uint8_t *profile;
     int st;
-
     memset(p->used, UINT8_MAX, sizeof p->used);
     for (int64_t i = 0; i < p->in->n; i++)
         if (p->used[p->in->query[i]] == UINT8_MAX)
@@ -99,7 +97,6 @@ static int64_t n_groups(const struct local *p)
 static char *row_above(const struct local *p, int64_t strip)
 {
     const int64_t inner = strip % p->group;
-
     return slot(p, inner ? n_groups(p) + inner : strip / p->group);
 }
 
@@ -131,7 +128,6 @@ static int32_t run_strip(const struct local *p, int64_t strip, char *above, char
                                .wanted = found ? (int32_t)found->score : 0,
                                .by_row = s->ties == BIOINFER_TIES_EMBOSS};
     uint8_t rows[ROWS];
-
     for (int r = 0; r < a.n_rows; r++)
         rows[r] = p->used[a.query[r]];
     a.query = rows;
@@ -168,7 +164,6 @@ static void back(struct local *p, char *waste, struct bi_align_walk *walk,
                  struct bi_align_path *path)
 {
     uint8_t *flags = p->work->flags.ptr;
-
     while (walk->i && walk->j) {
         const int64_t strip = (walk->i - 1) / ROWS, base = strip * ROWS;
         run_strip(p, strip, need_row(p, strip), waste, flags, NULL);
@@ -196,7 +191,6 @@ static int take_memory(struct local *p, bool trace, struct bioinfer_error *err)
     const uint64_t most = (limit > flags ? limit - flags : 0) / row;
     const struct bi_env *env = p->work->env;
     int st;
-
     p->keep = trace;
     p->filled = -1;
     for (p->group = 1; trace && n_rows(p) > most && p->group * p->group < p->n_strips;)
@@ -226,7 +220,6 @@ int bi_align_local(const struct bi_align_plan *plan, struct bi_align_work *work,
     struct local p = {.plan = plan, .in = in, .work = work};
     int32_t *best;
     int st;
-
     *sparse = false;
     *end = (struct bi_align_end){0};
     *begin = (struct bi_align_walk){0};

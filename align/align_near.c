@@ -92,7 +92,6 @@ static bool by_owns(const struct bi_aligner *a)
 static double wave_time(const struct bi_aligner *a)
 {
     const struct bi_align_scoring *s = &a->plan.scoring;
-
     return wave_cell * (!s->open2 ? 1 : s->free_ends ? two_free_wave : two_wave);
 }
 
@@ -113,7 +112,6 @@ static double matrix_time(const struct bi_aligner *a, const struct bi_align_inpu
 {
     const struct bi_align_kernels *k = a->plan.kernels;
     const double cells = (double)in->n * (double)in->m;
-
     if (!k)
         return plain_cell * cells;
     if (a->traceback && has_free_last(a) && !(a->identity && a->plan.counts))
@@ -135,7 +133,6 @@ static bool is_fit(const struct bi_aligner *a, const struct bi_wave_costs *c,
 {
     const uint32_t others = a->used & ~c->letters;
     uint32_t used = 0;
-
     if (in->n > MOST_LENGTH || in->m > MOST_LENGTH)
         return false;
     for (int64_t i = 0; others && i < in->n && !(used & others); i++)
@@ -150,7 +147,6 @@ static bool is_fit(const struct bi_aligner *a, const struct bi_wave_costs *c,
 static uint64_t word_at(const uint8_t *codes)
 {
     uint64_t word;
-
     memcpy(&word, codes, WORD);
     return word;
 }
@@ -161,7 +157,6 @@ static int64_t find_word(const struct bi_align_input *in, int64_t i, int64_t at,
 {
     const uint64_t word = word_at(in->query + i);
     const int64_t last = in->m - WORD;
-
     for (int64_t d = 0; d <= drift; d++) {
         if (at + d >= 0 && at + d <= last && word_at(in->target + at + d) == word)
             return at + d;
@@ -179,7 +174,6 @@ static int shared_words(const struct bi_align_input *in, int n, int64_t drift)
     const int64_t gap = (in->n - WORD) / n;
     int64_t first = 0, last = in->m - in->n;
     int shared = 0;
-
     for (int k = 0; k < n / 2; k++) {
         const int64_t i = gap * k + gap / 2, back = in->n - WORD - i;
         const int64_t found = find_word(in, i, i + first, drift);
@@ -204,7 +198,6 @@ static double least_shared(const struct bi_aligner *a, double by_strips)
     const double differ = worth / band_part * extend /
                           (waves ? a->waves.mismatch : by_strips * a->owns.mismatch);
     const double equal = differ < 1 ? 1 - differ : 0, two = equal * equal, four = two * two;
-
     return four * four;
 }
 
@@ -221,7 +214,6 @@ static bool looks_near(const struct bi_aligner *a, struct bi_align_worker *w,
     const double word = word_place * (double)(2 * drift + 1);
     const double by_time = sample_part * matrix / word;
     int64_t n = shorter / (2 * WORD);
-
     if (least < 0.01) /* for a band, sequences are near enough by chance */
         return true;
     n = (double)n < by_time ? n : (int64_t)by_time;
@@ -243,7 +235,6 @@ enum way { BY_MATRIX, BY_WAVE, BY_BAND, BY_BITS };
 static bool is_unit(const struct bi_aligner *a)
 {
     const struct bi_wave_costs *c = &a->waves;
-
     return c->mismatch == 1 && c->open == 1 && c->extend == 1;
 }
 
@@ -253,7 +244,6 @@ static double bits_time(const struct bi_aligner *a, const struct bi_align_input 
 {
     const int64_t rows = high - low + 2 * WORD_ROWS, all = in->n + WORD_ROWS;
     const double cell = a->traceback ? bits_cell * bits_path : bits_cell;
-
     return cell * (double)in->m * (double)(rows < all ? rows : all);
 }
 
@@ -263,7 +253,6 @@ static enum way choose(const struct bi_aligner *a, const struct bi_wave *w,
                        int64_t *high)
 {
     double wave = wave_time(a) * (double)bi_wave_left(w), band = matrix, bits = matrix;
-
     if (a->traceback && bi_wave_left_size(w) > limit)
         wave = matrix;
     bi_wave_band(&a->waves, in, bi_wave_most(w), low, high);
@@ -286,7 +275,6 @@ static int try_wave(struct bi_aligner *a, struct bi_wave *w, const struct bi_ali
 {
     const uint64_t limit = a->plan.memory_limit < MOST_KEPT ? a->plan.memory_limit : MOST_KEPT;
     int st;
-
     *way = BY_WAVE;
     if ((st = bi_wave_start(w, &a->waves, in, a->traceback ? limit : 0, err)))
         return st;
@@ -333,7 +321,6 @@ static double budget_of(struct bi_align_worker *w, double cell, double matrix)
     const double least = cell * START_CELLS, sure = cell * SURE_CELLS;
     const double most = most_share * matrix;
     double budget;
-
     w->share = w->share < least_share ? least_share : w->share;
     budget = w->share * matrix > least ? w->share * matrix : least;
     w->credit += earned * matrix / (1 + (double)w->n_failed / FEW_FAILED);
@@ -356,7 +343,6 @@ static bool attempt(struct bi_aligner *a, struct bi_align_worker *w, size_t i, i
     struct bioinfer_error err = {0};
     int64_t low = 0, high = 0;
     enum way way;
-
     *time = 0;
     if (!is_fit(a, &a->waves, in) ||
         (!w->wave && bi_wave_new(&w->wave, &a->ctx->env, a->coders, &err)))
@@ -398,7 +384,6 @@ static bool align_far(struct bi_aligner *a, struct bi_align_worker *w, size_t i,
     struct bi_align_walk begin = {0};
     struct bioinfer_error err = {0};
     int64_t penalty;
-
     if (!is_unit(a) || bits_time(a, in, -in->n, in->m) > worth * matrix ||
         !is_fit(a, &a->waves, in) || (a->ctx->n_threads > 1 && in->n > SHARED / in->m) ||
         (a->traceback && bi_align_bits_size(in, -in->n, in->m) > a->plan.memory_limit))
@@ -422,7 +407,6 @@ static void narrow_band(const struct bi_align_input *in, int64_t *low, int64_t *
 {
     const int64_t shorter = in->n < in->m ? in->n : in->m, beyond = in->m - in->n;
     const int64_t beside = NARROW + shorter / NARROW_PART;
-
     *low = (beyond < 0 ? beyond : 0) - beside;
     *high = (beyond > 0 ? beyond : 0) + beside;
 }
@@ -439,7 +423,6 @@ static bool attempt_band(struct bi_aligner *a, struct bi_align_worker *w, size_t
     struct bi_align_walk begin = {0};
     struct bioinfer_error err = {0};
     int64_t low, high, near_low, near_high;
-
     narrow_band(in, &near_low, &near_high);
     *time = band_time(a, in, near_low, near_high);
     if (*time > most_share * matrix) {
@@ -476,7 +459,6 @@ static bool attempt_either(struct bi_aligner *a, struct bi_align_worker *w, size
     const struct bi_align_input *in = &a->inputs[i];
     int64_t most = (int64_t)(budget / wave_time(a)), low, high;
     double by_band;
-
     if (!a->owns.usable)
         return attempt(a, w, i, most, matrix, time, results);
     *time = 0;
@@ -504,7 +486,6 @@ static const struct bi_wave_costs *free_costs(const struct bi_aligner *a,
                                               const struct bi_align_input *in)
 {
     const bool by_query = a->waves.extend && (in->n <= in->m || !a->waves_target.extend);
-
     return by_query ? &a->waves : &a->waves_target;
 }
 
@@ -512,7 +493,6 @@ static const struct bi_wave_costs *free_costs(const struct bi_aligner *a,
 static double find_time(const struct bi_wave_costs *c, const struct bi_align_input *in)
 {
     const bool by_query = c->whole == BI_WAVE_QUERY;
-
     return find_word_time * (double)(by_query ? in->n : in->m) / WORD +
            find_place * (double)(by_query ? in->m : in->n);
 }
@@ -526,7 +506,6 @@ static int64_t guess(const struct bi_align_words *words, const struct bi_wave_co
     const int64_t open = c->open < c->open_e ? c->open : c->open_e;
     /* three mismatches and a gap for four changes, some of which share a word; a third more */
     const int64_t changes = missing + missing * missing / (2 * words->n);
-
     return found * LEAST_FOUND < words->n
                ? INT64_MAX
                : (3 * c->mismatch + open) * changes / 3 + c->open / 2 + 1;
@@ -545,7 +524,6 @@ static struct free_way choose_free(const struct bi_aligner *a, const struct bi_a
     const double wave = free_more * wave_time(a) * (cells + STEP_CELLS * (double)limit);
     const double lists = a->plan.scoring.open2 ? 5 : 3; /* that a wavefront has */
     struct free_way way = {true, lists * sizeof(int32_t) * cells < (double)kept ? wave : 1e300};
-
     if (a->plan.kernels) {
         const double rows = (double)place->in.n * (width + BAND_EDGES);
         const double band = (a->traceback ? direct_part : 1) * free_more * strip_time(a, rows);
@@ -574,7 +552,6 @@ static int align_in(struct free_pair *p, const struct bi_align_place *place, int
     struct bi_align_worker *w = p->w;
     struct bi_align_path *path = p->a->traceback ? &w->path : NULL;
     int st;
-
     *penalty = INT64_MAX;
     w->path.n = 0;
     w->path.failed = false;
@@ -603,7 +580,6 @@ static int64_t bound_in(struct free_pair *p, const struct bi_align_place *place,
     const double cell = free_more * wave_time(p->a);
     const int64_t most = p->budget > p->time ? (int64_t)((p->budget - p->time) / cell) : 0;
     int st = bi_wave_start_free(p->w->wave, p->c, place, MOST_LIMIT, 0, err);
-
     st = st ? st : bi_wave_bound(p->w->wave, most, err);
     p->time += cell * (double)bi_wave_cells(p->w->wave);
     return st == 1 ? bi_wave_most(p->w->wave) : st;
@@ -616,7 +592,6 @@ static bool find_free(struct free_pair *p, struct bioinfer_error *err)
     struct bi_align_place place;
     bool anywhere, bounded = false;
     int64_t limit, low, high, penalty;
-
     p->time = find_time(p->c, p->in);
     if (bi_align_words_find(&p->w->words, p->in, p->c->whole, err) != 1)
         return false;
@@ -672,7 +647,6 @@ static bool attempt_free(struct bi_aligner *a, struct bi_align_worker *w, size_t
     const struct bi_wave_costs *c = free_costs(a, in);
     struct free_pair p = {.a = a, .w = w, .c = c, .in = in, .budget = budget, .matrix = matrix};
     struct bioinfer_error err = {0};
-
     *time = 0;
     p.kept = a->plan.memory_limit < MOST_KEPT ? a->plan.memory_limit : MOST_KEPT;
     w->words.env = &a->ctx->env;
@@ -706,7 +680,6 @@ bool bi_aligner_try_near(struct bi_aligner *a, struct bi_align_worker *w, size_t
 {
     const double no_matrix = 1e300;
     double time;
-
     if (a->plan.scoring.free_ends)
         return (a->waves.extend || a->waves_target.extend) &&
                attempt_free(a, w, i, no_matrix, no_matrix, &time, results);
@@ -722,7 +695,6 @@ static bool align_near(struct bi_aligner *a, struct bi_align_worker *w, size_t i
     const bool free = a->plan.scoring.free_ends;
     const double matrix = matrix_time(a, in, alone), budget = budget_of(w, wave_time(a), matrix);
     double time;
-
     if (budget == 0 ||
         (!w->near && !(free ? may_find(a, w, in, matrix) : looks_near(a, w, in, matrix))))
         return !free && align_far(a, w, i, matrix, results);
@@ -756,7 +728,6 @@ static void align_some(void *user, int thread, int64_t first, int64_t end)
     struct bi_aligner *a = job->a;
     uint32_t left[CLAIM];
     size_t n = 0;
-
     for (int64_t i = first; i < end; i++)
         if (!job->results[a->pair[i]].status &&
             !(job->tried &&
@@ -769,7 +740,6 @@ static void align_some(void *user, int thread, int64_t first, int64_t end)
 static int count_letters(uint32_t set)
 {
     int n = 0;
-
     for (; set; set &= set - 1)
         n++;
     return n;
@@ -779,7 +749,6 @@ size_t bi_aligner_run_near(struct bi_aligner *a, size_t n, struct bioinfer_align
 {
     enum { PART = 4 };
     struct near_job job = {.a = a, .results = results};
-
     if (a->plan.scoring.free_ends) {
         bi_wave_costs_make_free(&a->waves, &a->plan.scoring, a->used, BI_WAVE_QUERY);
         bi_wave_costs_make_free(&a->waves_target, &a->plan.scoring, a->used, BI_WAVE_TARGET);

@@ -19,7 +19,6 @@ static bool are_enough(const struct bi_align_owns *o, const struct bi_align_scor
 static int32_t most_of(const struct bi_align_scoring *s, uint32_t used, int a)
 {
     int32_t most = s->score[a][a];
-
     for (int b = 0; b < s->n_letters; b++)
         if (used >> b & 1) {
             most = s->score[a][b] > most ? s->score[a][b] : most;
@@ -33,7 +32,6 @@ static int32_t mean_mismatch(const struct bi_align_owns *o, const struct bi_alig
                              uint32_t used)
 {
     int64_t sum = 0, n = 0;
-
     for (int a = 0; a < s->n_letters; a++)
         for (int b = 0; b < s->n_letters; b++)
             if (a != b && used >> a & used >> b & 1) {
@@ -46,7 +44,6 @@ static int32_t mean_mismatch(const struct bi_align_owns *o, const struct bi_alig
 void bi_align_owns_make(struct bi_align_owns *o, const struct bi_align_scoring *s, uint32_t used)
 {
     const int32_t extend = s->open2 ? s->extend2 : s->extend;
-
     *o = (struct bi_align_owns){.least = INT32_MAX};
     if (s->free_ends || s->local || !used)
         return;
@@ -66,7 +63,6 @@ int64_t bi_align_owns_penalty(const struct bi_align_owns *o, const struct bi_ali
                               int64_t score)
 {
     int64_t sum = 0;
-
     for (int64_t i = 0; i < in->n; i++)
         sum += o->own[in->query[i]];
     for (int64_t j = 0; j < in->m; j++)
@@ -86,7 +82,6 @@ static int64_t reach_beyond(const struct bi_align_owns *o, const struct bi_align
                             int64_t end, int64_t penalty, int64_t last)
 {
     int64_t low = end > 0 ? end : 0, high = last;
-
     while (low < high) {
         const int64_t far = low + (high - low + 1) / 2;
         if (least_of_gaps(o, s, far) + least_of_gaps(o, s, far - end) <= penalty)

@@ -40,7 +40,6 @@ int64_t bi_align_most(const struct bi_align_scoring *s, int32_t high)
 static struct bi_align_border border_of(const struct bi_align_scoring *s)
 {
     struct bi_align_border b = {.rest = s->open - s->extend};
-
     if (!s->open2)
         return b;
     b.turn = (s->open2 - s->open) / (s->extend - s->extend2) + 1;
@@ -54,7 +53,6 @@ void bi_align_plan_make(struct bi_align_plan *p, const struct bi_align_scoring *
 {
     int32_t high = 0, low = INT32_MAX;
     bool asymmetric = false;
-
     *p = (struct bi_align_plan){.scoring = *s};
     for (int a = 0; a < s->n_letters; a++)
         for (int b = 0; b < s->n_letters; b++) {
@@ -145,14 +143,12 @@ static int64_t round_up(int64_t x, int64_t to)
 static int64_t first_column(const struct pair *p, int64_t strip)
 {
     const int64_t column = strip * p->rows - p->pad + 1 + p->low;
-
     return column > 1 ? column : 1;
 }
 
 static int64_t last_column(const struct pair *p, int64_t strip)
 {
     const int64_t column = (strip + 1) * p->rows - p->pad + p->high;
-
     return column < p->in->m ? column : p->in->m;
 }
 
@@ -203,7 +199,6 @@ static int make_profile(const struct pair *p, struct bioinfer_error *err)
     const int64_t m = p->in->m;
     uint64_t size;
     int st;
-
     if (!bi_mul_size((uint64_t)p->stride * (uint64_t)p->lane, (uint64_t)s->n_letters, &size))
         return bi_fail(err, BIOINFER_LIMIT, "a target of %lld residues", (long long)m);
     if ((st = bi_align_buffer_need(p->work->env, &p->work->profile, size, err)))
@@ -241,7 +236,6 @@ static int32_t start_state(const struct pair *p, int64_t strip, const void *in, 
     const bool two = p->plan->kind == BI_ALIGN_TWO;
     const struct bi_align_border gap = border_of(s);
     int32_t first = 0;
-
     memset(state, 0, (size_t)state_size(p));
     if (column > 1 && !two)
         first = get(p, (const char *)in + p->row_size * p->lane, column - 1 - origin(p, strip));
@@ -262,7 +256,6 @@ static void extend_row(const struct pair *p, int64_t strip, void *out, const voi
     const int64_t last = last_column(p, strip), from = origin(p, strip + 1);
     const struct bi_align_border gap = border_of(&p->plan->scoring);
     const bool two = p->plan->kind == BI_ALIGN_TWO;
-
     for (int64_t j = last + 1; strip + 1 < p->n_strips && j <= last_column(p, strip + 1); j++) {
         const int64_t k = j - last - 1;
         put(p, out, j - from,
@@ -399,7 +392,6 @@ static struct bi_align_end find_end(const struct pair *p, const void *v, const v
     const bool free_column = s->free_ends & BIOINFER_FREE_QUERY_END;
     struct bi_align_end row = {INT64_MIN, n, 0}, column = {INT64_MIN, 0, m};
     int64_t h = bi_align_left(s, n), up = 0;
-
     for (int64_t j = 1; j <= m; j++) {
         h += get(p, v, j - 1) - s->open;
         if (free_row)
@@ -425,7 +417,6 @@ static int64_t follow_band(const struct pair *p, int64_t strip, int64_t h, int32
     const struct bi_align_scoring *s = &p->plan->scoring;
     const int64_t column = first_column(p, strip), from = origin(p, strip + 1);
     const int64_t end = strip + 1 < p->n_strips ? first_column(p, strip + 1) : p->in->m + 1;
-
     h = column == 1                     ? left_at(p, (strip + 1) * p->rows - p->pad)
         : p->plan->kind == BI_ALIGN_TWO ? h - bi_align_gap(s, p->rows)
                                         : h + corner - s->open - (p->rows - 1) * (int64_t)s->extend;
@@ -445,7 +436,6 @@ static struct bi_align_end find_band_end(const struct pair *p, int64_t h, const 
     struct bi_align_end row = {INT64_MIN, n, 0}, column = {INT64_MIN, 0, m};
     const struct bi_align_end corner = {p->corner ? h : INT64_MIN, n, m};
     int64_t at = h;
-
     for (int64_t j = m; p->free_ends & BIOINFER_FREE_TARGET_END && j >= first; j--) {
         if (at >= row.score) /* the first of equal ones */
             row = (struct bi_align_end){at, n, j};
@@ -470,7 +460,6 @@ static void follow(const struct pair *p, int64_t strip, int64_t first, const uin
                    struct bi_align_walk *walk, struct bi_align_path *path)
 {
     const int64_t base = strip * p->rows - p->pad, column = first_column(p, strip);
-
     while (walk->i && walk->j) {
         const int64_t r = walk->i - 1 - base, s = walk->j - column + 1 + r;
         if (r < 0 || s < first)
@@ -491,7 +480,6 @@ static void back_strip(const struct pair *p, int64_t strip, int64_t row, int64_t
 {
     const int64_t base = strip * p->rows - p->pad, column = first_column(p, strip);
     uint8_t *flags = p->work->flags.ptr;
-
     while (walk->i && walk->j >= column && walk->i > base) {
         const int64_t s = walk->j - column + walk->i - base, w = (s - 1) / WINDOW;
         const int64_t first = 1 + w * WINDOW;
@@ -547,7 +535,6 @@ static int64_t row_size(const struct pair *p, int64_t columns)
 static int choose(struct pair *p, bool trace, bool *sparse, struct bioinfer_error *err)
 {
     const uint64_t limit = p->plan->memory_limit;
-
     p->direct = trace && p->n_strips * p->steps * p->rows <= DIRECT;
     if (trace && !p->direct) /* rows are kept, of the columns that two strips have */
         p->row_size = row_size(p, p->high - p->low + 2 * p->rows);
@@ -577,7 +564,6 @@ static int choose(struct pair *p, bool trace, bool *sparse, struct bioinfer_erro
 static int64_t columns_in(const struct pair *p, int64_t rows)
 {
     const int64_t band = p->high - p->low + rows;
-
     return band < p->in->m ? band : p->in->m;
 }
 
@@ -586,7 +572,6 @@ static void shape(struct pair *p)
     const int32_t *sizes = p->k->rows;
     int64_t least = INT64_MAX;
     int size = 0;
-
     /* a step of one vector waits for its own results, so it costs as much as one of two or
      * three; larger strips have longer ramps and more idle rows */
     for (int k = 0; k < 3 && sizes[k]; k++) {
@@ -629,7 +614,6 @@ static int run_pair(struct pair p, int n_threads, struct bi_align_end *end,
     char *state, *waste, *side;
     _Atomic int64_t *done = NULL;
     int st;
-
     *sparse = false;
     shape(&p);
     if ((st = choose(&p, path != NULL, sparse, err)) || (st = make_profile(&p, err)))
@@ -711,7 +695,6 @@ int bi_align_pair(const struct bi_align_plan *plan, struct bi_align_work *work,
                            .left = plan->left,
                            .top = plan->top};
     const struct bi_env *env = work->env;
-
     *sparse = false;
     if (!p.k && path && (uint64_t)in->n > plan->memory_limit / (uint64_t)in->m)
         return bi_fail(err, BIOINFER_LIMIT,
@@ -731,7 +714,6 @@ int bi_align_band(const struct bi_align_plan *plan, struct bi_align_work *work,
                   struct bioinfer_error *err)
 {
     const struct bi_align_place place = {.in = *in, .low = low, .high = high, .corner = true};
-
     return bi_align_band_free(plan, work, &place, end, begin, path, err);
 }
 
@@ -755,6 +737,5 @@ int bi_align_band_free(const struct bi_align_plan *plan, struct bi_align_work *w
                            .top = top ? plan->top : gap,
                            .corner = place->corner};
     bool sparse;
-
     return run_pair(p, 1, end, begin, path, &sparse, err);
 }

@@ -16,7 +16,6 @@ static size_t part_size(const struct bi_aligner *a, const struct bioinfer_align_
     const size_t most = quarter < BI_ALIGN_GPU_PAIRS ? quarter : BI_ALIGN_GPU_PAIRS;
     uint64_t residues = 0, cost = 0;
     size_t i = first;
-
     for (; i < n && i - first < most; i++) {
         const struct bi_align_input in = {.n = (int64_t)pairs[i].query_length,
                                           .m = (int64_t)pairs[i].target_length};
@@ -38,7 +37,6 @@ static int start_part(struct bi_aligner *a, const struct bioinfer_align_pair *pa
     uint8_t *codes;
     uint32_t used;
     int st;
-
     if ((st = bi_aligner_list(a, pairs, part->first, part->n, part->first, results, &part->n_sound,
                               &size, err)) ||
         !part->n_sound)
@@ -62,7 +60,6 @@ static void finish_pairs(void *user, int thread, int64_t first, int64_t end_pair
     const struct finish *f = user;
     struct bi_aligner *a = f->a;
     struct bi_align_worker *w = &a->workers[thread];
-
     for (size_t k = (size_t)first; k < (size_t)end_pair; k++) {
         const size_t i = f->part->first + k;
         struct bioinfer_alignment *r = &f->results[a->pair[i]];
@@ -91,7 +88,6 @@ static int finish_part(struct bi_aligner *a, int slot, const struct part *part,
     struct finish finish = {a, slot, part, results};
     const size_t n = part->n_sound;
     int st;
-
     if (!n)
         return 0;
     if ((st = bi_align_gpu_wait(a->gpu, slot, err)))
@@ -107,7 +103,6 @@ int bi_aligner_run_gpu(struct bi_aligner *a, const struct bioinfer_align_pair *p
     struct part parts[BI_SLOTS] = {{0}};
     size_t first = 0;
     int slot = 0, st = 0;
-
     while (!st && (first < n || parts[slot ^ 1].n)) {
         parts[slot] = (struct part){.first = first};
         if (first < n) {

@@ -56,7 +56,6 @@ static bool belongs(const struct bi_align_scoring *s, uint32_t set, int a, int32
 static bool find_letters(struct bi_wave_costs *c, const struct bi_align_scoring *s, uint32_t used)
 {
     int letter[2], n = 0;
-
     *c = (struct bi_wave_costs){0};
     for (int a = 0; a < s->n_letters && n < 2; a++)
         if (used >> a & 1)
@@ -78,7 +77,6 @@ static void set_costs(struct bi_wave_costs *c, int64_t mismatch, const int64_t *
                       const int64_t *extend, int n, int64_t trim)
 {
     int64_t most = mismatch, unit = mismatch, least = extend[0];
-
     for (int k = 0; k < n; k++) {
         most = open[k] > most ? open[k] : most;
         least = extend[k] < least ? extend[k] : least;
@@ -113,7 +111,6 @@ static void set_gaps(struct bi_wave_costs *c, const struct bi_align_scoring *s, 
                             times * s->open2 + query, times * s->open2 + target};
     const int64_t extend[] = {times * s->extend + query, times * s->extend + target,
                               times * s->extend2 + query, times * s->extend2 + target};
-
     set_costs(c, mismatch, open, extend, s->open2 ? 4 : 2, trim);
 }
 
@@ -130,7 +127,6 @@ void bi_wave_costs_make_free(struct bi_wave_costs *c, const struct bi_align_scor
     const unsigned own = whole == BI_WAVE_QUERY
                              ? BIOINFER_FREE_QUERY_BEGIN | BIOINFER_FREE_QUERY_END
                              : BIOINFER_FREE_TARGET_BEGIN | BIOINFER_FREE_TARGET_END;
-
     if (!find_letters(c, s, used) || !s->free_ends || s->local)
         return;
     const int64_t match = c->match, f = whole == BI_WAVE_QUERY ? match : 0, e = match - f;
@@ -162,7 +158,6 @@ static int64_t reach_beyond(const struct bi_wave_costs *c, int64_t end, int64_t 
     const int64_t open[] = {c->open, c->open2}, extend[] = {c->extend, c->extend2};
     const int n = c->open2 ? 2 : 1;
     int64_t far = end > 0 ? end : 0;
-
     for (int there = 0; there < n; there++)
         for (int back = 0; back < n; back++) {
             const int64_t rest = penalty - open[there] - open[back], e = extend[back];
@@ -237,7 +232,6 @@ static void trim(const struct bi_env *env, struct front *f, uint64_t bytes)
 {
     uint64_t size = 0;
     size_t n = 0;
-
     for (; n < f->n_owned && (size += f->chunks[n].size * sizeof *f->chunks[n].at) <= bytes; n++)
         ;
     while (f->n_owned > n)
@@ -261,7 +255,6 @@ void bi_wave_end(struct bi_wave *w)
 void bi_wave_free(struct bi_wave **wave)
 {
     struct bi_wave *w = *wave;
-
     if (!w)
         return;
     free_front(w->env, &w->exact);
@@ -329,7 +322,6 @@ static bool make_room(const struct bi_wave *w, struct front *f, struct wavefront
     const int32_t more = c->most / (c->trim ? smaller(c->least, c->trim) : c->least) + 4;
     const int32_t first = lo - more, last = hi + more;
     const size_t width = (size_t)(last - first + 1), size = (size_t)n_lists(c) * width;
-
     if (!f->n_chunks || f->chunks[f->n_chunks - 1].size - f->used < size)
         if (!next_chunk(w, f, size))
             return false;
@@ -354,7 +346,6 @@ static void fill_none(int32_t *at, int32_t from, int32_t to)
 static void empty(const struct wavefront *x, int32_t from, int32_t to)
 {
     int32_t *all[] = {x->h, x->f, x->e, x->f2, x->e2};
-
     for (size_t a = 0; from <= to && a < BI_COUNT(all); a++)
         fill_none(all[a], from, to);
 }
@@ -395,7 +386,6 @@ static struct wavefront *wave_at(const struct front *f, int32_t s)
 static struct wavefront *source(const struct front *f, int32_t back)
 {
     struct wavefront *x = f->s < back ? NULL : wave_at(f, f->s - back);
-
     return x && x->lo <= x->hi ? x : NULL;
 }
 
@@ -405,7 +395,6 @@ static void clip(const struct bi_wave *w, const struct front *f, int32_t *lo, in
     const int64_t end = w->in->m - w->in->n;
     int64_t first = w->place ? w->place->low : -w->in->n;
     int64_t last = w->place ? w->place->high : w->in->m;
-
     if (!f->beam && !w->place && w->bound != INT32_MAX) {
         const int64_t reach = (w->bound - f->s) / w->costs->least;
         first = first > end - reach ? first : end - reach;
@@ -425,7 +414,6 @@ static bool is_empty(const struct wavefront *x, int32_t k)
 static int64_t come(const struct bi_wave *w, const struct wavefront *x, int32_t k)
 {
     const int64_t j = x->h[k];
-
     return w->costs->whole == BI_WAVE_BOTH    ? 2 * j - k
            : w->costs->whole == BI_WAVE_QUERY ? 2 * (j - k)
                                               : 2 * j;
@@ -435,7 +423,6 @@ static int64_t come(const struct bi_wave *w, const struct wavefront *x, int32_t 
 static void narrow(const struct bi_wave *w, struct wavefront *x)
 {
     int64_t least = INT64_MIN;
-
     if (x->hi - x->lo < 8)
         return;
     for (int32_t k = x->lo; k <= x->hi; k++) {
@@ -469,7 +456,6 @@ static int64_t pays_at_end(const struct bi_wave *w, int64_t k)
     const int64_t n = w->in->n, m = w->in->m, end = m - n;
     const bool free = w->place->free_ends &
                       (k < end ? BIOINFER_FREE_TARGET_END : BIOINFER_FREE_QUERY_END);
-
     if (k == end)
         return 0;
     if (!free || k <= -n || k >= m)
@@ -485,7 +471,6 @@ static void note_ends(struct bi_wave *w, const struct front *f)
     const struct wavefront *x = wave_at(f, f->s);
     const int32_t n = (int32_t)w->in->n, m = (int32_t)w->in->m;
     int32_t any = 0;
-
     for (int32_t k = x->lo; k <= x->hi; k++)
         any |= x->h[k] >= smaller(m, k + n);
     for (int32_t k = x->lo; any && k <= x->hi; k++)
@@ -500,7 +485,6 @@ static bool is_done(const struct bi_wave *w, const struct front *f)
 {
     const struct wavefront *x = wave_at(f, f->s);
     const int32_t end = (int32_t)(w->in->m - w->in->n);
-
     if (w->place)
         return w->found <= f->s;
     return x->lo <= end && end <= x->hi && x->h[end] >= w->in->m;
@@ -528,7 +512,6 @@ static void begins(const struct bi_wave *w, int32_t s, int32_t *lo, int32_t *hi)
     const bool left = w->place && w->place->free_ends & BIOINFER_FREE_QUERY_BEGIN;
     const bool top = w->place && w->place->free_ends & BIOINFER_FREE_TARGET_BEGIN;
     const bool pays_left = c->whole == BI_WAVE_QUERY, pays_top = c->whole == BI_WAVE_TARGET;
-
     *lo = 1, *hi = 0;
     if (!s) {
         *lo = left && !pays_left
@@ -548,7 +531,6 @@ static void begins(const struct bi_wave *w, int32_t s, int32_t *lo, int32_t *hi)
 static int first_step(struct bi_wave *w, struct front *f, struct bioinfer_error *err)
 {
     struct wavefront *x;
-
     f->s = 0;
     begins(w, 0, &f->lo, &f->hi);
     if (!(x = next_place(w, f)) || !make_room(w, f, x, f->lo, f->hi))
@@ -577,7 +559,6 @@ static int step(struct bi_wave *w, struct front *f, struct bioinfer_error *err)
     const bool affine = is_affine(c), two = c->open2;
     struct wavefront *x, *from[SOURCES];
     int32_t lo = INT32_MAX, hi = INT32_MIN, begin_lo = 1, begin_hi = 0;
-
     f->s++;
     f->cells += STEP_CELLS;
     if (!(x = next_place(w, f)))
@@ -662,7 +643,6 @@ static int step(struct bi_wave *w, struct front *f, struct bioinfer_error *err)
 static int run(struct bi_wave *w, struct front *f, int64_t most, struct bioinfer_error *err)
 {
     int st;
-
     while (!is_done(w, f)) {
         if (f->cells >= most || f->s >= w->limit || (f->keep && f->kept > f->keep))
             return 0;
@@ -695,7 +675,6 @@ static int start(struct bi_wave *w, const struct bi_wave_costs *c, const struct 
                  struct bioinfer_error *err)
 {
     int st = bi_align_buffer_need(w->env, &w->texts, (uint64_t)(in->n + in->m + 2 * PAD), err);
-
     if (st)
         return st;
     w->costs = c;
@@ -733,7 +712,6 @@ int bi_wave_run(struct bi_wave *w, int64_t most, struct bioinfer_error *err)
 int bi_wave_bound(struct bi_wave *w, int64_t most, struct bioinfer_error *err)
 {
     int st;
-
     w->found = INT32_MAX;
     if (!(st = open_front(w, &w->quick, 0, true, err)) && (st = run(w, &w->quick, most, err)) == 1)
         w->bound = w->quick.s;
@@ -759,7 +737,6 @@ int64_t bi_wave_cells(const struct bi_wave *w)
 int64_t bi_wave_left(const struct bi_wave *w)
 {
     const int64_t bound = w->bound, s = w->exact.s;
-
     /* as many diagonals as penalties lead to and as lead back; those so far are done */
     return (bound - s) * STEP_CELLS + (bound * bound - s * s) / (2 * w->costs->least);
 }
@@ -792,7 +769,6 @@ static int32_t reach_in(const struct walker *w, int gap, int32_t s, int32_t k)
 {
     const struct bi_wave_costs *c = w->c;
     const struct wavefront *x = kept_at(w, s);
-
     switch (gap) {
     case BI_WALK_F2:
         return offset(x, x ? x->f2 : NULL, k);
@@ -817,7 +793,6 @@ static int32_t reach_either(const struct walker *w, int first, int second, int64
 {
     const int32_t far = reach_in(w, first, s, k);
     const int32_t far2 = w->c->open2 ? reach_in(w, second, s, k) : NONE;
-
     *gap = far2 >= j ? second : first;
     return far > far2 ? far : far2;
 }
@@ -844,7 +819,6 @@ static struct gap_costs costs_of(const struct bi_wave_costs *c, int gap)
 static void leave_in(int gap, struct bi_align_walk *at, struct bi_align_path *path)
 {
     const bool up = gap == BI_WALK_F || gap == BI_WALK_F2;
-
     bi_align_path_push(path, up ? BI_CIGAR_I : BI_CIGAR_D, 1);
     at->i -= up;
     at->j -= !up;
@@ -854,7 +828,6 @@ static void leave_in(int gap, struct bi_align_walk *at, struct bi_align_path *pa
 static int32_t reach(const struct walker *w, int32_t s, int32_t k)
 {
     const struct wavefront *x = kept_at(w, s);
-
     return offset(x, x ? x->h : NULL, k);
 }
 
@@ -863,7 +836,6 @@ static int64_t equal_before(const uint8_t *q, const uint8_t *t, int64_t most)
 {
     int64_t n = 0;
     uint64_t a, b;
-
     for (; n + 8 <= most; n += 8) {
         memcpy(&a, q - n - 8, 8);
         memcpy(&b, t - n - 8, 8);
@@ -879,7 +851,6 @@ static int64_t equal_before(const uint8_t *q, const uint8_t *t, int64_t most)
 static bool ends_at(const struct bi_wave *wave, const struct walker *w, int64_t k)
 {
     const int64_t n = wave->in->n, m = wave->in->m, more = pays_at_end(wave, k);
-
     return more >= 0 &&
            reach(w, (int32_t)(wave->exact.s - more), (int32_t)k) >= (k + n < m ? k + n : m);
 }
@@ -890,7 +861,6 @@ static struct bi_align_end find_end(const struct bi_wave *wave, const struct wal
 {
     const int64_t n = wave->in->n, m = wave->in->m, end = m - n;
     struct bi_align_end corner = {-1, n, m}, row = {-1, n, 0}, column = {-1, 0, m};
-
     if (!wave->place)
         return (struct bi_align_end){0, n, m};
     if (wave->place->corner && ends_at(wave, w, end))
@@ -912,7 +882,6 @@ void bi_wave_path(const struct bi_wave *wave, const struct bi_align_scoring *sco
     const struct bi_wave_costs *c = wave->costs;
     const struct walker w = {&wave->exact, c};
     int32_t s = wave->exact.s;
-
     *end = find_end(wave, &w, scoring);
     struct bi_align_walk at = {.i = end->i, .j = end->j};
     if (wave->place)

@@ -33,7 +33,6 @@ enum {
 void bi_align_words_free(struct bi_align_words *w)
 {
     struct bi_align_buffer *all[] = {&w->table, &w->next, &w->diagonals};
-
     for (size_t i = 0; i < BI_COUNT(all); i++) {
         bi_free(w->env, all[i]->ptr);
         *all[i] = (struct bi_align_buffer){0};
@@ -43,7 +42,6 @@ void bi_align_words_free(struct bi_align_words *w)
 static uint64_t word_at(const uint8_t *codes)
 {
     uint64_t word;
-
     memcpy(&word, codes, WORD);
     return word;
 }
@@ -56,7 +54,6 @@ static uint32_t place_of(uint64_t word, int bits)
 static int by_value(const void *a, const void *b)
 {
     const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-
     return (x > y) - (x < y);
 }
 
@@ -86,7 +83,6 @@ int bi_align_words_find(struct bi_align_words *w, const struct bi_align_input *i
     const int64_t most = MOST_EACH * n + length / BY_CHANCE;
     int32_t *first, *next, *diagonals;
     int bits = 0, st;
-
     while (1 << bits < LEAST_TABLE || (1 << bits) / 8 < n)
         bits++;
     if ((st = bi_align_buffer_need(w->env, &w->table, sizeof *first << bits, err)) ||
@@ -123,7 +119,6 @@ int64_t bi_align_words_most(const struct bi_align_words *w, int64_t reach)
 {
     const int32_t *d = w->diagonals.ptr;
     int64_t most = 0;
-
     for (int64_t first = 0, last = 0; last < w->n_found; last++) {
         while (d[last] - d[first] > reach)
             first++;
@@ -154,7 +149,6 @@ struct piece {
 static int pieces_of(const struct bi_wave_costs *c, struct piece p[2])
 {
     const bool query = c->whole == BI_WAVE_QUERY;
-
     p[0] = (struct piece){query ? c->open : c->open_e, query ? c->extend : c->extend_e,
                           smaller(c->open, c->open_e), smaller(c->extend, c->extend_e)};
     p[1] = (struct piece){query ? c->open2 : c->open2_e, query ? c->extend2 : c->extend2_e,
@@ -168,7 +162,6 @@ static int64_t broken(const struct bi_wave_costs *c, int64_t penalty)
     struct piece p[2];
     const int n_pieces = pieces_of(c, p);
     int64_t word = 2 * (int64_t)c->mismatch, most;
-
     /* twice the least that a word costs: in a gap of its own residues the first word costs `open`,
      * the second one `extend`, and each further one eight times that */
     for (int k = 0; k < n_pieces; k++) {
@@ -192,7 +185,6 @@ static int64_t reach(const struct bi_wave_costs *c, int64_t penalty)
     struct piece p[2];
     const int n_pieces = pieces_of(c, p);
     int64_t far = 0;
-
     for (int k = 0; k < n_pieces; k++)
         if (penalty >= p[k].least_open)
             far = larger(far, (penalty - p[k].least_open) / p[k].least_extend + 1);
@@ -205,7 +197,6 @@ static int64_t reach_of_rest(const struct bi_wave_costs *c, int64_t penalty, int
     struct piece p[2];
     const int n_pieces = pieces_of(c, p);
     int64_t far = reach(c, penalty);
-
     n_broken -= c->trim ? 2 : 0; /* at free ends, for next to nothing */
     for (int parts = 4; parts > 1 && n_broken > 0; parts--) { /* y in quarters of an extension */
         const int64_t y = (int64_t)parts * c->least;
@@ -231,7 +222,6 @@ bool bi_align_words_range(const struct bi_align_words *w, const struct bi_wave_c
     const int64_t least = w->n - broken(c, limit);
     const int32_t *d = w->diagonals.ptr;
     int64_t far = reach(c, limit);
-
     *low = INT64_MAX;
     *high = INT64_MIN;
     *anywhere = least < 1;
@@ -255,7 +245,6 @@ bool bi_align_place_make(const struct bi_wave_costs *c, const struct bi_align_in
                          int64_t low, int64_t high, struct bi_align_place *p)
 {
     const int64_t end = in->m - in->n;
-
     /* where a begin, or an end, is not free, all paths pass by its diagonal */
     if ((low > 0 && !(c->free_ends & BIOINFER_FREE_TARGET_BEGIN)) ||
         (high < 0 && !(c->free_ends & BIOINFER_FREE_QUERY_BEGIN)) ||

@@ -30,7 +30,6 @@ int main(int argc, char **argv)
     bioinfer_task *task = NULL;
     char **line = calloc((size_t)argc + 4, sizeof *line);
     int n = 0, failed = 0;
-
     if (argc < 5 || !line) {
         fprintf(stderr, "usage: align_files DEVICE REPEAT A.fasta B.fasta [OPTION]...\n");
         return 64;

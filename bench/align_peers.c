@@ -87,7 +87,6 @@ static void read_pairs(struct job *job, bioinfer_context *ctx, const char *a, co
     bioinfer_reader *reader[2] = {NULL, NULL};
     struct bioinfer_error err = {0};
     size_t cap = 0;
-
     if (bioinfer_reader_open(&reader[0], ctx, a, NULL, &err) ||
         bioinfer_reader_open(&reader[1], ctx, b, NULL, &err))
         die(err.text);
@@ -108,7 +107,6 @@ static void read_pairs(struct job *job, bioinfer_context *ctx, const char *a, co
 static bool is_inside(const struct job *job)
 {
     const size_t n = strlen(job->who);
-
     return n > 3 && !strcmp(job->who + n - 3, "-in");
 }
 
@@ -162,7 +160,6 @@ static double run_bioinfer(struct job *job, int64_t *sum)
     struct bioinfer_align_profile was = {.struct_size = sizeof was}, is = was;
     struct bioinfer_error err = {0};
     double t;
-
     if (!task &&
         (bioinfer_context_new(&ctx, &cp, &err) || bioinfer_align_open(&task, ctx, &p, &err)))
         die(err.text);
@@ -185,7 +182,6 @@ static parasail_function_t *parasail_function(const char *who, bool inside)
     const char *method = who + strlen("parasail-");
     const bool cigar = !strncmp(method, "cigar-", 6);
     char name[64];
-
     snprintf(name, sizeof name, "%s%s%s", inside ? "sg_dx_" : "nw_", cigar ? "trace_" : "",
              method + (cigar ? 6 : 0));
     if (inside)
@@ -231,7 +227,6 @@ static double run_ksw2(struct job *job, int64_t *sum)
     int8_t mat[25];
     uint8_t code[256];
     double seconds = 0;
-
     memset(code, 4, sizeof code);
     for (int i = 0; i < 4; i++)
         code[(int)"ACGT"[i]] = (uint8_t)i;
@@ -283,7 +278,6 @@ static void *align_wfa2(void *user)
     wavefront_aligner_t *w = wavefront_aligner_new(&all->how);
     const size_t n = all->job->n;
     long long sum = 0;
-
     for (size_t at; (at = atomic_fetch_add(&all->next, CLAIM)) < n;)
         for (size_t i = at; i < n && i < at + CLAIM; i++) {
             const struct bioinfer_align_pair *p = &all->job->pairs[i];
@@ -305,7 +299,6 @@ static double run_wfa2(struct job *job, int64_t *sum)
     const bool cigar = strstr(job->who, "cigar") != NULL;
     pthread_t thread[MOST_THREADS];
     int n = 1;
-
     if (job->matrix)
         die("WFA2 takes no such scores");
     all.how.heuristic.strategy = wf_heuristic_none;
@@ -345,7 +338,6 @@ static double run_edlib(struct job *job, int64_t *sum)
     const EdlibAlignConfig how = edlibNewAlignConfig(
         -1, is_inside(job) ? EDLIB_MODE_HW : EDLIB_MODE_NW,
         cigar ? EDLIB_TASK_PATH : EDLIB_TASK_DISTANCE, NULL, 0);
-
     if (job->matrix || !is_edit_distance(job))
         die("edlib takes no such scores");
     double t = now();
@@ -392,7 +384,6 @@ int main(int argc, char **argv)
     bioinfer_context *ctx = NULL;
     double cells = 0, best = 1e30;
     int64_t sum = 0;
-
     if (argc < 7)
         die("usage: align_peers WHO A.fasta B.fasta MATRIX|MATCH,MISMATCH OPEN EXTEND [REPEAT "
             "[DEVICE [THREADS]]]");

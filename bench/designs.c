@@ -48,7 +48,6 @@ int main(int argc, char **argv)
     long made = 0;
     int n_sequences = 8, copies = 1, repeat = 9, score = 0, n_files = 0, at = 1,
         st = BIOINFER_INVALID;
-
     for (; at < argc && !strncmp(argv[at], "--", 2); at++) {
         if (!strcmp(argv[at], "--score"))
             score = 1;

@@ -178,7 +178,6 @@ static void measure(const struct bi_env *env, const struct options *o,
     double flops = 2.0 * (double)m * n * k, best[KINDS] = {0}, peak = 0;
     struct bi_counts counts = {.n_tokens = (int32_t)o->rows};
     struct run r = {.env = env, .entry = entry, .threads = o->threads, .cpu_time = o->cpu_time};
-
     kernels->pack(w, n, k, 0, n, plain);
     r.params = (struct bi_linear_params){.counts = &counts,
                                          .axis = BI_AXIS_TOKENS,
@@ -254,7 +253,6 @@ int main(int argc, char **argv)
     const struct bi_cpu_kernels *kernels;
     const struct bi_cpu_entry *entry;
     char cpu[128];
-
     parse(&o, argc, argv);
     for (int i = 0; (kernels = bi_cpu_kernels_usable(i)); i++)
         if ((!o.isa || !strcmp(kernels->name, o.isa)) &&

@@ -72,7 +72,6 @@ int main(int argc, char **argv)
     bioinfer_model *model = NULL;
     bioinfer_task *task = NULL;
     int repeat = 9, i = 1, st;
-
     for (; i + 1 < argc && !strncmp(argv[i], "--", 2); i += 2)
         if (!strcmp(argv[i], "--device"))
             mp.device = argv[i + 1];

@@ -9,7 +9,6 @@
 static int check(struct cli_run *run)
 {
     const struct cli_options *o = run->cli->options;
-
     if (o->top && (!o->output || !strcmp(o->output, "-"))) {
         cli_say(run->cli, "--top needs a file: name it with -o");
         return CLI_EXIT_USAGE;
@@ -31,7 +30,6 @@ static void describe(struct cli_run *run, struct cli_output *text)
     const struct cli_options *o = run->cli->options;
     const struct bioinfer_affinity_params *p = bioinfer_params_struct(o->params);
     uint64_t sum = 0;
-
     if (!o->receptor && !cli_complexes_sum(run->source_user, &sum))
         text->status = BIOINFER_NOMEM;
     cli_output_printf(text, "pocket=%d drop-unknown=%d no-rule=%s files=%016" PRIx64,
@@ -43,14 +41,12 @@ static void describe(struct cli_run *run, struct cli_output *text)
 static int find_top(struct cli_run *run)
 {
     const struct cli_options *o = run->cli->options;
-
     return o->top ? cli_affinity_top(run->cli, o->output, o->top, &run->second) : CLI_EXIT_OK;
 }
 
 static void say_more(struct cli_run *run)
 {
     struct cli *cli = run->cli;
-
     if (run->counts[0])
         cli_say(cli,
                 "warning: %llu ligands have no atom near the protein: their energy is 0 and says "
@@ -79,7 +75,6 @@ int cli_affinity(struct cli *cli)
                           .results = "energies",
                           .say = say_more};
     const int code = cli_run(&run);
-
     cli_complexes_close(&in);
     return code;
 }

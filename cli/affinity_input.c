@@ -16,7 +16,6 @@ static int find_first(const struct bi_csv *t, const char *const *names, size_t n
                       struct bioinfer_error *err)
 {
     int st = 0;
-
     *column = -1;
     for (size_t i = 0; i < n && !st && *column < 0; i++)
         st = bi_csv_find(t, names[i], column, err);
@@ -31,7 +30,6 @@ static int open_table(struct cli_complexes *c)
     const char *path = c->cli->options->input, *slash = strrchr(path, '/');
     struct bioinfer_error err = {0};
     int st, code;
-
     c->folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup("");
     if (!c->folder)
         return cli_fail(c->cli, CLI_AT_RUN, BIOINFER_NOMEM, NULL);
@@ -52,7 +50,6 @@ static char *join_path(const struct cli_complexes *c, const char *name)
 {
     const size_t size = strlen(c->folder) + strlen(name) + 1;
     char *path = malloc(size);
-
     if (path)
         snprintf(path, size, "%s%s", *name == '/' ? "" : c->folder, name);
     return path;
@@ -66,7 +63,6 @@ static uint64_t sum_file(const char *path, uint64_t sum)
     unsigned char bytes[8192];
     size_t n;
     bool bad = !file;
-
     while (file && (n = fread(bytes, 1, sizeof bytes, file)))
         for (size_t i = 0; i < n; i++)
             sum = (sum ^ bytes[i]) * 0x100000001b3u;
@@ -84,7 +80,6 @@ static bool sum_row(const struct cli_complexes *c, int column, size_t row, uint6
     const char *name = bi_csv_cell(&c->pairs, &rows[row], column);
     const char *before = row ? bi_csv_cell(&c->pairs, &rows[row - 1], column) : NULL;
     char *path;
-
     if (!name || (before && !strcmp(name, before)))
         return true;
     if (!(path = join_path(c, name)))
@@ -110,7 +105,6 @@ int cli_complexes_open(struct cli_complexes *c, struct cli *cli)
     const struct cli_options *o = cli->options;
     struct bioinfer_error err = {0};
     int st;
-
     c->cli = cli;
     cli->input_name = strcmp(o->input, "-") ? o->input : "standard input";
     if (!o->receptor)
@@ -131,7 +125,6 @@ static int describe(struct cli_complexes *c, struct bioinfer_record *r, uint64_t
                     const char *file, const char *receptor, struct bioinfer_error *err)
 {
     const size_t size = strlen(file) + strlen(receptor) + 64;
-
     free(c->where);
     if (!(c->where = malloc(size)))
         return no_memory(err);
@@ -145,7 +138,6 @@ static int next_ligand(struct cli_complexes *c, struct bioinfer_record *r,
                        struct bioinfer_error *err)
 {
     const int st = bioinfer_ligands_source(c->ligands, r, err);
-
     return st <= 0 ? st : describe(c, r, r->ordinal + 1, c->cli->input_name, "", err);
 }
 
@@ -155,7 +147,6 @@ static void fail_row(struct cli_complexes *c, struct bioinfer_record *r, int sta
 {
     const struct bioinfer_record failed = {
         .id = r->id, .description = "", .sequence = "", .status = status, .message = c->why.text};
-
     if (text)
         snprintf(c->why.text, sizeof c->why.text, "%s", text);
     *r = failed;
@@ -168,7 +159,6 @@ static int read_row(struct cli_complexes *c, const struct bi_csv_row *row,
     const char *file = bi_csv_cell(&c->pairs, row, c->of_files);
     const char *id = bi_csv_cell(&c->pairs, row, c->of_ids);
     int st = bi_csv_check(&c->pairs, row, &c->why);
-
     r->id = id && *id ? id : file && *file ? file : "pair";
     if (!st && (!*receptor || !*file))
         st = bi_csv_fail(&c->pairs, row, &c->why, "the row names no %s",
@@ -205,7 +195,6 @@ static int next_pair(struct cli_complexes *c, struct bioinfer_record *r, struct 
 {
     const struct bi_csv_row *row;
     int st;
-
     if (!bi_csv_next(&c->pairs, &c->next, &row, NULL)) /* a faulty row is a record, too */
         return 0;
     *r = (struct bioinfer_record){.description = "", .message = ""};
@@ -218,7 +207,6 @@ static int next_pair(struct cli_complexes *c, struct bioinfer_record *r, struct 
 int cli_complexes_next(void *complexes, struct bioinfer_record *record, struct bioinfer_error *err)
 {
     struct cli_complexes *c = complexes;
-
     return c->cli->options->receptor ? next_ligand(c, record, err) : next_pair(c, record, err);
 }
 
@@ -235,7 +223,6 @@ void cli_complexes_close(struct cli_complexes *c)
 void cli_complex_place(char *description, struct cli_complex_place *place)
 {
     char *part[4] = {description, "", "", ""};
-
     for (int i = 1; i < 4; i++) {
         char *end = strstr(part[i - 1], separator);
         if (!end)

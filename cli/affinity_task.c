@@ -49,7 +49,6 @@ static int next_complex(void *user, struct bioinfer_record *record, struct bioin
     struct rater *r = user;
     struct cli_complex_place place;
     int st = r->work.source(r->work.source_user, record, err);
-
     if (st != 1)
         return st;
     free(r->description);
@@ -72,7 +71,6 @@ void cli_affinity_row(struct cli_output *text, const struct bioinfer_result *res
                       uint64_t number)
 {
     const struct bioinfer_affinity *a = result->affinity;
-
     cli_output_field(text, result->id);
     cli_output_printf(text, "\t%" PRIu64, number);
     if (a)
@@ -102,7 +100,6 @@ static int take_energy(void *user, const struct bioinfer_result *result, struct 
 {
     struct rater *r = user;
     const struct waiting *next = r->waiting + r->first;
-
     if (!r->n || next->ordinal != result->ordinal) {
         err->status = BIOINFER_INTERNAL;
         snprintf(err->text, sizeof err->text, "%.100s: a result that nothing waits for",
@@ -121,7 +118,6 @@ static int lose(void *state, const struct bioinfer_record *record,
     char *description = strdup(record->description ? record->description : "");
     struct cli_complex_place place;
     int st;
-
     if (!description)
         return no_memory(err);
     cli_complex_place(description, &place);
@@ -140,7 +136,6 @@ static void fill(const struct cli_options *o, void *params)
 static void end(void *state)
 {
     struct rater *r = state;
-
     free(r->description);
     free(r->waiting);
 }

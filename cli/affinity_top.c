@@ -51,7 +51,6 @@ static bool energy_of(const char *line, double *energy)
 {
     const char *text = column(line, CLI_AFFINITY_ENERGY);
     char *end;
-
     if (!text)
         return false;
     *energy = strtod(text, &end);
@@ -64,7 +63,6 @@ static int find_best(FILE *file, struct row *heap, size_t n, size_t *kept)
     char *line = NULL;
     size_t size = 0;
     int st = 0;
-
     for (uint64_t place = 0; !st && getline(&line, &size, file) >= 0; place++) {
         struct row row = {.place = place};
         if (!place || !energy_of(line, &row.energy))
@@ -101,7 +99,6 @@ int cli_affinity_top(struct cli *cli, const char *path, int64_t n, char **to)
     struct bioinfer_error err = {0};
     size_t kept = 0, stem = strlen(path);
     int st = heap && name ? 0 : BIOINFER_NOMEM;
-
     if (!st && !file) {
         st = BIOINFER_IO;
         snprintf(err.text, sizeof err.text, "%.900s: %s", path, strerror(errno));

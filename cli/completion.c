@@ -13,7 +13,6 @@ static void print_models(int command)
 {
     const char *name;
     const int kind = cli_kind_of(command);
-
     for (int i = 0; (name = bioinfer_family_name(i)); i++)
         if (!command || command == CLI_SERVE || bioinfer_family_kind(i) == kind)
             printf(" %s", name);
@@ -22,7 +21,6 @@ static void print_models(int command)
 static void print_commands(void)
 {
     const struct cli_subcommand *sub;
-
     for (size_t i = 0; (sub = cli_subcommand_at(i)); i++)
         printf(" %s", sub->name);
     printf(" help models version");
@@ -41,7 +39,6 @@ static const char *values_of(const struct cli_option *opt, int command, char *te
     const char *name, *at = opt->choices;
     char word[64];
     size_t n = 0;
-
     *text = 0;
     if (at) {
         while (cli_next_choice(&at, word, sizeof word) && n < size)
@@ -62,7 +59,6 @@ static void print_bash_values(void)
     const struct cli_subcommand *sub;
     const struct cli_option *opt;
     char text[1000];
-
     for (size_t i = 0; (sub = cli_subcommand_at(i)); i++)
         for (size_t k = 0; (opt = cli_option_at(k)); k++)
             if (opt->commands & (unsigned)sub->command &&
@@ -84,7 +80,6 @@ static void bash(void)
     const struct cli_option *opt;
     const struct cli_topic *topic;
     const char *name;
-
     printf("# Completion of bioinfer for bash, made by `bioinfer completion bash`.\n"
            "_bioinfer()\n{\n"
            "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
@@ -169,7 +164,6 @@ static void print_clause(const char *text)
 static void zsh_option(const struct cli_option *opt, int command)
 {
     char text[1000];
-
     printf("            '%s--%s%s[", opt->type == NAMES ? "*" : "", opt->name,
            opt->type == FLAG       ? ""
            : opt->type == OPTIONAL ? "=-"
@@ -202,7 +196,6 @@ static void zsh(void)
     const struct cli_option *opt;
     const struct cli_topic *topic;
     const char *name;
-
     printf("#compdef bioinfer\n"
            "# Completion of bioinfer for zsh, made by `bioinfer completion zsh`.\n"
            "_bioinfer()\n{\n"
@@ -268,7 +261,6 @@ static void fish(void)
     const struct cli_topic *topic;
     const char *name;
     char text[1000];
-
     printf("# Completion of bioinfer for fish, made by `bioinfer completion fish`.\n"
            "function __bioinfer_command\n"
            "    for word in (commandline -opc)[2..-1]\n"

@@ -21,7 +21,6 @@ static int next_structure(void *user, struct bioinfer_record *record, struct bio
 {
     struct designing *x = user;
     const char *path, *base;
-
     (void)err;
     if (x->n_read == x->structures.n)
         return 0;
@@ -41,7 +40,6 @@ static int next_structure(void *user, struct bioinfer_record *record, struct bio
 static int check_files(struct designing *x)
 {
     struct stat st;
-
     for (size_t i = 0; i < x->structures.n; i++) {
         if (stat(x->structures.of[i], &st))
             continue; /* who reads it says why */
@@ -61,7 +59,6 @@ static void say_unused(struct cli *cli)
     static const char *const all[] = {"temperature", "tied",         "omit-aa", "omit",
                                       "bias",        "bias-residue", "pssm"};
     struct cli_output text = {0};
-
     for (size_t i = 0; i < CLI_COUNT(all); i++)
         if (cli_given(cli->options, all[i]))
             cli_output_printf(&text, "%s--%s", text.n_text ? ", " : "", all[i]);
@@ -78,7 +75,6 @@ static int check(struct cli_run *run)
     struct cli *cli = run->cli;
     struct cli_designer *d;
     int code;
-
     if (!cli_job_needs_file(cli, cli->options->output))
         return CLI_EXIT_USAGE;
     if ((code = cli_task_begin(cli, run->task)) ||
@@ -109,7 +105,6 @@ static void describe(struct cli_run *run, struct cli_output *text)
                                {"bias", p->bias_json},     {"bias-residue", p->bias_residue_json},
                                {"pssm", p->pssm_json},     {"sequences", p->sequences}};
     const char *rng = cli_given(o, "rng");
-
     cli_output_printf(text,
                       "format=%s include=%u mode=%d rng=%s seed=%llu rng-skip=%lld "
                       "num-seq=%d batch=%d temperature=",
@@ -139,7 +134,6 @@ static void describe(struct cli_run *run, struct cli_output *text)
 static int take(struct cli_run *run, struct bioinfer_result *r, struct bioinfer_error *err)
 {
     int st = 0;
-
     if (run->job && r->status && !r->piece) { /* a failure has no row, so it is no first piece */
         const struct bioinfer_result empty = {
             .ordinal = r->ordinal, .id = r->id, .length = r->length, .message = "", .more = 1};
@@ -164,7 +158,6 @@ static void say(struct cli_run *run)
     const struct cli *cli = run->cli;
     const struct cli_designer *d = cli->task;
     const char *output = cli->options->output;
-
     cli_say(run->cli, "%llu structures, %llu %s in %.2f s, model %s from %s, %s %s%s%s",
             (unsigned long long)(run->n_records - run->n_failed), run->counts[0],
             d->params->mode == BIOINFER_DESIGN_SCORE ? "scores" : "sequences",
@@ -189,7 +182,6 @@ int cli_design(struct cli *cli)
                                   .result = "result",
                                   .say = say}};
     const int code = cli_run(&x.run);
-
     cli_paths_free(&x.structures);
     return code;
 }

@@ -27,7 +27,6 @@ static const char alphabet[] = "ACDEFGHIKLMNPQRSTVWYX";
 void cli_design_put_rows(struct cli_designer *d, const struct bioinfer_result *r)
 {
     const unsigned include = d->work.cli->options->design_include;
-
     for (int64_t i = 0; i < r->length; i++)
         for (int probs = 0; probs < 2; probs++) {
             const float *row = probs ? probs_of(r) : r->arrays[0].data;
@@ -74,7 +73,6 @@ int cli_design_arrays(struct cli_design_arrays *a, const struct bioinfer_result 
 {
     struct bioinfer_array *arrays = a->arrays;
     int n = 0;
-
     name_arrays(a->id, sizeof a->id, r);
     a->scores[0] = r->design->score;
     a->scores[1] = r->design->global_score;
@@ -112,7 +110,6 @@ const char *cli_design_head(const struct cli *cli, enum cli_design_format format
                             size_t size)
 {
     size_t used;
-
     if (format != CLI_TABLE)
         return "";
     if (!cli->options->design_include)

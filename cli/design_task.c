@@ -25,7 +25,6 @@ static int put_arrays(struct cli_designer *d, const struct bioinfer_result *r,
 {
     struct cli_design_arrays a;
     int st = cli_design_arrays(&a, r, d->work.cli->options->design_include, err);
-
     if (st)
         return st;
     a.result.ordinal = d->unit.ordinal;
@@ -57,7 +56,6 @@ static int give_text(struct cli_designer *d, bool more, struct bioinfer_error *e
                                 .piece = d->piece++,
                                 .more = more,
                                 .texts = texts};
-
     if (d->work.text.status)
         return no_memory(u->id, err);
     if (d->work.text.n_text)
@@ -74,7 +72,6 @@ static int give_text(struct cli_designer *d, bool more, struct bioinfer_error *e
 static int end_structure(struct cli_designer *d, struct bioinfer_error *err)
 {
     int st = 0;
-
     if (!d->name)
         return 0;
     /* a failure has no row, so it is no first piece; the text of rounds before it stays */
@@ -92,7 +89,6 @@ static int begin_structure(struct cli_designer *d, const struct bioinfer_result 
                            struct bioinfer_error *err)
 {
     int st;
-
     if (d->name && d->unit.ordinal == r->ordinal)
         return 0;
     if ((st = end_structure(d, err)))
@@ -110,7 +106,6 @@ static int take_sequence(void *user, const struct bioinfer_result *r, struct bio
 {
     struct cli_designer *d = user;
     int st;
-
     if (cli_stop_signal())
         return BIOINFER_CANCELLED;
     if (r->ordinal == SKIPPED)
@@ -139,7 +134,6 @@ static int read_file(struct cli_designer *d, const char *path, struct bioinfer_r
                      struct bioinfer_error *err)
 {
     int st;
-
     bioinfer_record_free(&d->file);
     st = bioinfer_record_read(&d->file, d->work.cli->ctx, path, &d->why);
     if (st == BIOINFER_NOMEM) {
@@ -160,7 +154,6 @@ static int next_design(void *user, struct bioinfer_record *record, struct bioinf
 {
     struct cli_designer *d = user;
     int st;
-
     if (!d->path) {
         struct bioinfer_record r = {0};
         if ((st = d->work.source(d->work.source_user, &r, err)) != 1)
@@ -198,7 +191,6 @@ static int flush(void *state, struct bioinfer_error *err)
 bool cli_design_ordered(const struct cli_options *o)
 {
     const struct bioinfer_design_params *p = bioinfer_params_struct(o->params);
-
     return p->rng != BIOINFER_RNG_NATIVE;
 }
 
@@ -206,7 +198,6 @@ static bool check_options(struct cli *cli, struct cli_designer *d)
 {
     const struct cli_options *o = cli->options;
     const char *name = o->format ? o->format : "fasta";
-
     d->format = !strcmp(name, "fasta") ? CLI_FASTA : !strcmp(name, "tsv") ? CLI_TABLE : CLI_ARRAYS;
     if (d->format == CLI_ARRAYS && (!o->output || !strcmp(o->output, "-"))) {
         cli_say(cli, "--format %s needs -o FILE", name);
@@ -228,7 +219,6 @@ static bool check_options(struct cli *cli, struct cli_designer *d)
 static int begin(struct cli *cli)
 {
     struct cli_designer *d = cli->task;
-
     d->params = bioinfer_params_struct(cli->options->params);
     return check_options(cli, d) ? CLI_EXIT_OK : CLI_EXIT_USAGE;
 }
@@ -236,7 +226,6 @@ static int begin(struct cli *cli)
 static void end(void *state)
 {
     struct cli_designer *d = state;
-
     bioinfer_record_free(&d->file);
     free(d->path);
     free(d->id);
@@ -255,7 +244,6 @@ static struct cli_weight weigh(const struct cli *cli, const struct bioinfer_reco
                                         : 1;
     struct cli_weight w = {1, 1};
     struct stat st;
-
     if (!stat(record->sequence, &st) && st.st_size > 0)
         w.bytes += (uint64_t)st.st_size;
     w.work += w.bytes / 650 * (1 + n_sequences * n_temperatures);

@@ -20,7 +20,6 @@ static int check(struct cli_run *run)
     static const char *const suffixes[] = {".sdf", ".pdb", ".cif", ".tsv", ".mol2"};
     struct cli *cli = run->cli;
     const struct cli_options *o = cli->options;
-
     if (!o->weights) {
         cli_say(cli, "--weights SCORE[,CONFIDENCE] must name the files of DiffDock's networks");
         return CLI_EXIT_USAGE;
@@ -43,14 +42,12 @@ static int check(struct cli_run *run)
 static int open_input(struct cli_run *run)
 {
     struct docking *d = run->source_user;
-
     return cli_complexes_open(&d->in, run->cli);
 }
 
 static int next_ligand(void *user, struct bioinfer_record *record, struct bioinfer_error *err)
 {
     struct docking *d = user;
-
     return cli_complexes_next(&d->in, record, err);
 }
 
@@ -64,7 +61,6 @@ static void put_language(const char *path, struct cli_output *text)
     bioinfer_context *ctx = NULL;
     bioinfer_model *model = NULL;
     const char *sum = path ? path : "-";
-
     if (path && !bioinfer_context_new(&ctx, NULL, &err) &&
         !bioinfer_model_open(&model, ctx, path, &params, &err) &&
         bioinfer_model_fingerprint(model, &sum, &err))
@@ -83,7 +79,6 @@ static void describe(struct cli_run *run, struct cli_output *text)
     const struct bioinfer_dock_params *p = bioinfer_params_struct(o->params);
     struct bioinfer_dock_params named = *p;
     uint64_t sum = 0;
-
     if (!o->receptor && !cli_complexes_sum(&d->in, &sum))
         text->status = BIOINFER_NOMEM;
     cli_output_printf(text,
@@ -106,7 +101,6 @@ static void describe(struct cli_run *run, struct cli_output *text)
 static void say_more(struct cli_run *run)
 {
     struct cli *cli = run->cli;
-
     if (run->counts[1])
         cli_say(cli, "%llu poses fail a check: the column checks says which", run->counts[1]);
 }
@@ -131,7 +125,6 @@ int cli_dock(struct cli *cli)
     const char *output = cli->options->output;
     char *path = NULL;
     int code = CLI_EXIT_NO_MEMORY;
-
     if (d && (!output || (path = cli_without_slash(output)))) {
         run.output = path;
         code = cli_run(&run);

@@ -22,7 +22,6 @@ static int next_ligand(void *user, struct bioinfer_record *record, struct bioinf
     struct docker *d = user;
     struct cli_complex_place place;
     int st;
-
     if (cli_stop_signal())
         return BIOINFER_CANCELLED;
     if ((st = d->work.source(d->work.source_user, record, err)) != 1)
@@ -94,7 +93,6 @@ static void put_row(const struct docker *d, struct cli_output *text,
 {
     const struct bioinfer_docked *p = r->docked;
     const int status = r->status ? r->status : p ? p->status : 0;
-
     cli_output_field(text, r->id);
     cli_output_printf(text, "\t%" PRIu64, d->number);
     if (p)
@@ -130,7 +128,6 @@ static int give(struct docker *d, const struct bioinfer_result *r, struct bioinf
                                     .n_texts = 1,
                                     .texts = texts};
     int st;
-
     if (w->text.status || d->poses.status)
         return cli_status_no_memory(err, "out of memory for the poses of a ligand");
     if (d->poses.n_text)
@@ -156,7 +153,6 @@ static int give(struct docker *d, const struct bioinfer_result *r, struct bioinf
 static int take_pose(void *user, const struct bioinfer_result *r, struct bioinfer_error *err)
 {
     struct docker *d = user;
-
     put_row(d, &d->work.text, r);
     for (int i = 0; i < r->n_texts; i++)
         cli_output_write(&d->poses, r->texts[i].text, r->texts[i].length);
@@ -171,7 +167,6 @@ static int lose(void *state, const struct bioinfer_record *record,
     struct docker *d = state;
     struct cli_complex_place place = {0};
     char *description = strdup(record->description);
-
     if (!description)
         return cli_status_no_memory(err, "out of memory for a row");
     cli_complex_place(description, &place);
@@ -186,7 +181,6 @@ static int lose(void *state, const struct bioinfer_record *record,
 static void fill(const struct cli_options *o, void *params)
 {
     struct bioinfer_dock_params *p = params;
-
     p->receptor = o->receptor;
     p->weights = o->weights;
     p->text = 1;
@@ -202,7 +196,6 @@ static struct cli_weight weigh(const struct cli *cli, const struct bioinfer_reco
 static void end(void *state)
 {
     struct docker *d = state;
-
     cli_output_close(&d->poses);
     free(d->description);
 }

@@ -49,7 +49,6 @@ static int keep(struct dry *d, const struct bioinfer_record *r, uint64_t work)
 {
     const char *description = r->description ? r->description : "";
     struct sample *s;
-
     if (d->n % d->stride)
         return 0;
     if (d->n_kept == KEPT) {
@@ -84,7 +83,6 @@ static int read_all(struct dry *d, struct bioinfer_error *err)
     const struct cli_dry *how = d->how;
     struct bioinfer_record r = {0};
     int st;
-
     while ((st = cli_stop_signal() ? BIOINFER_CANCELLED : how->next(how->user, &r, err)) > 0) {
         const uint64_t work = r.status ? 0 : how->task->weigh(d->cli, &r).work;
         const uint64_t length = r.length + r.target_length;
@@ -108,7 +106,6 @@ static int next_sample(void *user, struct bioinfer_record *r, struct bioinfer_er
 {
     struct dry *d = user;
     const struct sample *s = &d->of[d->next];
-
     (void)err;
     if (d->next == d->behind)
         return 0;
@@ -126,7 +123,6 @@ static int next_sample(void *user, struct bioinfer_record *r, struct bioinfer_er
 static int drop(void *user, const struct bioinfer_result *result, struct bioinfer_error *err)
 {
     struct dry *d = user;
-
     (void)err;
     d->lost += result->status != 0;
     if (result->status && d->tells)
@@ -140,7 +136,6 @@ static int measure(struct dry *d, size_t first, size_t n, double *seconds, uint6
 {
     const double start = cli_now();
     int st;
-
     d->first = d->next = first;
     d->behind = first + n;
     d->lost = 0;
@@ -160,7 +155,6 @@ static void print_profile(const struct dry *d, const struct bioinfer_profile *be
 {
     struct bioinfer_profile p = {.struct_size = sizeof p};
     double batches;
-
     if (bioinfer_task_get_profile(d->how->open, &p) || !p.passes)
         return;
     batches = (double)(p.passes - before->passes) * (double)d->work /
@@ -177,7 +171,6 @@ static void print(const struct dry *d, const struct bioinfer_profile *before, ui
 {
     const struct bioinfer_model_info *info = &d->cli->info;
     const double rate = (double)measured / (seconds > 0 ? seconds : 1e-6);
-
     printf("records\t%llu\nunusable\t%llu\n", (unsigned long long)d->n,
            (unsigned long long)d->unusable);
     if (d->how->length)
@@ -203,7 +196,6 @@ static int run(struct dry *d, struct bioinfer_error *err)
     uint64_t work = 0, limit;
     size_t n = 0;
     int st = read_all(d, err);
-
     if (st || !d->n_kept)
         return st;
     /* the first time loads weights and compiles; the second tells how many the third may take */
@@ -228,7 +220,6 @@ int cli_dry_measure(struct cli *cli, const struct cli_dry *how)
     struct dry d = {.cli = cli, .how = how, .stride = 1};
     struct bioinfer_error err = {0};
     int st, code = CLI_EXIT_OK;
-
     bioinfer_task_set_profile(how->open, 0);
     if ((st = run(&d, &err))) {
         code = cli_fail(cli, CLI_AT_RUN, st, &err);

@@ -23,7 +23,6 @@ static bool is_dump(const struct cli_options *o)
 unsigned cli_include(const struct cli_options *o)
 {
     const unsigned asked = cli_embed_params(o)->include;
-
     return !asked && is_text(o->format) && !o->head ? BIOINFER_MEAN : asked;
 }
 
@@ -48,7 +47,6 @@ static int name_output(struct embedding *e)
     const char *given = o->output ? o->output : is_text(o->format) ? "-" : NULL;
     const size_t size = (given ? strlen(given) : strlen(cli->inputs.of[0])) + strlen(model) +
                         strlen(format) + 3;
-
     if (given && !strcmp(given, "-") && !is_text(o->format)) {
         cli_say(cli, "standard output takes --format tsv or jsonl");
         return CLI_EXIT_USAGE;
@@ -80,7 +78,6 @@ static void describe(struct cli_run *run, struct cli_output *text)
     const struct bioinfer_embed_params *p = cli_embed_params(o);
     const unsigned include = cli_include(o);
     const char *comma = "";
-
     cli_output_printf(text, "include=");
     for (unsigned bit = 1; bit && bit <= include; bit <<= 1)
         if (include & bit) {
@@ -113,7 +110,6 @@ static int open_names(void *user, bioinfer_context *silent, struct bioinfer_erro
                                                   .residues = n->run->cli->options->raw_residues
                                                                   ? BIOINFER_RESIDUES_RAW
                                                                   : BIOINFER_RESIDUES_DEFAULT};
-
     n->ctx = silent;
     n->first = n->at;
     return bioinfer_reader_open(&n->reader, silent, n->run->cli->inputs.of[n->input], &params, err);
@@ -126,7 +122,6 @@ static int next_name(void *user, struct bioinfer_record *record, struct bioinfer
     const bioinfer_index *index = n->run->cli->index;
     const uint64_t want = index ? bioinfer_job_wants(n->run->job, n->at) : n->at;
     int st = 0;
-
     if (index && want >= bioinfer_index_records(index))
         return 0;
     if (index && want - want % bioinfer_index_block(index) > n->at)
@@ -153,7 +148,6 @@ static int look_ahead(struct cli_run *run)
 {
     struct names names = {.run = run};
     const struct cli_ahead ahead = {open_names, next_name, close_names, &names};
-
     return cli_run_look_ahead(run, &ahead);
 }
 
@@ -163,7 +157,6 @@ static int check(struct cli_run *run)
 {
     struct cli *cli = run->cli;
     const int code = cli_sequences_find(cli, &cli->inputs);
-
     return code || cli->options->dry_run || is_dump(cli->options)
                ? code
                : name_output((struct embedding *)run);
@@ -181,7 +174,6 @@ static int measure(struct cli_run *run)
     struct bioinfer_record record = {0};
     struct bioinfer_error err = {0};
     const int st = is_dump(cli->options) ? bioinfer_reader_next(cli->reader, &record, &err) : 1;
-
     run->tokens = (int64_t)record.length;
     if (st < 0)
         return cli_fail(cli, CLI_AT_READ, st, &err);
@@ -197,7 +189,6 @@ static int take(struct cli_run *run, struct bioinfer_result *r, struct bioinfer_
     struct embedding *e = (struct embedding *)run;
     struct bioinfer_job_stats *stats = &run->stats;
     const int st = r->status ? 0 : bioinfer_result_fits(r, run->cli->options->dtype, &e->range);
-
     (void)err;
     if (st) {
         r->status = st;
@@ -221,7 +212,6 @@ static void say(struct cli_run *run)
     const double seconds = cli_now() - run->cli->progress.start;
     char extra[96] = "";
     size_t used = 0;
-
     if (stats->copied)
         used = (size_t)snprintf(extra, sizeof extra, ", %llu of them copies",
                                 (unsigned long long)stats->copied);
@@ -256,7 +246,6 @@ int cli_embed(struct cli *cli)
                                   .result = "result",
                                   .say = say}};
     const int code = cli_run(&e.run);
-
     free(e.path);
     return code;
 }

@@ -28,7 +28,6 @@ int cli_energy_form(const struct cli_options *o)
         int by_name, by_suffix;
     } none = {-1, -1};
     struct cli_energy_found found = none;
-
     for (size_t i = 0; i < CLI_COUNT(forms); i++) {
         if (o->format && !strcmp(o->format, forms[i].name))
             found.by_name = (int)forms[i].form;
@@ -69,7 +68,6 @@ static void list_arrays(const struct cli_options *o, char *list, size_t size)
                            "%snumbers\t<i4\titem\t-\t\n",
                            unit, unit,
                            o->stress ? "stress\t<f8\trecord\t3,3\teV/angstrom^3\n" : "");
-
     if (o->forces)
         snprintf(list + n, size - (size_t)n, "forces\t<f4\titem\t3\t%s/angstrom\n", unit);
 }
@@ -79,7 +77,6 @@ static int check(struct cli_run *run)
     const struct cli_options *o = run->cli->options;
     struct computing *e = (struct computing *)run;
     const int form = cli_energy_form(o);
-
     if (form < 0)
         return CLI_EXIT_USAGE;
     if (form == CLI_ENERGY_TSV && o->forces) {
@@ -108,7 +105,6 @@ static void describe(struct cli_run *run, struct cli_output *text)
     const struct cli_options *o = run->cli->options;
     const struct bioinfer_energy_params *p = bioinfer_params_struct(o->params);
     const char *pbc = cli_given(o, "pbc"), *charge = cli_given(o, "charge");
-
     cli_output_printf(text, "form=%d forces=%d stress=%d units=%s pbc=%s charge=%s no-rule=%s",
                       cli_energy_form(o), o->forces, o->stress, o->units ? o->units : "eV",
                       pbc ? pbc : "file", charge ? charge : "-", p->no_rules ? p->no_rules : "");
@@ -130,7 +126,6 @@ int cli_energy(struct cli *cli)
                                   .result = "energy",
                                   .results = "energies"}};
     const int code = cli_run(&e.run);
-
     bioinfer_frames_close(&frames);
     return code;
 }

@@ -23,7 +23,6 @@ struct teller {
 static void voigt(const double *s, double v[6])
 {
     static const int at[6][2] = {{0, 0}, {1, 1}, {2, 2}, {1, 2}, {0, 2}, {0, 1}};
-
     for (int k = 0; k < 6; k++)
         v[k] = GPA * 0.5 * (s[3 * at[k][0] + at[k][1]] + s[3 * at[k][1] + at[k][0]]);
 }
@@ -32,7 +31,6 @@ static void put_row(struct teller *t, const struct bioinfer_result *r)
 {
     const struct bioinfer_energy *e = r->energy;
     double v[6];
-
     cli_output_field(&t->work.text, r->id);
     if (e)
         cli_output_printf(&t->work.text, "\t%zu\t%.6f\t%.6f", e->n_atoms, t->unit * e->energy,
@@ -56,7 +54,6 @@ static void put_string(struct teller *t, const char *key, const char *value)
 {
     const struct bi_env env = bi_env_default();
     struct bi_buf json = {.env = &env};
-
     bi_put_json(&json, value);
     if (json.failed && !t->work.text.status)
         t->work.text.status = BIOINFER_NOMEM;
@@ -70,7 +67,6 @@ static void put_json(struct teller *t, const struct bioinfer_result *r)
     const struct cli_options *o = t->work.cli->options;
     const struct bioinfer_energy *e = r->energy;
     double v[6];
-
     cli_output_printf(&t->work.text, "{");
     put_string(t, "id", r->id);
     if (e)
@@ -104,7 +100,6 @@ static void put_arrays(struct teller *t, const struct bioinfer_result *r)
     const int64_t n = (int64_t)e->n_atoms, frame = (int64_t)r->ordinal;
     const double values[2] = {t->unit * e->energy, t->unit * e->largest};
     double stress[9];
-
     for (int k = 0; k < 9; k++)
         stress[k] = e->stress ? e->stress[k] : (double)NAN;
     cli_output_write(&t->work.text, (const char *)&n, sizeof n);
@@ -124,7 +119,6 @@ static void put_arrays(struct teller *t, const struct bioinfer_result *r)
 static int take_energy(void *user, const struct bioinfer_result *r, struct bioinfer_error *err)
 {
     struct teller *t = user;
-
     if (t->form == CLI_ENERGY_ARRAYS && r->status) { /* it has no rows */
         const struct bioinfer_result lost = {
             .ordinal = r->ordinal, .id = r->id, .status = r->status, .message = r->message};
@@ -155,7 +149,6 @@ static int begin(struct cli *cli)
 {
     const char *units = cli->options->units;
     struct teller *t = cli->task;
-
     t->form = cli_energy_form(cli->options);
     t->unit = !units || !strcmp(units, "eV") ? 1 : !strncmp(units, "kJ", 2) ? KJ : KCAL;
     return CLI_EXIT_OK;
@@ -164,7 +157,6 @@ static int begin(struct cli *cli)
 static void fill(const struct cli_options *o, void *params)
 {
     struct bioinfer_energy_params *p = params;
-
     p->as_text = cli_energy_form(o) == CLI_ENERGY_EXTXYZ;
 }
 

@@ -9,7 +9,6 @@ static size_t shown(const unsigned char *text, size_t n)
 {
     uint32_t c = text[0];
     size_t length = c < 0x80 ? 1 : c >= 0xC2 && c < 0xE0 ? 2 : c >= 0xE0 && c < 0xF0 ? 3 : 4;
-
     if (c < 0x80)
         return (c >= 0x20 && c != 0x7F) || c == '\n' || c == '\t';
     if (c < 0xC2 || c > 0xF4 || length > n)
@@ -35,7 +34,6 @@ void cli_escape(void (*put)(void *user, const char *text, size_t n), void *user,
 {
     static const char digits[] = "0123456789abcdef";
     size_t begin = 0, at = 0;
-
     while (at < n) {
         size_t length = shown((const unsigned char *)text + at, n - at);
         if (!length) {

@@ -12,7 +12,6 @@ static int check(struct cli_run *run)
     static const char *const suffixes[] = {".cif", ".mmcif", ".pdb", ".npz", ".tsv"};
     struct cli *cli = run->cli;
     const struct cli_options *o = cli->options;
-
     if (cli_fold_form(o) < 0)
         return CLI_EXIT_USAGE;
     if (o->dump_graph || o->trace_rules || o->dry_run)
@@ -37,7 +36,6 @@ static void describe(struct cli_run *run, struct cli_output *text)
     static const char *const forms[] = {"cif", "pdb", "npz"};
     const struct cli_options *o = run->cli->options;
     const struct bioinfer_fold_params *p = bioinfer_params_struct(o->params);
-
     cli_output_printf(text,
                       "form=%s include=%u no-dlc=%d any-length=%d cycles=%d samples=%d steps=%d "
                       "seeds=",
@@ -56,7 +54,6 @@ static void describe(struct cli_run *run, struct cli_output *text)
 static int open_ahead(void *user, bioinfer_context *silent, struct bioinfer_error *err)
 {
     struct cli_chains *in = user;
-
     return cli_chains_open(in, silent, in->paths, err);
 }
 
@@ -66,7 +63,6 @@ static int look_ahead(struct cli_run *run)
     const struct cli_chains *in = run->source_user;
     struct cli_chains fresh = {.paths = in->paths, .pairs = in->pairs};
     const struct cli_ahead ahead = {open_ahead, cli_chains_next, cli_chains_close, &fresh};
-
     return cli_run_look_ahead(run, &ahead);
 }
 
@@ -75,7 +71,6 @@ static int open_input(struct cli_run *run)
     struct cli *cli = run->cli;
     struct bioinfer_error err = {0};
     int st;
-
     cli->input_name = strcmp(cli->inputs.of[0], "-") ? cli->inputs.of[0] : "standard input";
     st = cli_chains_open(run->source_user, cli->ctx, &cli->inputs, &err);
     return st ? cli_fail(cli, CLI_AT_INPUT, st, &err) : CLI_EXIT_OK;
@@ -85,7 +80,6 @@ static int open_input(struct cli_run *run)
 static int learn_pairs(struct cli_run *run)
 {
     struct cli_chains *in = run->source_user;
-
     in->pairs = bioinfer_family_chains(bioinfer_family_find(run->cli->info.family)) == 2;
     return CLI_EXIT_OK;
 }
@@ -114,7 +108,6 @@ int cli_fold(struct cli *cli)
     const char *output = cli->options->output;
     char *path = NULL;
     int code;
-
     if (output && !(path = cli_without_slash(output)))
         return cli_no_memory(cli, "the name of the output");
     run.output = path;

@@ -29,7 +29,6 @@ int cli_chains_open(struct cli_chains *c, bioinfer_context *ctx, const struct cl
     const struct bioinfer_reader_params params = BIOINFER_PARAMS(
         struct bioinfer_reader_params, .residues = BIOINFER_RESIDUES_COMPLEX,
         .max_length = 2 * BIOINFER_MAX_RESIDUES);
-
     c->ctx = ctx;
     c->paths = paths;
     return bioinfer_reader_open(&c->reader, ctx, paths->of[c->at], &params, err);
@@ -38,7 +37,6 @@ int cli_chains_open(struct cli_chains *c, bioinfer_context *ctx, const struct cl
 void cli_chains_close(void *chains)
 {
     struct cli_chains *c = chains;
-
     bioinfer_reader_close(&c->reader);
     drop(&c->given);
     drop(&c->waiting);
@@ -49,7 +47,6 @@ static int read_chain(struct cli_chains *c, struct cli_chain *chain, struct bioi
 {
     struct bioinfer_record r = {0};
     int st;
-
     while (!(st = bioinfer_reader_next(c->reader, &r, err)) && c->at + 1 < c->paths->n) {
         bioinfer_reader_close(&c->reader);
         c->at++;
@@ -76,7 +73,6 @@ static int read_chain(struct cli_chains *c, struct cli_chain *chain, struct bioi
 static int end_of(const struct cli_chain *chain, int *side)
 {
     const size_t n = strlen(chain->id);
-
     if (chain->status || strpbrk(chain->sequence, ":|"))
         return -1;
     for (int i = 0; i < (int)CLI_COUNT(ends); i++)
@@ -93,7 +89,6 @@ static bool is_other(const struct cli_chain *a, int row, int side, const struct 
 {
     const size_t stem = strlen(a->id) - strlen(ends[row][side]);
     int other;
-
     return end_of(b, &other) == row && other != side && !strncmp(a->id, b->id, stem) &&
            strlen(b->id) == stem + strlen(ends[row][other]);
 }
@@ -103,7 +98,6 @@ static bool join(struct cli_chain *a, int row, int side, const struct cli_chain 
 {
     const struct cli_chain *heavy = side ? b : a, *light = side ? a : b;
     char *both = malloc(heavy->length + light->length + 2);
-
     if (!both)
         return false;
     a->length = (size_t)sprintf(both, "%s:%s", heavy->sequence, light->sequence);
@@ -118,7 +112,6 @@ static bool miss_other(struct cli_chain *chain, int row, int side)
 {
     const size_t n = strlen(chain->id), k = strlen(ends[row][side]);
     char *message = malloc(2 * n + 160);
-
     if (!message)
         return false;
     sprintf(message,
@@ -135,7 +128,6 @@ static bool miss_other(struct cli_chain *chain, int row, int side)
 static int pair_up(struct cli_chains *c, int row, int side, struct bioinfer_error *err)
 {
     const int st = read_chain(c, &c->waiting, err);
-
     if (st < 0)
         return st;
     if (st && is_other(&c->given, row, side, &c->waiting)) {
@@ -151,7 +143,6 @@ int cli_chains_next(void *chains, struct bioinfer_record *record, struct bioinfe
 {
     struct cli_chains *c = chains;
     int st = 1, row, side;
-
     drop(&c->given);
     c->given = c->waiting;
     c->waiting = (struct cli_chain){0};

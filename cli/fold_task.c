@@ -19,7 +19,6 @@ int cli_fold_form(const struct cli_options *o)
 void cli_fold_row(struct cli_output *row, const struct bioinfer_result *r)
 {
     const struct bioinfer_fold *f = r->fold;
-
     cli_output_field(row, r->id);
     cli_output_printf(row, "\t%d\t%.5f\t%lld\t", f->sample, f->mean_plddt,
                       (long long)f->n_residues);
@@ -57,7 +56,6 @@ static int take_structure(void *user, const struct bioinfer_result *result,
     struct bioinfer_result r = *result;
     char part[CLI_FOLD_PART], count[16];
     int st;
-
     if (cli_stop_signal())
         return BIOINFER_CANCELLED;
     if (!r.fold)
@@ -87,7 +85,6 @@ static void fill(const struct cli_options *o, void *params)
 {
     const int form = cli_fold_form(o);
     struct bioinfer_fold_params *p = params;
-
     p->text = form == CLI_FOLD_ARRAYS ? BIOINFER_FOLD_NO_TEXT
               : form == CLI_FOLD_PDB  ? BIOINFER_FOLD_PDB
                                       : BIOINFER_FOLD_CIF;

@@ -42,7 +42,6 @@ static const struct {
 static bool is_built(const struct format *f)
 {
     const char *name;
-
     for (int i = 0; (name = bioinfer_writer_format(i)); i++)
         if (!strcmp(name, f->name))
             return true;
@@ -60,7 +59,6 @@ const char *cli_format_name(int command, int i)
 bool cli_ends_with(const char *text, const char *end)
 {
     const size_t n = strlen(text), k = strlen(end);
-
     return n > k && !strcmp(text + n - k, end);
 }
 
@@ -108,7 +106,6 @@ static const char *suffix_says(const char *path)
 static const char *suffix_of(const char *format)
 {
     const struct format *f = by_name(format);
-
     for (size_t i = 0; !f && i < CLI_COUNT(others); i++)
         if (!strcmp(others[i].format, format))
             return others[i].suffix;
@@ -119,7 +116,6 @@ bool cli_suffix_fits(const struct cli_options *o, const char *written)
 {
     const char *says = o->output && strcmp(o->output, "-") ? suffix_says(o->output) : NULL;
     const struct format *meant = says ? by_name(says) : NULL;
-
     if (!says || !strcmp(says, written))
         return true;
     if (meant && meant->commands & o->command)
@@ -142,7 +138,6 @@ static bool refuse(const struct cli_options *o, const char *where, const char *w
                    const char *word)
 {
     char list[160] = "";
-
     for (size_t i = 0; i < CLI_COUNT(formats); i++)
         if (formats[i].commands & o->command && is_built(&formats[i]))
             strcat(strcat(list, *list ? ", " : ""), formats[i].name);
@@ -158,7 +153,6 @@ static bool check_arrays(const struct cli_options *o, const struct format *f)
     const unsigned vectors = BIOINFER_MEAN | BIOINFER_BOS | BIOINFER_HEAD | BIOINFER_CLASS_LOGITS;
     const bool half = o->dtype && !strcmp(o->dtype, "f16");
     const bool matrix = o->layout && !strcmp(o->layout, "matrix");
-
     if (f && !f->arrays && (half || matrix)) {
         cli_say(NULL, "--%s: %s has no %s; npz, npy, safetensors and h5 have",
                 half ? "dtype f16" : "layout matrix", f->name,
@@ -205,7 +199,6 @@ static bool check_kinds(const struct cli_options *o, const struct format *f)
          BIOINFER_MEAN | BIOINFER_PER_RESIDUE | BIOINFER_BOS | BIOINFER_CONTACTS, false},
     };
     const struct bioinfer_embed_params *p = cli_embed_params(o);
-
     for (size_t i = 0; f && o->command == CLI_EMBED && i < CLI_COUNT(limits); i++) {
         const unsigned beyond = p->include & ~limits[i].kinds;
         if (strcmp(f->name, limits[i].format))
@@ -228,7 +221,6 @@ static bool check_kinds(const struct cli_options *o, const struct format *f)
 static bool is_folder(const char *path)
 {
     struct stat file;
-
     return path && !stat(path, &file) && S_ISDIR(file.st_mode);
 }
 
@@ -264,7 +256,6 @@ bool cli_check_format(struct cli_options *o)
     const char *path = o->command == CLI_MERGE ? o->input : o->output;
     const struct format *named = NULL, *meant = path ? by_suffix(path, o->command) : NULL;
     const char *only = cli_subcommand_of(o->command)->format;
-
     if (path && cli_ends_with(path, ".gz")) {
         cli_say(NULL, "%s: outputs are not compressed: leave out .gz", path);
         return false;

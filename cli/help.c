@@ -13,7 +13,6 @@ enum { COLUMNS = 80, MARGIN = 27 };
 static void print_words(const char *text, int at, int from)
 {
     const char *blanks = " \n";
-
     for (text += strspn(text, blanks); *text; text += strspn(text, blanks)) {
         const int n = (int)strcspn(text, blanks);
         if (at > from && at + 1 + n > COLUMNS) {
@@ -32,7 +31,6 @@ static int print_name(const struct cli_option *opt)
     const bool optional = opt->arg && opt->arg[0] == '[';
     char letter[8] = "    ";
     int at;
-
     if (opt->letter)
         snprintf(letter, sizeof letter, "-%c, ", opt->letter);
     at = printf("  %s--%s%s%s", letter, opt->name, opt->arg && !optional ? " " : "",
@@ -52,7 +50,6 @@ static void print_option(const struct cli_option *opt, int command)
 static const struct cli_option *option_of(const char *name, int command)
 {
     const struct cli_option *opt;
-
     for (size_t i = 0; (opt = cli_option_at(i)); i++)
         if (opt->commands & (unsigned)command && !strcmp(opt->name, name))
             return opt;
@@ -63,7 +60,6 @@ static const struct cli_option *option_of(const char *name, int command)
 static bool has_one_meaning(const struct cli_option *opt)
 {
     const struct cli_option *other;
-
     for (size_t i = 0; (other = cli_option_at(i)); i++)
         if (!strcmp(other->name, opt->name) && (!other->help || strcmp(other->help, opt->help)))
             return false;
@@ -76,7 +72,6 @@ static void print_meanings(const char *name)
     const struct cli_option *opt = cli_option_find(name, strlen(name)), *same;
     const struct cli_subcommand *sub, *other;
     int at = print_name(opt);
-
     for (size_t i = 0; (sub = cli_subcommand_at(i)); i++) {
         char text[1000] = "";
         bool told = !(opt = option_of(name, sub->command));
@@ -100,7 +95,6 @@ void cli_print_models(int command, const char *model)
 {
     const char *name;
     const int kind = cli_kind_of(command);
-
     for (int i = 0; (name = bioinfer_family_name(i)); i++)
         if (model ? !strcmp(model, name)
                   : !command || command == CLI_SERVE || bioinfer_family_kind(i) == kind)
@@ -118,7 +112,6 @@ static void print_status(void)
 static void print_topics(void)
 {
     const struct cli_topic *topic;
-
     for (size_t i = 0; (topic = cli_topic_at(i)); i++)
         print_words(topic->summary, printf("  %-11s", topic->name), 14);
 }
@@ -142,7 +135,6 @@ static void print_lines(const char *line, const char *model)
 static void overview(void)
 {
     const struct cli_subcommand *sub;
-
     printf("bioinfer %s runs biological foundation models.\n\n"
            "Usage: bioinfer MODEL INPUT [-o FILE] [options]\n"
            "       bioinfer COMMAND ...\n\nModels:\n",
@@ -163,7 +155,6 @@ static void overview(void)
 static void print_examples(const struct cli_subcommand *sub, const char *model)
 {
     const char *name;
-
     for (int i = 0; !model && (name = bioinfer_family_name(i)); i++)
         if (bioinfer_family_kind(i) == cli_kind_of(sub->command))
             model = name;
@@ -175,7 +166,6 @@ static void print_examples(const struct cli_subcommand *sub, const char *model)
 static bool is_main(const struct cli_subcommand *sub, const struct cli_option *opt)
 {
     const size_t n = strlen(opt->name);
-
     for (const char *at = sub->main; (at = strstr(at, opt->name)); at += n)
         if ((at == sub->main || at[-1] == ' ') && (!at[n] || at[n] == ' '))
             return true;
@@ -190,7 +180,6 @@ static void print_main(const struct cli_subcommand *sub)
     const struct cli_option *opt;
     char others[2000] = "";
     int n = 0;
-
     for (size_t i = 0; (opt = cli_option_at(i)); i++)
         n += (opt->commands & (unsigned)sub->command) != 0;
     printf(n > FEW ? "\nMain options:\n" : "\nOptions:\n");
@@ -219,7 +208,6 @@ static void print_main(const struct cli_subcommand *sub)
 static void print_head(const struct cli_subcommand *sub, const char *model)
 {
     const int command = sub->command;
-
     printf("Usage: %s\n\n", sub->usage);
     print_words(sub->summary, 0, 2);
     if (sub->reads)
@@ -234,7 +222,6 @@ static void print_head(const struct cli_subcommand *sub, const char *model)
 static void print_all(const struct cli_subcommand *sub)
 {
     const struct cli_option *opt;
-
     printf("\nOptions:\n");
     for (size_t i = 0; (opt = cli_option_at(i)); i++)
         if (!sub && cli_option_find(opt->name, strlen(opt->name)) != opt)
@@ -251,7 +238,6 @@ void cli_help(const struct cli_options *o)
 {
     const struct cli_subcommand *sub = o->command ? cli_subcommand_of(o->command) : NULL;
     const struct cli_subcommand *each;
-
     if (sub) {
         print_head(sub, o->model);
         if (o->topic) {

@@ -14,7 +14,6 @@ static void put_text(void *user, const char *text, size_t n)
 static int take_text(void *user, const char *text, size_t n)
 {
     struct cli_output *out = user;
-
     cli_escape(put_text, out, text, n);
     return out->status;
 }
@@ -31,7 +30,6 @@ struct lines {
 static void put_pair(struct bi_buf *json, char *line, const char *separator)
 {
     char *at = strstr(line, separator);
-
     if (at)
         *at++ = '\0';
     bi_buf_puts(json, "{\"name\":");
@@ -43,7 +41,6 @@ static void put_pair(struct bi_buf *json, char *line, const char *separator)
 static void put_line(struct lines *l, char *line)
 {
     const bool item = line[0] == ' ';
-
     if (item) {
         bi_buf_puts(&l->json, l->any_items ? "," : l->any ? ",\"items\":[" : "");
         if (!l->any)
@@ -68,7 +65,6 @@ static int take_json(void *user, const char *text, size_t n)
     struct lines l = {.json = {.env = &env}};
     struct bi_buf copy = {.env = &env};
     char *at, *end;
-
     bi_buf_append(&copy, text, n);
     bi_buf_putc(&copy, '\0');
     bi_buf_putc(&l.json, '[');
@@ -93,7 +89,6 @@ int cli_info(struct cli *cli)
     struct bioinfer_error err = {0};
     struct cli_output out;
     int st, code;
-
     if ((code = cli_open_context(cli)))
         return code;
     cli_output_open(&out, NULL, &err);
@@ -109,7 +104,6 @@ int cli_models(struct cli *cli)
     struct bioinfer_error err = {0};
     struct cli_output out;
     int st, code;
-
     if ((code = cli_open_context(cli)))
         return code;
     cli_print_models(0, NULL);
@@ -132,7 +126,6 @@ static int take_licences(void *user, const char *text, size_t n)
 {
     enum { NAME = 1, LICENCE = 5, COLUMNS = 7 };
     const struct licences *l = user;
-
     for (const char *line = text, *next; line < text + n; line = next) {
         const char *field[COLUMNS + 1] = {line};
         const char *end = memchr(line, '\n', (size_t)(text + n - line));
@@ -156,7 +149,6 @@ int cli_license(struct cli *cli)
     struct cli_output out;
     struct licences l = {&out, cli->options->model};
     int st, code;
-
     if ((code = cli_open_context(cli)))
         return code;
     cli_output_open(&out, NULL, &err);
@@ -190,7 +182,6 @@ int cli_devices(struct cli *cli)
     struct cli_output out;
     bool usable = false;
     int st, code;
-
     if ((code = cli_open_context(cli)))
         return code;
     cli_output_open(&out, NULL, &err);

@@ -25,7 +25,6 @@ struct bioinfer_writer_params cli_writer_params(const struct cli *cli)
         .json_floats = o->json_floats,
         .prottrans_names = o->h5_names && !strcmp(o->h5_names, "prottrans"), .dtype = o->dtype,
         .layout = o->layout, .compression = o->compression);
-
     params.model = cli->info.name;
     params.fingerprint = cli->fingerprint;
     return params;
@@ -45,7 +44,6 @@ struct bioinfer_job_params cli_job_params(const struct cli *cli, const char *tas
         struct bioinfer_job_params, .task = task, .input = job_input(cli),
         .resume = resume_of(o->resume), .shard = o->shard, .n_shards = o->n_shards, .no_dedup = 1,
         .part_records = o->part_records);
-
     return params;
 }
 
@@ -68,7 +66,6 @@ bool cli_job_needs_file(struct cli *cli, const char *path)
 static void list_statuses(const struct bioinfer_job_stats *stats, char *text, size_t size)
 {
     size_t used = 0;
-
     *text = '\0';
     for (unsigned s = 1; s < CLI_COUNT(stats->by_status); s++)
         if (stats->by_status[s] && used < size)
@@ -81,7 +78,6 @@ void cli_job_say_failed(struct cli *cli, const char *what, const struct bioinfer
                         const char *path)
 {
     char text[256];
-
     list_statuses(stats, text, sizeof text);
     cli_say(cli, "%llu of %llu %s have no result: %s%s%s%s", (unsigned long long)stats->failed,
             (unsigned long long)stats->records, what, text, path ? "; see " : "", path ? path : "",
@@ -121,7 +117,6 @@ void cli_job_say_kept(struct cli *cli, const struct bioinfer_job_stats *stats, b
 void cli_job_say_shard(struct cli *cli, const struct bioinfer_job_stats *stats, const char *path)
 {
     const bool folder = cli_format_is_folder(cli->options->format);
-
     if (cli->options->n_shards)
         cli_say(cli, "shard %d of %d is complete in %s; when all are: bioinfer merge %s%s%s",
                 cli->options->shard, cli->options->n_shards, stats->folder, path,
@@ -131,7 +126,6 @@ void cli_job_say_shard(struct cli *cli, const struct bioinfer_job_stats *stats, 
 int cli_job_stopped(struct cli *cli, bioinfer_job *job, int code)
 {
     struct bioinfer_job_stats stats = {.struct_size = sizeof stats};
-
     if (!job)
         return code;
     if (cli->lost_record) {
@@ -148,7 +142,6 @@ int cli_job_finish(struct cli *cli, bioinfer_job *job, struct bioinfer_job_stats
 {
     struct bioinfer_error err = {0};
     int code, st = bioinfer_job_finish(job, &err);
-
     stats->struct_size = sizeof *stats;
     bioinfer_job_get_stats(job, stats);
     if (!st)
@@ -163,7 +156,6 @@ int cli_job_finish(struct cli *cli, bioinfer_job *job, struct bioinfer_job_stats
 char *cli_without_slash(const char *path)
 {
     char *copy = strdup(path);
-
     for (size_t n = copy ? strlen(copy) : 0; n > 1 && copy[n - 1] == '/'; n--)
         copy[n - 1] = '\0';
     return copy;
@@ -178,7 +170,6 @@ static struct bioinfer_reader_params reader_params(const struct cli_options *o)
         struct bioinfer_reader_params,
         .residues = o->raw_residues ? BIOINFER_RESIDUES_RAW : BIOINFER_RESIDUES_DEFAULT,
         .max_length = BIOINFER_MAX_RESIDUES);
-
     return params;
 }
 
@@ -188,9 +179,7 @@ int cli_job_open_index(struct cli *cli, struct bioinfer_job_params *params)
     const struct bioinfer_reader_params reader = reader_params(o);
     struct bioinfer_error err = {0};
     int st;
-
     const char *path = job_input(cli);
-
     if (!path || !strcmp(path, "-") || (!o->n_shards && !o->part_records))
         return CLI_EXIT_OK;
     st = bioinfer_index_open(&cli->index, cli->ctx, path, &reader, &err);
@@ -206,7 +195,6 @@ static int index_genome(struct cli *cli)
     struct bioinfer_error err = {0};
     int64_t n = 0, length = 0, bases = 0;
     int st = bioinfer_genome_index(cli->ctx, path, &err);
-
     if (!st)
         st = bioinfer_genome_open(&genome, cli->ctx, path, &err);
     for (; !st && bioinfer_genome_contig(genome, n, &length); n++)
@@ -225,7 +213,6 @@ int cli_index(struct cli *cli)
     const struct bioinfer_reader_params reader = reader_params(o);
     struct bioinfer_error err = {0};
     int st, code;
-
     if ((code = cli_open_context(cli)))
         return code;
     if (!strcmp(o->input, "-")) {
@@ -250,7 +237,6 @@ int cli_index(struct cli *cli)
 void cli_allow_many_files(void)
 {
     struct rlimit limit;
-
     if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur < limit.rlim_max) {
         limit.rlim_cur = limit.rlim_max;
         setrlimit(RLIMIT_NOFILE, &limit);
@@ -266,7 +252,6 @@ int cli_merge(struct cli *cli)
     struct stat file;
     char *path;
     int st, code;
-
     cli->progress.start = cli_now();
     if ((code = cli_open_context(cli)))
         return code;

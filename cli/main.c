@@ -28,7 +28,6 @@ static void install_signals(void)
 {
     struct sigaction action = {0}, old;
     static const int stops[] = {SIGINT, SIGTERM};
-
     sigemptyset(&action.sa_mask);
     for (size_t i = 0; i < CLI_COUNT(stops); i++) {
         /* a shell starts background jobs with SIGINT ignored: leave it so */
@@ -65,7 +64,6 @@ static int run_command(struct cli *cli, const char *worker)
 {
     const struct cli_subcommand *command = cli_subcommand_of(cli->options->command);
     int code;
-
     if (worker && !command->task) {
         cli_say(cli, "`bioinfer %s` has no workers", command->name);
         return CLI_EXIT_USAGE;
@@ -88,7 +86,6 @@ static int print_completion(const char *shell)
 static int run(struct cli *cli, const char *worker)
 {
     const struct cli_options *o = cli->options;
-
     if (o->help)
         cli_help(o);
     else if (o->models)
@@ -110,7 +107,6 @@ int main(int argc, char **argv)
     struct cli cli = {.options = &options};
     const char *worker = NULL;
     int code;
-
     clock_gettime(CLOCK_REALTIME, &cli.began);
     for (int i = 1; i < argc && strcmp(argv[i], "--"); i++)
         if (!strcmp(argv[i], "--log-json"))

@@ -25,7 +25,6 @@ struct mover {
 static bool many(const struct cli_options *o)
 {
     struct stat s;
-
     return cli_ends_with(o->output, "/") || (!stat(o->output, &s) && S_ISDIR(s.st_mode));
 }
 
@@ -45,7 +44,6 @@ static void put_state(struct cli_output *out, const struct bioinfer_md_state *s)
 static int take_step(void *user, const struct bioinfer_md_state *s)
 {
     struct mover *t = user;
-
     if (!t->first_step) {
         t->first_step = s->step;
         cli_output_printf(&t->work.text,
@@ -60,7 +58,6 @@ static int take_step(void *user, const struct bioinfer_md_state *s)
 static bool may_be(const struct cli_options *o)
 {
     const struct bioinfer_md_params *p = bioinfer_params_struct(o->params);
-
     if (!strcmp(o->output, "-")) {
         cli_say(NULL, "a trajectory is a file that grows: name it with -o");
         return false;
@@ -88,7 +85,6 @@ static int open_task(struct cli *cli, cli_tick tick)
     struct mover *t = cli->task;
     struct bioinfer_error err = {0};
     int st;
-
     p->trajectory = o->output;
     p->folder = many(o);
     p->resume = o->resume && strcmp(o->resume, "no") != 0;
@@ -109,7 +105,6 @@ static int open_task(struct cli *cli, cli_tick tick)
 static int take_end(void *user, const struct bioinfer_result *r, struct bioinfer_error *err)
 {
     struct mover *t = user;
-
     if (r->moved) {
         cli_output_field(&t->work.text, r->id);
         cli_output_printf(&t->work.text, "\t");
@@ -130,7 +125,6 @@ const struct cli_task cli_md_task = {.name = "md",
 static int take_status(void *user, const struct bioinfer_result *r, struct bioinfer_error *err)
 {
     struct mover *t = user;
-
     (void)err;
     t->any = true;
     t->status = r->status;
@@ -147,7 +141,6 @@ static int run_one(struct cli *cli, bioinfer_frames *frames)
     const struct cli_provenance how = {
         .output = o->output, .task = "md", .role = "frames", .counted = true, .records = 1};
     int st, written;
-
     cli->progress.start = start;
     cli_output_open(&t->work.text, NULL, &err);
     st = bioinfer_task_run(cli->sequences, bioinfer_frames_source, frames, take_status, t, &err);
@@ -190,7 +183,6 @@ static int next_frame(void *user, struct bioinfer_record *record, struct bioinfe
     const struct moving *m = user;
     const struct cli_options *o = m->cli->options;
     int st;
-
     do
         st = bioinfer_frames_source(m->frames, record, err);
     while (st == 1 && o->n_shards &&
@@ -204,7 +196,6 @@ static int make_folder(struct cli *cli)
     const char *path = cli->options->output;
     struct bioinfer_error err = {0};
     struct stat s;
-
     if (!mkdir(path, 0777) || (errno == EEXIST && !stat(path, &s)))
         return CLI_EXIT_OK;
     snprintf(err.text, sizeof err.text, "%s: %s", path, strerror(errno));
@@ -221,7 +212,6 @@ static int check(struct cli_run *run)
 static int open_input(struct cli_run *run)
 {
     const int code = cli_frames_open(run);
-
     return code || !many(run->cli->options) ? code : make_folder(run->cli);
 }
 
@@ -244,7 +234,6 @@ int cli_md(struct cli *cli)
         .result = "trajectory to its end",
         .results = "trajectories"};
     int code;
-
     if (o->output && many(o)) {
         code = cli_run(&run);
         if (code && code != CLI_EXIT_RECORDS && run.began && !o->quiet)

@@ -28,7 +28,6 @@ static void say_json(const char *level, const char *text)
     const time_t now = time(NULL);
     struct tm t;
     char when[32] = "";
-
     if (!strncmp(text, "warning: ", 9)) {
         level = "warning";
         text += 9;
@@ -52,7 +51,6 @@ void cli_say(struct cli *cli, const char *fmt, ...)
 {
     va_list args;
     char text[4096]; /* an id may be longer than anybody reads */
-
     va_start(args, fmt);
     vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
@@ -78,7 +76,6 @@ void cli_say_lost(struct cli *cli, const char *fmt, ...)
     enum { NAMED = 10 };
     char text[4096];
     va_list args;
-
     if (!cli->options->strict && (cli->options->quiet || cli->n_told++ >= NAMED)) {
         if (!cli->options->quiet && cli->n_told == NAMED + 1)
             cli_say(cli, "further records without a result are counted, not named");
@@ -145,7 +142,6 @@ static bool put_word(char *text, size_t size, const char *word)
     size_t n = strlen(text);
     bool plain = *word && strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
                                        "0123456789@%+=:,./_-") == strlen(word);
-
     if (n && n < size)
         text[n++] = ' ';
     if (!plain && n < size)
@@ -167,7 +163,6 @@ static void say_again(struct cli *cli, const char *options)
     const struct cli_options *o = cli->options;
     char text[3000] = "";
     bool whole = true;
-
     for (int i = 0; i < o->argc && whole; i++)
         whole = put_word(text, sizeof text, o->argv[i]);
     if (whole)
@@ -183,7 +178,6 @@ int cli_fail(struct cli *cli, enum cli_stage stage, int status, const struct bio
                                                   : bioinfer_status_name(status);
     const char *resume = cli ? cli->options->resume : NULL;
     int code = exit_of(stage, status);
-
     if (cli)
         cli->failing = true;
     if (status == BIOINFER_CANCELLED)

@@ -10,7 +10,6 @@ static void put_text(void *user, const char *text, size_t n)
 static int take_text(void *user, const char *text, size_t n)
 {
     struct cli_output *out = user;
-
     cli_escape(put_text, out, text, n);
     return out->status ? out->status : cli_stop_signal() ? BIOINFER_CANCELLED : 0;
 }
@@ -22,7 +21,6 @@ int cli_molecule(struct cli *cli)
     struct cli_output out;
     uint64_t n_failed = 0;
     int st, code;
-
     if ((code = cli_open_context(cli)))
         return code;
     cli_output_open(&out, NULL, &err);

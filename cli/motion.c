@@ -11,7 +11,6 @@ int cli_frames_open(struct cli_run *run)
     bioinfer_frames **frames = run->source_user;
     struct bioinfer_error err = {0};
     int st;
-
     cli->input_name = strcmp(o->input, "-") ? o->input : "standard input";
     if ((st = bioinfer_frames_open(frames, cli->ctx, o->input, &err)))
         return cli_fail(cli, CLI_AT_INPUT, st, &err);

@@ -24,7 +24,6 @@ double cli_log_likelihood(const struct cli *cli, const int token[256],
 {
     const size_t vocab = (size_t)cli->info.vocab_size;
     double sum = 0;
-
     for (size_t i = 0; i < (size_t)r->length; i++) {
         const int id = token[(unsigned char)r->sequence[i]];
         sum += id < 0 ? NAN : (double)r->arrays[0].data[i * vocab + (size_t)id];
@@ -36,7 +35,6 @@ int cli_positions_add(struct cli_positions *p, const char *mutation, int64_t off
 {
     const int n = bioinfer_mutation_positions(mutation, offset, NULL, 0, NULL);
     int64_t *grown;
-
     if (n <= 0)
         return 0;
     if (p->cap - p->n < (size_t)n) {
@@ -60,7 +58,6 @@ static int compare(const void *a, const void *b)
 int cli_positions_sort(struct cli_positions *p, size_t length)
 {
     size_t kept = 0;
-
     if (p->n)
         qsort(p->at, p->n, sizeof *p->at, compare);
     for (size_t i = 0; i < p->n; i++)

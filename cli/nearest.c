@@ -8,7 +8,6 @@ static int take(void *user, const char *query, uint64_t ordinal,
                 const struct bioinfer_neighbour *hits, uint64_t n)
 {
     struct cli_output *out = user;
-
     (void)ordinal;
     for (uint64_t i = 0; i < n; i++) {
         cli_output_field(out, query);
@@ -38,7 +37,6 @@ int cli_nearest(struct cli *cli)
     struct cli_output out = {0};
     const struct cli_provenance how = {.output = o->output, .task = "nearest"};
     int st, code;
-
     cli->progress.start = cli_now();
     if ((code = cli_open_context(cli)))
         return code;

@@ -6,7 +6,6 @@
 static void on_log(void *user, int level, const char *text)
 {
     struct cli *cli = user;
-
     if (cli_note_hook && (level == BIOINFER_LOG_NAMED || level == BIOINFER_LOG_ERROR))
         cli_note_hook(text);
     if (level == BIOINFER_LOG_ERROR) { /* results are there, but not all that there should be */
@@ -24,7 +23,6 @@ int cli_open_context(struct cli *cli)
         .n_threads = (int)o->threads, .cpu_mask = o->cpu_mask);
     struct bioinfer_error err = {0};
     int st = bioinfer_context_new(&cli->ctx, &params, &err);
-
     return st ? cli_fail(cli, CLI_AT_SETUP, st, &err) : CLI_EXIT_OK;
 }
 
@@ -32,7 +30,6 @@ int cli_open_context(struct cli *cli)
 static bool looks_like_nucleotides(const struct bioinfer_record *r)
 {
     enum { FEWEST = 20 };
-
     return r->length >= FEWEST && strspn(r->sequence, "ACGTUN") == r->length;
 }
 
@@ -50,7 +47,6 @@ static int next_of_inputs(struct cli *cli, struct bioinfer_record *record,
 {
     struct cli_paths *p = &cli->inputs;
     int st;
-
     while (!(st = bioinfer_reader_next(cli->reader, record, err)) && cli->at_input + 1 < p->n) {
         const struct bioinfer_reader_params params = reader_params(cli->options,
                                                                    BIOINFER_MAX_RESIDUES);
@@ -70,7 +66,6 @@ static int next_of_inputs(struct cli *cli, struct bioinfer_record *record,
 int cli_next_protein(struct cli *cli, struct bioinfer_record *record, struct bioinfer_error *err)
 {
     const int st = next_of_inputs(cli, record, err);
-
     if (st > 0 && !record->status && !cli->told_nucleotides && !cli->options->quiet &&
         looks_like_nucleotides(record) &&
         cli_letters_of(cli->info.family) != BIOINFER_LETTERS_BASES) {
@@ -90,7 +85,6 @@ int cli_open_reader(struct cli *cli, uint64_t longest)
     struct bioinfer_error err = {0};
     const char *path = o->input;
     int st, code;
-
     if (cli_subcommand_of(o->command)->many) {
         if (!cli->inputs.n && (code = cli_sequences_find(cli, &cli->inputs)))
             return code;
@@ -108,7 +102,6 @@ int cli_check_device(struct cli *cli)
     const char *name = cli->options->device;
     char known[256] = "auto";
     struct bioinfer_device device;
-
     if (!name || !strcmp(name, "auto"))
         return CLI_EXIT_OK;
     /* Opening a GPU takes tenths of a second, so it is done once, for the model. `reference`, the
@@ -138,7 +131,6 @@ static bool cpu_alone(struct cli *cli)
 {
     const char *name = cli->options->device;
     struct bioinfer_device device;
-
     if (name && strcmp(name, "auto"))
         return !strcmp(name, "cpu");
     for (int i = 0;; i++) {
@@ -163,7 +155,6 @@ int cli_open_model(struct cli *cli)
         .ensemble = o->ensemble, .n_ensemble = o->n_ensemble);
     struct bioinfer_error err = {0};
     int st, code = cli_check_device(cli);
-
     if (code)
         return code;
     if (o->precision && !strcmp(o->precision, "fp16") && cpu_alone(cli)) {
@@ -182,7 +173,6 @@ int cli_fingerprint(struct cli *cli)
 {
     struct bioinfer_error err = {0};
     int st;
-
     if (cli->fingerprint) /* from workers, or from before */
         return CLI_EXIT_OK;
     st = cli->sequences && !cli->loads_late ? bioinfer_task_prepare(cli->sequences, &err) : 0;

@@ -351,7 +351,6 @@ const struct cli_option *cli_option_at(size_t i)
 const struct cli_option *cli_option_find(const char *name, size_t length)
 {
     const struct cli_option *option;
-
     for (size_t i = 0; (option = cli_option_at(i)); i++)
         if (strlen(option->name) == length && !memcmp(option->name, name, length))
             return option;
@@ -389,7 +388,6 @@ const struct cli_subcommand *cli_subcommand_of(int command)
 int cli_kind_of(int command)
 {
     const int task = command & CLI_SERVE ? CLI_EMBED : command & CLI_MOTION ? CLI_ENERGY : command;
-
     for (size_t i = 0; i < CLI_COUNT(commands); i++)
         if (commands[i].command & task)
             return bioinfer_task_kind(commands[i].name);
@@ -399,7 +397,6 @@ int cli_kind_of(int command)
 const struct cli_subcommand *cli_runner_of(int kind)
 {
     const char *task;
-
     for (int i = 0; (task = bioinfer_task_name(i)); i++)
         for (size_t k = 0; bioinfer_task_kind(task) == kind && k < CLI_COUNT(commands); k++)
             if (!strcmp(commands[k].name, task))

@@ -45,7 +45,6 @@ static int open_part(struct cli_output *out, const char *path)
 {
     struct stat st;
     int fd = -1, error = 0;
-
     if (!stat(path, &st) && !S_ISREG(st.st_mode)) {
         if (S_ISDIR(st.st_mode))
             return EISDIR;
@@ -71,7 +70,6 @@ static int open_part(struct cli_output *out, const char *path)
 bool cli_output_replaces(const struct cli_options *o, const char *path)
 {
     struct stat out, in;
-
     if (!o->output || !path || stat(o->output, &out) || stat(path, &in) || !S_ISREG(out.st_mode) ||
         out.st_dev != in.st_dev || out.st_ino != in.st_ino)
         return false;
@@ -82,7 +80,6 @@ bool cli_output_replaces(const struct cli_options *o, const char *path)
 int cli_output_open(struct cli_output *out, const char *path, struct bioinfer_error *err)
 {
     int error;
-
     *out = (struct cli_output){0};
     if (!path || !strcmp(path, "-")) {
         out->file = stdout;
@@ -102,7 +99,6 @@ static bool reserve(struct cli_output *out, size_t n)
 {
     char *text;
     size_t cap;
-
     if (n <= out->text_cap - out->n_text)
         return true;
     cap = 2 * out->text_cap + n + 4096;
@@ -133,7 +129,6 @@ void cli_output_write(struct cli_output *out, const char *text, size_t len)
 void cli_output_printf(struct cli_output *out, const char *fmt, ...)
 {
     va_list args;
-
     if (out->status)
         return;
     if (!out->file) {
@@ -175,7 +170,6 @@ void cli_output_field(struct cli_output *out, const char *text)
 int cli_output_callback(void *user, const char *text, size_t len)
 {
     struct cli_output *out = user;
-
     cli_output_write(out, text, len);
     return out->status;
 }
@@ -195,7 +189,6 @@ int cli_output_finish(struct cli_output *out, struct bioinfer_error *err)
     const char *name = out->path ? out->path : "standard output";
     FILE *file = out->file;
     int error = 0;
-
     if (!out->status && fflush(file))
         out->status = status_of(error = errno);
     if (!out->status && out->part && fsync(fileno(file)) && errno != EINVAL)

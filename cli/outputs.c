@@ -8,7 +8,6 @@ int outputs_list(struct cli *cli)
     struct bioinfer_error err = {0};
     struct cli_output out;
     int st, code;
-
     if ((code = cli_open_context(cli)) || (code = cli_open_model(cli)))
         return code;
     cli_output_open(&out, NULL, &err);

@@ -18,7 +18,6 @@ static void *run(void *user)
 {
     struct loop *l = user;
     int i;
-
     while ((i = atomic_fetch_add(&l->next, 1)) < l->n)
         l->body(l->user, i);
     return NULL;
@@ -30,7 +29,6 @@ void cli_parallel(int n_threads, int n, void (*body)(void *user, int i), void *u
     pthread_t threads[MOST_THREADS];
     sigset_t all, before;
     int n_started = 0;
-
     n_threads = n_threads < n ? n_threads : n;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are the first thread's */

@@ -20,7 +20,6 @@ static enum option_type type_of(const struct bioinfer_field *f)
         [BIOINFER_PARAMS_NAMES] = NAMES,   [BIOINFER_PARAMS_FILE] = TEXT,
         [BIOINFER_PARAMS_OUTPUT] = NAMES,  [BIOINFER_PARAMS_PATH] = TEXT,
         [BIOINFER_PARAMS_RANGE] = NUMBERS, [BIOINFER_PARAMS_COST] = NUMBERS};
-
     return types[f->kind];
 }
 
@@ -35,7 +34,6 @@ static unsigned commands_of(const char *task, const struct bioinfer_field *f)
 {
     const struct cli_subcommand *sub;
     unsigned commands = f->takers & BIOINFER_PARAMS_SERVE ? CLI_SERVE : 0;
-
     for (size_t i = 0; f->takers & BIOINFER_PARAMS_COMMAND && (sub = cli_subcommand_at(i)); i++)
         if (!strcmp(task_of(sub), task))
             commands |= (unsigned)sub->command;
@@ -53,7 +51,6 @@ static void add_row(const char *task, const struct bioinfer_field *f)
     const unsigned commands = commands_of(task, f);
     struct cli_option *row = rows;
     char *help = helps[n_rows];
-
     if (!commands || n_rows == MOST_ROWS)
         return;
     snprintf(help, sizeof helps[0], f->otherwise ? "%s (default: %s)" : "%s", f->help,
@@ -78,7 +75,6 @@ const struct cli_option *cli_params_option(size_t i)
     struct bioinfer_field f = {.struct_size = sizeof f};
     const bool made = n_rows;
     const struct cli_subcommand *sub;
-
     for (size_t k = 0; !made && (sub = cli_subcommand_at(k)); k++)
         for (int at = 0; !bioinfer_params_field(task_of(sub), at, &f); at++)
             add_row(task_of(sub), &f);
@@ -98,7 +94,6 @@ const char *cli_given(const struct cli_options *o, const char *name)
 const struct bioinfer_embed_params *cli_embed_params(const struct cli_options *o)
 {
     static const struct bioinfer_embed_params none;
-
     return o->command == CLI_EMBED && o->params ? bioinfer_params_struct(o->params) : &none;
 }
 
@@ -106,7 +101,6 @@ bool cli_params_keep_files(const struct cli_options *o)
 {
     struct bioinfer_field f = {.struct_size = sizeof f};
     const char *task = task_of(cli_subcommand_of(o->command));
-
     for (int i = 0; o->params && !bioinfer_params_field(task, i, &f); i++)
         if ((f.kind == BIOINFER_PARAMS_FILE || f.kind == BIOINFER_PARAMS_PATH) &&
             cli_output_replaces(o, cli_given(o, f.name)))
@@ -119,7 +113,6 @@ static bool say_refused(const struct bioinfer_field *f, const char *value,
                         const struct bioinfer_error *err)
 {
     char part[64], words[64][24], what[80];
-
     while (f->choices && cli_next_part(&value, part, sizeof part)) {
         struct cli_nearest n = {.word = part};
         const char *at = f->choices, *habit = cli_habit(part);
@@ -146,7 +139,6 @@ static bool set_given(const struct cli_options *o, const char *task, unsigned ta
 {
     struct bioinfer_field f = {.struct_size = sizeof f};
     struct bioinfer_error err = {0};
-
     for (int i = 0; i < o->n_given; i++)
         for (int at = 0; !bioinfer_params_field(task, at, &f); at++)
             if (f.takers & takers && !strcmp(f.name, o->given[i].option->name) &&
@@ -159,7 +151,6 @@ int cli_params_serve(const struct cli *cli, const char *task, bioinfer_params **
                      struct bioinfer_error *err)
 {
     int st = bioinfer_params_new(out, task, err);
-
     if (!st)
         set_given(cli->options, task, BIOINFER_PARAMS_SERVE,
                   *out); /* which cli_params_take() has tried */
@@ -172,7 +163,6 @@ bool cli_params_take(struct cli_options *o)
     struct bioinfer_error err = {0};
     const struct cli_subcommand *sub;
     bool ok = true;
-
     for (size_t i = 0; ok && (sub = cli_subcommand_at(i)); i++) {
         if (!serves && sub->command != o->command)
             continue;

@@ -13,7 +13,6 @@ static bool parse_integer(const char *text, int64_t *out)
 {
     char *end;
     long long v;
-
     errno = 0;
     v = strtoll(text, &end, 10);
     if (errno || end == text || *end)
@@ -25,7 +24,6 @@ static bool parse_integer(const char *text, int64_t *out)
 bool cli_next_choice(const char **choices, char *word, size_t size)
 {
     const char *at = *choices;
-
     if (!*at)
         return false;
     snprintf(word, size, "%.*s", (int)strcspn(at, "|="), at);
@@ -37,7 +35,6 @@ bool cli_next_choice(const char **choices, char *word, size_t size)
 bool cli_is_choice(const char *choices, const char *value)
 {
     char word[64];
-
     while (cli_next_choice(&choices, word, sizeof word))
         if (!strcmp(word, value))
             return true;
@@ -47,7 +44,6 @@ bool cli_is_choice(const char *choices, const char *value)
 bool cli_next_part(const char **list, char *part, size_t size)
 {
     size_t n;
-
     if (!*list)
         return false;
     n = strcspn(*list, ",");
@@ -65,7 +61,6 @@ bool cli_next_part(const char **list, char *part, size_t size)
 static bool parse_words(struct cli_options *o, const struct cli_option *opt, const char *value)
 {
     char part[64];
-
     while (cli_next_part(&value, part, sizeof part)) {
         if (!cli_is_choice(opt->choices, part)) {
             cli_say(NULL, "--%s: '%s' is not one of %s", opt->name, part, opt->choices);
@@ -81,7 +76,6 @@ static bool parse_shard(struct cli_options *o, const char *value)
     char part[16] = "";
     const char *slash = strchr(value, '/');
     int64_t i = 0, n = 0;
-
     if (slash && (size_t)(slash - value) < sizeof part)
         memcpy(part, value, (size_t)(slash - value));
     if (!slash || !parse_integer(part, &i) || !parse_integer(slash + 1, &n) || i < 1 || n < i ||
@@ -98,7 +92,6 @@ static bool set_value(struct cli_options *o, const struct cli_option *opt, const
 {
     void *field = (char *)o + opt->field;
     int64_t n;
-
     switch (opt->type) {
     case FLAG:
         *(bool *)field = true;
@@ -157,7 +150,6 @@ static bool unknown_option(const char *name, size_t len)
     char word[64] = "";
     struct cli_nearest n = {.word = word};
     const struct cli_option *opt;
-
     memcpy(word, name, len < sizeof word ? len : sizeof word - 1);
     for (size_t i = 0; (opt = cli_option_at(i)); i++)
         cli_consider(&n, opt->name);
@@ -179,7 +171,6 @@ struct words {
 static const struct cli_option *next_row(const char *name, size_t *i)
 {
     const struct cli_option *opt;
-
     while ((opt = cli_option_at((*i)++)))
         if (!strcmp(opt->name, name))
             return opt;
@@ -190,7 +181,6 @@ static const struct cli_option *next_row(const char *name, size_t *i)
 static bool is_alone(const struct cli_option *opt)
 {
     size_t i = 0;
-
     next_row(opt->name, &i);
     return opt->field != CLI_PARAM && !next_row(opt->name, &i);
 }
@@ -219,7 +209,6 @@ static bool take_option(struct cli_options *o, const struct cli_option *opt, con
 static bool take_given(struct cli_options *o)
 {
     const struct cli_option *opt;
-
     for (int i = 0; i < o->n_given; i++) {
         const char *name = o->given[i].option->name;
         bool belongs = false;
@@ -265,14 +254,12 @@ static bool take_letters(struct cli_options *o, int argc, char **argv, int *i)
 static int kind_of(const char *family)
 {
     const int index = bioinfer_family_find(family);
-
     return index < 0 ? -1 : bioinfer_family_kind(index);
 }
 
 int cli_letters_of(const char *family)
 {
     const int index = bioinfer_family_find(family);
-
     return index < 0 ? BIOINFER_LETTERS_RESIDUES : bioinfer_family_letters(index);
 }
 
@@ -281,7 +268,6 @@ static bool unknown_model(const char *word)
     struct cli_nearest n = {.word = word};
     const struct cli_subcommand *command;
     const char *name;
-
     for (size_t i = 0; (command = cli_subcommand_at(i)); i++)
         cli_consider(&n, command->name);
     for (int i = 0; (name = bioinfer_family_name(i)); i++) {
@@ -310,7 +296,6 @@ static bool unknown_model(const char *word)
 static const struct cli_topic *find_topic(const char *word)
 {
     const struct cli_topic *topic;
-
     for (size_t i = 0; (topic = cli_topic_at(i)); i++)
         if (!strcmp(topic->name, word))
             return topic;
@@ -323,7 +308,6 @@ static bool unknown_topic(const char *word)
     const struct cli_subcommand *command;
     const struct cli_topic *topic;
     const char *name;
-
     for (size_t i = 0; (command = cli_subcommand_at(i)); i++)
         cli_consider(&n, command->name);
     for (size_t i = 0; (topic = cli_topic_at(i)); i++)
@@ -338,7 +322,6 @@ static bool unknown_topic(const char *word)
 static bool find_help(struct cli_options *o, const struct words *w, int used, bool by_word)
 {
     int kind;
-
     if (w->n > used && bioinfer_family_find(w->word[used]) >= 0 &&
         (!used || o->command & CLI_LOADS)) {
         o->model = w->word[used++];
@@ -364,7 +347,6 @@ static bool runs(const struct cli_options *o, const char *model)
          "gives no energies of atoms"},
         {BIOINFER_FAMILY_FOLD, "folds chains", "fold %s", "folds no chains"},
     };
-
     for (size_t i = 0; i < CLI_COUNT(kinds); i++) {
         const bool is = kind_of(model) == kinds[i].kind;
         const char *usage = is ? kinds[i].usage : "%s", *at = strstr(usage, "%s");
@@ -388,7 +370,6 @@ static bool take_model(struct cli_options *o, const struct words *w, int *used, 
                                                                     : 1;
     const bool found = named && o->weights && n <= most && (n > 0 || !most);
     int kind;
-
     if (bioinfer_family_find(w->word[*used]) >= 0)
         o->model = w->word[(*used)++];
     else if (!found && named && !o->weights && !access(w->word[*used], F_OK)) {
@@ -410,7 +391,6 @@ static bool say_missing(int command, bool model, int given)
 {
     const char *usage = cli_subcommand_of(command)->usage;
     int depth = 0, n;
-
     for (const char *at = usage; *at; at += n + strspn(at + n, " ")) {
         n = (int)strcspn(at, " ");
         depth += *at == '[';
@@ -443,7 +423,6 @@ static bool place_words(struct cli_options *o, struct words *w)
     const struct cli_subcommand *command;
     int used = 0, wanted;
     bool named = false, by_word = false;
-
     if (w->n && !strcmp(w->word[0], "help")) {
         o->help = by_word = true;
         w->word++;
@@ -524,7 +503,6 @@ static bool names_several(const char *device)
 static bool split_weights(struct cli_options *o)
 {
     char *copy, *at;
-
     if (o->command != CLI_AFFINITY || !o->weights || !strchr(o->weights, ',') ||
         !access(o->weights, F_OK))
         return true;
@@ -550,7 +528,6 @@ static bool keeps_inputs(const struct cli_options *o)
     const char *const read[] = {o->weights,   o->genome,    o->head,
                                 o->positions, o->mutations, o->genes,
                                 o->sequences, o->measured,  cli_given(o, "matrix")};
-
     for (int i = 0; i < o->n_inputs; i++)
         if (cli_output_replaces(o, o->inputs[i]))
             return false;
@@ -570,7 +547,6 @@ static bool check_together(struct cli_options *o)
     const bool pppl = method && !strcmp(method, "pppl");
     const char *rng = cli_given(o, "rng");
     const bool torch = rng && strcmp(rng, "native");
-
     if (o->command == CLI_DOCK && !o->dup_ids)
         o->dup_ids = "suffix"; /* molecules of one name are no reason to stop */
     if (pppl && (o->mutations || o->has_offset)) {
@@ -629,7 +605,6 @@ bool cli_parse(struct cli_options *o, int argc, char **argv)
     struct words w = {.word = calloc((size_t)argc + 1, sizeof *w.word), .n = 0};
     size_t n = 1;
     bool only_words = false;
-
     for (int i = 1; i < argc; i++)
         n += strlen(argv[i]); /* a letter each may be a flag */
     o->given = calloc(n, sizeof *o->given);

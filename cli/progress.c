@@ -17,7 +17,6 @@
 double cli_now(void)
 {
     struct timespec t;
-
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
@@ -26,7 +25,6 @@ void cli_progress_start(struct cli *cli)
 {
     struct cli_progress *p = &cli->progress;
     const char *when = cli->options->progress;
-
     p->terminal = isatty(STDERR_FILENO);
     p->on = when && !strcmp(when, "on");
     if (!when || !strcmp(when, "auto"))
@@ -41,7 +39,6 @@ static double share_done(const struct cli_progress *p, double *computed)
 {
     uint64_t done = 0, total = 0;
     double share, one;
-
     if (p->expected)
         return *computed = (double)p->residues / (double)p->expected;
     if (!p->reader || !p->read_residues)
@@ -59,7 +56,6 @@ static void draw(struct cli_progress *p, double now)
 {
     double elapsed = now - p->start, computed = 0, share = share_done(p, &computed);
     char left[48] = "", percent[16] = "";
-
     if (share < p->share) /* an estimate: what was said stands until more is done */
         share = p->share;
     p->share = share;
@@ -83,7 +79,6 @@ int cli_progress_tick(void *user, uint64_t records, uint64_t residues)
     struct cli *cli = user;
     struct cli_progress *p = &cli->progress;
     double now;
-
     p->records = records;
     p->residues = residues;
     if (p->on) {
@@ -104,7 +99,6 @@ void cli_progress_clear(struct cli *cli)
 void cli_progress_end(struct cli *cli)
 {
     struct cli_progress *p = &cli->progress;
-
     if (p->on && !p->terminal)
         draw(p, cli_now());
     cli_progress_clear(cli);
@@ -114,7 +108,6 @@ void cli_progress_end(struct cli *cli)
 void cli_print_profile(struct cli *cli)
 {
     struct bioinfer_profile p = {.struct_size = sizeof p};
-
     if (!bioinfer_task_get_profile(cli->sequences, &p))
         cli_show_profile(cli, &p);
 }
@@ -124,7 +117,6 @@ void cli_show_profile(struct cli *cli, const struct bioinfer_profile *of)
     struct bioinfer_profile p = *of;
     struct rusage usage;
     double total = 0, peak = 0;
-
     cli_progress_clear(cli);
     for (int i = 0; i < p.n_ops; i++)
         total += p.ops[i].seconds;

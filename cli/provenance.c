@@ -42,7 +42,6 @@ static bool is_path(char *text)
 {
     char *slash = strrchr(text, '/');
     bool is;
-
     if (!slash || strchr("/.~", *text) || strchr(text, '/') != slash || !access(text, F_OK))
         return slash;
     *slash = '\0'; /* a path that is not there yet may have a folder */
@@ -57,7 +56,6 @@ static void put_word(struct bi_buf *out, const char *word)
     const size_t letter = *word == '-' && word[1] && word[1] != '-' ? 2 : 0;
     struct bi_buf text = {.env = out->env};
     char *copy = strdup(word);
-
     bi_buf_append(&text, word, letter);
     for (char *at = copy ? copy + letter : NULL, end; at; *at++ = end) {
         const size_t n = strcspn(at, ",=");
@@ -99,7 +97,6 @@ static bool sum_file(const char *path, char text[BI_SHA256_TEXT])
     char *piece = malloc(PIECE);
     bool ok = file && piece;
     size_t n;
-
     bi_sha256_begin(&sum, 0);
     while (ok && (n = fread(piece, 1, PIECE, file)) > 0)
         bi_sha256_add(&sum, piece, n);
@@ -125,7 +122,6 @@ static void put_input(struct bi_buf *out, const struct cli *cli, const char *rol
 {
     char sum[BI_SHA256_TEXT];
     struct stat st;
-
     bi_buf_puts(out, first ? "\n    {\"role\": " : ",\n    {\"role\": ");
     bi_put_json(out, role);
     bi_buf_puts(out, ", \"name\": ");
@@ -159,7 +155,6 @@ static void put_revision(struct bi_buf *out, const char *path)
     const char *at = strstr(path, mark);
     char commit[65];
     const size_t n = at ? strcspn(at + sizeof mark - 1, "/") : 0;
-
     if (!n || n >= sizeof commit)
         return;
     memcpy(commit, at + sizeof mark - 1, n);
@@ -170,7 +165,6 @@ static void put_revision(struct bi_buf *out, const char *path)
 static void put_device(struct bi_buf *out, struct cli *cli)
 {
     struct bioinfer_device device = {.struct_size = sizeof device};
-
     put_text(out, "device", cli->info.device);
     for (int i = 0; cli->info.device && !bioinfer_device_get(cli->ctx, i, &device); i++)
         if (!strcmp(device.name, cli->info.device)) {
@@ -184,7 +178,6 @@ static void put_device(struct bi_buf *out, struct cli *cli)
 static void put_model(struct bi_buf *out, struct cli *cli)
 {
     const char *path = cli->info.path;
-
     put_text(out, "model", cli->info.name);
     put_text(out, "weights", path ? base_of(path, strlen(path)) : NULL);
     if (path)
@@ -201,7 +194,6 @@ static void put_date(struct bi_buf *out, struct cli *cli)
     long long seconds = 0;
     struct tm t;
     time_t when;
-
     if (fixed) {
         errno = 0;
         seconds = strtoll(fixed, &end, 10);
@@ -225,7 +217,6 @@ static void put_inputs(struct bi_buf *out, struct cli *cli, const struct cli_pro
     const bool receptor = !cli->inputs.n && o->receptor;
     const size_t n = cli->inputs.n ? cli->inputs.n : (size_t)o->n_inputs - receptor;
     size_t i;
-
     if (o->command == CLI_MERGE)
         return;
     bi_buf_puts(out, ",\n  \"inputs\": [");
@@ -243,7 +234,6 @@ static void put_inputs(struct bi_buf *out, struct cli *cli, const struct cli_pro
 static bool has_column(const char *head, const char *name)
 {
     const size_t n = strlen(name);
-
     while (head && (strncmp(head, name, n) != 0 || !strchr("\t\n", head[n])))
         head = (head = strchr(head, '\t')) ? head + 1 : NULL;
     return head;
@@ -255,7 +245,6 @@ static void put_units(struct bi_buf *out, const struct cli *cli, const struct cl
     const struct cli_options *o = cli->options;
     size_t n, met = 0;
     const struct bi_unit_name *u = bi_units(&n);
-
     for (size_t i = 0; i < n; i++) {
         const char *name = u[i].name, *rest = *u[i].unit == '@' ? u[i].unit + 1 : u[i].unit;
         if (strcmp(u[i].task, p->task) != 0)
@@ -275,7 +264,6 @@ static void put_units(struct bi_buf *out, const struct cli *cli, const struct cl
 static void put_counts(struct bi_buf *out, const struct cli_provenance *p)
 {
     const char *comma = "";
-
     if (!p->counted)
         return;
     put_number(out, "records", p->records);
@@ -329,7 +317,6 @@ static int write_one(struct cli *cli, const char *output, const struct bi_buf *b
     struct cli_output out = {0};
     struct stat st;
     int code;
-
     bi_buf_puts(&head, "{\n  \"bioinfer\": ");
     bi_put_json(&head, bioinfer_version());
     put_text(&head, "output", base_of(output, strlen(output)));
@@ -358,7 +345,6 @@ static int describe(struct cli *cli, const struct cli_provenance *p, const char 
     struct bi_buf path = {.env = body->env};
     struct stat st;
     int code = CLI_EXIT_OK;
-
     if (!output || !strcmp(output, "-") ||
         (!o->n_shards && (stat(output, &st) || (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)))))
         return code;
@@ -384,7 +370,6 @@ int cli_provenance_write(struct cli *cli, const struct cli_provenance *p)
     const struct bi_env env = bi_env_default();
     struct bi_buf body = {.env = &env};
     int code = describe(cli, p, p->output, &body);
-
     if (!code)
         code = describe(cli, p, p->second, &body);
     bi_buf_free(&body);
@@ -402,7 +387,6 @@ static bool read_small(struct bi_buf *text, const char *path)
     struct stat st;
     bool ok = file && to && !fstat(fileno(file), &st) && S_ISREG(st.st_mode) &&
               (text->size = fread(to, 1, MOST, file)) < MOST && !ferror(file);
-
     if (file)
         fclose(file);
     return ok;
@@ -414,7 +398,6 @@ static void take_run(struct bi_buf *runs, const char *path)
     struct bi_arena arena = {.env = runs->env};
     struct bi_buf text = {.env = runs->env};
     struct bi_json *root = NULL;
-
     if (read_small(&text, path) &&
         !bi_json_parse(&root, &arena, path, text.data, text.size, NULL) &&
         root->type == BI_JSON_OBJECT) {
@@ -432,7 +415,6 @@ static void take_run(struct bi_buf *runs, const char *path)
 static void take_shard(struct bi_buf *runs, const char *output, size_t n, const char *rest)
 {
     struct bi_buf path = {.env = runs->env};
-
     bi_buf_append(&path, output, n);
     bi_buf_puts(&path, ".shard-");
     put_path(&path, rest, strlen(rest));
@@ -449,7 +431,6 @@ static void take_part(struct bi_buf *runs, const char *part)
 {
     static const char word[] = ".part-";
     const char *mark = NULL;
-
     for (const char *at = part; (at = strstr(at, word)); at++)
         mark = at;
     if (mark)
@@ -464,7 +445,6 @@ static void find_runs(struct bi_buf *runs, const char *output)
     char *folder = strndup(output, (size_t)(base - output)), rest[32];
     DIR *dir = folder ? opendir(*folder ? folder : ".") : NULL;
     int of = 0;
-
     for (struct dirent *e; dir && (e = readdir(dir));) {
         int shard, all, end = 0;
         if (!strncmp(e->d_name, base, n) &&
@@ -495,7 +475,6 @@ int cli_provenance_merge(struct cli *cli, const char *output,
                                .records = stats->records,
                                .failed = stats->failed};
     int code;
-
     for (int i = 0; i < o->n_parts; i++)
         take_part(&runs, o->parts[i]);
     if (base && !o->n_parts)

@@ -16,7 +16,6 @@
 static void fill(const struct cli_options *o, void *params)
 {
     struct bioinfer_relax_params *p = params;
-
     (void)o;
     p->stop = cli_motion_stop;
 }
@@ -28,7 +27,6 @@ static int take_relaxed(void *user, const struct bioinfer_result *r, struct bioi
     const struct bioinfer_relaxed *f = r->relaxed;
     struct bioinfer_result one = {
         .ordinal = r->ordinal, .id = r->id, .status = r->status, .message = r->message};
-
     if (r->status)
         return t->sink(t->sink_user, &one, err);
     t->text.n_text = 0;
@@ -62,7 +60,6 @@ static int put_row(struct cli_run *run, struct bioinfer_result *r, struct bioinf
 {
     struct relaxing *x = (struct relaxing *)run;
     const struct bioinfer_text *last = r->n_texts ? &r->texts[r->n_texts - 1] : NULL;
-
     (void)err;
     if (r->status && run->cli->options->strict)
         return 0;
@@ -83,7 +80,6 @@ static int check(struct cli_run *run)
     struct cli *cli = run->cli;
     const char *path = cli->options->output;
     struct stat s;
-
     if (!cli_motion_named(cli) || !cli_job_needs_file(cli, path))
         return CLI_EXIT_USAGE;
     if (!strcmp(path, "-") || cli_job_wanted(cli->options) || lstat(path, &s))
@@ -101,7 +97,6 @@ static int open_input(struct cli_run *run)
     struct relaxing *x = (struct relaxing *)run;
     struct bioinfer_error err = {0};
     const int code = cli_frames_open(run);
-
     x->no_table = !strcmp(run->cli->options->output, "-"); /* where the frames go, too */
     if (!code)
         cli_output_open(&x->table, NULL, &err);
@@ -114,7 +109,6 @@ static void describe(struct cli_run *run, struct cli_output *text)
     const struct bioinfer_relax_params *p = bioinfer_params_struct(o->params);
     const char *fmax = cli_given(o, "fmax"), *pbc = cli_given(o, "pbc");
     const char *charge = cli_given(o, "charge");
-
     cli_output_printf(text, "fmax=%s steps=%lld cell=%d pbc=%s charge=%s no-rule=%s",
                       fmax ? fmax : "-", (long long)p->steps, p->cell, pbc ? pbc : "file",
                       charge ? charge : "-", p->no_rules ? p->no_rules : "");
@@ -124,7 +118,6 @@ static int finish_table(struct cli_run *run)
 {
     struct bioinfer_error err = {0};
     const int st = cli_output_finish(&((struct relaxing *)run)->table, &err);
-
     return st ? cli_fail(run->cli, CLI_AT_WRITE, st, &err) : CLI_EXIT_OK;
 }
 
@@ -148,7 +141,6 @@ int cli_relax(struct cli *cli)
                                  .results = "relaxed frames"}};
     struct bioinfer_error unheard; /* the reason was said */
     int code = cli_run(&x.run);
-
     if (code && code != CLI_EXIT_RECORDS) {
         if (x.table.file)
             cli_output_finish(&x.table, &unheard);

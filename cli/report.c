@@ -12,7 +12,6 @@ int cli_report(struct cli *cli)
     struct bioinfer_error err = {0};
     struct cli_output out = {0};
     int st, code;
-
     if ((code = cli_open_context(cli)))
         return code;
     if ((st = cli_output_open(&out, o->output, &err)))

@@ -28,7 +28,6 @@ static int next_pose(void *user, struct bioinfer_record *record, struct bioinfer
     struct rescorer *r = user;
     struct cli_complex_place place;
     int st = r->work.source(r->work.source_user, record, err);
-
     if (st != 1)
         return st;
     free(r->description);
@@ -56,7 +55,6 @@ void cli_pose_checks(struct cli_output *text, unsigned failed)
 {
     static const char *const names[] = {"clash", "overlap", "internal", "far", "chirality"};
     const char *before = "\t";
-
     for (size_t i = 0; i < CLI_COUNT(names); i++)
         if (failed >> i & 1) {
             cli_output_printf(text, "%s%s", before, names[i]);
@@ -70,7 +68,6 @@ static void put_numbers(struct cli_output *text, const struct bioinfer_rescored 
 {
     const double energies[] = {r->affinity,  r->inter,       r->gauss1,  r->gauss2,
                                r->repulsion, r->hydrophobic, r->hydrogen};
-
     for (size_t i = 0; i < CLI_COUNT(energies); i++)
         put_number(text, energies[i], 6);
     put_number(text, r->n_rotors, 1);
@@ -88,7 +85,6 @@ static void put_numbers(struct cli_output *text, const struct bioinfer_rescored 
 static void put_row(struct cli_output *text, const struct bioinfer_result *result)
 {
     const struct bioinfer_rescored *r = result->rescored;
-
     cli_output_field(text, result->id);
     cli_output_printf(text, "\t%" PRIu64, result->ordinal + 1);
     if (r)
@@ -107,7 +103,6 @@ static void put_row(struct cli_output *text, const struct bioinfer_result *resul
 static int take_pose(void *user, const struct bioinfer_result *result, struct bioinfer_error *err)
 {
     struct rescorer *r = user;
-
     for (int i = 0; i < result->n_texts; i++)
         cli_output_write(&r->poses, result->texts[i].text, result->texts[i].length);
     put_row(&r->work.text, result);
@@ -119,7 +114,6 @@ static int take_pose(void *user, const struct bioinfer_result *result, struct bi
 static void fill(const struct cli_options *o, void *params)
 {
     struct bioinfer_rescore_params *p = params;
-
     p->receptor = o->receptor;
     p->text = o->poses != NULL;
 }
@@ -127,7 +121,6 @@ static void fill(const struct cli_options *o, void *params)
 static void end(void *state)
 {
     struct rescorer *r = state;
-
     cli_output_close(&r->poses);
     free(r->description);
 }
@@ -149,7 +142,6 @@ static int check(struct cli_run *run)
     struct cli *cli = run->cli;
     const struct cli_options *o = cli->options;
     struct cli_options poses = *o;
-
     poses.output = o->poses;
     if (o->poses && cli_job_wanted(o)) {
         cli_say(cli, "--poses does not go with --resume or --shard: a journal keeps rows alone");
@@ -176,7 +168,6 @@ static int open_poses(struct cli_run *run)
     struct rescorer *r = run->cli->task;
     struct bioinfer_error err = {0};
     const int st = path ? cli_output_open(&r->poses, path, &err) : 0;
-
     return st ? cli_fail(run->cli, CLI_AT_CREATE, st, &err) : CLI_EXIT_OK;
 }
 
@@ -184,7 +175,6 @@ static void describe(struct cli_run *run, struct cli_output *text)
 {
     const struct cli_options *o = run->cli->options;
     const struct bioinfer_rescore_params *p = bioinfer_params_struct(o->params);
-
     cli_output_printf(text, "%s hetero=%d minimize=%d", version, p->hetero, p->minimize);
     cli_run_input(run, "receptor", o->receptor);
 }
@@ -195,7 +185,6 @@ static int finish_poses(struct cli_run *run)
     struct bioinfer_error err = {0};
     const char *path = run->cli->options->poses;
     const int st = path ? cli_output_finish(&r->poses, &err) : 0;
-
     if (path && !(run->second = strdup(path)))
         return cli_no_memory(run->cli, path);
     return st ? cli_fail(run->cli, CLI_AT_WRITE, st, &err) : CLI_EXIT_OK;
@@ -226,7 +215,6 @@ int cli_rescore(struct cli *cli)
                           .results = "scores",
                           .say = say_more};
     const int code = cli_run(&run);
-
     cli_complexes_close(&in);
     return code;
 }

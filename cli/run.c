@@ -20,7 +20,6 @@ static int next_protein(struct cli_run *run, struct bioinfer_record *record,
                         struct bioinfer_error *err)
 {
     const int st = cli_next_protein(run->cli, record, err);
-
     if (st > 0 && !record->status &&
         (!run->job || bioinfer_job_wants(run->job, record->ordinal) == record->ordinal))
         run->cli->progress.read_residues += record->length;
@@ -33,7 +32,6 @@ static int next_record(void *user, struct bioinfer_record *record, struct bioinf
     const int st = cli_stop_signal() ? BIOINFER_CANCELLED
                    : run->source     ? run->source(run->source_user, record, err)
                                      : next_protein(run, record, err);
-
     if (st < 0)
         run->stage = CLI_AT_READ;
     return st;
@@ -45,7 +43,6 @@ static int take_record(void *user, struct bioinfer_record *record, struct bioinf
     struct cli_run *run = user;
     struct cli_progress *p = &run->cli->progress;
     const int st = bioinfer_job_source(run->job, record, err);
-
     if (st > 0 && !record->status)
         run->job_residues += record->length;
     p->skipped_residues = p->read_residues > run->job_residues
@@ -61,7 +58,6 @@ static int seek_block(void *user, uint64_t ordinal, struct bioinfer_error *err)
 {
     struct cli_run *run = user;
     const int st = bioinfer_reader_seek(run->cli->reader, run->cli->index, ordinal, err);
-
     run->stage = st ? CLI_AT_READ : run->stage;
     return st;
 }
@@ -75,7 +71,6 @@ int cli_run_look_ahead(struct cli_run *run, const struct cli_ahead *ahead)
     bioinfer_context *ctx = NULL;
     struct stat file;
     int st;
-
     for (size_t i = 0; i < cli->inputs.n; i++)
         if (!run->job || !strcmp(cli->inputs.of[i], "-") || stat(cli->inputs.of[i], &file) ||
             !S_ISREG(file.st_mode))
@@ -118,7 +113,6 @@ static void write_rows(struct cli_run *run, const struct bioinfer_result *r)
 {
     const struct bi_env env = bi_env_default();
     struct bi_buf rows = {.env = &env};
-
     bi_put_lines(&rows, r, bi_count_cells(run->head));
     if (rows.failed)
         run->out.status = BIOINFER_NOMEM;
@@ -153,7 +147,6 @@ static int take_result(void *user, const struct bioinfer_result *result, struct 
     struct bioinfer_result r = *result;
     unsigned long long counts[CLI_RUN_COUNTS] = {0};
     int st;
-
     if (!r.more)
         cli_take_counts(&r, counts, CLI_RUN_COUNTS);
     for (int i = 0; i < CLI_RUN_COUNTS; i++)
@@ -198,7 +191,6 @@ static int open_job(struct cli_run *run)
     struct bioinfer_writer_params writer;
     struct bioinfer_error err = {0};
     int st, code;
-
     if ((!run->task->no_model && (code = cli_fingerprint(cli))) ||
         (run->indexed && (code = cli_job_open_index(cli, &params))))
         return code;
@@ -227,7 +219,6 @@ static int open_job(struct cli_run *run)
 static bool is_signed(const struct cli_run *run)
 {
     const char *path = cli_run_path(run);
-
     return run->writer && !run->tracks && path && strcmp(path, "-");
 }
 
@@ -237,7 +228,6 @@ static int create(struct cli_run *run)
     struct bioinfer_writer_params writer = cli_writer_params(cli);
     struct bioinfer_error err = {0};
     int st, code;
-
     if (run->journal == CLI_JOURNAL_ALWAYS || run->columns || run->files ||
         (run->journal == CLI_JOURNAL_IF_ASKED && cli_job_wanted(cli->options)))
         return open_job(run);
@@ -263,7 +253,6 @@ static int finish(struct cli_run *run)
     struct cli *cli = run->cli;
     struct bioinfer_error err = {0};
     int st = 0, code;
-
     if (run->job)
         return cli_job_finish(cli, run->job, &run->stats);
     if (is_signed(run)) {
@@ -282,7 +271,6 @@ static int finish(struct cli_run *run)
 static int pending(void *user)
 {
     const struct cli_run *run = user;
-
     return bioinfer_job_pending(run->job);
 }
 
@@ -293,7 +281,6 @@ static int stopped(struct cli_run *run, int st, const struct bioinfer_error *err
     const uint64_t n = run->n_records - run->n_failed;
     struct bioinfer_error lost = {0};
     int code;
-
     cli->kept = cli_job_keeps(run->job, &run->stats, st);
     code = cli_fail(cli, cli_stop_signal() ? CLI_AT_RUN : run->stage, st, err);
     if (run->job && cli->lost_record)
@@ -333,7 +320,6 @@ static int compute(struct cli_run *run)
                                   .whole = run->units};
     struct bioinfer_error err = {0};
     int st, code = CLI_EXIT_OK;
-
     run->stage = CLI_AT_RUN;
     if (!run->source)
         cli->progress.reader = cli->inputs.n > 1 ? NULL : cli->reader;
@@ -372,7 +358,6 @@ static void say_results(struct cli_run *run, const char *path)
     const struct bioinfer_model_info *info = &run->cli->info;
     const double seconds = cli_now() - run->cli->progress.start;
     char residues[96] = "", model[1024] = "";
-
     if (run->files && !run->task->no_model)
         snprintf(residues, sizeof residues, ", %" PRIu64 " residues at %.0f residues/s",
                  run->stats.residues, (double)run->stats.residues / (seconds > 0 ? seconds : 1));
@@ -390,7 +375,6 @@ static int conclude(struct cli_run *run)
     struct cli *cli = run->cli;
     const struct cli_options *o = cli->options;
     const char *path = run->job ? cli_run_path(run) : run->out.path;
-
     if (!o->quiet && run->results)
         say_results(run, path);
     if (!o->quiet && run->say)
@@ -424,7 +408,6 @@ static int tell_provenance(struct cli_run *run)
                                .failed = job ? run->stats.failed : run->n_failed,
                                .by_status = job ? run->stats.by_status : run->by_status,
                                .resumed = run->stats.resumed};
-
     if ((!output || !strcmp(output, "-")) && !run->second)
         return CLI_EXIT_OK;
     if (describe(run))
@@ -439,7 +422,6 @@ static int tell_provenance(struct cli_run *run)
 static int run_all(struct cli_run *run)
 {
     int code, said;
-
     if ((code = create(run)) || (run->ahead && (code = run->ahead(run))) || (code = compute(run)))
         return code;
     if (run->cli->options->profile && !run->pool)
@@ -459,7 +441,6 @@ static int dump(struct cli_run *run)
     struct bioinfer_error err = {0};
     struct cli_output out;
     int st;
-
     cli_output_open(&out, NULL, &err);
     st = bioinfer_task_dump(cli->sequences, run->tokens,
                             !o->dump_graph || strcmp(o->dump_graph, "plain"), o->trace_rules,
@@ -474,7 +455,6 @@ int cli_run_open(struct cli_run *run)
 {
     struct cli *cli = run->cli;
     int code;
-
     if ((run->check && (code = run->check(run))) || (code = cli_open_context(cli)) ||
         (run->open && (code = run->open(run))) || (code = cli_task_begin(cli, run->task)) ||
         (code = cli_task_open(cli, run->task, &run->pool)))
@@ -497,7 +477,6 @@ int cli_run(struct cli_run *run)
 {
     const struct cli_options *o = run->cli->options;
     int code = cli_run_open(run);
-
     if (!code && (o->dump_graph || o->trace_rules)) {
         code = dump(run);
     } else if (!code && o->dry_run) {

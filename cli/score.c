@@ -28,7 +28,6 @@ static int read_wild_type(struct scoring *s)
     struct bioinfer_record more = {0};
     size_t id_size;
     int st = cli_next_protein(cli, record, &err);
-
     if (st < 0)
         return cli_fail(cli, CLI_AT_READ, st, &err);
     if (!st) {
@@ -64,7 +63,6 @@ static int read_wild_type(struct scoring *s)
 static int give_wild_type(void *user, struct bioinfer_record *record, struct bioinfer_error *err)
 {
     struct scoring *s = user;
-
     (void)err;
     if (s->given)
         return 0;
@@ -90,7 +88,6 @@ static void say_long(struct cli_run *run)
     const struct scoring *s = (struct scoring *)run;
     const long long window = cli_score_params(run->cli->options)->window,
                     longest = run->cli->info.longest;
-
     if (window && s->n_long)
         cli_say(run->cli,
                 "%llu of more than %lld residues: in windows of %lld, by ProteinGym's rule",
@@ -115,7 +112,6 @@ static void say_mutants(struct cli_run *run)
 static int check(struct cli_run *run)
 {
     const struct cli_options *o = run->cli->options;
-
     return o->dry_run || cli_job_needs_file(run->cli, o->output) ? CLI_EXIT_OK : CLI_EXIT_USAGE;
 }
 
@@ -128,7 +124,6 @@ static void describe(struct cli_run *run, struct cli_output *text)
 {
     const struct cli_options *o = run->cli->options;
     const struct bioinfer_score_params *p = cli_score_params(o);
-
     /* the words of a method that journals have had from the first one on */
     cli_output_printf(text, "method=%s offset=%lld mutation-col=",
                       p->method == BIOINFER_WT_MARGINALS ? "masked-marginals" : "",
@@ -148,7 +143,6 @@ static int take(struct cli_run *run, struct bioinfer_result *r, struct bioinfer_
     struct scoring *s = (struct scoring *)run;
     const int64_t window = cli_score_params(run->cli->options)->window;
     const int64_t most = window ? window : run->cli->info.longest;
-
     if (run->cli->options->mutations && r->status == BIOINFER_DEVICE) {
         snprintf(err->text, sizeof err->text, "%s", r->message); /* all there is to compute */
         return r->status;
@@ -184,7 +178,6 @@ int cli_score(struct cli *cli)
                                 .say = say_long,
                                 .say_failed = mutations ? say_mutants : NULL}};
     const int code = cli_run(&s.run);
-
     free(s.text);
     return code;
 }

@@ -10,7 +10,6 @@ int cli_score_table_read(struct cli_scorer *s)
     const struct cli_options *o = s->work.cli->options;
     const char *const names[] = {o->mutation_col ? o->mutation_col : "mutant"};
     int code = cli_table_read(s->work.cli, &s->csv, o->mutations);
-
     if (!code)
         code = cli_table_columns(s->work.cli, &s->csv, names, 1, 1, &s->column);
     if (!code && !cli_suffix_fits(o, s->csv.separator == '\t' ? "tsv" : "csv"))
@@ -24,7 +23,6 @@ int cli_score_table_positions(struct cli_scorer *s, size_t length)
 {
     const char *mutant;
     int st = 0;
-
     s->positions.n = 0;
     for (size_t i = 0; i < s->csv.n_rows && !st; i++)
         if ((mutant = bi_csv_cell(&s->csv, &s->csv.rows[i], s->column)))
@@ -37,7 +35,6 @@ static bool fits(const char *mutation, int64_t offset, const struct bioinfer_res
 {
     int64_t position;
     char part[64];
-
     while (mutation) {
         size_t n = strcspn(mutation, ":");
         if (!n || n >= sizeof part)
@@ -58,7 +55,6 @@ static void suggest_offset(struct cli_scorer *s, const struct bioinfer_result *s
     size_t n_fit = 0, n_fit_other = 0, n_values = 0;
     int64_t other = s->offset ? 0 : 1;
     const char *mutant;
-
     for (size_t i = 0; i < s->csv.n_rows; i++)
         if ((mutant = bi_csv_cell(&s->csv, &s->csv.rows[i], s->column))) {
             n_values++;
@@ -78,7 +74,6 @@ static int score_rows(struct cli_scorer *s, const struct bioinfer_result *scores
     const char *path = s->work.cli->options->mutations;
     struct bioinfer_error err;
     int status = 0;
-
     for (size_t i = 0; i < s->csv.n_rows; i++) {
         const struct bi_csv_row *row = &s->csv.rows[i];
         double score = NAN;
@@ -115,7 +110,6 @@ static void write_rows(struct cli_scorer *s)
     const struct bi_csv *csv = &s->csv;
     const char sep = csv->separator;
     const char *end = *csv->header.end ? csv->header.end : "\n";
-
     /* lines before the header stay, too */
     cli_output_write(&s->work.text, csv->text, (size_t)(csv->header.text - csv->text));
     cli_output_write(&s->work.text, csv->header.text, csv->header.len);
@@ -139,7 +133,6 @@ int cli_score_table_give(struct cli_scorer *s, const struct bioinfer_result *sco
 {
     char why[96];
     int status;
-
     if (scores->status) { /* nothing of the table can be scored */
         err->status = scores->status;
         snprintf(err->text, sizeof err->text, "%s", scores->message);

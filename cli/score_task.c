@@ -17,14 +17,12 @@ const struct bioinfer_score_params *cli_score_params(const struct cli_options *o
 bool cli_score_is_pppl(const struct cli_options *o)
 {
     const char *method = cli_given(o, "method");
-
     return method && !strcmp(method, "pppl");
 }
 
 bool cli_score_wants_windows(const struct cli *cli, const struct bioinfer_result *r)
 {
     const struct bioinfer_score_params *p = cli_score_params(cli->options);
-
     return r->status == BIOINFER_TOO_LONG && !p->window && cli->info.longest > 0 &&
            r->length > cli->info.longest && r->length <= BIOINFER_MAX_RESIDUES &&
            (!p->max_length || r->length <= p->max_length);
@@ -47,7 +45,6 @@ int cli_score_give(struct cli_scorer *s, const struct bioinfer_result *scores, i
                                 .message = "",
                                 .texts = texts};
     int st = s->work.text.status;
-
     texts[1].length = (size_t)snprintf(
         counts, sizeof counts, "%llu %llu %llu", (unsigned long long)s->n_values,
         (unsigned long long)s->n_failed, (unsigned long long)s->n_rows);
@@ -75,7 +72,6 @@ int cli_score_give(struct cli_scorer *s, const struct bioinfer_result *scores, i
 static void write_scan(struct cli_scorer *s, const struct bioinfer_result *r)
 {
     size_t vocab = (size_t)s->work.cli->info.vocab_size;
-
     for (size_t i = 0; i < (size_t)r->length; i++) {
         unsigned char wild = (unsigned char)r->sequence[i];
         const float *row = r->arrays[0].data + i * vocab;
@@ -96,7 +92,6 @@ static void write_scan(struct cli_scorer *s, const struct bioinfer_result *r)
 static int write_pppl(struct cli_scorer *s, const struct bioinfer_result *r)
 {
     const double pll = cli_log_likelihood(s->work.cli, s->token, r);
-
     if (!isfinite(pll))
         return BIOINFER_NONFINITE;
     cli_output_field(&s->work.text, r->id);
@@ -111,7 +106,6 @@ static int take_scores(void *user, const struct bioinfer_result *scores, struct 
 {
     struct cli_scorer *s = user;
     int st = scores->status;
-
     if (s->work.cli->options->mutations)
         return cli_score_table_give(s, scores, err);
     s->n_values = 0;
@@ -128,7 +122,6 @@ static int next_to_score(void *user, struct bioinfer_record *record, struct bioi
 {
     struct cli_scorer *s = user;
     int st = s->work.source(s->work.source_user, record, err);
-
     if (st != 1 || !s->work.cli->options->mutations)
         return st;
     if (cli_score_table_positions(s, record->length))
@@ -145,7 +138,6 @@ static int begin(struct cli *cli)
 {
     const struct cli_options *o = cli->options;
     struct cli_scorer *s = cli->task;
-
     s->pppl = cli_score_is_pppl(o);
     s->offset = o->has_offset ? o->offset : 1;
     return o->mutations ? cli_score_table_read(s) : CLI_EXIT_OK;
@@ -160,7 +152,6 @@ static int opened(struct cli *cli)
 static void end(void *state)
 {
     struct cli_scorer *s = state;
-
     cli_positions_free(&s->positions);
     bi_csv_free(&s->csv);
     free(s->scores);
@@ -170,7 +161,6 @@ static void end(void *state)
 static struct cli_weight weigh(const struct cli *cli, const struct bioinfer_record *record)
 {
     struct cli_weight w = cli_weigh_sequence(cli, record);
-
     if (cli_score_params(cli->options)->method != BIOINFER_WT_MARGINALS)
         w.work *= w.work;
     return w;

@@ -4,7 +4,6 @@
 void cli_serve_options(const struct cli *cli, struct cli_served *to)
 {
     const struct cli_options *o = cli->options;
-
     *to = (struct cli_served){.listen = o->listen,
                               .token_file = o->token_file,
                               .max_body = o->max_body,
@@ -24,7 +23,6 @@ void cli_serve_options(const struct cli *cli, struct cli_served *to)
 int cli_serve_open(struct cli *cli, struct cli_served *to)
 {
     int code = cli_open_context(cli);
-
     if (code || (code = cli_open_model(cli)))
         return code;
     to->ctx = cli->ctx;
@@ -36,7 +34,6 @@ int cli_serve_open(struct cli *cli, struct cli_served *to)
 int cli_serve_sign(struct cli *cli, struct cli_served *to)
 {
     const int code = cli_fingerprint(cli);
-
     to->fingerprint = cli->fingerprint;
     return code;
 }

@@ -20,7 +20,6 @@ static bool add_path(struct cli_paths *p, const char *folder, const char *name, 
 {
     size_t size = (folder ? strlen(folder) + 1 : 0) + len + 1;
     char *path;
-
     if (p->n == p->cap) {
         size_t cap = p->cap ? 2 * p->cap : 64;
         char **grown = realloc(p->of, cap * sizeof *grown);
@@ -43,7 +42,6 @@ static bool add_path(struct cli_paths *p, const char *folder, const char *name, 
 static bool ends_in(const char *text, const char *suffix)
 {
     size_t n = strlen(text), k = strlen(suffix);
-
     return n > k && !strcmp(text + n - k, suffix);
 }
 
@@ -52,7 +50,6 @@ size_t cli_structure_stem(const char *name)
     static const char *const suffixes[] = {".pdb",    ".ent",      ".cif",    ".mmcif",
                                            ".PDB",    ".CIF",      ".pdb.gz", ".ent.gz",
                                            ".cif.gz", ".mmcif.gz", ".PDB.gz", ".CIF.gz"};
-
     for (size_t i = 0; i < CLI_COUNT(suffixes); i++)
         if (ends_in(name, suffixes[i]))
             return strlen(name) - strlen(suffixes[i]);
@@ -68,7 +65,6 @@ static bool is_sequences(const char *name)
 {
     static const char *const suffixes[] = {".fasta", ".fa", ".faa", ".fas"};
     const size_t n = strlen(name) - (ends_in(name, ".gz") ? 3 : 0);
-
     for (size_t i = 0; i < CLI_COUNT(suffixes); i++) {
         const size_t k = strlen(suffixes[i]);
         if (n > k && !strncmp(name + n - k, suffixes[i], k))
@@ -93,7 +89,6 @@ static const struct kind sequences = {
 static void skip(struct skipped *s, const char *name)
 {
     size_t have = strlen(s->names);
-
     if (!strcmp(name, ".") || !strcmp(name, ".."))
         return;
     if (have + strlen(name) + 3 < sizeof s->names)
@@ -112,7 +107,6 @@ static int compare_paths(const void *a, const void *b)
 static int cannot_open(struct cli *cli, const char *path)
 {
     const int error = errno;
-
     cli_say(cli, "%s: %s", path, strerror(error));
     return error == EMFILE || error == ENFILE || error == ENOMEM ? CLI_EXIT_NO_MEMORY
                                                                  : CLI_EXIT_NO_INPUT;
@@ -126,7 +120,6 @@ static int add_folder(struct cli *cli, struct cli_paths *p, const struct kind *k
     struct dirent *entry;
     size_t first = p->n;
     int code = CLI_EXIT_OK;
-
     if (!folder)
         return cannot_open(cli, path);
     while (!code && (errno = 0, entry = readdir(folder)))
@@ -159,7 +152,6 @@ static int add_list(struct cli *cli, struct cli_paths *p, const char *path)
     size_t size = 0;
     ssize_t n;
     int code = CLI_EXIT_OK;
-
     if (!file)
         return cannot_open(cli, path);
     while (!code && (errno = 0, n = getline(&line, &size, file)) >= 0) {
@@ -185,7 +177,6 @@ static int copy_stdin(const char *path)
     size_t n;
     FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
     int error = out ? 0 : errno;
-
     while (!error && (n = fread(bytes, 1, sizeof bytes, stdin)) > 0)
         if (fwrite(bytes, 1, n, out) != n)
             error = errno;
@@ -202,7 +193,6 @@ static int add_stdin(struct cli *cli, struct cli_paths *p)
     const char *base = getenv("TMPDIR");
     char folder[256], path[256 + sizeof "/stdin"];
     int error = EEXIST;
-
     if (p->folder) {
         cli_say(cli, "standard input is named twice");
         return CLI_EXIT_USAGE;
@@ -238,7 +228,6 @@ int cli_structures_find(struct cli *cli, struct cli_paths *p)
     const struct cli_options *o = cli->options;
     struct stat st;
     int code = CLI_EXIT_OK;
-
     for (int i = 0; !code && i < o->n_inputs; i++) {
         if (!strcmp(o->inputs[i], "-"))
             code = add_stdin(cli, p);
@@ -261,7 +250,6 @@ int cli_sequences_find(struct cli *cli, struct cli_paths *p)
     const struct cli_options *o = cli->options;
     struct stat st;
     int code = CLI_EXIT_OK;
-
     for (int i = 0; !code && i < o->n_inputs; i++) {
         const char *path = o->inputs[i];
         if (!strcmp(path, "-") && o->n_inputs > 1) {

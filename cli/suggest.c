@@ -146,7 +146,6 @@ const char *cli_habit(const char *word)
 {
     char plain[64];
     size_t n = strlen(word);
-
     if (n >= sizeof plain)
         return NULL;
     for (size_t i = 0; i <= n; i++)
@@ -161,7 +160,6 @@ const char *cli_habit(const char *word)
 static size_t squeeze(const char *from, char *to, size_t size)
 {
     size_t n = 0;
-
     for (; *from && n + 1 < size; from++)
         if (*from != '-' && *from != '_')
             to[n++] = lower(*from);
@@ -179,7 +177,6 @@ static size_t smaller(size_t a, size_t b)
 static size_t distance(const char *a, size_t n, const char *b, size_t m)
 {
     size_t rows[3][64], *last = rows[0], *row = rows[1], *next = rows[2];
-
     for (size_t j = 0; j <= m; j++)
         row[j] = j;
     for (size_t i = 1; i <= n; i++) {
@@ -203,7 +200,6 @@ void cli_consider(struct cli_nearest *n, const char *candidate)
     char a[64], b[64];
     size_t len = squeeze(n->word, a, sizeof a), length = squeeze(candidate, b, sizeof b);
     size_t most = len < 3 ? 0 : len < 8 ? 1 : len < 12 ? 2 : 3, d;
-
     if (strlen(n->word) >= sizeof a || !len)
         return;
     d = len >= 3 && !strncmp(b, a, len) ? 0 : distance(a, len, b, length); /* 0: a beginning */
@@ -217,7 +213,6 @@ bool cli_refuse_word(const char *what, const char *word, const char *prefix,
                      const struct cli_nearest *n)
 {
     const char *known = cli_habit(word);
-
     if (known)
         cli_say(NULL, "unknown %s '%s%s'; here it is %s", what, prefix, word, known);
     else if (n->best)
@@ -233,7 +228,6 @@ bool cli_names_weights(const char *word, const char *family)
 {
     const char *name = strrchr(word, '/');
     size_t n = strlen(family), k = 0;
-
     name = name ? name + 1 : word;
     for (; k < n && *name; name++) {
         if (*name == '-' || *name == '_')

@@ -10,7 +10,6 @@ int cli_table_read(struct cli *cli, struct bi_csv *table, const char *path)
     const struct bi_env env = bi_env_default();
     struct bioinfer_error err = {0};
     int st;
-
     if (!strcmp(path, "-")) { /* workers have other words there */
         cli_say(cli, "a table is read from a file, not from standard input");
         return CLI_EXIT_USAGE;
@@ -24,7 +23,6 @@ int cli_table_columns(struct cli *cli, const struct bi_csv *table, const char *c
 {
     struct bioinfer_error err = {0};
     int st = 0;
-
     for (int i = 0; i < n && !st; i++)
         st = i < n_needed ? bi_csv_need(table, names[i], &columns[i], &err)
                           : bi_csv_find(table, names[i], &columns[i], &err);

@@ -11,7 +11,6 @@
 bool cli_task_pooled(const struct cli *cli, const struct cli_task *task)
 {
     const struct cli_options *o = cli->options;
-
     if (o->dry_run || (task->ordered && task->ordered(o)))
         return false;
     if (task->inside && !o->workers && !(o->device && strchr(o->device, ',')) &&
@@ -25,7 +24,6 @@ bool cli_task_pooled(const struct cli *cli, const struct cli_task *task)
 int cli_task_begin(struct cli *cli, const struct cli_task *task)
 {
     struct cli_work *work;
-
     if (cli->task)
         return CLI_EXIT_OK;
     if (!(work = calloc(1, task->size ? task->size : sizeof *work)))
@@ -41,7 +39,6 @@ static int open_named(struct cli *cli, const struct cli_task *task, cli_tick tic
     const struct cli_options *o = cli->options;
     struct bioinfer_error err = {0};
     int st;
-
     if (task->fill)
         task->fill(o, bioinfer_params_struct(o->params));
     st = bioinfer_task_open(&cli->sequences, cli->ctx, cli->model, o->params, &err);
@@ -58,7 +55,6 @@ static int open_named(struct cli *cli, const struct cli_task *task, cli_tick tic
 int cli_task_open_here(struct cli *cli, const struct cli_task *task, cli_tick tick)
 {
     int code;
-
     if (!task->no_model && (code = cli_open_model(cli)))
         return code;
     if ((code = task->open ? task->open(cli, tick) : open_named(cli, task, tick)))
@@ -75,7 +71,6 @@ int cli_task_compute(struct cli *cli, const struct cli_task *task, bioinfer_sour
 {
     struct cli_work *work = cli->task;
     int st;
-
     work->source = source;
     work->source_user = source_user;
     work->sink = sink;
@@ -99,7 +94,6 @@ int cli_task_lose(struct cli *cli, const struct cli_task *task,
         .length = task->lose || task->of_files ? 0 : (int64_t)record->length,
         .status = status,
         .message = message};
-
     work->sink = sink;
     work->sink_user = sink_user;
     return task->lose ? task->lose(work, record, &lost, err) : sink(sink_user, &lost, err);
@@ -108,7 +102,6 @@ int cli_task_lose(struct cli *cli, const struct cli_task *task,
 void cli_task_end(struct cli *cli, const struct cli_task *task)
 {
     struct cli_work *work = cli->task;
-
     bioinfer_task_close(&cli->sequences);
     if (!work)
         return;
@@ -122,7 +115,6 @@ void cli_task_end(struct cli *cli, const struct cli_task *task)
 int cli_status_no_memory(struct bioinfer_error *err, const char *fmt, ...)
 {
     va_list args;
-
     err->status = BIOINFER_NOMEM;
     va_start(args, fmt);
     vsnprintf(err->text, sizeof err->text, fmt, args);
@@ -143,7 +135,6 @@ int cli_work_give(struct cli_work *work, const struct bioinfer_result *result, i
                                     .texts = texts,
                                     .n_texts = 2};
     int st;
-
     if (work->text.status)
         return cli_status_no_memory(err, "out of memory for a row");
     texts[1].length = (size_t)snprintf(counts, sizeof counts, "%d", noted);
@@ -174,7 +165,6 @@ int cli_task_run(struct cli *cli, const struct cli_task *task, struct cli_pool *
                  const struct cli_run_io *io, struct bioinfer_error *err)
 {
     int st;
-
     if (pool)
         return cli_pool_run(pool, io, err);
     do
@@ -190,7 +180,6 @@ struct cli_weight cli_weigh_sequence(const struct cli *cli, const struct bioinfe
     const char *description = r->description ? r->description : "";
     /* a header, broken lines */
     const uint64_t bytes = r->length + r->length / 70 + strlen(r->id) + strlen(description) + 6;
-
     (void)cli;
     return (struct cli_weight){.work = r->length, .bytes = bytes};
 }
@@ -199,7 +188,6 @@ void cli_take_counts(struct bioinfer_result *r, unsigned long long *counts, int 
 {
     const struct bioinfer_text *last = r->n_texts ? &r->texts[r->n_texts - 1] : NULL;
     char text[128], *at = text, *end;
-
     if (!last || strcmp(last->name, CLI_COUNTS))
         return;
     snprintf(text, sizeof text, "%.*s", (int)last->length, last->text);
@@ -219,7 +207,6 @@ uint64_t cli_plain_size(const char *path)
     /* a FIFO is not opened: its writer would write into what is closed at once */
     int fd = !stat(path, &st) && S_ISREG(st.st_mode) ? open(path, O_RDONLY | O_CLOEXEC) : -1;
     bool plain = fd >= 0 && read(fd, magic, 2) == 2 && !(magic[0] == 0x1f && magic[1] == 0x8b);
-
     if (fd >= 0)
         close(fd);
     return plain ? (uint64_t)st.st_size : 0;
@@ -228,7 +215,6 @@ uint64_t cli_plain_size(const char *path)
 uint64_t cli_inputs_size(const struct cli *cli)
 {
     uint64_t sum = 0;
-
     for (size_t i = 0; i < cli->inputs.n; i++) {
         const uint64_t size = cli_plain_size(cli->inputs.of[i]);
         if (!size)

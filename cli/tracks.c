@@ -28,7 +28,6 @@ static int open_input(struct cli_run *run)
     const struct cli_options *o = run->cli->options;
     struct tracker *t = run->cli->task;
     const int code = tracks_input_open(run->source_user, t);
-
     if (code)
         return code;
     tracker_set_kind(t);
@@ -42,7 +41,6 @@ static int learn_output(struct cli_run *run)
     struct tracking *x = (struct tracking *)run;
     const struct tracker *t = run->cli->task;
     const char *output = run->cli->options->output;
-
     if (t->to_table)
         run->head = t->header.text;
     if (t->to_coverage && output) { /* a folder; --dry-run needs none */
@@ -73,7 +71,6 @@ static void describe(struct cli_run *run, struct cli_output *text)
     const struct bioinfer_variants_params *p = t->p;
     const char *stat;
     int n;
-
     cli_output_printf(text, "kind=%s window=%lld rc=%d cluster=%lld ism=%d positions=%s",
                       t->work.cli->told, (long long)t->is.window, p->reverse_complement,
                       (long long)o->cluster, o->ism, o->positions ? o->positions : "");
@@ -116,7 +113,6 @@ static void describe(struct cli_run *run, struct cli_output *text)
 static int take(struct cli_run *run, struct bioinfer_result *r, struct bioinfer_error *err)
 {
     const struct cli_progress *p = &run->cli->progress;
-
     (void)err;
     return run->pool /* which does so */
                ? 0
@@ -130,7 +126,6 @@ static void say(struct cli_run *run)
     const struct tracker *t = cli->task;
     const uint64_t n_indels = bioinfer_places_indels(((struct tracking *)run)->input.places);
     char before[48] = "", names[200], what[220];
-
     tracks_name_outputs(t, names, sizeof names);
     snprintf(what, sizeof what, "output%s %s", t->is.n_outputs > 1 ? "s" : "", names);
     if (t->p->scorers)
@@ -170,7 +165,6 @@ int cli_tracks(struct cli *cli)
                                  .result = "result",
                                  .say = say}};
     int code;
-
     if (cli->options->list_outputs)
         return outputs_list(cli);
     code = cli_run(&x.run);

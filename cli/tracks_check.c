@@ -15,7 +15,6 @@ void tracker_set_kind(struct tracker *t)
 {
     const struct cli_options *o = t->work.cli->options;
     const char *holds = t->work.cli->told;
-
     t->kind = !strcmp(holds, "windows")    ? BIOINFER_WINDOWS
               : !strcmp(holds, "variants") ? BIOINFER_VARIANTS
               : o->ism                     ? BIOINFER_MUTAGENESIS
@@ -40,7 +39,6 @@ static bool may_explain(const struct tracker *t)
                       : p->shifts ? "with --shifts: contributions are for the window as it is"
                       : is(o->precision, "fp16") ? "in fp16: they are computed in float32"
                                                  : NULL;
-
     if (p->n_bins && !p->contributions) {
         cli_say(t->work.cli, "--bins says which bins --contributions explains");
         return false;
@@ -70,7 +68,6 @@ static int check_scorers(const struct tracker *t)
                         : p->shifts             ? "--shifts"
                         : o->dry_run            ? "--dry-run"
                                                 : NULL;
-
     if (t->kind != BIOINFER_VARIANTS) {
         cli_say(t->work.cli, "%s holds %s, and --scorers takes variants: a VCF",
                 t->work.cli->input_name, t->work.cli->told);
@@ -91,7 +88,6 @@ static bool names_places(const char *name)
     static const char *const ends[] = {".vcf", ".vcf.gz", ".vcf.bgz",
                                        ".bed", ".bed.gz", ".bed.bgz"};
     bool found = false;
-
     for (size_t i = 0; name && i < CLI_COUNT(ends); i++)
         found |= cli_ends_with(name, ends[i]);
     return found;
@@ -105,7 +101,6 @@ int tracks_check_options(const struct tracker *t)
     const bool coverage = t->to_coverage;
     const bool variants = kind == BIOINFER_VARIANTS, records = kind == BIOINFER_WINDOWS;
     int code;
-
     if (!o->genome && names_places(name)) {
         cli_say(t->work.cli,
                 "%s: variants and intervals lie in a genome: --genome FASTA says which", name);

@@ -7,7 +7,6 @@
 static bool add_words(char *text, size_t size, const char *words)
 {
     const size_t n = strlen(text), more = strlen(words) + (n ? 2 : 0);
-
     if (n + more + 6 > size) {
         if (n && strcmp(text + n - (n < 3 ? n : 3), "..."))
             strcat(text, ", ...");
@@ -29,7 +28,6 @@ static void name_files(struct tracker *t, int output, const char *array)
 {
     struct bioinfer_track track = {.struct_size = sizeof track};
     char name[200];
-
     for (int i = 0; !bioinfer_variants_get_track(t->work.cli->sequences, output, i, &track); i++) {
         cli_track_name(name, sizeof name, &track);
         for (char *p = name; *p; p++)
@@ -48,7 +46,6 @@ int tracks_learn(struct tracker *t)
     const struct bioinfer_variants_params *p = t->p;
     struct bioinfer_tracks_info info = {.struct_size = sizeof info};
     struct bioinfer_track track = {.struct_size = sizeof track};
-
     bioinfer_tracks_get_info(t->work.cli->sequences, &info);
     t->is.window = info.window;
     t->is.n_outputs = p->scorers ? 0 : info.n_outputs;
@@ -80,7 +77,6 @@ void tracks_tell(const struct cli *cli, struct cli_output *facts)
 {
     const struct tracker *t = cli->task;
     const struct cli_output *texts[] = {&t->header, &t->described, &t->files};
-
     cli_output_write(facts, (const char *)&t->is, sizeof t->is);
     for (size_t i = 0; i < CLI_COUNT(texts); i++)
         cli_output_write(facts, texts[i]->text, texts[i]->n_text);
@@ -91,7 +87,6 @@ int tracks_hear(struct cli *cli, const char *facts, size_t n)
     struct tracker *t = cli->task;
     struct cli_output *texts[] = {&t->header, &t->described, &t->files};
     const char *at = facts + sizeof t->is;
-
     memcpy(&t->is, facts, sizeof t->is);
     for (size_t i = 0; i < CLI_COUNT(texts) && at < facts + n; i++) {
         const size_t length = strlen(at) + 1;

@@ -6,7 +6,6 @@ static int read_window_of_fasta(struct tracks_input *in, struct bioinfer_record 
 {
     const long long window = (long long)in->tracker->is.window;
     int st = bioinfer_reader_next(in->tracker->work.cli->reader, record, err);
-
     record->ordinal = in->n_read;
     in->n_read += st > 0;
     if (st <= 0 || record->status || record->length == (size_t)window)
@@ -29,7 +28,6 @@ static int open_places(struct tracks_input *in, struct bioinfer_error *err)
         struct bioinfer_places_params, .window = t->is.window,
         .cluster = t->kind == BIOINFER_VARIANTS ? o->cluster : 0,
         .mutagenesis = t->kind == BIOINFER_MUTAGENESIS, .scorers = t->p->scorers != NULL);
-
     return bioinfer_places_open(&in->places, t->work.cli->ctx, in->loci, t->genome, &p, err);
 }
 
@@ -37,7 +35,6 @@ int tracks_input_next(void *user, struct bioinfer_record *record, struct bioinfe
 {
     struct tracks_input *in = user;
     int st = 0;
-
     if (in->loci && !in->places)
         st = open_places(in, err);
     if (!st)
@@ -51,7 +48,6 @@ int tracks_input_open(struct tracks_input *in, struct tracker *t)
     struct cli *cli = t->work.cli;
     struct bioinfer_error err = {0};
     int st, code;
-
     in->tracker = t;
     if (!cli->options->genome) {
         cli->told = "windows";

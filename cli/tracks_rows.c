@@ -6,7 +6,6 @@
 const char *cli_variant_stat(const char *stats, int i, int *n)
 {
     const char *list = stats ? stats : "SAD";
-
     for (; *list; list += *n + (list[*n] == ',')) {
         *n = (int)strcspn(list, ",");
         if (!i--)
@@ -30,7 +29,6 @@ void cli_variant_title(struct cli_output *to, const bioinfer_task *task, const c
     struct bioinfer_track track = {.struct_size = sizeof track};
     const char *name, *stat;
     int n;
-
     bioinfer_tracks_get_info(task, &info);
     const bool several = info.n_outputs > 1;
     for (int i = 0; (name = bioinfer_variants_column(task, i)); i++)

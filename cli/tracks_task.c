@@ -11,7 +11,6 @@ int tracker_open_genome(struct tracker *t)
     struct cli *cli = t->work.cli;
     struct bioinfer_error err = {0};
     int st;
-
     if (t->genome || !cli->options->genome)
         return CLI_EXIT_OK;
     st = bioinfer_genome_open(&t->genome, cli->ctx, cli->options->genome, &err);
@@ -22,7 +21,6 @@ int tracker_open_genome(struct tracker *t)
 static int tick(void *user, uint64_t windows, uint64_t bases)
 {
     struct tracker *t = user;
-
     (void)windows, (void)bases;
     return t->tick(t->work.cli, t->work.cli->progress.records, t->work.cli->progress.residues);
 }
@@ -30,7 +28,6 @@ static int tick(void *user, uint64_t windows, uint64_t bases)
 static int begin(struct cli *cli)
 {
     struct tracker *t = cli->task;
-
     t->p = bioinfer_params_struct(cli->options->params);
     if (cli->told) /* this is a worker */
         tracker_set_kind(t);
@@ -43,7 +40,6 @@ static int open_task(struct cli *cli, cli_tick show)
     const struct cli_options *o = cli->options;
     struct bioinfer_error err = {0};
     int st = 0, code;
-
     t->tick = show;
     if ((code = tracker_open_genome(t)))
         return code;
@@ -70,7 +66,6 @@ static int opened(struct cli *cli)
     struct tracker *t = cli->task;
     const struct cli_options *o = cli->options;
     const int code = tracks_learn(t);
-
     if (!code && t->kind == BIOINFER_VARIANTS && o->cluster && o->cluster >= t->is.window / 2) {
         cli_say(cli, "--cluster: %lld bases, a window has %lld: expected less than half",
                 (long long)o->cluster, (long long)t->is.window);
@@ -87,7 +82,6 @@ static size_t put_counts(struct tracker *t, char *text, size_t size)
     struct bioinfer_tracks_info info = {.struct_size = sizeof info};
     uint64_t now[3] = {0}, *told = t->n_told;
     int n;
-
     if (t->work.cli->sequences && !bioinfer_tracks_get_info(t->work.cli->sequences, &info)) {
         now[0] = info.n_whole;
         now[1] = info.n_cut;
@@ -108,7 +102,6 @@ static int take_result(void *user, const struct bioinfer_result *result, struct 
     struct bioinfer_array bases;
     struct bioinfer_text texts[2];
     char counts[96];
-
     r.n_texts = 0;
     if (!t->to_table) {
         r.n_columns = 0;
@@ -143,7 +136,6 @@ static int lose_place(struct tracker *t, struct bioinfer_result *r, const struct
     const int64_t pos = l->start + 1;
     int64_t ends[CLI_COUNT(texts)][2] = {{0}};
     struct bioinfer_column columns[CLI_COUNT(texts) + 1];
-
     for (size_t i = 0; i < CLI_COUNT(texts); i++) {
         ends[i][1] = (int64_t)strlen(texts[i]);
         columns[i + (i > 0)] = (struct bioinfer_column){"", BIOINFER_TEXT, ends[i], texts[i]};
@@ -177,7 +169,6 @@ static int lose(void *state, const struct bioinfer_record *record,
     struct bioinfer_locus l;
     size_t at = 0;
     int st = 0;
-
     r.length = t->is.window;
     r.n_layers_kept = 1;
     if (!text)
@@ -198,7 +189,6 @@ static int lose(void *state, const struct bioinfer_record *record,
 static void end(void *state)
 {
     struct tracker *t = state;
-
     cli_output_close(&t->header);
     cli_output_close(&t->described);
     cli_output_close(&t->files);
@@ -228,7 +218,6 @@ static struct cli_weight weigh(const struct cli *cli, const struct bioinfer_reco
     struct bioinfer_locus l;
     uint64_t windows = 1;
     size_t at = 0;
-
     while (text && bioinfer_record_place(record, &at, text, &l, NULL) > 0)
         windows += count_changes(t, &l);
     free(text);

@@ -19,7 +19,6 @@ static int next_pair(void *user, struct bioinfer_record *record, struct bioinfer
     struct files *files = user;
     struct bioinfer_record target;
     int st = bioinfer_reader_next(files->queries, record, err);
-
     if (st != 1 || (st = bioinfer_reader_next(files->targets, &target, err)) != 1)
         return st; /* the shorter file ends the run */
     if (!record->status && target.status) {
@@ -36,7 +35,6 @@ static int print_alignment(void *user, const struct bioinfer_result *result,
 {
     const struct bioinfer_alignment *a = result->alignment;
     long *n_failed = user;
-
     (void)err;
     if (result->status) {
         printf("%s\t%s\n", result->id, result->message);
@@ -61,7 +59,6 @@ int main(int argc, char **argv)
     struct bioinfer_error err = {0};
     long n_failed = 0;
     int st;
-
     if (argc != 3) {
         fprintf(stderr, "usage: align_records QUERIES TARGETS\n");
         return 2;

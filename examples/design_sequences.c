@@ -34,7 +34,6 @@ static int design(const bioinfer_model *model, const struct bioinfer_record *str
         .fixed_json = &fixed);
     bioinfer_task *task = NULL;
     int st;
-
     snprintf(json, sizeof json, "{\"%.200s\": {\"A\": [1]}}", structure->id);
     fixed.length = strlen(json);
     if (!(st = bioinfer_design_open(&task, model, &params, err)))
@@ -49,7 +48,6 @@ int main(int argc, char **argv)
     bioinfer_model *model = NULL;
     struct bioinfer_error err = {0};
     int st;
-
     if (argc < 4 || atoi(argv[2]) < 1) {
         fprintf(stderr, "usage: design_sequences WEIGHTS N STRUCTURE...\n");
         return 2;

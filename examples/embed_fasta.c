@@ -15,7 +15,6 @@ static int print_result(void *user, const struct bioinfer_result *result,
 {
     long *n_failed = user;
     double sum = 0;
-
     (void)err;
     if (result->status) { /* this record has no result; the run goes on */
         printf("%s\t%s\n", result->id, result->message);
@@ -40,7 +39,6 @@ int main(int argc, char **argv)
                                                           .include = BIOINFER_MEAN);
     long n_failed = 0;
     int st;
-
     if (argc != 3) {
         fprintf(stderr, "usage: embed_fasta WEIGHTS FASTA\n");
         return 2;

@@ -28,7 +28,6 @@ static void print_log(void *user, int level, const char *text)
                                         [BIOINFER_LOG_WARNING] = "warning",
                                         [BIOINFER_LOG_INFO] = "note",
                                         [BIOINFER_LOG_NAMED] = "warning"};
-
     (void)user;
     fprintf(stderr, "embed_job: %s: %s\n", words[level], text);
 }
@@ -43,7 +42,6 @@ static int next(void *user, struct bioinfer_record *record, struct bioinfer_erro
 static int seek(void *user, uint64_t ordinal, struct bioinfer_error *err)
 {
     struct run *run = user;
-
     return bioinfer_reader_seek(run->reader, run->index, ordinal, err);
 }
 
@@ -52,7 +50,6 @@ static int open_index(struct run *run, bioinfer_context *ctx, const char *path,
                       struct bioinfer_error *err)
 {
     int st = bioinfer_index_open(&run->index, ctx, path, NULL, err);
-
     if ((st == BIOINFER_NOT_FOUND || st == BIOINFER_MISMATCH) &&
         !(st = bioinfer_index_make(ctx, path, NULL, err)))
         st = bioinfer_index_open(&run->index, ctx, path, NULL, err);
@@ -70,7 +67,6 @@ static int look_ahead(struct run *run, bioinfer_context *ctx, const char *path,
     bioinfer_reader *names = NULL;
     struct bioinfer_record record = {0};
     int st = bioinfer_reader_open(&names, ctx, path, NULL, err);
-
     while (!st && bioinfer_reader_next(names, &record, err) == 1) {
         if (bioinfer_job_wants(run->job, record.ordinal) == record.ordinal)
             st = bioinfer_job_expect(run->job, &record, err);
@@ -86,14 +82,12 @@ static int keep(void *user, const struct bioinfer_result *result, struct bioinfe
 {
     struct run *run = user;
     const int st = bioinfer_job_sink(run->job, result, err);
-
     return st || ++run->n_results % 100 ? st : bioinfer_job_commit(run->job, err);
 }
 
 static int compute(struct run *run, bioinfer_task *task, struct bioinfer_error *err)
 {
     int st;
-
     bioinfer_job_set_source(run->job, next, run);
     do /* copies of a record that failed are handed out when the source has ended */
         st = bioinfer_task_run(task, bioinfer_job_source, run->job, keep, run, err);
@@ -114,7 +108,6 @@ static int embed(bioinfer_context *ctx, char **argv, const char *how, struct bio
     bioinfer_task *task = NULL;
     struct run run = {0};
     int st;
-
     if (!strcmp(how, "anew"))
         params.resume = BIOINFER_RESUME_RESTART;
     else if (strchr(how, '/') && sscanf(how, "%d/%d", &params.shard, &params.n_shards) == 2)
@@ -153,7 +146,6 @@ int main(int argc, char **argv)
     bioinfer_context *ctx = NULL;
     struct bioinfer_error err = {0};
     int st;
-
     if (argc != 4 && argc != 5 && (argc != 3 || strcmp(argv[1], "merge"))) {
         fprintf(stderr, "usage: embed_job WEIGHTS FASTA OUT [anew | forget | SHARD/N]\n"
                         "       embed_job merge OUT\n");

@@ -15,7 +15,6 @@ static void name_least(const struct bioinfer_fold *f, char *name, size_t size)
 {
     int64_t least = 0;
     int chain = 0;
-
     for (int64_t i = 1; i < f->n_residues; i++)
         least = f->plddt[i] < f->plddt[least] ? i : least;
     while (chain + 1 < f->n_chains && f->chains[chain + 1].first <= least)
@@ -32,7 +31,6 @@ static int write_structure(void *user, const struct bioinfer_result *result,
     char path[256], least[32];
     FILE *file;
     int bad;
-
     (void)user;
     (void)err;
     if (result->status || strchr(result->id, '/')) {
@@ -64,7 +62,6 @@ int main(int argc, char **argv)
     bioinfer_reader *reader = NULL;
     struct bioinfer_error err = {0};
     int st;
-
     if (argc != 3) {
         fprintf(stderr, "usage: fold_antibodies WEIGHTS FASTA\n");
         return 2;

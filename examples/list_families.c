@@ -56,7 +56,6 @@ int main(void)
     struct bioinfer_error err = {0};
     const char *name;
     int st = bioinfer_context_new(&ctx, NULL, &err);
-
     if (st)
         goto out;
     printf("bioinfer %s, %d threads\n", bioinfer_version(), bioinfer_context_threads(ctx));

@@ -13,7 +13,6 @@
 static int is_there(const char *path)
 {
     FILE *file = fopen(path, "r");
-
     return file && !fclose(file);
 }
 
@@ -28,7 +27,6 @@ static int take_relaxed(void *user, const struct bioinfer_result *r, struct bioi
 {
     struct output *out = user;
     const struct bioinfer_relaxed *frame = r->relaxed;
-
     (void)err;
     if (r->status) {
         printf("%s: %s\n", r->id, r->message);
@@ -47,7 +45,6 @@ static int take_relaxed(void *user, const struct bioinfer_result *r, struct bioi
 static int take_moved(void *user, const struct bioinfer_result *r, struct bioinfer_error *err)
 {
     int *n_failed = user;
-
     (void)err;
     if (r->status)
         printf("%s: %s\n", r->id, r->message);
@@ -59,7 +56,6 @@ static int take_moved(void *user, const struct bioinfer_result *r, struct bioinf
 static int say_largest(void *user, const struct bioinfer_relax_state *state)
 {
     const uint64_t every = *(const uint64_t *)user;
-
     if (state->step && state->step % every == 0)
         printf("%s\tstep %llu\tlargest force %.3f eV/A\n", state->id,
                (unsigned long long)state->step, state->largest);
@@ -70,7 +66,6 @@ static int say_largest(void *user, const struct bioinfer_relax_state *state)
 static int say_step(void *user, const struct bioinfer_md_state *state)
 {
     const uint64_t every = *(const uint64_t *)user;
-
     if (state->step % every == 0)
         printf("%llu\t%.1f fs\t%.6f eV\t%.1f K\n", (unsigned long long)state->step, state->time,
                state->energy + state->kinetic, state->temperature);
@@ -83,7 +78,6 @@ static int run(bioinfer_context *ctx, bioinfer_task **task, const char *path, bi
 {
     bioinfer_frames *frames = NULL;
     int st = bioinfer_frames_open(&frames, ctx, path, err);
-
     if (!st)
         st = bioinfer_task_run(*task, bioinfer_frames_source, frames, sink, user, err);
     bioinfer_frames_close(&frames);
@@ -107,7 +101,6 @@ int main(int argc, char **argv)
     bioinfer_task *task = NULL;
     struct bioinfer_error err = {0};
     int st;
-
     if (!steps) {
         fprintf(stderr, "usage: move_atoms WEIGHTS FRAME RELAXED TRAJECTORY STEPS\n");
         return 2;

@@ -24,7 +24,6 @@ struct list {
 static int keep(void *user, const struct bioinfer_result *result, struct bioinfer_error *err)
 {
     struct list *list = user;
-
     (void)err;
     if (result->status) {
         fprintf(stderr, "%s: %s\n", result->id, result->message);
@@ -47,7 +46,6 @@ static int by_energy(const void *a, const void *b)
 {
     const struct ligand *x = a, *y = b;
     const float e = x->affinity.energy, f = y->affinity.energy;
-
     return e != f ? (e > f) - (e < f) : strcmp(x->name, y->name);
 }
 
@@ -62,7 +60,6 @@ int main(int argc, char **argv)
     struct bioinfer_error err = {0};
     struct list list = {0};
     int st;
-
     if (argc != 4) {
         fprintf(stderr, "usage: rank_ligands WEIGHTS RECEPTOR LIGANDS\n");
         return 2;

@@ -19,7 +19,6 @@ static int print_scores(void *user, const struct bioinfer_result *result,
                         struct bioinfer_error *err)
 {
     const struct question *q = user;
-
     for (int i = 0; i < q->n_mutations; i++) {
         const char *why = result->message;
         double score = 0;
@@ -46,7 +45,6 @@ int main(int argc, char **argv)
                                                           .method = BIOINFER_MASKED_MARGINALS);
     struct question q = {.mutations = argv + 3, .n_mutations = argc - 3};
     int st;
-
     if (argc < 4) {
         fprintf(stderr, "usage: score_mutations WEIGHTS FASTA MUTATION...\n");
         return 2;

@@ -13,7 +13,6 @@
 static void print_cell(const struct bioinfer_column *c, int64_t row)
 {
     const int64_t *at = c->data;
-
     if (c->type == BIOINFER_TEXT)
         printf("%.*s", (int)(at[row + 1] - at[row]), c->bytes + at[row]);
     else if (c->type == BIOINFER_F32)
@@ -37,7 +36,6 @@ static int take(void *user, const struct bioinfer_result *r, struct bioinfer_err
 {
     struct bioinfer_track track = BIOINFER_PARAMS(struct bioinfer_track);
     const bioinfer_task *task = user;
-
     (void)err;
     if (r->status) {
         fprintf(stderr, "%s: %s\n", r->id, r->message);
@@ -61,7 +59,6 @@ static int take(void *user, const struct bioinfer_result *r, struct bioinfer_err
 static void print_header(const bioinfer_task *task, int scorers)
 {
     const char *name;
-
     for (int i = 0; (name = bioinfer_variants_column(task, i)); i++)
         printf("%s%s", i ? "\t" : "", name);
     printf("%s\n", scorers ? "" : "\ttrack\tSAD");
@@ -81,7 +78,6 @@ int main(int argc, char **argv)
     bioinfer_task *task = NULL;
     struct bioinfer_error err = {0};
     int st;
-
     if (argc != 4 && argc != 6) {
         fprintf(stderr, "usage: score_variants WEIGHTS GENOME VCF [GTF SCORERS]\n");
         return 2;

@@ -46,7 +46,6 @@ static int next_line(void *user, struct bioinfer_record *record, struct bioinfer
 {
     struct input *in = user;
     char *line, *newline;
-
     (void)err;
     while (!(newline = memchr(in->text + in->at, '\n', in->end - in->at)) && !in->ended) {
         if (!is_ready(0))
@@ -70,7 +69,6 @@ static int next_line(void *user, struct bioinfer_record *record, struct bioinfer
 static int answer(void *user, const struct bioinfer_result *result, struct bioinfer_error *err)
 {
     const float *x = result->n_arrays ? result->arrays[0].data : NULL;
-
     (void)user;
     (void)err;
     if (result->status)
@@ -91,7 +89,6 @@ int main(int argc, char **argv)
     bioinfer_task *task = NULL;
     struct bioinfer_error err = {0};
     int st;
-
     if (argc != 2) {
         fprintf(stderr, "usage: serve_lines WEIGHTS\n");
         return 2;

@@ -39,7 +39,6 @@ static int keep(struct worker *w, struct bioinfer_record *record)
 {
     size_t id = strlen(record->id) + 1, message = record->message ? strlen(record->message) : 0;
     size_t size = id + message + 1 + record->length;
-
     if (size > w->n_copy) {
         char *grown = realloc(w->copy, size);
         if (!grown)
@@ -63,7 +62,6 @@ static int next_record(void *user, struct bioinfer_record *record, struct bioinf
     struct worker *w = user;
     struct shared *s = w->shared;
     int st = 0;
-
     if (w->left == 0)
         return 0; /* the chunk is complete: the run ends, the next one takes more */
     pthread_mutex_lock(&s->reader_lock);
@@ -81,7 +79,6 @@ static int next_record(void *user, struct bioinfer_record *record, struct bioinf
 static int take_result(void *user, const struct bioinfer_result *result, struct bioinfer_error *err)
 {
     struct shared *s = ((struct worker *)user)->shared;
-
     (void)err;
     pthread_mutex_lock(&s->sink_lock);
     if (result->status) {
@@ -99,7 +96,6 @@ static int take_result(void *user, const struct bioinfer_result *result, struct 
 static int at_end(struct shared *s)
 {
     int end;
-
     pthread_mutex_lock(&s->reader_lock);
     end = s->at_end;
     pthread_mutex_unlock(&s->reader_lock);
@@ -112,7 +108,6 @@ static void *work(void *user)
     struct bioinfer_embed_params params = BIOINFER_PARAMS(struct bioinfer_embed_params,
                                                           .include = BIOINFER_MEAN);
     bioinfer_task *task = NULL;
-
     w->status = bioinfer_embed_open(&task, w->shared->model, &params, &w->err);
     while (!w->status && !at_end(w->shared)) {
         w->left = CHUNK;
@@ -135,7 +130,6 @@ int main(int argc, char **argv)
     bioinfer_model *model = NULL;
     struct bioinfer_error err = {0};
     int n = argc == 4 ? atoi(argv[3]) : 0, n_started = 0, st;
-
     if (n < 1 || n > MAX_THREADS) {
         fprintf(stderr, "usage: stream_threads WEIGHTS FASTA THREADS\n");
         return 2;

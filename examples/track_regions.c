@@ -29,7 +29,6 @@ static int next_window(void *user, struct bioinfer_record *record, struct bioinf
     const int64_t window = run->info.window;
     int64_t start;
     int st = bioinfer_loci_next(run->loci, at, err);
-
     if (st != 1)
         return st;
     record->id = at->name;
@@ -54,7 +53,6 @@ static int put_bins(void *user, const struct bioinfer_result *result, struct bio
     int64_t contig;
     double sum = 0;
     int st;
-
     if (result->status) {
         printf("%s\t%s\n", result->id, result->message);
         return 0;
@@ -80,7 +78,6 @@ int main(int argc, char **argv)
     bioinfer_task *task = NULL;
     struct bioinfer_error err = {0};
     int st;
-
     if (argc != 6) {
         fprintf(stderr, "usage: track_regions WEIGHTS TRACK GENOME BED OUT.bw\n");
         return 2;

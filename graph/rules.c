@@ -164,7 +164,6 @@ static bool try_rule(struct bi_graph *g, const struct bi_target *target, size_t 
     const enum bi_op_kind op = g->nodes[i].op;
     struct bi_match m;
     bi_value_id from, to;
-
     if ((int)op != rules[r]->pattern->op)
         return false;
     m = (struct bi_match){.g = g, .root = &g->nodes[i]};

@@ -16,7 +16,6 @@ static bool is_sound(const struct bi_square *q)
 {
     static const char *const formats[] = {"tsv", "phylip", "npz"};
     bool known = false;
-
     for (size_t i = 0; i < BI_COUNT(formats); i++)
         known |= !strcmp(q->format, formats[i]);
     if (!known || !*q->kind || strcspn(q->kind, " \t\n") != strlen(q->kind))
@@ -69,7 +68,6 @@ int bi_square_set_format(struct bi_square *q, const char *format, const char *pa
                          struct bioinfer_error *err)
 {
     struct bi_square other = *q;
-
     if (strlen(format) < sizeof other.format) {
         snprintf(other.format, sizeof other.format, "%s", format);
         if (is_sound(&other)) {
@@ -91,7 +89,6 @@ static uint64_t all_tiles(const struct bi_square *q)
 {
     const uint64_t down = count_tiles(q->n_rows, q->tile_rows);
     const uint64_t across = count_tiles(q->n_columns, q->tile_columns);
-
     if (down > UINT32_MAX || across > UINT32_MAX)
         return UINT64_MAX; /* no job has so many */
     return q->one_file ? down * (down + 1) / 2 : down * across;
@@ -101,7 +98,6 @@ int bi_square_parse(struct bi_square *q, const char *text, uint64_t n_records, c
                     struct bioinfer_error *err)
 {
     int flags[3], end = 0;
-
     *q = (struct bi_square){0};
     if (sscanf(text, "%15s %7s %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %d %d %d %d%n",
                q->kind, q->format, &q->n_rows, &q->n_columns, &q->tile_rows, &q->tile_columns,
@@ -124,7 +120,6 @@ int bi_square_parse(struct bi_square *q, const char *text, uint64_t n_records, c
 static uint64_t tile_at(const struct bi_square *q, uint64_t i, uint64_t j)
 {
     const uint64_t across = count_tiles(q->n_columns, q->tile_columns);
-
     return q->one_file ? i * across - i * (i + 1) / 2 + j : i * across + j;
 }
 
@@ -165,7 +160,6 @@ static int no_memory(const struct square *s, struct bioinfer_error *err)
 static double value_at(const char *values, uint64_t k)
 {
     double value = NAN;
-
     if (values)
         memcpy(&value, values + k * sizeof value, sizeof value);
     return value;
@@ -176,7 +170,6 @@ static int check_values(const struct square *s, uint64_t tile, const char *value
                         struct bioinfer_error *err)
 {
     const bool score = !strcmp(s->q->kind, "score");
-
     for (uint64_t k = 0; k < n; k++) {
         const double v = value_at(values, k);
         if (!isnan(v) && !(score ? fabs(v) <= 0x1p53 && v == trunc(v) : v >= 0 && v <= 1))
@@ -197,7 +190,6 @@ static int read_tile(struct square *s, uint64_t i, uint64_t j, const char **colu
     const uint64_t n = q->one_file && i == j ? rows * (rows + 1) / 2 : rows * across;
     const char *at, *end;
     const int st = s->read(s->user, tile, &s->bytes, err);
-
     if (st)
         return st;
     at = s->bytes.size ? s->bytes.data : "";
@@ -228,7 +220,6 @@ static int fill(struct square *s, uint64_t i, uint64_t j, struct bioinfer_error 
     double *cells = s->cells + j * q->tile_columns;
     uint64_t k = 0;
     int st;
-
     if ((st = read_tile(s, mirrored ? j : i, mirrored ? i : j, &columns, &values, err)))
         return st;
     if (j == (q->one_file ? i : 0)) {
@@ -257,7 +248,6 @@ static void put_score(struct bi_buf *out, int64_t score, int64_t scale)
     uint64_t rest = size % of * (1000 / of);
     char decimals[] = ".000";
     size_t n = sizeof decimals - 1;
-
     if (rest && size / of > most) {
         bi_buf_printf(out, "%.10g", (double)score / (double)scale);
         return;
@@ -277,7 +267,6 @@ static void put_value(const struct bi_square *q, struct bi_buf *out, double valu
 {
     char text[] = "0.000000";
     long millionths;
-
     if (isnan(value)) {
         bi_buf_puts(out, "nan");
         return;
@@ -299,7 +288,6 @@ static int put_text(struct square *s, struct bioinfer_error *err)
     const struct bioinfer_result r = {
         .ordinal = s->n_put++, .id = "", .message = "", .n_texts = 1, .texts = &text};
     const int st = s->text.failed ? no_memory(s, err) : bi_writer_put(s->writer, &r, err);
-
     s->text.size = 0;
     return st;
 }
@@ -311,7 +299,6 @@ static int put_line(struct square *s, uint64_t row, const double *cells, const c
     const struct bi_square *q = s->q;
     const bool phylip = !strcmp(q->format, "phylip");
     const uint64_t n = q->lower ? row : q->n_columns;
-
     if (phylip && q->strict_names && strlen(name) > STRICT_NAME)
         return bi_fail(err, BIOINFER_UNSUPPORTED,
                        "%s: record %.300s: strict PHYLIP has names of up to %d characters", s->path,
@@ -338,7 +325,6 @@ static int put_array(struct square *s, uint64_t row, const double *cells, const 
         .kind = q->kind, .n_dims = 1, .shape = {(int64_t)q->n_columns}, .data = s->row};
     const struct bioinfer_result r = {
         .ordinal = row, .id = name, .message = "", .n_arrays = 1, .n_kinds = 1, .arrays = &array};
-
     for (uint64_t k = 0; k < q->n_columns; k++) {
         if (score && fabs(cells[k]) > 0x1p24)
             return bi_fail(err, BIOINFER_OUT_OF_RANGE,
@@ -356,7 +342,6 @@ static int put_head(struct square *s, struct bioinfer_error *err)
     const struct bi_square *q = s->q;
     const char *columns, *values;
     int st;
-
     if (!strcmp(q->format, "phylip")) {
         bi_buf_printf(&s->text, "%5" PRIu64 "\n", q->n_rows);
         return put_text(s, err);
@@ -380,7 +365,6 @@ static int put_rows(struct square *s, struct bioinfer_error *err)
     const struct bi_square *q = s->q;
     const bool arrays = !strcmp(q->format, "npz");
     int st = arrays ? 0 : put_head(s, err);
-
     for (uint64_t i = 0; i * q->tile_rows < q->n_rows && !st; i++) {
         const char *name;
         for (uint64_t j = 0; j * q->tile_columns < q->n_columns && !st && !(q->lower && j > i); j++)
@@ -401,7 +385,6 @@ int bi_square_writer(struct bioinfer_writer **out, const struct bi_square *q,
                      const struct bioinfer_writer_params *params, struct bioinfer_error *err)
 {
     struct bioinfer_writer_params of = *params;
-
     if (strcmp(q->format, "npz"))
         return bi_writer_of_texts(out, env, path, "", NULL, err);
     of.format = q->format;
@@ -425,7 +408,6 @@ int bi_square_write(const struct bi_square *q, const char *path, struct bioinfer
                        .text.env = env};
     uint64_t n;
     int st;
-
     if (bi_mul_size(rows, q->n_columns, &n) && n < SIZE_MAX / sizeof *s.cells) {
         s.cells = bi_alloc(env, (size_t)n * sizeof *s.cells);
         s.row = bi_calloc(env, (size_t)q->n_columns, sizeof *s.row);

@@ -18,7 +18,6 @@ static int read_all(struct bi_csv *t, struct bi_stream *stream, struct bioinfer_
     struct bi_buf buf = {.env = &t->env};
     size_t got = 1;
     int st = bi_gunzip_open(&g, stream, err);
-
     while (!st && got) {
         char *room = bi_buf_reserve(&buf, PIECE);
         if (!room)
@@ -79,7 +78,6 @@ static bool take_field(struct cursor *c, struct bi_csv_row *row, bool *closed)
 {
     char *value = c->to, *from;
     bool more;
-
     skip_blanks(c);
     if (c->at < c->end && *c->at == '"') {
         c->at++;
@@ -107,7 +105,6 @@ static bool take_row(struct cursor *c, struct bi_csv_row *row)
 {
     bool closed = true;
     char *begin = c->at;
-
     *row = (struct bi_csv_row){.text = begin, .cells = c->to, .line = c->line, .end = ""};
     skip_blanks(c);
     if (!at_line_end(c)) {
@@ -129,7 +126,6 @@ static bool take_row(struct cursor *c, struct bi_csv_row *row)
 static bool has_tab(struct cursor c)
 {
     bool quoted = false;
-
     for (; c.at < c.end && (quoted || !at_line_end(&c)); c.at++) {
         quoted ^= *c.at == '"';
         if (*c.at == '\t' && !quoted)
@@ -174,7 +170,6 @@ static int find_rows(struct bi_csv *t, struct bioinfer_error *err)
     struct bi_csv_row row;
     size_t n = 0;
     int st;
-
     if (memchr(t->text, 0, t->size))
         return bi_fail(err, BIOINFER_FORMAT, "%s: a NUL byte, expected a table of text", t->path);
     /* a field has its end of one byte or more behind it, but for the last one */
@@ -207,7 +202,6 @@ static int begin(struct bi_csv *t, const struct bi_env *env, const char *path,
 static int read_table(struct bi_csv *t, struct bi_stream *stream, struct bioinfer_error *err)
 {
     int st = read_all(t, stream, err);
-
     if (!st)
         st = find_rows(t, err);
     if (st)
@@ -220,7 +214,6 @@ int bi_csv_read(struct bi_csv *t, const struct bi_env *env, const char *path,
 {
     struct bi_stream stream = BI_STREAM_NONE;
     int st = begin(t, env, path, err);
-
     if (!st && !(st = bi_stream_open(&stream, &t->env, path, err)))
         return read_table(t, &stream, err);
     bi_csv_free(t);
@@ -232,7 +225,6 @@ int bi_csv_read_memory(struct bi_csv *t, const struct bi_env *env, const char *n
 {
     struct bi_stream stream = BI_STREAM_NONE;
     int st = begin(t, env, name, err);
-
     if (!st && !(st = bi_stream_from_memory(&stream, &t->env, name, text, size, err)))
         return read_table(t, &stream, err);
     bi_csv_free(t);
@@ -257,7 +249,6 @@ int bi_csv_fail(const struct bi_csv *t, const struct bi_csv_row *row, struct bio
 {
     char words[sizeof err->text];
     va_list args;
-
     va_start(args, fmt);
     vsnprintf(words, sizeof words, fmt, args);
     va_end(args);
@@ -268,7 +259,6 @@ int bi_csv_fail(const struct bi_csv *t, const struct bi_csv_row *row, struct bio
 int bi_csv_find(const struct bi_csv *t, const char *name, int *column, struct bioinfer_error *err)
 {
     const char *cell = t->header.cells;
-
     *column = -1;
     for (size_t i = 0; i < t->header.n_fields; i++, cell = bi_csv_cell_next(cell)) {
         if (strcmp(cell, name) != 0)
@@ -285,7 +275,6 @@ int bi_csv_need(const struct bi_csv *t, const char *name, int *column, struct bi
 {
     const size_t len = t->header.len;
     const int st = bi_csv_find(t, name, column, err);
-
     if (st || *column >= 0)
         return st;
     return bi_csv_fail(t, &t->header, err, "the header has no column '%.60s': '%.*s'%s%s", name,
@@ -321,7 +310,6 @@ int bi_csv_next(const struct bi_csv *t, size_t *at, const struct bi_csv_row **ro
 const char *bi_csv_cell(const struct bi_csv *t, const struct bi_csv_row *row, int column)
 {
     const char *cell = row->cells;
-
     if (column < 0 || row->quote || row->n_fields != t->header.n_fields)
         return NULL;
     for (; column; column--)

@@ -67,7 +67,6 @@ static size_t read_bytes(struct worker *w, uint64_t from, size_t begin, size_t e
     size_t got = 0;
     int st = bi_stream_read_at(w->ahead->stream, from + begin, w->bytes + begin, end - begin, &got,
                                NULL);
-
     return st ? begin : begin + got;
 }
 
@@ -81,7 +80,6 @@ static void read_block(struct worker *w, uint64_t k, struct bi_fasta_block *b)
     const size_t size = a->block_size + (k > 0), more = a->block_size / 16 + 1;
     size_t got = read_bytes(w, from, 0, size);
     const char *first, *end = NULL;
-
     *b = (struct bi_fasta_block){0};
     if (got < size)
         return;
@@ -109,7 +107,6 @@ static void *work(void *arg)
 {
     struct worker *w = arg;
     struct bi_fasta_ahead *a = w->ahead;
-
     pthread_mutex_lock(&a->lock);
     for (;;) {
         struct bi_fasta_block block;
@@ -137,7 +134,6 @@ void bi_fasta_ahead_open(struct bi_fasta_ahead **out, const struct bi_env *env,
 {
     const uint64_t n_blocks = stream->size > start ? (stream->size - start) / block_size : 0;
     struct bi_fasta_ahead *a;
-
     *out = NULL;
     if (n_blocks < 2 || !(a = bi_zalloc(env, sizeof *a)))
         return; /* small files are read before threads have started */
@@ -187,7 +183,6 @@ fail:
 bool bi_fasta_ahead_take(struct bi_fasta_ahead *a, uint64_t at, struct bi_fasta_block *block)
 {
     bool found = false;
-
     pthread_mutex_lock(&a->lock);
     while (!found && a->taken < a->n_blocks) {
         struct place *p = &a->places[a->taken % a->n_places];
@@ -216,7 +211,6 @@ bool bi_fasta_ahead_take(struct bi_fasta_ahead *a, uint64_t at, struct bi_fasta_
 void bi_fasta_ahead_close(struct bi_fasta_ahead **ahead)
 {
     struct bi_fasta_ahead *a = *ahead;
-
     if (!a)
         return;
     if (a->locked) {

@@ -81,7 +81,6 @@ static int bad(const struct reading *r, const char *what, const char *value,
 static const char *attribute(const char *text, const char *key, size_t *n)
 {
     const size_t k = strlen(key);
-
     while (*text) {
         bool found, quoted;
         text += strspn(text, " ;");
@@ -118,7 +117,6 @@ static int read_span(const struct reading *r, char *const *field, struct span *a
                      struct bioinfer_error *err)
 {
     uint64_t first, last;
-
     if (!bi_text_u64(field[3], strlen(field[3]), &first) || !first || first > INT64_MAX / 2)
         return bad(r, "the start is no place, from 1 on:", field[3], err);
     if (!bi_text_u64(field[4], strlen(field[4]), &last) || last < first || last > INT64_MAX / 2)
@@ -134,7 +132,6 @@ static int find_contig(struct reading *r, const char *name, int32_t *index,
     const size_t n = strlen(name);
     uint64_t at = g->n_contigs;
     const char *copy;
-
     if (!n || n > MOST_NAME)
         return bad(r, "the contig has no name, or a very long one:", name, err);
     if (!bi_map_find(&g->by_contig, name, n, &at)) {
@@ -158,7 +155,6 @@ static int find_gene(struct reading *r, const char *id, size_t n, int32_t *index
     struct bi_gtf *g = r->g;
     uint64_t at = g->n_genes;
     const char *copy;
-
     if (!bi_map_find(&r->genes, id, n, &at)) {
         if (g->n_genes >= INT32_MAX ||
             !bi_grow(g->env, &g->genes, &g->cap_genes, g->n_genes + 1, sizeof *g->genes) ||
@@ -177,7 +173,6 @@ static int find_transcript(struct reading *r, const char *id, size_t n, int32_t 
     struct bi_gtf *g = r->g;
     uint64_t at = g->n_transcripts;
     const char *copy;
-
     if (!bi_map_find(&r->transcripts, id, n, &at)) {
         if (g->n_transcripts >= INT32_MAX ||
             !bi_grow(g->env, &g->transcripts, &g->cap_transcripts, g->n_transcripts + 1,
@@ -197,7 +192,6 @@ static int find_type(struct reading *r, const char *type, size_t n, const char *
                      struct bioinfer_error *err)
 {
     uint64_t at;
-
     if (bi_map_find(&r->types, type, n, &at)) {
         *kept = (const char *)(uintptr_t)at;
         return 0;
@@ -216,7 +210,6 @@ static int take_gene(struct reading *r, char *const *field, const char *id, size
     struct gene *gene;
     int32_t index;
     int st = find_gene(r, id, n_id, &index, err);
-
     if (st)
         return st;
     gene = &r->g->genes[index];
@@ -246,7 +239,6 @@ static int take_transcript(struct reading *r, char *const *field, const char *ge
     struct transcript *t;
     int32_t index;
     int st = find_transcript(r, id, n_id, &index, err);
-
     if (st)
         return st;
     t = &r->g->transcripts[index];
@@ -265,7 +257,6 @@ static int take_exon(struct reading *r, char *const *field, const char *id, size
     struct bi_gtf *g = r->g;
     struct exon exon = {.transcript = 0};
     int st = find_transcript(r, id, n_id, &exon.transcript, err);
-
     if (st || (st = read_span(r, field, &exon.at, err)))
         return st;
     if (!bi_grow(g->env, &g->exons, &g->cap_exons, g->n_exons + 1, sizeof *g->exons))
@@ -282,7 +273,6 @@ static int take_line(void *user, char *line, size_t n, uint64_t number, struct b
     bool is_gene, is_transcript;
     char *field[COLUMNS];
     int st;
-
     r->line = number;
     if (!n || *line == '#')
         return 0;
@@ -322,7 +312,6 @@ static int sort_exons(struct reading *r, struct bioinfer_error *err)
     struct bi_gtf *g = r->g;
     struct exon *sorted = bi_calloc(g->env, g->n_exons + 1, sizeof *sorted);
     size_t at = 0;
-
     if (!sorted)
         return no_memory(r, err);
     for (size_t i = 0; i < g->n_exons; i++)
@@ -345,7 +334,6 @@ static int sort_exons(struct reading *r, struct bioinfer_error *err)
 static int finish(struct reading *r, struct bioinfer_error *err)
 {
     struct bi_gtf *g = r->g;
-
     for (size_t i = 0; i < g->n_genes; i++) {
         if (g->genes[i].at.start == NOT_SEEN)
             return bi_fail(err, BIOINFER_FORMAT,
@@ -375,7 +363,6 @@ static int read_stream(struct bi_gtf **out, const struct bi_env *env, const char
                         .transcripts = {.env = env},
                         .types = {.env = env}};
     int st = 0;
-
     *out = NULL;
     if (!(r.g = bi_zalloc(env, sizeof *r.g))) {
         bi_stream_close(stream);
@@ -400,7 +387,6 @@ static int read_stream(struct bi_gtf **out, const struct bi_env *env, const char
 static int by_start(const void *a, const void *b)
 {
     const struct span *x = a, *y = b;
-
     return x->start < y->start ? -1 : x->start > y->start;
 }
 
@@ -408,7 +394,6 @@ static int by_start(const void *a, const void *b)
 static size_t join(struct span *of, size_t n)
 {
     size_t m = 0;
-
     if (n)
         qsort(of, n, sizeof *of, by_start);
     for (size_t i = 0; i < n; i++)
@@ -435,7 +420,6 @@ static size_t add_exons(const struct bi_gtf *g, const struct transcript *t, int6
                         int64_t end, struct span *to)
 {
     size_t n = 0;
-
     for (size_t i = 0; i < t->n_exons; i++) {
         struct span s = g->exons[t->first_exon + i].at;
         s.start = s.start < start ? start : s.start;
@@ -449,7 +433,6 @@ static size_t add_exons(const struct bi_gtf *g, const struct transcript *t, int6
 static struct bi_gene describe(const struct bi_gtf *g, int32_t index)
 {
     const struct gene *x = &g->genes[index];
-
     return (struct bi_gene){.id = x->id,
                             .name = x->name,
                             .type = x->type,
@@ -463,7 +446,6 @@ static int find_bodies(const struct bi_gtf *g, uint64_t contig, int64_t start, i
 {
     const struct contig *c = &g->contigs[contig];
     int st = 0;
-
     for (size_t i = c->genes[0]; !st && i < c->genes[1]; i++)
         if (g->genes[i].contig == (int32_t)contig && g->genes[i].at.end > start &&
             g->genes[i].at.start < end) {
@@ -486,7 +468,6 @@ struct hits {
 static int by_gene(const void *a, const void *b)
 {
     const struct hit *x = a, *y = b;
-
     if (x->gene != y->gene)
         return x->gene < y->gene ? -1 : 1;
     return x->transcript < y->transcript ? -1 : x->transcript > y->transcript;
@@ -495,7 +476,6 @@ static int by_gene(const void *a, const void *b)
 static int by_first(const void *a, const void *b)
 {
     const struct hits *x = a, *y = b;
-
     return x->first < y->first ? -1 : x->first > y->first;
 }
 
@@ -503,7 +483,6 @@ static int by_first(const void *a, const void *b)
 static size_t group_hits(struct hit *hit, size_t n, struct hits *groups)
 {
     size_t m = 0;
-
     qsort(hit, n, sizeof *hit, by_gene);
     for (size_t i = 0; i < n; i++) {
         if (!i || hit[i].gene != hit[i - 1].gene)
@@ -523,7 +502,6 @@ static int find_starting(const struct bi_gtf *g, uint64_t contig, int64_t start,
     struct hits *groups = NULL;
     struct hit *hits = NULL;
     int st = 0;
-
     for (size_t i = c->transcripts[0]; i < c->transcripts[1]; i++)
         if (begins_in(&g->transcripts[i], (int32_t)contig, start, end)) {
             n_hits++;
@@ -559,7 +537,6 @@ static int find_introns(const struct bi_gtf *g, const struct transcript *t, stru
 {
     const size_t n = join(spans, add_exons(g, t, 0, INT64_MAX, spans));
     int st = 0;
-
     for (size_t i = 1; !st && i < n; i++)
         st = take(user, t->strand, spans[i - 1].end, spans[i].start);
     return st;
@@ -574,7 +551,6 @@ int bi_gtf_open(struct bi_gtf **out, const struct bi_env *env, const char *path,
 {
     struct bi_stream stream = BI_STREAM_NONE;
     const int st = bi_stream_open(&stream, env, path, err);
-
     *out = NULL;
     return st ? st : read_stream(out, env, path, &stream, err);
 }
@@ -584,7 +560,6 @@ int bi_gtf_open_memory(struct bi_gtf **out, const struct bi_env *env, const char
 {
     struct bi_stream stream = BI_STREAM_NONE;
     const int st = bi_stream_from_memory(&stream, env, name, bytes, size, err);
-
     *out = NULL;
     return st ? st : read_stream(out, env, name, &stream, err);
 }
@@ -599,7 +574,6 @@ int bi_gtf_find(const struct bi_gtf *g, enum bi_gene_query query, const char *co
 {
     uint64_t at;
     int st;
-
     if (!bi_map_find(&g->by_contig, contig, strlen(contig), &at))
         return 0;
     st = query == BI_GENES_OVERLAPPING ? find_bodies(g, at, start, end, take, user, err)
@@ -615,7 +589,6 @@ int bi_gtf_introns(const struct bi_gtf *g, const char *contig, int64_t start, in
     size_t most = 0;
     uint64_t at;
     int st = 0;
-
     if (!bi_map_find(&g->by_contig, contig, strlen(contig), &at))
         return 0;
     c = &g->contigs[at];
@@ -635,7 +608,6 @@ int bi_gtf_introns(const struct bi_gtf *g, const char *contig, int64_t start, in
 void bi_gtf_close(struct bi_gtf **genes)
 {
     struct bi_gtf *g = *genes;
-
     if (!g)
         return;
     bi_map_free(&g->by_contig);

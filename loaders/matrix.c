@@ -50,7 +50,6 @@ static void set_code(struct bi_matrix *m, int letter, uint8_t code)
 static void add_letter(struct bi_matrix *m, char letter, char like)
 {
     const int from = m->code[(int)like];
-
     if (m->code[(int)letter] != BI_MATRIX_NONE || from == BI_MATRIX_NONE)
         return;
     for (int i = 0; i < m->n; i++) {
@@ -67,7 +66,6 @@ static void add_letter(struct bi_matrix *m, char letter, char like)
 static bool is_thymine(const struct bi_matrix *m, int u)
 {
     const int t = m->code['T'];
-
     if (t == BI_MATRIX_NONE)
         return false;
     for (int i = 0; u != BI_MATRIX_NONE && i < m->n; i++)
@@ -91,7 +89,6 @@ static void set_codes(struct bi_matrix *m)
 static void from_table(struct bi_matrix *m, const struct table *t)
 {
     const int8_t *score = t->score;
-
     *m = (struct bi_matrix){.n = (int32_t)strlen(t->letters)};
     snprintf(m->name, sizeof m->name, "%s", t->name);
     memcpy(m->letters, t->letters, (size_t)m->n);
@@ -169,7 +166,6 @@ static bool parse_score(const char *word, size_t n, int32_t *score)
 {
     const bool minus = n && *word == '-';
     int32_t v = 0;
-
     if (minus || (n && *word == '+')) {
         word++;
         n--;
@@ -195,7 +191,6 @@ static int read_letters(struct bi_matrix *m, struct scan *s, struct bioinfer_err
 {
     const char *at, *end, *word;
     size_t n;
-
     if (!next_line(s, &at, &end))
         return bi_fail(err, BIOINFER_FORMAT, "%s: no line of letters: not a matrix", s->name);
     while (next_word(&at, end, &word, &n)) {
@@ -220,7 +215,6 @@ static int read_row(struct bi_matrix *m, struct scan *s, const char *at, const c
     const char *word, *letter;
     size_t n;
     int row, column = 0;
-
     next_word(&at, end, &word, &n);
     letter = is_letter(word, n) ? memchr(m->letters, upper((unsigned char)*word), (size_t)m->n)
                                 : NULL;
@@ -254,7 +248,6 @@ int bi_matrix_parse(struct bi_matrix *m, const char *name, const char *text, siz
     const char *at, *end, *base = strrchr(name, '/');
     uint32_t seen = 0;
     int st;
-
     *m = (struct bi_matrix){0};
     snprintf(m->name, sizeof m->name, "%.60s", base ? base + 1 : name);
     if (memchr(text, '\0', size))
@@ -278,7 +271,6 @@ int bi_matrix_open(struct bi_matrix *m, const struct bi_env *env, const char *na
     char *text = NULL;
     size_t size = 0;
     int st;
-
     for (size_t i = 0; i < BI_COUNT(tables); i++) {
         if (same_word(tables[i].name, name)) {
             from_table(m, &tables[i]);

@@ -17,7 +17,6 @@ static int bad(const struct bi_file *f, const char *name, const char *what,
 static const char *value_of(const char *text, const char *key)
 {
     const char *at = strstr(text, key);
-
     if (!at)
         return NULL;
     at += strlen(key);
@@ -29,7 +28,6 @@ static const char *value_of(const char *text, const char *key)
 static bool read_dtype(struct bi_npy *npy, const char *at)
 {
     size_t n;
-
     if (!at || (*at != '\'' && *at != '"')) {
         memcpy(npy->dtype, "structured", sizeof "structured");
         return at && *at == '[';

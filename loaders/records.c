@@ -28,7 +28,6 @@ static void destroy(const struct bi_env *env, struct bi_records *b)
 int bi_records_pool_new(struct bi_records_pool **out, const struct bi_env *env)
 {
     struct bi_records_pool *p = bi_zalloc(env, sizeof *p);
-
     *out = NULL;
     if (!p)
         return BIOINFER_NOMEM;
@@ -46,7 +45,6 @@ int bi_records_pool_new(struct bi_records_pool **out, const struct bi_env *env)
 static void leave(struct bi_records_pool *p)
 {
     const bool last = !--p->n_users;
-
     pthread_mutex_unlock(&p->lock);
     if (last) {
         pthread_mutex_destroy(&p->lock);
@@ -57,7 +55,6 @@ static void leave(struct bi_records_pool *p)
 void bi_records_pool_close(struct bi_records_pool **pool)
 {
     struct bi_records_pool *p = *pool;
-
     if (!p)
         return;
     pthread_mutex_lock(&p->lock);
@@ -74,7 +71,6 @@ void bi_records_pool_close(struct bi_records_pool **pool)
 struct bi_records *bi_records_new(struct bi_records_pool *p)
 {
     struct bi_records *b;
-
     pthread_mutex_lock(&p->lock);
     if ((b = p->free))
         p->free = b->next;
@@ -97,7 +93,6 @@ struct bi_records *bi_records_new(struct bi_records_pool *p)
 static uintptr_t add_text(struct bi_records *b, const char *bytes, size_t n)
 {
     const uintptr_t place = b->text_size;
-
     memcpy(b->text + place, bytes, n);
     b->text[place + n] = '\0';
     b->text_size += n + 1;
@@ -112,7 +107,6 @@ bool bi_records_add(struct bi_records *b, const struct bioinfer_record *r)
     const size_t more = n_id + n_description + r->length + n_message + 4;
     struct bioinfer_record *x;
     uintptr_t id, description, sequence, message;
-
     if (!bi_grow(env, &b->items, &b->cap, b->cap ? n + 1 : FIRST_ITEMS, sizeof *b->items) ||
         !bi_grow(env, &b->text, &b->text_cap,
                  b->text_size + more > FIRST_TEXT ? b->text_size + more : FIRST_TEXT, 1))
@@ -149,7 +143,6 @@ void bi_records_free(struct bi_records **block)
 {
     struct bi_records *b = *block;
     struct bi_records_pool *p;
-
     if (!b)
         return;
     p = b->pool;

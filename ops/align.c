@@ -68,7 +68,6 @@ static void step(const struct bi_align_scoring *s, const struct bi_align_input *
     const int q = in->query[walk->i - 1], t = in->target[walk->j - 1];
     const bool equal = q == t;
     bool diagonal, up = flags & BI_ALIGN_FROM_F, left = flags & BI_ALIGN_FROM_E;
-
     /* a gap is left only where opening it here is strictly better than extending it */
     if (walk->state == BI_WALK_F && flags & BI_ALIGN_EXTEND_F) {
         walk_up(walk, path);
@@ -108,7 +107,6 @@ static unsigned one_piece(unsigned flags, const struct bi_align_walk *walk, stru
                           struct pieces *e)
 {
     const unsigned same = BI_ALIGN_DIAGONAL | BI_ALIGN_FROM_F | BI_ALIGN_FROM_E | BI_ALIGN_BEGIN;
-
     *f = pieces_of(flags & BI_ALIGN_FROM_F, flags & BI_ALIGN_EXTEND_F, flags & BI_ALIGN_EXTEND_F2);
     *e = pieces_of(flags & BI_ALIGN_FROM_E, flags & BI_ALIGN_EXTEND_E, flags & BI_ALIGN_EXTEND_E2);
     return (flags & same) | (f->extends[walk->state == BI_WALK_F2] ? BI_ALIGN_EXTEND_F : 0) |
@@ -119,7 +117,6 @@ static unsigned one_piece(unsigned flags, const struct bi_align_walk *walk, stru
 static struct bi_align_walk in_first(const struct bi_align_walk *walk)
 {
     struct bi_align_walk w = *walk;
-
     w.state = w.state == BI_WALK_F2 ? BI_WALK_F : w.state == BI_WALK_E2 ? BI_WALK_E : w.state;
     return w;
 }
@@ -129,7 +126,6 @@ void bi_align_step(const struct bi_align_scoring *s, const struct bi_align_input
 {
     struct bi_align_walk w;
     struct pieces f, e;
-
     if (!s->open2) {
         step(s, in, flags, walk, path);
         return;
@@ -154,7 +150,6 @@ bool bi_align_begins(const struct bi_align_scoring *s, unsigned flags,
 {
     struct bi_align_walk first;
     struct pieces f, e;
-
     if (s->open2) {
         flags = one_piece(flags, walk, &f, &e);
         first = in_first(walk);
@@ -183,7 +178,6 @@ int64_t bi_align_gap(const struct bi_align_scoring *s, int64_t n)
 {
     const int64_t one = s->open + (n - 1) * (int64_t)s->extend;
     const int64_t two = s->open2 + (n - 1) * (int64_t)s->extend2;
-
     return s->open2 && two < one ? two : one;
 }
 
@@ -210,7 +204,6 @@ struct bi_align_end bi_align_best_end(const struct bi_align_scoring *s, struct b
 {
     const bool corner_first = s->ties == BIOINFER_TIES_EMBOSS;
     struct bi_align_end best = corner;
-
     if (row.score > best.score || (row.score == best.score && row.j < corner.j && !corner_first))
         best = row;
     if (column.score > best.score ||
@@ -224,7 +217,6 @@ struct bi_align_end bi_align_or_nothing(const struct bi_align_scoring *s, int64_
 {
     const bool emboss = s->ties == BIOINFER_TIES_EMBOSS;
     struct bi_align_end nothing = {INT64_MIN, n, 0};
-
     if (s->free_ends & BIOINFER_FREE_TARGET_END)
         nothing.score = bi_align_left(s, n);
     if (s->free_ends & BIOINFER_FREE_QUERY_END &&
@@ -247,7 +239,6 @@ static void offer_local(const struct bi_align_scoring *s, const int64_t *h, int6
                         struct bi_align_end *best)
 {
     const bool by_column = s->ties != BIOINFER_TIES_EMBOSS;
-
     for (int64_t j = 1; j <= m; j++)
         if (h[j] > best->score || (h[j] && h[j] == best->score && by_column && j < best->j))
             *best = (struct bi_align_end){h[j], i, j};
@@ -259,7 +250,6 @@ static unsigned piece_flags(bool one, bool two, bool goes, bool goes2, unsigned 
                             unsigned first, unsigned second)
 {
     const bool alone = one && !two;
-
     return (one || two ? from : 0) | (goes && !(alone && goes2) ? first : 0) |
            (goes2 && !alone ? second : 0);
 }
@@ -270,7 +260,6 @@ static void reference_row_of_two(const struct bi_align_scoring *s, const struct 
 {
     const int64_t o = s->open, e = s->extend, o2 = s->open2, e2 = s->extend2;
     int64_t diagonal = h[0], gap = INT64_MIN / 4, gap2 = gap;
-
     h[0] = s->local ? 0 : bi_align_left(s, i);
     for (int64_t j = 1; j <= in->m; j++) {
         const int64_t match = diagonal + s->score[in->query[i - 1]][in->target[j - 1]];
@@ -299,7 +288,6 @@ static void reference_row(const struct bi_align_scoring *s, const struct bi_alig
 {
     const int64_t o = s->open, e = s->extend, none = INT64_MIN / 4;
     int64_t diagonal = h[0], gap = none;
-
     if (s->open2) {
         reference_row_of_two(s, in, i, h, f, f2, flags);
         return;
@@ -335,7 +323,6 @@ int bi_align_reference(const struct bi_env *env, const struct bi_align_scoring *
     uint8_t *flags = path ? bi_calloc(env, (size_t)in->n, (size_t)in->m) : NULL;
     struct bi_align_end row = {INT64_MIN, in->n, 0}, column = {INT64_MIN, 0, in->m};
     int st = 0;
-
     if (!h || !f || (s->open2 && !f2) || (path && !flags)) {
         st = bi_fail(err, BIOINFER_NOMEM, "alignment of %lld x %lld residues", (long long)in->n,
                      (long long)in->m);

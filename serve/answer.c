@@ -76,7 +76,6 @@ void serve_answer_fail(struct serve_request *r, int http, int status, const char
 static void fail(struct serve_request *r, int st, const struct bioinfer_error *err)
 {
     const char *words = serve_request_words(&r->arena, err->text, r->path, "answer");
-
     serve_answer_fail(r, serve_http_status(st), st, words ? words : "no memory for the answer");
 }
 
@@ -86,7 +85,6 @@ static int open_writer(struct serve *s, struct serve_request *r, struct bioinfer
 {
     struct bioinfer_writer_params params = cli_writer_params(s->cli);
     const bool json = !strcmp(r->format, "json");
-
     params.format = json ? "jsonl" : r->format;
     params.json_floats = !r->base64;
     snprintf(r->path, sizeof r->path, "%s/%llu", s->folder, (unsigned long long)r->number);
@@ -98,7 +96,6 @@ void serve_answer_arrays(struct serve *s, struct serve_request *r,
 {
     struct bioinfer_error err = {0};
     int st = r->writer ? 0 : open_writer(s, r, &err);
-
     for (int i = 0; i < result->n_arrays; i++) {
         uint64_t n = sizeof(float);
         for (int k = 0; k < result->arrays[i].n_dims; k++)
@@ -125,7 +122,6 @@ static void put_scores(struct serve *s, struct serve_request *r,
     const struct serve_mutations *m = &r->mutations[r->n_done];
     struct bioinfer_error err;
     double score;
-
     bi_buf_puts(&r->text, ",\"scores\":[");
     for (size_t i = 0; i < m->n; i++) {
         err = (struct bioinfer_error){0};
@@ -151,7 +147,6 @@ static void put_line(struct serve *s, struct serve_request *r, const struct bioi
 {
     int status = result->status;
     double sum = 0;
-
     if (!status && !r->mutations[r->n_done].n) {
         sum = cli_log_likelihood(s->cli, s->token_of, result);
         status = isfinite(sum) ? 0 : BIOINFER_NONFINITE;
@@ -176,7 +171,6 @@ void serve_answer_put(struct serve *s, struct serve_request *r,
                       const struct bioinfer_result *result)
 {
     struct bioinfer_result own = *result;
-
     own.ordinal = r->n_done;
     if (r->http) /* it has failed */
         return;
@@ -199,7 +193,6 @@ void serve_answer_finish(struct serve *s, struct serve_request *r)
 {
     struct bioinfer_error err = {0};
     int st = 0;
-
     if (!r->http && !r->writer && serve_is_arrays(r->format) &&
         (st = open_writer(s, r, &err))) /* no sequence */
         fail(r, st, &err);

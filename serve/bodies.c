@@ -56,7 +56,6 @@ int serve_bodies_structures(struct serve_request *r, const struct bi_json *root,
     const struct bi_json *list, *at;
     size_t i = 0;
     int st = serve_bodies_list(&list, root, "structures", err);
-
     if (!st && r->id)
         return serve_refuse(err, BIOINFER_INVALID,
                             "id is for a structure that is the body itself: name it in structures");
@@ -80,7 +79,6 @@ int serve_bodies_structure(struct serve_request *r, const char *body, size_t siz
     const struct bi_json id = {
         .type = BI_JSON_STRING, .text = r->id, .text_len = r->id ? (uint32_t)strlen(r->id) : 0};
     int st = serve_request_make(r, 1, err);
-
     if (!st)
         st = serve_request_id(r, &r->records[0].id, 0, r->id ? &id : NULL, err);
     return st ? st : put_structure(r, &r->records[0], body, size, err);
@@ -98,7 +96,6 @@ static int put_receptor(struct serve *s, struct serve_request *r, const struct b
     uint64_t number;
     char path[sizeof r->receptor - BI_TEMP_SUFFIX];
     int fd;
-
     pthread_mutex_lock(&s->lock);
     number = ++s->n_receptors;
     pthread_mutex_unlock(&s->lock);
@@ -131,7 +128,6 @@ static int read_ligands(struct serve *s, struct serve_request *r, const struct b
     uint64_t number = 0;
     char path[64];
     int st, fd = serve_request_file(text->text, text->text_len, err);
-
     if (fd < 0)
         return BIOINFER_NOMEM;
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
@@ -176,7 +172,6 @@ int serve_bodies_ligands(struct serve *s, struct serve_request *r, const struct 
     const struct bi_json *ligands = bi_json_get(root, "ligands"), *first;
     size_t n = 0;
     int st = 0;
-
     if (!receptor || receptor->type != BI_JSON_STRING)
         return serve_refuse(err, BIOINFER_INVALID, "the request has no text \"receptor\"");
     if (!ligands || (ligands->type != BI_JSON_STRING && ligands->type != BI_JSON_ARRAY))
@@ -208,7 +203,6 @@ static int make_targets(struct serve_request *r, struct bioinfer_error *err)
 static int join(struct serve_request *r, struct bioinfer_error *err)
 {
     double cells = 0;
-
     for (size_t i = 0; i < r->n_records; i++) {
         struct bioinfer_record *q = &r->records[i], *t = &r->targets[i];
         if (!q->status && t->status) {
@@ -230,7 +224,6 @@ static int take_side(struct serve *s, struct serve_request *r, struct bioinfer_r
                      struct bioinfer_error *err)
 {
     int st;
-
     side->description = side->message = "";
     if (!letters || letters->type != BI_JSON_STRING)
         return serve_refuse(err, BIOINFER_INVALID, "pairs: number %zu is not two texts", i);
@@ -246,7 +239,6 @@ int serve_bodies_pairs(struct serve *s, struct serve_request *r, const struct bi
     const struct bi_json *list, *at;
     size_t i = 0;
     int st = serve_bodies_list(&list, root, "pairs", err);
-
     if (st || (st = serve_request_make(r, list->n, err)) || (st = make_targets(r, err)))
         return st;
     for (at = list->first; at && !st; at = at->next, i++) {
@@ -269,7 +261,6 @@ int serve_bodies_join(struct serve_request *r, struct bioinfer_error *err)
     const struct bioinfer_record *all = r->records;
     const size_t n = r->n_records;
     int st;
-
     if (n % 2)
         return serve_refuse(err, BIOINFER_INVALID,
                             "%zu records: a pair is a query and the target after it", n);

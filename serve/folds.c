@@ -44,7 +44,6 @@ static int take_alignments(struct serve_request *r, struct bioinfer_record *reco
     const struct bi_json *at = list ? json->first : json;
     const char **texts = bi_arena_calloc(&r->arena, list ? json->n + 1 : 1, sizeof *texts);
     size_t n = 0;
-
     if (!texts)
         return serve_no_memory(err);
     for (; at; at = list ? at->next : NULL, n++) {
@@ -72,7 +71,6 @@ static int take_complex(struct serve_request *r, size_t i, const struct bi_json 
     const struct bi_json *chains = object ? bi_json_get(json, "chains") : json, *aligned;
     struct bi_buf text = {.env = r->arena.env};
     int st;
-
     record->description = record->message = "";
     if (object && (st = serve_bodies_members("complexes", json, known, err)))
         return st;
@@ -110,7 +108,6 @@ int serve_folds_read(struct serve_request *r, const struct bi_json *root,
     const struct bi_json *list, *at;
     size_t i = 0;
     int st = serve_bodies_list(&list, root, "complexes", err);
-
     if (st || (st = serve_request_make(r, list->n, err)))
         return st;
     for (at = list->first; at && !st; at = at->next)
@@ -125,7 +122,6 @@ int serve_folds_check(struct serve_request *r, struct bioinfer_error *err)
     const struct bioinfer_fold_params *p = bioinfer_params_struct(r->params);
     const bool file = !strcmp(r->format, "cif") || !strcmp(r->format, "pdb");
     int st = 0;
-
     if (file && r->n_records > 1)
         return serve_refuse(err, BIOINFER_INVALID,
                             "format %s is for one complex, the request has %zu: json has all",
@@ -158,7 +154,6 @@ static void put_chains(struct serve_request *r, const struct bioinfer_fold *f)
 static void put_structure(struct serve_request *r, const struct bioinfer_result *result)
 {
     const struct bioinfer_fold *f = result->fold;
-
     put_chains(r, f);
     bi_buf_puts(&r->text, ",\"sequence\":");
     bi_put_json(&r->text, f->sequence);
@@ -180,7 +175,6 @@ static void put_json(struct serve_request *r, const struct bioinfer_result *resu
 {
     const struct bioinfer_fold *f = result->fold;
     const bool drawn = f && f->seed >= 0;
-
     if (!result->piece) {
         serve_rows_begin(r, result->id);
         bi_buf_printf(&r->text, ",\"length\":%lld", (long long)result->length);
@@ -202,7 +196,6 @@ static void put_arrays(struct serve *s, struct serve_request *r,
 {
     struct bioinfer_result named = *result;
     char part[CLI_FOLD_PART];
-
     cli_fold_part(result->fold, part);
     if (*part && !(named.id = bi_arena_printf(&r->arena, "%s_%s", result->id, part))) {
         serve_answer_fail(r, 500, BIOINFER_NOMEM, "no memory for a name");

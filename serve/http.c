@@ -45,7 +45,6 @@ static int load(struct library *l, struct bioinfer_error *err)
 {
     static const char *const names[] = {"libmicrohttpd.so.12", "libmicrohttpd.so"};
     const char *missing = NULL;
-
     for (size_t i = 0; i < CLI_COUNT(names) && !l->handle; i++)
         l->handle = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
     if (!l->handle)
@@ -119,7 +118,6 @@ static void on_connection(void *user, struct MHD_Connection *connection, void **
     struct serve *s = h->serve;
     struct connection *c = *context;
     const union MHD_ConnectionInfo *info;
-
     if (code == MHD_CONNECTION_NOTIFY_STARTED) {
         if (!(c = calloc(1, sizeof *c)))
             return;
@@ -151,7 +149,6 @@ static void on_connection(void *user, struct MHD_Connection *connection, void **
 static bool is_gone(const struct connection *c)
 {
     struct pollfd end = {.fd = c->fd, .events = POLLRDHUP};
-
     return c->fd >= 0 && poll(&end, 1, 0) > 0 &&
            end.revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL);
 }
@@ -164,7 +161,6 @@ static void *watch(void *user)
     struct serve *s = h->serve;
     const struct timespec pause = {.tv_nsec = 250000000};
     bool stopped = false;
-
     while (!stopped) {
         nanosleep(&pause, NULL);
         const double now = cli_now();
@@ -198,7 +194,6 @@ static ssize_t read_array(void *user, uint64_t at, char *out, size_t max)
 {
     struct array *a = user;
     size_t n = 0;
-
     while (n < max && at + n < a->n_head) {
         out[n] = a->head[at + n];
         n++;
@@ -225,7 +220,6 @@ static ssize_t read_array(void *user, uint64_t at, char *out, size_t max)
 static void free_array(void *user)
 {
     struct array *a = user;
-
     close(a->fd);
     free(a);
 }
@@ -236,7 +230,6 @@ static struct MHD_Response *array_response(struct serve_http *h, struct serve_re
 {
     struct array *a = calloc(1, sizeof *a);
     struct MHD_Response *response;
-
     if (!a)
         return NULL;
     *a = (struct array){.fd = r->fd, .size = size};
@@ -261,7 +254,6 @@ static struct MHD_Response *request_response(struct serve_http *h, struct serve_
 {
     struct MHD_Response *response;
     struct stat file;
-
     *type = serve_content_type(r->http == 200 ? r->format : "json");
     *size = r->text.size;
     if (r->http == 200 && r->fd < 0 && !strcmp(r->format, "json")) { /* lines, as in a file */
@@ -298,7 +290,6 @@ static enum MHD_Result reply(struct exchange *x, int code, struct MHD_Response *
     struct serve_http *h = x->http;
     struct serve *s = h->serve;
     enum MHD_Result sent;
-
     if (!response) /* no memory: the connection is closed */
         return MHD_NO;
     h->mhd.MHD_add_response_header_(response, "Content-Type", type);
@@ -334,7 +325,6 @@ static enum MHD_Result send_error(struct exchange *x, int code, const char *why)
 {
     struct bi_buf text = {.env = &x->http->serve->env};
     enum MHD_Result sent;
-
     bi_buf_puts(&text, "{\"error\":{\"status\":");
     bi_put_json(&text, code == 404                  ? "not_found"
                        : code == 413                ? "limit"
@@ -358,7 +348,6 @@ static enum MHD_Result send_answer(struct exchange *x)
     uint64_t size;
     struct MHD_Response *response = request_response(h, r, &type, &size);
     char number[32];
-
     if (response && r->http == 200) {
         snprintf(number, sizeof number, "%zu", r->n_records);
         h->mhd.MHD_add_response_header_(response, "Bioinfer-Records", number);
@@ -378,7 +367,6 @@ static void put_model(struct serve *s, struct bi_buf *out)
                            "model",       info->name,         "device",    info->device,
                            "kernels",     info->kernels,      "precision", info->precision,
                            "fingerprint", s->is.fingerprint};
-
     for (size_t i = 0; i < CLI_COUNT(words); i += 2) {
         bi_buf_putc(out, ',');
         bi_put_json(out, words[i]);
@@ -395,7 +383,6 @@ static enum MHD_Result send_page(struct exchange *x)
     const bool health = !strcmp(x->path, "/health"), api = !strcmp(x->path, SERVE_OPENAPI);
     enum MHD_Result sent;
     bool draining;
-
     pthread_mutex_lock(&s->lock);
     draining = s->draining;
     if (!health && !api)
@@ -425,7 +412,6 @@ static bool same_token(const char *given, const char *token)
 {
     const size_t n = strlen(given), n_token = strlen(token);
     unsigned char differs = n != n_token;
-
     for (size_t i = 0; i < n; i++)
         differs |= (unsigned char)(given[i] ^ token[i < n_token ? i : 0]);
     return !differs;
@@ -434,7 +420,6 @@ static bool same_token(const char *given, const char *token)
 static bool has_token(struct exchange *x)
 {
     const char *token = x->http->serve->token, *given = header(x, "Authorization");
-
     return !token || (given && !strncasecmp(given, "Bearer ", 7) && same_token(given + 7, token));
 }
 
@@ -444,9 +429,7 @@ static bool local_host(struct exchange *x)
 {
     static const char *const names[] = {"localhost", "[::1]"};
     const char *host = header(x, "Host");
-
     const size_t digits = host && !strncmp(host, "127.", 4) ? strspn(host, "0123456789.") : 0;
-
     if (header(x, "Origin"))
         return false;
     if (digits && (!host[digits] || host[digits] == ':'))
@@ -470,7 +453,6 @@ static enum MHD_Result count_head(void *user, enum MHD_ValueKind kind, const cha
                                   const char *value)
 {
     struct heads *n = user;
-
     (void)kind;
     n->host += !strcasecmp(name, "Host");
     n->length += !strcasecmp(name, "Content-Length");
@@ -486,7 +468,6 @@ static enum MHD_Result count_head(void *user, enum MHD_ValueKind kind, const cha
 static const char *two_ways(struct exchange *x)
 {
     struct heads n = {0};
-
     x->http->mhd.MHD_get_connection_values_(x->connection, MHD_HEADER_KIND, count_head, &n);
     return n.host > 1     ? "the request has two headers Host"
            : n.length > 1 ? "the request has two headers Content-Length"
@@ -508,10 +489,8 @@ static void refuse_address(struct serve *s, struct connection *c)
                            "HTTP/1.1 414 URI Too Long\r\nConnection: close\r\n"
                            "Content-Type: application/json\r\nContent-Length: %zu\r\n\r\n%s",
                            sizeof body - 1, body);
-
     /* a client that takes no answers, so that there is no room for one, sees the end alone */
     const bool sent = send(c->fd, text, (size_t)n, MSG_NOSIGNAL | MSG_DONTWAIT) == n;
-
     shutdown(c->fd, SHUT_WR);
     pthread_mutex_lock(&s->lock);
     if (sent)
@@ -529,7 +508,6 @@ static void *on_address(void *user, const char *uri, struct MHD_Connection *conn
         connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
     struct connection *c = info ? info->socket_context : NULL;
     int n = 0;
-
     for (const char *at = strchr(uri, '?'); at; at = strchr(at + 1, '&'))
         n++;
     if (c)
@@ -555,7 +533,6 @@ static void refuse(struct exchange *x, int code, const char *why)
 static void enter(struct exchange *x)
 {
     struct serve *s = x->http->serve;
-
     pthread_mutex_lock(&s->lock);
     if (s->draining) {
         refuse(x, 503, "the server is about to stop");
@@ -571,7 +548,6 @@ static void enter(struct exchange *x)
 static void leave(struct exchange *x)
 {
     struct serve *s = x->http->serve;
-
     pthread_mutex_lock(&s->lock);
     s->n_queued -= x->counted;
     x->counted = false;
@@ -589,7 +565,6 @@ static void judge(struct exchange *x, const char *url, const char *method)
     const char *const pages[] = {"/health", "/metrics", SERVE_OPENAPI};
     const char *wrong = two_ways(x);
     bool page;
-
     x->path = work >= 0 ? "/v1/" : "";
     for (size_t i = 0; i < CLI_COUNT(pages); i++)
         x->path = !strcmp(url, pages[i]) ? pages[i] : x->path;
@@ -633,7 +608,6 @@ static struct exchange *begin(struct serve_http *h, struct MHD_Connection *conne
         connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
     struct connection *place = info ? info->socket_context : NULL;
     struct exchange *x = place ? calloc(1, sizeof *x) : NULL;
-
     if (!x) /* no memory: the connection is closed */
         return NULL;
     x->http = h;
@@ -654,7 +628,6 @@ static struct exchange *begin(struct serve_http *h, struct MHD_Connection *conne
 static void take_body(struct exchange *x, const char *bytes, size_t n)
 {
     const struct serve *s = x->http->serve;
-
     if (x->refused)
         return; /* the rest is read and dropped */
     if (x->body.size + n > (uint64_t)s->max_body)
@@ -670,7 +643,6 @@ static void take_body(struct exchange *x, const char *bytes, size_t n)
 static const char *query(void *user, const char *name)
 {
     struct exchange *x = user;
-
     return x->http->mhd.MHD_lookup_connection_value_(x->connection, MHD_GET_ARGUMENT_KIND, name);
 }
 
@@ -684,7 +656,6 @@ static enum MHD_Result check_name(void *user, enum MHD_ValueKind kind, const cha
                                   const char *value)
 {
     const struct names *n = user;
-
     (void)kind;
     if (!serve_settings_has(n->x->request, name))
         serve_refuse(n->err, BIOINFER_INVALID, "'%.60s' is not known here", name);
@@ -705,7 +676,6 @@ static bool submit(struct exchange *x)
     struct bioinfer_error err = {0};
     struct names names = {x, &err};
     int st;
-
     h->mhd.MHD_get_connection_values_(x->connection, MHD_GET_ARGUMENT_KIND, check_name, &names);
     st = err.status ? err.status : serve_settings_query(s, r, query, x, &err);
     if (st) {
@@ -741,7 +711,6 @@ static void read_request(struct serve *s, struct serve_request *r)
     const uint64_t size = x->body.size;
     bool waits = false, closed = false;
     int st = BIOINFER_CANCELLED;
-
     if (cli_now() > r->deadline)
         snprintf(err.text, sizeof err.text, "the request has waited too long (--timeout)");
     else
@@ -772,7 +741,6 @@ static void *read_bodies(void *user)
     struct serve_http *h = user;
     struct serve *s = h->serve;
     struct serve_request *r;
-
     pthread_mutex_lock(&s->lock);
     while (h->unread || !h->stopped) {
         if ((r = h->unread)) {
@@ -793,7 +761,6 @@ void serve_http_done(struct serve_request *r)
 {
     struct exchange *x = r->exchange;
     struct serve *s = x->http->serve;
-
     pthread_mutex_lock(&s->lock);
     x->request = r;
     x->place->computed = NULL;
@@ -807,7 +774,6 @@ static enum MHD_Result on_request(void *user, struct MHD_Connection *connection,
                                   size_t *n_bytes, void **context)
 {
     struct exchange *x = *context;
-
     (void)version;
     if (!x) {
         if (!(*context = x = begin(user, connection, url, method)))
@@ -836,7 +802,6 @@ static void on_completed(void *user, struct MHD_Connection *connection, void **c
 {
     struct serve_http *h = user;
     struct exchange *x = *context;
-
     (void)connection;
     (void)code;
     if (!x)
@@ -886,7 +851,6 @@ static void stop_threads(struct serve_http *h, bool watches)
 static int start_threads(struct serve_http *h)
 {
     int error = pthread_create(&h->reader, NULL, read_bodies, h);
-
     if (!error && (error = pthread_create(&h->watch, NULL, watch, h)))
         stop_threads(h, false);
     return error;
@@ -897,7 +861,6 @@ int serve_http_start(struct serve_http **out, struct serve *s, int socket,
 {
     struct serve_http *h = calloc(1, sizeof *h);
     int st, own, error;
-
     if (!h) {
         err->status = BIOINFER_NOMEM;
         return BIOINFER_NOMEM;
@@ -939,7 +902,6 @@ static void wait_for_all(struct serve_http *h)
     struct serve *s = h->serve;
     const double start = cli_now();
     struct timespec until;
-
     pthread_mutex_lock(&s->lock);
     while ((s->n_exchanges && cli_now() < start + s->timeout + 5) ||
            (any_fresh(h) && cli_now() < start + 0.5)) {
@@ -958,7 +920,6 @@ void serve_http_stop(struct serve_http **http)
     struct sockaddr_storage address;
     socklen_t size = sizeof address;
     int fd, client;
-
     if (!h)
         return;
     fd = h->mhd.MHD_quiesce_daemon_(h->daemon);

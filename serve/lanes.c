@@ -18,7 +18,6 @@ static void append(struct serve_request **first, struct serve_request **last,
 static struct serve_request *take(struct serve_request **first)
 {
     struct serve_request *r = *first;
-
     *first = r->next;
     r->next = NULL;
     return r;
@@ -38,7 +37,6 @@ static const double TURN = 1;
 static struct serve_request *being_read(const struct serve_lane *l)
 {
     struct serve_request *r = l->begun ? l->last_begun : NULL;
-
     return r && r->n_asked < r->n_records ? r : NULL;
 }
 
@@ -58,7 +56,6 @@ bool serve_lanes_have_work(const struct serve *s)
 static struct serve_lane *find_lane(struct serve *s, const struct serve_request *r)
 {
     struct serve_lane *oldest = NULL;
-
     for (int i = 0; i < SERVE_LANES; i++) {
         struct serve_lane *l = &s->lanes[i];
         if (has_key(l, r))
@@ -79,7 +76,6 @@ static void free_key(struct serve_lane *l)
 bool serve_lanes_add(struct serve *s, struct serve_request *r)
 {
     struct serve_lane *l = find_lane(s, r);
-
     if (!l)
         return false;
     if (!has_key(l, r)) {
@@ -129,7 +125,6 @@ static void give_up(struct serve_request *r)
 static struct serve_request *begin_request(struct serve_lane *l)
 {
     struct serve_request *r;
-
     while ((r = l->waiting)) {
         if ((r->number > l->horizon || cli_now() > l->turn_ends) && others_wait(l))
             return NULL;
@@ -156,7 +151,6 @@ static int find_positions(struct serve_lane *l, const struct serve_request *r,
 {
     const struct serve_mutations *m = &r->mutations[r->n_asked];
     int st = 0;
-
     l->positions.n = 0;
     for (size_t i = 0; i < m->n && !st; i++)
         st = cli_positions_add(&l->positions, m->texts[i], r->offset);
@@ -172,7 +166,6 @@ static int next_record(void *user, struct bioinfer_record *record, struct bioinf
 {
     struct serve_lane *l = user;
     struct serve_request *r;
-
     pthread_mutex_lock(&l->serve->lock);
     if (!(r = being_read(l)))
         r = begin_request(l);
@@ -204,7 +197,6 @@ static int take_result(void *user, const struct bioinfer_result *result, struct 
     struct serve_lane *l = user;
     struct serve *s = l->serve;
     struct serve_request *r = l->begun; /* only this thread changes it */
-
     serve_answer_put(s, r, result);
     if (result->more)
         return 0;
@@ -236,7 +228,6 @@ int serve_lanes_tick(void *user, uint64_t records, uint64_t residues)
 {
     struct serve_lane *l = user;
     bool gone = true;
-
     (void)records, (void)residues;
     pthread_mutex_lock(&l->serve->lock);
     for (struct serve_request *r = l->begun; r && gone; r = r->next)
@@ -251,7 +242,6 @@ int serve_lanes_tick(void *user, uint64_t records, uint64_t residues)
 static void count_batches(struct serve *s, struct serve_lane *l)
 {
     struct bioinfer_profile profile = {.struct_size = sizeof profile};
-
     if (bioinfer_task_get_profile(l->task, &profile))
         return;
     s->metrics.batches += profile.passes - l->batches;
@@ -269,7 +259,6 @@ static void hide_paths(struct serve *s, struct bioinfer_error *err)
                                     {s->is.targets, "the table of tracks"}};
     struct bi_arena arena = {.env = &s->env};
     const char *words = err->text;
-
     for (size_t i = 0; words && i < CLI_COUNT(paths); i++)
         if (paths[i][0])
             words = serve_request_words(&arena, words, paths[i][0], paths[i][1]);
@@ -290,7 +279,6 @@ static int run_lane(struct serve *s, struct serve_lane *l, struct bioinfer_error
     const bool stale = l->stale; /* this thread alone clears it */
     int st = stale ? serve_work_open(s, l, err) : 0;
     const bool opened = !st;
-
     if (stale && opened)
         bioinfer_task_set_progress(l->task, serve_lanes_tick, l);
     l->turn_ends = cli_now() + TURN;
@@ -315,7 +303,6 @@ int serve_lanes_run(struct serve *s, struct bioinfer_error *err)
 {
     struct serve_lane *first = NULL;
     int st;
-
     pthread_mutex_lock(&s->lock);
     for (int i = 0; i < SERVE_LANES; i++) {
         struct serve_lane *l = &s->lanes[i];
@@ -347,7 +334,6 @@ void serve_lanes_fail(struct serve *s, int http, int status, const char *message
 uint64_t serve_lanes_begun(const struct serve *s)
 {
     uint64_t n = 0;
-
     for (int i = 0; i < SERVE_LANES; i++)
         for (const struct serve_request *r = s->lanes[i].begun; r; r = r->next)
             n++;

@@ -8,7 +8,6 @@ static const double bounds[SERVE_BUCKETS] = {0.005, 0.01, 0.025, 0.05, 0.1, 0.25
 void serve_metrics_code(struct serve *s, int code)
 {
     int i = 0;
-
     while (i < SERVE_CODES - 1 && s->metrics.codes[i].n && s->metrics.codes[i].code != code)
         i++;
     s->metrics.codes[i].code = code;
@@ -18,7 +17,6 @@ void serve_metrics_code(struct serve *s, int code)
 void serve_metrics_seconds(struct serve *s, double seconds)
 {
     int i = 0;
-
     while (i < SERVE_BUCKETS && seconds > bounds[i])
         i++;
     s->metrics.buckets[i]++;
@@ -42,7 +40,6 @@ void serve_metrics_print(struct serve *s, struct bi_buf *out)
 {
     const struct serve_metrics *m = &s->metrics;
     uint64_t sum = 0;
-
     put_head(out, "requests_total", "counter", "Requests by status of HTTP.");
     for (int i = 0; i < SERVE_CODES && m->codes[i].n; i++)
         bi_buf_printf(out, "bioinfer_requests_total{code=\"%d\"} %llu\n", m->codes[i].code,

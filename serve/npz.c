@@ -20,7 +20,6 @@ static bool take_type(struct texts *t, const struct bi_npy *npy)
 {
     const char *type = npy->dtype, *digits = type + 2;
     const bool letters = !strcmp(type, "|u1");
-
     t->wide = !strncmp(type, "<U", 2);
     if (letters ? npy->rank != 2 : npy->rank != 1 || (!t->wide && strncmp(type, "|S", 2)))
         return false;
@@ -38,7 +37,6 @@ static int find_texts(struct texts *t, const struct bi_zip *zip, const char *nam
     struct bi_npy npy;
     uint64_t head;
     int st;
-
     *t = (struct texts){0};
     if (!e)
         return 0;
@@ -69,7 +67,6 @@ static size_t put_point(char *to, uint32_t c)
 {
     const int more = c < 0x80 ? 0 : c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
     static const unsigned first[] = {0, 0xc0, 0xe0, 0xf0};
-
     if (c > 0x10ffff || (c >= 0xd800 && c < 0xe000)) {
         *to = 1;
         return 1;
@@ -88,7 +85,6 @@ static char *copy_text(struct serve_request *r, const struct texts *t, uint64_t 
     const uint8_t *at = t->at + i * t->width;
     size_t used = (size_t)t->width / step;
     char *text = bi_arena_alloc(&r->arena, (size_t)t->width + 1);
-
     *n = 0;
     while (used && !(t->wide ? bi_le32(at + (used - 1) * step) : at[used - 1]))
         used--;
@@ -124,7 +120,6 @@ static int take_text(struct serve *s, struct serve_request *r, size_t i, const s
     size_t n;
     char *text;
     int st;
-
     record->description = record->message = "";
     if (ids->at) {
         if (!(id.text = copy_text(r, ids, i, &n)))
@@ -145,7 +140,6 @@ int serve_npz_read(struct serve *s, struct serve_request *r, const char *body, s
     struct bi_file file = BI_FILE_NONE;
     struct texts texts, ids;
     int st = bi_file_from_memory(&file, &s->env, "request", body, size, err);
-
     if (st || (st = bi_zip_open(&zip, &file, err)) || (st = bi_zip_check(&zip, err)) ||
         (st = check_names(&zip, err)) || (st = find_texts(&texts, &zip, "sequences.npy", err)) ||
         (st = find_texts(&ids, &zip, "ids.npy", err)))

@@ -19,7 +19,6 @@ static void put(struct bi_buf *out, const char *name, const char *text)
 static void put_choices(struct bi_buf *out, const char *choices)
 {
     char word[64];
-
     bi_buf_puts(out, ",\"enum\":[");
     for (const char *at = choices; at && *at;) {
         const size_t n = strcspn(at, "|,"), name = strcspn(at, "|,=");
@@ -43,7 +42,6 @@ static void put_value(struct bi_buf *out, const struct bioinfer_field *f)
         [BIOINFER_PARAMS_OUTPUT] = "string", [BIOINFER_PARAMS_PATH] = "string",
         [BIOINFER_PARAMS_RANGE] = "string",  [BIOINFER_PARAMS_COST] = "number"};
     const bool number = !strcmp(types[f->kind], "integer") || !strcmp(types[f->kind], "number");
-
     bi_buf_putc(out, '{');
     if (f->kind == BIOINFER_PARAMS_NAMES) /* numbers of tracks among names of them */
         bi_buf_puts(out, "\"type\":[\"string\",\"number\"]");
@@ -127,7 +125,6 @@ struct printed {
 static int put_member(void *user, const struct bioinfer_field *f)
 {
     struct printed *p = user;
-
     bi_buf_puts(p->out, p->any ? "," : "");
     p->any = true;
     bi_put_json(p->out, f->name);
@@ -144,7 +141,6 @@ static int put_member(void *user, const struct bioinfer_field *f)
 static int put_query(void *user, const struct bioinfer_field *f)
 {
     struct printed *p = user;
-
     if (f->kind < 0)
         return 0;
     bi_buf_puts(p->out, p->any ? ",{" : "{");
@@ -160,7 +156,6 @@ static int put_query(void *user, const struct bioinfer_field *f)
 static int put_needed(void *user, const struct bioinfer_field *f)
 {
     struct printed *p = user;
-
     if (f->kind >= 0 || !strcmp(f->name, "mutations"))
         return 0;
     bi_buf_puts(p->out, p->any ? "," : "");
@@ -176,7 +171,6 @@ static int put_needed(void *user, const struct bioinfer_field *f)
 static void put_work(struct bi_buf *out, int work)
 {
     const char *name = serve_work_name(work);
-
     bi_buf_printf(out, ",\"/v1/%s\":{\"post\":{", name);
     put(out, "operationId", name);
     bi_buf_puts(out, ",\"parameters\":[");

@@ -27,7 +27,6 @@ int serve_request_letters(struct serve *s, struct serve_request *r, struct bioin
     const bool raw = s->is.raw_residues;
     char *out = bi_arena_alloc(&r->arena, n + 1);
     size_t used = 0;
-
     if (!out)
         return serve_no_memory(err);
     while (!raw && n && text[n - 1] && strchr(" \t\r\n", text[n - 1]))
@@ -60,7 +59,6 @@ static int take_mutations(struct serve_request *r, struct serve_mutations *m,
                           const struct bi_json *json, struct bioinfer_error *err)
 {
     const struct bi_json *item = json->first;
-
     if (json->type != BI_JSON_ARRAY)
         return serve_refuse(err, BIOINFER_INVALID, "mutations: not an array");
     m->n = json->n;
@@ -85,7 +83,6 @@ static int share_mutations(struct serve_request *r, const struct bi_json *json,
     struct serve_mutations shared = {0};
     uint64_t n = 0;
     const int st = json ? take_mutations(r, &shared, json, err) : 0;
-
     for (size_t i = 0; i < r->n_records && !st; i++) {
         if (!r->mutations[i].texts)
             r->mutations[i] = shared;
@@ -122,7 +119,6 @@ static int take_record(struct serve *s, struct serve_request *r, size_t i,
     struct bioinfer_record *record = &r->records[i];
     const struct bi_json *sequence = json, *id = NULL, *mutations = NULL;
     int st;
-
     record->description = "";
     record->message = "";
     if (json->type == BI_JSON_OBJECT) {
@@ -163,7 +159,6 @@ static int read_sequences(struct serve *s, struct serve_request *r, const struct
     const struct bi_json *list = bi_json_get(root, "sequences"), *item;
     size_t i = 0;
     int st;
-
     if (!list || list->type != BI_JSON_ARRAY)
         return serve_refuse(err, BIOINFER_INVALID, "the request has no array \"sequences\"");
     if ((st = serve_request_make(r, list->n, err)))
@@ -181,7 +176,6 @@ static int read_json(struct serve *s, struct serve_request *r, const char *body,
     struct bi_arena tree = {.env = &s->env};
     struct bi_json *root;
     int st = bi_json_parse(&root, &tree, "request", body, size, err);
-
     if (!st)
         st = serve_settings_json(r, root, err);
     if (!st)
@@ -201,7 +195,6 @@ static int read_json(struct serve *s, struct serve_request *r, const char *body,
 int serve_request_file(const char *body, size_t size, struct bioinfer_error *err)
 {
     int fd = memfd_create("request", MFD_CLOEXEC);
-
     for (size_t done = 0; fd >= 0 && done < size;) {
         const ssize_t n = write(fd, body + done, size - done);
         if (n < 0 && errno == EINTR)
@@ -224,7 +217,6 @@ const char *serve_request_words(struct bi_arena *arena, const char *message, con
     const size_t n = strlen(path);
     const char *from = message, *at;
     char *words = bi_arena_strndup(arena, "", 0);
-
     while (words && n && (at = strstr(from, path))) {
         words = bi_arena_printf(arena, "%s%.*s%s", words, (int)(at - from), from, name);
         from = at + n;
@@ -260,7 +252,6 @@ static int read_records(struct serve *s, struct serve_request *r, const char *pa
     uint64_t n_bytes = 0;
     size_t n = 0;
     int st = bioinfer_reader_open(&reader, s->quiet, path, &params, err);
-
     while (!st && (st = bioinfer_reader_next(reader, &record, err)) > 0) {
         n_bytes += record.length;
         if (count && (n >= SERVE_MAX_RECORDS || n_bytes > (uint64_t)s->max_body))
@@ -279,7 +270,6 @@ int serve_request_read_file(struct serve *s, struct serve_request *r, const char
 {
     char path[64];
     int st, fd = serve_request_file(bytes, size, err);
-
     if (fd < 0)
         return BIOINFER_NOMEM;
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
@@ -299,7 +289,6 @@ static int read_body(struct serve *s, struct serve_request *r, const char *body,
                      bool json, struct bioinfer_error *err)
 {
     int st;
-
     if (json)
         return read_json(s, r, body, size, err);
     if (r->key.work == SERVE_DESIGN)
@@ -322,7 +311,6 @@ static int inflate_body(struct serve *s, const char *body, size_t *size, char **
                         struct bioinfer_error *err)
 {
     int st;
-
     if (*size < 2 || (unsigned char)body[0] != 0x1f || (unsigned char)body[1] != 0x8b)
         return 0;
     st = bi_gunzip_memory(&s->env, "request", body, *size, (size_t)s->max_body, out, size, err);
@@ -339,7 +327,6 @@ int serve_request_read(struct serve *s, struct serve_request *r, const char *bod
     char *inflated = NULL;
     size_t blank = 0;
     int st = inflate_body(s, body, &size, &inflated, err);
-
     if (inflated)
         body = inflated;
     while (!st && blank < size && strchr(" \t\r\n", body[blank]) && body[blank])
@@ -359,7 +346,6 @@ int serve_request_read(struct serve *s, struct serve_request *r, const char *bod
 void serve_request_free(struct serve_request **request)
 {
     struct serve_request *r = *request;
-
     if (!r)
         return;
     bioinfer_writer_close(&r->writer);

@@ -72,7 +72,6 @@ static void put_member(struct serve_request *r, const char *name, double value, 
 static void put_design_json(struct serve_request *r, const struct bioinfer_result *result)
 {
     const struct bioinfer_design *d = result->design;
-
     bi_buf_printf(&r->text, "%s{\"sample\":%d", r->in_record ? "," : "",
                   cli_design_sample(result, r->key.score_only));
     put_member(r, "temperature", d->temperature, 6);
@@ -92,7 +91,6 @@ static void put_design_arrays(struct serve *s, struct serve_request *r,
 {
     struct bioinfer_error err = {0};
     struct cli_design_arrays a;
-
     if (cli_design_arrays(&a, result, r->include, &err)) {
         serve_answer_fail(r, 503, BIOINFER_NOMEM, err.text);
         return;
@@ -106,7 +104,6 @@ static void put_design(struct serve *s, struct serve_request *r,
                        const struct bioinfer_result *result)
 {
     const bool json = !strcmp(r->format, "json"), last = !result->more;
-
     if (json && !result->piece) {
         serve_rows_begin(r, result->id);
         bi_buf_puts(&r->text, ",\"designs\":[");
@@ -136,7 +133,6 @@ static void put_affinity(struct serve *s, struct serve_request *r,
     const struct bioinfer_affinity *a = result->affinity;
     const char *words = serve_request_words(&r->arena, result->message, r->receptor, "receptor");
     struct bioinfer_result own = *result;
-
     own.message = words ? words : "no memory for the message";
     if (strcmp(r->format, "json")) {
         cli_affinity_row(&s->row, &own, r->records[r->n_done].number);
@@ -164,7 +160,6 @@ static void put_alignment(struct serve *s, struct serve_request *r,
                           const struct bioinfer_result *result)
 {
     const struct bioinfer_record *q = &r->records[r->n_done], *t = &r->targets[r->n_done];
-
     if (strcmp(r->format, "json")) {
         if (!result->status)
             cli_align_answer_put(r->aligner, &s->row, r->format, q, t, result->alignment);

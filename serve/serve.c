@@ -34,7 +34,6 @@ struct listener {
 static int listen_failed(struct cli *cli, const char *where)
 {
     const int error = errno;
-
     cli_say(cli, "--listen %s: %s", where, strerror(error));
     return error == EADDRNOTAVAIL || error == ENOENT ? CLI_EXIT_USAGE : CLI_EXIT_NO_OUTPUT;
 }
@@ -44,7 +43,6 @@ static void remove_dead(const struct sockaddr_un *address)
 {
     struct stat file;
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
     if (fd >= 0 && !lstat(address->sun_path, &file) && S_ISSOCK(file.st_mode) &&
         connect(fd, (const struct sockaddr *)address, sizeof *address) && errno == ECONNREFUSED)
         unlink(address->sun_path);
@@ -57,7 +55,6 @@ static int listen_unix(struct cli *cli, struct listener *l, const char *path)
     const char *where = path - strlen("unix:");
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     struct stat file;
-
     if (!*path || strlen(path) >= sizeof address.sun_path) {
         cli_say(cli, "--listen unix:%s: a path has 1 to %zu bytes", path,
                 sizeof address.sun_path - 1);
@@ -84,7 +81,6 @@ static bool is_loopback(const struct sockaddr *address)
 {
     const struct sockaddr_in *v4 = (const struct sockaddr_in *)(const void *)address;
     const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)(const void *)address;
-
     return address->sa_family == AF_INET    ? ntohl(v4->sin_addr.s_addr) >> 24 == 127
            : address->sa_family == AF_INET6 ? IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr)
                                             : false;
@@ -102,7 +98,6 @@ static int listen_tcp(struct cli *cli, struct listener *l, const char *where, bo
     char host[64] = "", port[8] = "";
     size_t n = colon ? (size_t)(colon - where) : 0;
     const int on = 1;
-
     if (n > 2 && where[0] == '[' && where[n - 1] == ']')
         snprintf(host, sizeof host, "%.*s", (int)(n - 2 < 63 ? n - 2 : 63), where + 1);
     else
@@ -139,7 +134,6 @@ static int listen_tcp(struct cli *cli, struct listener *l, const char *where, bo
 static void close_listener(struct listener *l)
 {
     struct stat file;
-
     if (l->fd >= 0)
         close(l->fd);
     if (l->path[0] && !lstat(l->path, &file) && file.st_dev == l->device && file.st_ino == l->inode)
@@ -157,7 +151,6 @@ static int read_token(struct cli *cli, const char *path, char token[256])
     const bool bad = !in || fstat(fileno(in), &file) ||
                      ((n = fread(token, 1, 255, in)) < 255 && ferror(in));
     const int error = errno;
-
     if (in)
         fclose(in);
     if (bad) {
@@ -192,7 +185,6 @@ static int make_folder(struct serve *s)
     const char *base = getenv("TMPDIR");
     struct statvfs room;
     char path[sizeof s->folder - BI_TEMP_SUFFIX];
-
     if (!base || !*base)
         base = !statvfs("/dev/shm", &room) && room.f_bavail * room.f_frsize >= ROOM &&
                        !access("/dev/shm", W_OK)
@@ -216,7 +208,6 @@ static int open_genome(struct serve *s)
                                     {"quantiles", s->is.quantiles}};
     struct bioinfer_error err = {0};
     int st;
-
     for (size_t i = 0; i < CLI_COUNT(files); i++) {
         if (!files[i][1])
             continue;
@@ -248,7 +239,6 @@ static int open_model(struct serve *s)
     struct bioinfer_error err = {0};
     char paths[128];
     int st, code;
-
     if ((code = cli_serve_open(cli, &s->is)))
         return code;
     if ((st = bioinfer_context_new(&s->quiet, &quiet, &err)))
@@ -266,7 +256,6 @@ static int open_model(struct serve *s)
 static void wait_for_work(struct serve *s)
 {
     struct timespec until;
-
     clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_nsec += 100000000;
     until.tv_sec += until.tv_nsec / 1000000000;
@@ -283,7 +272,6 @@ static int loop(struct serve *s)
     struct bioinfer_error err = {0};
     bool done = false;
     int st;
-
     while (!done) {
         if ((st = serve_lanes_run(s, &err)) < 0)
             break;
@@ -312,7 +300,6 @@ static int run(struct serve *s, struct listener *l)
     struct serve_http *http = NULL;
     struct bioinfer_error err = {0};
     int st, code;
-
     if ((st = serve_http_start(&http, s, l->fd, &err)))
         return cli_fail(cli, CLI_AT_SETUP, st, &err);
     l->fd = -1;
@@ -338,7 +325,6 @@ static int start(struct serve *s, struct listener *l, char token[256])
 {
     const char *where = s->is.listen ? s->is.listen : "127.0.0.1:8080";
     int code;
-
     if (s->is.token_file) {
         if ((code = read_token(s->cli, s->is.token_file, token)))
             return code;
@@ -365,7 +351,6 @@ int cli_serve(struct cli *cli)
     pthread_condattr_t clock;
     char token[256] = "";
     int code;
-
     if (!s)
         return cli_fail(cli, CLI_AT_SETUP, BIOINFER_NOMEM, NULL);
     s->cli = cli;

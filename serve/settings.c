@@ -11,7 +11,6 @@
 int serve_refuse(struct bioinfer_error *err, int status, const char *fmt, ...)
 {
     va_list args;
-
     va_start(args, fmt);
     vsnprintf(err->text, sizeof err->text, fmt, args);
     va_end(args);
@@ -31,7 +30,6 @@ static int take_number(const char *name, const char *text, long long least, long
                        long long *out, struct bioinfer_error *err)
 {
     char *end;
-
     errno = 0;
     *out = strtoll(text, &end, 10);
     if (!*text || *end || errno || *out < least || *out > most)
@@ -55,7 +53,6 @@ static int set_offset(struct serve_request *r, const char *text, struct bioinfer
 {
     long long offset;
     int st = take_number("offset", text, -INT_MAX, INT_MAX, &offset, err);
-
     if (!st)
         r->offset = offset;
     return st;
@@ -68,7 +65,6 @@ static int set_design_include(struct serve_request *r, const char *name, struct 
     const unsigned bit = !strcmp(name, "logprobs") ? CLI_LOG_PROBS
                          : !strcmp(name, "probs")  ? CLI_PROBS
                                                    : 0;
-
     if (!bit)
         return serve_refuse(err, BIOINFER_INVALID, "include: '%.60s' is not one of logprobs, probs",
                             name);
@@ -98,7 +94,6 @@ static const char *const formats[SERVE_WORKS] = {
 static int set_format(struct serve_request *r, const char *name, struct bioinfer_error *err)
 {
     const size_t n = strlen(name);
-
     for (const char *at = formats[r->key.work]; n && *at; at += strspn(at, ", ")) {
         const size_t size = strcspn(at, ",");
         if (size == n && !memcmp(at, name, n)) {
@@ -186,7 +181,6 @@ static int set_value(struct serve_request *r, const struct setting *setting,
                      const struct bi_json *json, struct bioinfer_error *err)
 {
     const char *text = scalar(json);
-
     if (!text)
         return serve_refuse(err, BIOINFER_INVALID, "%s: not a text or a number", setting->name);
     return set_text(r, setting, text, err);
@@ -196,7 +190,6 @@ static int set_value(struct serve_request *r, const struct setting *setting,
 static bool setting_at(const struct serve_request *r, size_t i, struct setting *out)
 {
     struct bioinfer_field f = {.struct_size = sizeof f};
-
     if (i < CLI_COUNT(settings)) {
         *out = settings[i];
         return true;
@@ -215,7 +208,6 @@ int serve_settings_each(int work, serve_settings_take take, void *user)
     const struct serve_request r = {.key = {.work = work}};
     struct setting setting;
     int st = 0;
-
     for (size_t i = 0; !st && setting_at(&r, i, &setting); i++) {
         struct bioinfer_field f = {.struct_size = sizeof f};
         if (!(setting.works & 1u << work))
@@ -243,7 +235,6 @@ int serve_settings_each(int work, serve_settings_take take, void *user)
 static int find_setting(const struct serve_request *r, const char *name, struct setting *out)
 {
     int number = 0;
-
     for (size_t i = 0; setting_at(r, i, out); i++) {
         if (!(out->works & 1u << r->key.work))
             continue;
@@ -257,7 +248,6 @@ static int find_setting(const struct serve_request *r, const char *name, struct 
 const char *serve_settings_list(const struct serve_request *r)
 {
     size_t i = CLI_COUNT(bodies);
-
     while (i-- > 0)
         if (bodies[i].works & 1u << r->key.work && strcmp(bodies[i].name, "mutations"))
             return bodies[i].name;
@@ -267,7 +257,6 @@ const char *serve_settings_list(const struct serve_request *r)
 bool serve_settings_has(const struct serve_request *r, const char *name)
 {
     struct setting setting;
-
     return find_setting(r, name, &setting) >= 0;
 }
 
@@ -276,7 +265,6 @@ int serve_settings_json(struct serve_request *r, const struct bi_json *root,
 {
     struct setting setting;
     int st = 0;
-
     for (const struct bi_json *at = root->first; at && !st; at = at->next) {
         const bool whole = strlen(at->key) == at->key_len; /* no NUL inside */
         const int i = whole ? find_setting(r, at->key, &setting) : -1;
@@ -306,7 +294,6 @@ int serve_settings_query(const struct serve *s, struct serve_request *r, serve_o
     struct setting setting;
     uint64_t bit = 1;
     int st = cli_params_serve(s->cli, serve_work_name(r->key.work), &r->params, err);
-
     if (st == BIOINFER_NOT_FOUND) /* the task has no table */
         st = 0;
     if (!st && r->key.work == SERVE_FOLD) /* unless the request says another one */
@@ -343,7 +330,6 @@ static int add_text(void *user, const char *text, size_t n)
 static bool are_nucleotides(const struct serve_request *r)
 {
     size_t n = 0, plain = 0;
-
     for (size_t i = 0; i < 2 * r->n_records; i++) {
         const struct bioinfer_record *side = i % 2 ? &r->targets[i / 2] : &r->records[i / 2];
         n += side->length;
@@ -361,7 +347,6 @@ static long long count_residues(const struct bioinfer_record *record)
 {
     const char *at = record->sequence;
     long long n = 0;
-
     while ((at = strstr(at, " CA "))) {
         at += 3;
         n++;
@@ -375,7 +360,6 @@ static int check_design(struct serve_request *r, bool as_text, struct bioinfer_e
     const struct bioinfer_design_params *p = bioinfer_params_struct(r->params);
     const long long n = p->n_sequences ? p->n_sequences : 1;
     const long long designs = n * (p->n_temperatures ? p->n_temperatures : 1);
-
     r->key.score_only = p->mode == BIOINFER_DESIGN_SCORE;
     if (designs > SERVE_MAX_DESIGNS)
         return serve_refuse(err, BIOINFER_LIMIT, "%lld sequences of a structure, more than %d",
@@ -401,7 +385,6 @@ static int check_align(struct serve_request *r, struct bioinfer_error *err)
     const struct bioinfer_align_params *p = bioinfer_params_struct(r->params);
     const char *known;
     int i = 0;
-
     if (!p->matrix && !p->match && !p->mismatch &&
         bioinfer_params_set(r->params, "matrix", are_nucleotides(r) ? "EDNAFULL" : "BLOSUM62", err))
         return err->status;
@@ -421,7 +404,6 @@ int serve_settings_finish(const struct serve *s, struct serve_request *r,
 {
     struct serve_key *key = &r->key;
     const bool as_text = !strncmp(r->format, "json", 4) || !strcmp(r->format, "tsv");
-
     if (key->work == SERVE_EMBED && !s->is.has_head && as_text) {
         struct bioinfer_embed_params *p = bioinfer_params_struct(r->params);
         if (!p->include && bioinfer_params_set(r->params, "include", "mean", err))

@@ -19,7 +19,6 @@
 int serve_variants_check(struct serve_request *r, struct bioinfer_error *err)
 {
     const struct bioinfer_variants_params *p = bioinfer_params_struct(r->params);
-
     r->scorers = p->scorers != NULL;
     if (r->scorers && serve_is_arrays(r->format))
         return serve_refuse(err, BIOINFER_INVALID,
@@ -35,7 +34,6 @@ int serve_variants_check(struct serve_request *r, struct bioinfer_error *err)
 void serve_variants_ready(const struct serve *s, struct serve_lane *l)
 {
     struct bioinfer_variants_params *p = bioinfer_params_struct(l->params);
-
     p->genome = s->genome;
     p->progress = serve_lanes_tick;
     p->progress_user = l;
@@ -52,7 +50,6 @@ static int take_locus(struct serve_request *r, struct bioinfer_record *record,
                       const struct bioinfer_locus *l, const char *path, struct bioinfer_error *err)
 {
     const char *name = l->name[0] ? l->name : l->chrom;
-
     *record = (struct bioinfer_record){.status = l->status, .description = "", .message = ""};
     record->id = bi_arena_strndup(&r->arena, name, strlen(name));
     record->sequence = bi_arena_printf(&r->arena, "%" PRIu64 "\t%s\t%" PRId64 "\t%s\t%s\t%s\n",
@@ -74,7 +71,6 @@ static int read_loci(struct serve *s, struct serve_request *r, const char *path,
     struct bioinfer_locus l;
     size_t n = 0;
     int st = bioinfer_loci_open(&loci, s->quiet, path, err);
-
     if (!st && !bioinfer_loci_are_variants(loci))
         st = serve_refuse(err, BIOINFER_INVALID,
                           "request: no variants: lines of VCF have CHROM, POS, ID, REF and ALT");
@@ -101,7 +97,6 @@ static int add_field(struct bi_buf *text, size_t i, const char *name, const stru
 {
     const bool id = !strcmp(name, "id");
     const int type = strcmp(name, "pos") ? BI_JSON_STRING : BI_JSON_NUMBER;
-
     if (!json && id) {
         bi_buf_putc(text, '.');
         return 0;
@@ -127,7 +122,6 @@ static int add_line(struct bi_buf *text, size_t i, const struct bi_json *json,
     enum { PARTS = 5, ID = 2 };
     const struct bi_json *parts[PARTS] = {NULL}, *at;
     int n = 0, st = 0;
-
     if (json->type == BI_JSON_OBJECT) {
         if ((st = serve_bodies_members("variants", json, known, err)))
             return st;
@@ -156,7 +150,6 @@ int serve_variants_read(struct serve *s, struct serve_request *r, const struct b
     struct bi_buf text = {.env = r->arena.env};
     size_t i = 0;
     int st = 0;
-
     if (list && list->type == BI_JSON_STRING)
         return serve_variants_text(s, r, list->text, list->text_len, err);
     if (!list || list->type != BI_JSON_ARRAY)
@@ -183,7 +176,6 @@ static const char *words_of(struct serve_request *r, const struct bioinfer_locus
                             const char *message)
 {
     char line[48], number[48];
-
     if (!r->listed)
         return message;
     snprintf(line, sizeof line, "line %" PRIu64 ":", l->line);
@@ -195,7 +187,6 @@ static void put_cells(struct serve_request *r, const struct bioinfer_column *c, 
 {
     const int64_t *at = c->data;
     struct bi_buf text = {.env = r->arena.env};
-
     for (int64_t i = 0; i < n; i++) {
         bi_buf_puts(&r->text, i ? "," : "");
         if (c->type == BIOINFER_F32) {
@@ -221,7 +212,6 @@ static void put_columns(struct serve_request *r, const struct bioinfer_result *r
 {
     /* by enum bioinfer_column_type */
     static const char *const types[] = {"f4", "f8", "i8", "text"};
-
     bi_buf_printf(&r->text, ",\"rows\":%" PRId64 ",\"columns\":[", result->n_rows);
     for (int k = 0; k < result->n_columns; k++) {
         const struct bioinfer_column *c = &result->columns[k];
@@ -241,7 +231,6 @@ static void put_json(struct serve_request *r, const struct bioinfer_result *resu
     struct bioinfer_locus l;
     const char *words;
     size_t at = 0;
-
     if (!text || bioinfer_record_place(record, &at, text, &l, NULL) != 1 ||
         !(words = words_of(r, &l, result->message))) {
         r->text.failed = true;
@@ -269,7 +258,6 @@ static void put_tracks(struct serve_request *r)
     struct bioinfer_tracks_info info = {.struct_size = sizeof info};
     struct bioinfer_track track = {.struct_size = sizeof track};
     char name[300];
-
     bi_buf_puts(&r->head, "\"tracks\":[");
     for (int i = 0; !bioinfer_tracks_get_output(r->task, i, &info); i++) {
         bi_buf_puts(&r->head, i ? ",{\"output\":" : "{\"output\":");
@@ -290,7 +278,6 @@ void serve_variants_put(struct serve *s, struct serve_request *r,
                         const struct bioinfer_result *result)
 {
     const bool first = !r->n_done;
-
     if (!strcmp(r->format, "tsv")) {
         if (first) {
             cli_variant_title(&s->row, r->task, r->stats, r->scorers);

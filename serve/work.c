@@ -36,7 +36,6 @@ bool serve_work_done(const struct serve *s, int work)
 {
     const int kind = bioinfer_task_kind(tasks[work]);
     const int family = bioinfer_family_find(s->is.info->family);
-
     if (work == SERVE_VARIANTS && !s->is.genome)
         return false;
     return kind < 0 || (family >= 0 && bioinfer_family_kind(family) == kind);
@@ -45,7 +44,6 @@ bool serve_work_done(const struct serve *s, int work)
 void serve_work_list(const struct serve *s, char *text, size_t size)
 {
     size_t used = 0;
-
     text[0] = '\0';
     for (int i = 0; i < SERVE_WORKS && used < size; i++)
         if (serve_work_done(s, i))

@@ -27,7 +27,6 @@ static int align_read(struct bioinfer_task *task, struct bi_unit *unit, struct b
     struct align_unit *u = (struct align_unit *)unit;
     struct bi_align_room *room = room_of(t, unit);
     const int st = t->stream->source(t->stream->user, &u->pairs, err);
-
     if (st <= 0)
         return st;
     if (u->pairs.n && !u->pairs.pairs)
@@ -43,7 +42,6 @@ static int align_direct(struct bioinfer_task *task, struct bi_unit *unit,
     struct align_task *t = (struct align_task *)task;
     const struct align_unit *u = (struct align_unit *)unit;
     struct bi_align_room *room = room_of(t, unit);
-
     return bi_aligner_run_into(t->aligner, &room->kept, u->pairs.pairs, u->pairs.n, room->results,
                                err);
 }
@@ -53,7 +51,6 @@ static int align_result(struct bioinfer_task *task, struct bi_unit *unit,
 {
     struct align_task *t = (struct align_task *)task;
     const struct align_unit *u = (struct align_unit *)unit;
-
     return t->stream->sink(t->stream->user, &u->pairs, room_of(t, unit)->results, err);
 }
 
@@ -76,7 +73,6 @@ int bioinfer_align_run(bioinfer_task *task, const struct bioinfer_align_stream *
     struct align_task t = {.task.def = &align_def, .aligner = bi_align_task_aligner(task)};
     struct bioinfer_align_stream s = {0};
     int st;
-
     if (!t.aligner)
         return bi_fail(err, BIOINFER_INVALID, "align stream: a task of alignments must be given");
     if ((st = bi_params_copy(&s, sizeof s, stream, "align stream", err)))

@@ -22,7 +22,6 @@ static struct costs costs_of(const struct bi_align_given *g)
     const bool nucleotides = g->matrix ? !strcasecmp(g->matrix, "EDNAFULL") : !g->letters;
     struct costs c = {
         g->match, g->mismatch, nucleotides ? 10000 : 11000, nucleotides ? 500 : 1000, 0, 0, false};
-
     if (g->n_gap_open)
         c.open = g->gap_open[0];
     if (g->n_gap_extend)
@@ -46,7 +45,6 @@ static int whole_factor(const struct costs *c)
 {
     const int64_t costs[] = {c->match, c->mismatch, c->open, c->extend, c->open2, c->extend2};
     int64_t common = 1000;
-
     for (size_t i = 0; i < BI_COUNT(costs); i++)
         for (int64_t rest = costs[i] < 0 ? -costs[i] : costs[i]; rest;) {
             const int64_t x = common % rest;
@@ -61,7 +59,6 @@ void bi_align_settle(void *given)
     struct bi_align_given *g = given;
     const struct costs c = costs_of(g);
     const int scale = whole_factor(&c);
-
     g->params = (struct bioinfer_align_params){.struct_size = sizeof g->params,
                                                .matrix = g->matrix,
                                                .match = (int)(c.match * scale / 1000),
@@ -88,7 +85,6 @@ static int check_gaps(const struct costs *c, struct bioinfer_error *err)
 {
     const double open = (double)c->open / 1000, extend = (double)c->extend / 1000;
     const double open2 = (double)c->open2 / 1000, extend2 = (double)c->extend2 / 1000;
-
     if (open < 0 || extend < 0)
         return bi_fail(err, BIOINFER_INVALID,
                        "gap-open: the first residue costs %.10g and every other one %.10g, "
@@ -112,7 +108,6 @@ static int check_gaps(const struct costs *c, struct bioinfer_error *err)
 static int check_ends(const struct bi_align_given *g, struct bioinfer_error *err)
 {
     const bool mode = g->mode || g->global;
-
     if (g->local && (mode || g->free_ends))
         return bi_fail(err, BIOINFER_INVALID,
                        "local and %s exclude each other: local alignments begin and end anywhere",
@@ -130,7 +125,6 @@ int bi_align_check(const void *given, struct bioinfer_error *err)
     const struct costs c = costs_of(g);
     const int n_open = g->n_gap_open ? g->n_gap_open : 1;
     const int n_extend = g->n_gap_extend ? g->n_gap_extend : 1;
-
     if (g->matrix && (match || mismatch))
         return bi_fail(err, BIOINFER_INVALID, "matrix excludes match and mismatch");
     if (match != mismatch)

@@ -130,7 +130,6 @@ static inline long failure_after(const struct stacks *s, long n)
     char *end = NULL;
     const long part = of ? strtol(of, &end, 10) : 1;
     const long parts = !of ? 1 : *end == '/' ? strtol(end + 1, NULL, 10) : 0;
-
     if (part < 1 || part > parts) {
         fprintf(stderr, "BIOINFER_PART=%s is not a part such as 2/4\n", of);
         exit(2);

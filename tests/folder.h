@@ -11,7 +11,6 @@ static inline char *test_folder(char *path, size_t size, const char *name)
 {
     const char *in = getenv("TMPDIR");
     const int n = snprintf(path, size, "%s/bioinfer-%s-XXXXXX", in && *in ? in : "/tmp", name);
-
     return n > 0 && (size_t)n < size ? mkdtemp(path) : NULL;
 }
 

@@ -178,7 +178,6 @@ static int begin_rows(struct bioinfer_writer *w, struct bioinfer_error *err)
     struct npz *s = w->state;
     int st = make_header(w, err);
     char name[64];
-
     if (snprintf(name, sizeof name, "%s.npy", w->params.matrix_name) >= (int)sizeof name)
         return bi_fail(err, BIOINFER_INVALID, "%s: the name of a matrix has at most 59 characters",
                        w->path);

@@ -46,7 +46,6 @@ static int texts_put(struct bioinfer_writer *w, const struct bioinfer_result *r,
 static int texts_finish(struct bioinfer_writer *w, struct bioinfer_error *err)
 {
     const int st = bi_out_write(w->state, w->text_tail, strlen(w->text_tail), err);
-
     return st ? st : bi_out_finish(w->state, err);
 }
 

@@ -61,7 +61,6 @@ static struct letters count_letters(const struct cli_side *side)
     static const char codes[] = "RYSWKMBDHVryswkmbdhv", plain[] = "ACGTUNacgtun";
     unsigned char kind[256] = {OTHER};
     struct letters l = {0};
-
     for (const char *c = codes; *c; c++)
         kind[(int)*c] = CODE;
     for (const char *c = plain; *c; c++)
@@ -98,7 +97,6 @@ static bool guess_nucleotides(const struct run *run, const struct cli_side *a,
     const struct letters all = {.n = l[0].n + l[1].n, .plain = l[0].plain + l[1].plain};
     const bool looks = (l[0].n >= FEW && mostly_plain(&l[0])) ||
                        (l[1].n >= FEW && mostly_plain(&l[1]));
-
     if (odd->other && looks)
         cli_say(run->cli,
                 "warning: %zu of %zu letters are A, C, G, T, U or N, but record %s has "
@@ -140,7 +138,6 @@ static void describe_options(const struct run *run, struct cli_output *text)
     const struct bioinfer_align_params *p = &run->task->params;
     const struct cli_align_out *w = &run->task->writer;
     const bool gpu = o->device && strcmp(o->device, "auto") && strcmp(o->device, "cpu");
-
     cli_output_printf(
         text,
         "format=%s score-only=%d cigar=%s pairs=%s block-pairs=%llu mode=%s ties=%s matrix=%s "
@@ -178,7 +175,6 @@ static int open_job(struct run *run)
     struct bioinfer_error err = {0};
     struct cli_output options = {0};
     int st;
-
     describe_options(run, &options);
     if (!(st = options.status))
         st = cli_align_job_open(&run->job, &run->task->writer, options.text, &err);
@@ -192,7 +188,6 @@ static int open_input(struct run *run, int k, const char *path)
 {
     struct bioinfer_error err = {0};
     const int st = cli_align_reader(run->cli, path, &run->reader[k], &err);
-
     run->name[k] = strcmp(path, "-") ? path : "standard input";
     return st ? cli_fail(run->cli, CLI_AT_INPUT, st, &err) : CLI_EXIT_OK;
 }
@@ -222,7 +217,6 @@ static int open_pairs(struct run *run, bool *any)
     struct bioinfer_error err = {0};
     struct cli_span first;
     int st;
-
     *p = (struct cli_pairs){.pairing = pairing_of(o),
                             .reader = {run->reader[0], run->reader[1]},
                             .reopen = cli_align_reopen,
@@ -257,7 +251,6 @@ static int open_pairs(struct run *run, bool *any)
 static bool has_job(const struct run *run)
 {
     const struct cli_options *o = run->cli->options;
-
     return (cli_job_wanted(o) || o->values) && !o->dry_run;
 }
 
@@ -268,7 +261,6 @@ static int open_task(struct run *run)
     const struct cli_side *b = &run->pairs.side[run->reader[1] != NULL];
     const struct cli_options *o = run->cli->options;
     int code;
-
     if (!cli_align_has_costs(o))
         run->cli->told = guess_nucleotides(run, a, b) ? "EDNAFULL" : "BLOSUM62";
     if ((code = cli_align_settle(run->task)) ||
@@ -300,7 +292,6 @@ static int begin(struct run *run)
                          p->pairing == CLI_IN_ORDER ? both : b->n};
     struct cli_align_run *align = &run->task->run;
     int code;
-
     if (!strcmp(run->format, "sam") &&
         (code = cli_align_check_sam(run->cli, a->items, n[0], b->items, n[1])))
         return code;
@@ -323,7 +314,6 @@ static int begin(struct run *run)
 static int check_ends(struct run *run)
 {
     const int longer = cli_pairs_longer(&run->pairs);
-
     if (longer < 0)
         return CLI_EXIT_OK;
     cli_say(run->cli,
@@ -339,7 +329,6 @@ static int fail(const struct run *run, int st, bool source_failed, bool sink_fai
 {
     const bool disk = st == BIOINFER_IO || st == BIOINFER_NO_SPACE;
     enum cli_stage stage = CLI_AT_RUN;
-
     if (sink_failed)
         stage = CLI_AT_WRITE;
     else if (source_failed && st != BIOINFER_CANCELLED)
@@ -353,7 +342,6 @@ static int align_here(struct run *run)
     struct cli_align_run *align = &run->task->run;
     struct bioinfer_error err = {0};
     const int st = cli_align_pairs(align, &err);
-
     run->n_done = align->n_done;
     run->n_failed = align->n_failed;
     run->n_residues = align->n_residues;
@@ -368,7 +356,6 @@ static int align_best(struct run *run)
     struct bioinfer_error err = {0};
     bool sink_failed = false;
     int st, source_failed = 0;
-
     while ((st = source_failed = cli_align_job_next(&run->job, &err)) > 0) {
         if ((st = cli_best_find(&run->best, &err))) {
             source_failed = scores->source_failed;
@@ -395,7 +382,6 @@ static int next_block(void *user, struct bioinfer_record *record, struct bioinfe
     struct run *run = user;
     const struct cli_block *block = &run->job.blocks.block;
     int st;
-
     if (cli_stop_signal())
         return BIOINFER_CANCELLED;
     cli_pairs_drop(&run->pairs); /* the block before is with the pool */
@@ -419,7 +405,6 @@ static int next_block(void *user, struct bioinfer_record *record, struct bioinfe
 static void tally(struct run *run, struct bioinfer_result *r)
 {
     unsigned long long counts[4] = {0};
-
     cli_take_counts(r, counts, 4);
     run->n_done += counts[0];
     run->n_failed += counts[1];
@@ -447,7 +432,6 @@ static int keep_piece(struct run *run, const struct bioinfer_result *piece,
     const struct cli_align_run *align = &run->task->run;
     const bool headed = !piece->ordinal && cli_align_has_head(&run->task->writer);
     int st;
-
     if (headed && !piece->piece)
         cli_align_head(&run->task->writer, align->targets, align->n_targets);
     st = run->out.status;
@@ -464,7 +448,6 @@ static int take_piece(void *user, const struct bioinfer_result *result, struct b
     struct run *run = user;
     struct bioinfer_result r = *result;
     int st = 0;
-
     if (!r.more)
         tally(run, &r);
     if (run->job.job) {
@@ -482,7 +465,6 @@ static int take_piece(void *user, const struct bioinfer_result *result, struct b
 static int pending(void *user)
 {
     struct run *run = user;
-
     return bioinfer_job_pending(run->job.job);
 }
 
@@ -493,7 +475,6 @@ static uint64_t input_size(const struct run *run)
     const double a = (double)cli_plain_size(o->input);
     const double b = o->second ? (double)cli_plain_size(o->second) : a / 2;
     const double size = o->top ? a : run->pairs.pairing == CLI_IN_ORDER ? a + b : a * b;
-
     return size < 0x1p63 ? (uint64_t)size : UINT64_MAX / 2;
 }
 
@@ -507,7 +488,6 @@ static int align_in_workers(struct run *run)
                                   .in_order = !run->job.job};
     struct bioinfer_error err = {0};
     int st = cli_task_run(run->cli, &cli_align_task, run->pool, &io, &err);
-
     if (run->out.status && !run->job.job)
         st = cli_output_finish(&run->out, &err); /* which knows the reason */
     return st ? fail(run, st, run->source_failed, run->sink_failed, &err) : CLI_EXIT_OK;
@@ -519,7 +499,6 @@ static int next_pair(void *user, struct bioinfer_record *record, struct bioinfer
     struct run *run = user;
     const struct bioinfer_record *target;
     int st;
-
     if (run->at_pair == run->span.n) {
         cli_pairs_take(&run->pairs, run->span.n);
         cli_pairs_drop(&run->pairs);
@@ -553,7 +532,6 @@ static int align_some(void *state, struct bioinfer_error *err)
 {
     const struct cli_aligning *t = state;
     const struct cli_work *w = &t->work;
-
     return bioinfer_task_run(t->run.align, w->source, w->source_user, w->sink, w->sink_user, err);
 }
 
@@ -565,7 +543,6 @@ static int dry_run(struct run *run)
                                 .user = run,
                                 .task = &pairs,
                                 .open = run->task->run.align};
-
     return cli_dry_measure(run->cli, &how);
 }
 
@@ -574,7 +551,6 @@ static int run_pairs(struct run *run)
     const struct cli_align_job *job = &run->job;
     bool any;
     int code;
-
     if ((code = open_pairs(run, &any)) || (code = begin(run)))
         return code;
     if (run->cli->options->dry_run)
@@ -592,14 +568,12 @@ static int run_pairs(struct run *run)
 static bool is_plain(const char *path)
 {
     struct stat st;
-
     return strcmp(path, "-") && (stat(path, &st) || S_ISREG(st.st_mode));
 }
 
 static bool check_options(const struct cli_options *o, const char *format)
 {
     const bool score_only = cli_given(o, "score-only");
-
     if (o->values && !cli_square_check(o, format))
         return false; /* else it would be told what it then refuses, as --all-vs-all for --top */
     if (score_only && strcmp(format, "tsv"))
@@ -630,7 +604,6 @@ static bool check_options(const struct cli_options *o, const char *format)
 static void say_summary(const struct run *run)
 {
     const double seconds = cli_now() - run->cli->progress.start;
-
     if (!run->cli->options->quiet)
         cli_say(run->cli,
                 "%llu alignments, %llu residues, matrix %s, gaps %.10g/%.10g in %.2f s "
@@ -647,7 +620,6 @@ static int open_output(struct run *run)
     struct bioinfer_error err = {0};
     const bool none = cli_job_wanted(o) || o->dry_run || o->values;
     const int st = none ? 0 : cli_output_open(&run->out, o->output, &err);
-
     return st ? cli_fail(run->cli, CLI_AT_CREATE, st, &err) : CLI_EXIT_OK;
 }
 
@@ -657,7 +629,6 @@ static int finish_square(struct run *run)
     struct cli_output out = {0};
     struct bioinfer_error err = {0};
     int st;
-
     if ((st = bioinfer_job_finish(run->job.job, &err)))
         return cli_fail(run->cli, CLI_AT_WRITE, st, &err);
     if ((st = cli_output_open(&out, run->cli->options->output, &err)))
@@ -672,7 +643,6 @@ static int finish(struct run *run)
 {
     struct bioinfer_error err = {0};
     int st;
-
     if (run->square.folder)
         return finish_square(run);
     if (run->job.job)
@@ -692,7 +662,6 @@ static int tell_provenance(const struct run *run)
                                      .records = run->n_done + run->n_failed,
                                      .failed = run->n_failed,
                                      .resumed = s ? s->resumed : 0};
-
     return cli_provenance_write(run->cli, &p);
 }
 
@@ -704,7 +673,6 @@ static int say_failed(const struct run *run)
     const bool manifest = run->job.job && !o->n_shards && !run->square.folder;
     const char *see = manifest ? "; see " : "", *file = manifest ? o->output : "";
     const char *suffix = manifest ? ".manifest.tsv" : "";
-
     if (s->failed && s->resumed) /* how many pairs of an earlier run there were is not known */
         cli_say(run->cli, "%llu of %llu blocks hold pairs without a result%s%s%s",
                 (unsigned long long)s->failed, (unsigned long long)s->records, see, file, suffix);
@@ -721,7 +689,6 @@ static int open_run(struct run *run)
     struct cli *cli = run->cli;
     const struct cli_options *o = cli->options;
     int code;
-
     if ((code = cli_task_begin(cli, &cli_align_task)))
         return code;
     run->task = cli->task;
@@ -742,7 +709,6 @@ int cli_align(struct cli *cli)
     const struct cli_options *o = cli->options;
     struct run run = {.cli = cli};
     int code, said;
-
     run.format = o->format ? o->format : "tsv";
     if (!check_options(o, run.format) || !cli_job_needs_file(cli, o->output))
         return CLI_EXIT_USAGE;

@@ -16,7 +16,6 @@ int cli_align_answer_open(struct cli_align_answer **out, bioinfer_task **task,
 {
     struct cli_align_answer *a = calloc(1, sizeof *a);
     int st;
-
     if (!a) {
         snprintf(err->text, sizeof err->text, "no memory for alignments");
         return err->status = BIOINFER_NOMEM;
@@ -38,7 +37,6 @@ int cli_align_answer_open(struct cli_align_answer **out, bioinfer_task **task,
 const char *cli_align_answer_title(const struct cli_align_answer *a, const char *format)
 {
     struct cli_align_out w = a->aligning.writer;
-
     w.format = format;
     return cli_align_title(&w);
 }
@@ -49,7 +47,6 @@ void cli_align_answer_put(const struct cli_align_answer *a, struct cli_output *t
                           const struct bioinfer_alignment *alignment)
 {
     struct cli_align_out w = a->aligning.writer;
-
     w.out = to;
     w.format = format;
     if (strcmp(format, "json"))

@@ -28,7 +28,6 @@ static void format_piece(const struct cli_align_run *run, const struct cli_batch
 {
     const size_t last = (k + 1) * LINES < b->n ? (k + 1) * LINES : b->n;
     struct cli_align_out writer = *run->writer;
-
     writer.out = out;
     for (size_t i = k * LINES; i < last; i++) {
         if (i + SOON < b->n) { /* ids lie far apart, between sequences */
@@ -68,7 +67,6 @@ static int write_scores(struct cli_align_run *run, const struct cli_batch *b)
 {
     struct cli_output text = {0};
     int st = 0;
-
     for (size_t k = 0; !st && k * LINES < b->n; k++) {
         text.n_text = 0;
         format_piece(run, b, k, &text);
@@ -85,7 +83,6 @@ static int write_alignments(struct cli_align_run *run, const struct cli_batch *b
     const size_t n_pieces = (b->n + LINES - 1) / LINES;
     const int threads = bioinfer_context_threads(run->cli->ctx);
     int st = 0;
-
     for (size_t from = 0; from < n_pieces && !st; from += PIECES) {
         const int n = (int)(n_pieces - from < PIECES ? n_pieces - from : PIECES);
         struct cli_output text[PIECES];
@@ -125,7 +122,6 @@ static void say_failed(struct cli_align_run *run, struct cli_batch *b, size_t i,
     enum { NAMED = 10 }; /* no more are said, whoever says them */
     const char *query = b->sides[2 * i]->id, *target = b->sides[2 * i + 1]->id;
     const char *why = bioinfer_status_name(status), *colon = *message ? ": " : "";
-
     b->any_failed = true;
     b->n_failed++;
     if (!run->lost)
@@ -140,7 +136,6 @@ static void say_sparse(struct cli_align_run *run, const char *query, const char 
 {
 #define WORDS                                                                                      \
     "%s, %s: the traceback is above --memory-limit: fewer rows are kept and computed twice"
-
     if (run->told_sparse || run->cli->options->quiet)
         return;
     run->told_sparse = true;
@@ -155,7 +150,6 @@ static void say_sparse(struct cli_align_run *run, const char *query, const char 
 static void tally(struct cli_align_run *run, struct cli_batch *b)
 {
     bool plain = !b->any_bad; /* nothing is to be said */
-
     for (size_t i = 0; plain && i < b->n; i++)
         plain = !b->results[i].status && !b->results[i].sparse;
     b->n_residues = plain ? b->residues : 0;
@@ -187,7 +181,6 @@ static int take_batch(void *user, const struct bioinfer_pairs *pairs,
     struct cli_align_run *run = user;
     struct cli_batch *b = pairs->user;
     int st = 0;
-
     if (cli_stop_signal())
         return BIOINFER_CANCELLED;
     b->results = results;
@@ -220,7 +213,6 @@ static bool is_full(const struct cli_batch *b)
 static size_t add_pairs(struct cli_batch *b, const struct cli_span *span, size_t at)
 {
     const size_t first = at;
-
     for (; at < span->n && !is_full(b); at++) {
         const struct bioinfer_record *q = &span->query[at * span->step], *t = &span->target[at];
         b->sides[2 * b->n] = q;
@@ -238,7 +230,6 @@ static size_t add_pairs(struct cli_batch *b, const struct cli_span *span, size_t
 static int take_used(struct cli_align_run *run, struct cli_batch *b)
 {
     struct cli_pairs *p = run->pairs;
-
     if (p->n_used > b->used_cap - b->n_used) {
         const size_t cap = 2 * b->used_cap + p->n_used + 64;
         void *used = realloc(b->used, cap * sizeof *b->used);
@@ -259,7 +250,6 @@ static int fill(struct cli_align_run *run, struct cli_batch *b, struct bioinfer_
 {
     struct cli_span span;
     int st = 1;
-
     while (!is_full(b) && (st = cli_pairs_next(run->pairs, &span, err)) > 0) {
         if ((st = take_used(run, b)))
             return st;
@@ -273,7 +263,6 @@ static int fill_of_block(struct cli_align_run *run, struct cli_batch *b, struct 
 {
     struct cli_blocks *blocks = run->blocks;
     int st;
-
     if (!run->in_block) {
         if ((st = blocks->next(blocks->user, err)) <= 0)
             return st;
@@ -311,7 +300,6 @@ static int give_batch(void *user, struct bioinfer_pairs *pairs, struct bioinfer_
     struct cli_align_run *run = user;
     struct cli_batch *b = &run->batches[run->n_batches++ % BIOINFER_PAIRS_AHEAD];
     int st = cli_stop_signal() ? BIOINFER_CANCELLED : 0;
-
     if (!st)
         st = run->blocks ? fill_of_block(run, b, err) : fill(run, b, err);
     if (st < 0)
@@ -346,7 +334,6 @@ int cli_align_pairs(struct cli_align_run *run, struct bioinfer_error *err)
 {
     const struct bioinfer_align_stream stream = BIOINFER_PARAMS(
         struct bioinfer_align_stream, .source = give_batch, .sink = take_batch, .user = run);
-
     return bioinfer_align_run(run->align, &stream, err);
 }
 

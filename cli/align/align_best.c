@@ -65,7 +65,6 @@ static struct cli_hit *copy_target(const struct bioinfer_record *r, int64_t scor
 {
     const size_t n_id = strlen(r->id) + 1;
     struct cli_hit *hit = malloc(sizeof *hit + n_id + r->length + 1);
-
     if (!hit)
         return NULL;
     hit->score = score;
@@ -88,7 +87,6 @@ static bool offer(struct cli_best *best, size_t k, const struct bioinfer_record 
     struct cli_hit **heap = best->hits + k * best->most;
     size_t *n = &best->n_hits[k];
     struct cli_hit *hit;
-
     if (*n == best->most && score <= heap[0]->score) /* the later one of equals */
         return true;
     if (!(hit = copy_target(target, score)))
@@ -107,7 +105,6 @@ static bool offer(struct cli_best *best, size_t k, const struct bioinfer_record 
 int cli_best_take(struct cli_best *best, const struct cli_batch *b)
 {
     struct cli_align_out writer = *best->scores.writer;
-
     for (size_t i = 0; i < b->n; i++) {
         const struct bioinfer_record *q = b->sides[2 * i], *t = b->sides[2 * i + 1];
         writer.reverse = writer.both_strands && b->strands.reverse[i];
@@ -142,7 +139,6 @@ static void empty(struct cli_best *best)
 static int take_used(struct cli_best *best, struct bioinfer_error *err)
 {
     struct cli_pairs *p = best->pairs;
-
     if (p->n_used > best->cap_used) {
         void *used = realloc(best->used, p->n_used * sizeof *best->used);
         if (!used)
@@ -174,7 +170,6 @@ int cli_best_start(struct cli_best *best, struct cli_aligning *task, struct cli_
     struct bioinfer_align_params params = task->params;
     struct bioinfer_error err = {0};
     int st;
-
     scores->cli = cli;
     scores->best = best;
     scores->align = task->run.align;
@@ -196,7 +191,6 @@ int cli_best_open(struct cli_best *best, struct cli_pairs *pairs, struct cli_blo
                   uint64_t most, uint64_t most_queries)
 {
     const uint64_t fair = most < GROUP_HITS ? GROUP_HITS / most : 1;
-
     pairs->most_queries = most_queries ? most_queries : fair < GROUP_QUERIES ? fair : GROUP_QUERIES;
     pairs->most_residues = GROUP_RESIDUES;
     if (most > SIZE_MAX / sizeof *best->hits / pairs->most_queries)
@@ -215,7 +209,6 @@ int cli_best_read(struct cli_best *best, struct bioinfer_error *err)
     const struct cli_pairs *p = best->pairs;
     const struct bioinfer_record *query;
     int st;
-
     if (best->is_read)
         return 1;
     empty(best);
@@ -241,7 +234,6 @@ int cli_best_list(struct cli_best *best, struct bioinfer_error *err)
 {
     struct cli_blocks *b = best->blocks;
     int st = 0;
-
     b->n_spans = 0;
     b->block.n_pairs = best->n;
     for (size_t k = 0; k < best->n && !st; k++)
@@ -256,7 +248,6 @@ int cli_best_list(struct cli_best *best, struct bioinfer_error *err)
 int cli_best_give(struct cli_best *best, uint64_t first, struct bioinfer_error *err)
 {
     const struct cli_blocks *b = best->blocks;
-
     empty(best);
     best->first = first;
     for (size_t k = 0; k < b->n_spans; k++) {
@@ -270,7 +261,6 @@ int cli_best_give(struct cli_best *best, uint64_t first, struct bioinfer_error *
 static int by_score(const void *x, const void *y)
 {
     const struct cli_hit *a = *(struct cli_hit *const *)x, *b = *(struct cli_hit *const *)y;
-
     return is_worse(a, b) - is_worse(b, a);
 }
 
@@ -282,7 +272,6 @@ int cli_best_find(struct cli_best *best, struct bioinfer_error *err)
     const uint64_t n_residues = scores->n_residues;
     const double cells = scores->cells;
     int st = cli_align_pairs(&best->scores, err);
-
     blocks->result.n_done = scores->n_done - n_done;
     blocks->result.n_residues = scores->n_residues - n_residues;
     blocks->result.cells = scores->cells - cells;

@@ -47,7 +47,6 @@ void cli_blocks_close(struct cli_blocks *b)
 void cli_blocks_add_failed(struct cli_blocks *blocks, const struct cli_batch *b)
 {
     struct cli_block_result *r = &blocks->result;
-
     for (size_t i = 0; i < b->n; i++) {
         const struct bioinfer_record *q = b->sides[2 * i], *t = b->sides[2 * i + 1];
         const int status = q->status ? q->status : t->status ? t->status : b->results[i].status;
@@ -89,7 +88,6 @@ static int put_piece(struct cli_blocks *b, const struct cli_block *block, bool m
                                 .texts = texts};
     char counts[128];
     int st;
-
     if ((text && text->status) || (b->lost && (b->lost->status || b->note->status)))
         return no_memory(err);
     add_text(&r, texts, "text", text);
@@ -120,7 +118,6 @@ static int end_block(struct cli_blocks *b, const struct cli_block *block, struct
     struct cli_block_result *r = &b->result;
     struct cli_output message = {0};
     int st;
-
     if (!r->n_failed)
         return put_piece(b, block, false, "", text, err);
     cli_output_printf(&message, "%" PRIu64 " of %" PRIu64 " pairs have no result: ", r->n_failed,
@@ -142,7 +139,6 @@ int cli_blocks_put(struct cli_blocks *b, const struct cli_batch *batch, struct c
 {
     struct cli_block_result *r = &b->result;
     int st;
-
     if (!b->counted) {
         r->n_done += batch->n - batch->n_failed;
         r->n_residues += batch->n_residues;
@@ -184,7 +180,6 @@ static void put_record(struct cli_output *bytes, const struct bioinfer_record *r
     const char *message = r->status && r->message ? r->message : "";
     const struct packed_record head = {strlen(r->id) + 1, strlen(message) + 1, r->length,
                                        r->status};
-
     cli_output_write(bytes, (const char *)&head, sizeof head);
     cli_output_write(bytes, r->id, head.n_id);
     cli_output_write(bytes, message, head.n_message);
@@ -198,7 +193,6 @@ static void put_record(struct cli_output *bytes, const struct bioinfer_record *r
 static bool find_shared(const struct cli_blocks *b, const struct bioinfer_record **first, size_t *n)
 {
     const struct bioinfer_record *low = NULL, *high = NULL;
-
     for (size_t i = 0; i < b->n_spans; i++) {
         const struct cli_span *s = &b->spans[i];
         if (s->step || s->scattered)
@@ -222,7 +216,6 @@ int cli_block_pack(const struct cli_blocks *b, struct cli_output *bytes, struct 
                           .n_records = {0, share ? n_shared : 0},
                           .n_spans = b->n_spans};
     uint64_t at[SIDES] = {0};
-
     for (size_t i = 0; i < b->n_spans; i++) {
         head.n_records[QUERIES] += b->spans[i].step ? b->spans[i].n : 1;
         head.n_records[TARGETS] += share ? 0 : b->spans[i].n;
@@ -254,7 +247,6 @@ int cli_block_pack(const struct cli_blocks *b, struct cli_output *bytes, struct 
 static const char *read_record(struct bioinfer_record *r, const char *at)
 {
     struct packed_record head;
-
     memcpy(&head, at, sizeof head);
     at += sizeof head;
     *r = (struct bioinfer_record){.id = at,
@@ -269,7 +261,6 @@ static const char *read_record(struct bioinfer_record *r, const char *at)
 struct cli_block cli_block_peek(const char *bytes)
 {
     struct packed head;
-
     memcpy(&head, bytes, sizeof head);
     return (struct cli_block){
         .n_pairs = head.n_pairs, .residues = head.residues, .cells = head.cells};
@@ -282,7 +273,6 @@ int cli_block_unpack(struct cli_blocks *b, const char *bytes, struct bioinfer_er
     struct packed head;
     const char *at = bytes + sizeof head;
     int st = 0;
-
     memcpy(&head, bytes, sizeof head);
     b->block = cli_block_peek(bytes);
     b->n_spans = 0;

@@ -15,7 +15,6 @@ static uint64_t size_of(const struct bioinfer_records *block)
 static void *read_ahead(void *arg)
 {
     struct cli_feed *f = arg;
-
     pthread_mutex_lock(&f->lock);
     while (!f->stop && !f->end) {
         struct bioinfer_records *block = NULL;
@@ -52,7 +51,6 @@ bool cli_feed_open(struct cli_feed *f, bioinfer_reader *reader)
 int cli_feed_next(struct cli_feed *f, struct bioinfer_records **block, struct bioinfer_error *err)
 {
     int st = 1;
-
     pthread_mutex_lock(&f->lock);
     while (!f->n && !f->end)
         pthread_cond_wait(&f->changed, &f->lock);
@@ -73,7 +71,6 @@ int cli_feed_next(struct cli_feed *f, struct bioinfer_records **block, struct bi
 bool cli_feed_is_over(struct cli_feed *f)
 {
     bool over;
-
     pthread_mutex_lock(&f->lock);
     while (!f->n && !f->end)
         pthread_cond_wait(&f->changed, &f->lock);
@@ -130,7 +127,6 @@ int cli_whole_read(struct cli_whole *w, bioinfer_reader *reader, uint64_t most,
     struct bioinfer_records *block;
     uint64_t bytes = 0;
     int st;
-
     while ((st = bioinfer_reader_next_many(reader, &block, err)) > 0) {
         bytes += size_of(block);
         if (!keep(w, block)) {

@@ -22,7 +22,6 @@ static uint64_t mix(uint64_t h, uint64_t x)
 static uint64_t mix_text(uint64_t h, const char *text, size_t n)
 {
     uint64_t x = 0;
-
     h = mix(h, n);
     for (; n >= sizeof x; n -= sizeof x, text += sizeof x) {
         memcpy(&x, text, sizeof x);
@@ -44,7 +43,6 @@ uint64_t cli_align_mix_record(uint64_t h, const struct bioinfer_record *r)
 static uint64_t mix_targets(const struct cli_pairs *p)
 {
     uint64_t h = mix(p->pairing, p->kept);
-
     for (size_t i = 0; p->kept && i < p->side[1].n; i++)
         h = cli_align_mix_record(h, &p->side[1].items[i]);
     return h;
@@ -57,7 +55,6 @@ static bool take_span(struct cli_align_job *j, struct cli_span *span)
 {
     struct cli_block *b = &j->blocks.block;
     size_t n = 0;
-
     if (!span->step && j->job)
         j->hash = cli_align_mix_record(j->hash, span->query);
     while (n < span->n && b->n_pairs < j->most_pairs && b->cells < most_cells) {
@@ -79,7 +76,6 @@ static int read_group(struct cli_align_job *j, struct bioinfer_error *err)
     const struct cli_best *best = j->best;
     struct cli_block *b = &j->blocks.block;
     const int st = cli_best_read(j->best, err);
-
     j->best->is_read = false;
     if (st < 0)
         return j->failed = st;
@@ -103,7 +99,6 @@ static int read_group(struct cli_align_job *j, struct bioinfer_error *err)
 static int read_tile(struct cli_align_job *j, struct bioinfer_error *err)
 {
     const int st = cli_square_next(j->square, &j->blocks, j->n_read, err);
-
     j->ended = !st;
     if (st <= 0)
         return st;
@@ -115,7 +110,6 @@ int cli_align_job_give(void *job, struct bioinfer_error *err)
 {
     struct cli_align_job *j = job;
     const bool given = j->given;
-
     (void)err;
     j->given = true;
     return !given;
@@ -128,7 +122,6 @@ int cli_block_read(struct cli_align_job *j, struct bioinfer_error *err)
     struct cli_span span;
     bool more = true, first;
     int st;
-
     if (j->best)
         return read_group(j, err);
     if (j->square)
@@ -164,7 +157,6 @@ static int next_block(void *user, struct bioinfer_record *record, struct bioinfe
 {
     struct cli_align_job *j = user;
     int st = 1;
-
     if (cli_stop_signal())
         return BIOINFER_CANCELLED;
     if (j->ended)
@@ -195,7 +187,6 @@ int cli_align_job_keep(struct cli_align_job *j, const struct bioinfer_result *pi
     struct bioinfer_result r = *piece, first = *piece;
     struct bioinfer_text text = {.name = "text"};
     int st = 0;
-
     if (!head && !j->square)
         return bioinfer_job_sink(j->job, piece, err);
     r.piece++;
@@ -220,7 +211,6 @@ static int keep_text(void *user, const struct bioinfer_result *result, struct bi
 {
     struct cli_align_job *j = user;
     int st;
-
     pthread_mutex_lock(&j->lock);
     st = cli_align_job_keep(j, result, NULL, 0, err);
     pthread_mutex_unlock(&j->lock);
@@ -236,7 +226,6 @@ int cli_align_job_open(struct cli_align_job *j, const struct cli_align_out *w, c
     struct bioinfer_job_params params = cli_job_params(cli, "align");
     struct bioinfer_job_input inputs[2];
     int st;
-
     if (!o->second && !j->pairs->kept)
         inputs[params.n_inputs++] = (struct bioinfer_job_input){"target", o->input};
     if (o->second)
@@ -266,7 +255,6 @@ int cli_align_job_next(struct cli_align_job *j, struct bioinfer_error *err)
 {
     struct bioinfer_record record;
     int st = 1;
-
     if (!j->job)
         return cli_block_read(j, err);
     /* reading takes long: the lock is for what the job does beside it */

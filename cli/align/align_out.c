@@ -18,7 +18,6 @@ static char *make_number(char text[DIGITS], int64_t x)
 {
     char *p = text + DIGITS;
     uint64_t rest = x < 0 ? 0 - (uint64_t)x : (uint64_t)x;
-
     do {
         *--p = (char)('0' + rest % 10);
         rest /= 10;
@@ -31,7 +30,6 @@ static char *make_number(char text[DIGITS], int64_t x)
 static void put_number(const struct cli_align_out *w, int64_t x)
 {
     char text[DIGITS], *p = make_number(text, x);
-
     cli_output_write(w->out, p, (size_t)(text + DIGITS - p));
 }
 
@@ -52,7 +50,6 @@ void cli_align_put_score(const struct cli_align_out *w, int64_t score)
     const int64_t scale = (int64_t)w->scale, most = 9999999;
     int64_t rest = (score < 0 ? -(score % scale) : score % scale) * (1000 / scale);
     char decimals[] = ".000";
-
     if (rest && (score / scale > most || score / scale < -most)) {
         cli_output_printf(w->out, "%.10g", (double)score / w->scale);
         return;
@@ -74,7 +71,6 @@ static void put_fraction(const struct cli_align_out *w, int64_t n, int64_t of)
 {
     const int64_t millionths = n * 1000000 / of, rest = n * 1000000 % of;
     char text[DIGITS], *p;
-
     if (2 * rest == of) { /* printf knows on which side the double lies */
         cli_output_printf(w->out, "%.6f", (double)n / (double)of);
         return;
@@ -96,7 +92,6 @@ struct runs {
 static void flush_run(struct runs *r)
 {
     char digits[DIGITS], *p;
-
     if (!r->n)
         return;
     if (r->size > sizeof r->text - DIGITS - 1) {
@@ -128,7 +123,6 @@ static void put_cigar(const struct cli_align_out *w, const struct bioinfer_recor
                       const char *clips)
 {
     struct runs r;
-
     r.w = w;
     r.last = 0;
     r.size = 0;
@@ -224,7 +218,6 @@ static int64_t differences(const struct cli_align_out *w, const struct bioinfer_
                            const struct bioinfer_alignment *a)
 {
     int64_t n = a->columns - a->identities, i = a->query_begin;
-
     for (size_t k = 0; w->nucleotides && k < a->n_cigar; k++) {
         const int64_t length = a->cigar[k] >> 4;
         const int op = a->cigar[k] & 15;
@@ -241,7 +234,6 @@ static void put_paf(const struct cli_align_out *w, const struct bioinfer_record 
 {
     const int64_t different = differences(w, q, a);
     int64_t begin, end;
-
     query_range(w, q, a, &begin, &end);
     put_id(w->out, q->id);
     put_tab_number(w, (int64_t)q->length);
@@ -296,7 +288,6 @@ int cli_align_check_sam(struct cli *cli, const struct bioinfer_record *queries, 
                         const struct bioinfer_record *targets, size_t n_targets)
 {
     const char **names, *name = NULL;
-
     for (size_t i = 0; !name && i < n_targets; i++)
         if (!is_sam_name(targets[i].id, true)) {
             name = targets[i].id;
@@ -358,7 +349,6 @@ static void put_blast(const struct cli_align_out *w, const struct bioinfer_recor
     const double points = (double)a->score / w->scale, bits = cli_align_bits(&w->stats, points);
     const double e = cli_align_evalue(&w->stats, points, q->length, t->length);
     int64_t openings = 0, begin, end;
-
     for (size_t k = 0; k < a->n_cigar; k++)
         openings += (a->cigar[k] & 15) < EQUAL;
     put_id(w->out, q->id);
@@ -423,7 +413,6 @@ static void flush_lines(const struct cli_align_out *w, const struct bioinfer_rec
 static char between(const struct cli_align_out *w, char a, char b)
 {
     int self = 0, score = 0;
-
     bioinfer_align_score(w->align, a, a, &self);
     bioinfer_align_score(w->align, a, b, &score);
     return self > 0 && score > 0 ? (a == b ? '|' : ':') : self > 0 || score > 0 ? '.' : ' ';
@@ -448,7 +437,6 @@ static void add_columns(const struct cli_align_out *w, const struct bioinfer_rec
 static void put_decimals(const struct cli_align_out *w, double x)
 {
     char text[32];
-
     snprintf(text, sizeof text, "%.10g", x);
     cli_output_printf(w->out, "%s%s", text, strpbrk(text, ".e") ? "" : ".0");
 }
@@ -483,7 +471,6 @@ static int64_t same_letters(const struct bioinfer_record *q, const struct bioinf
                             const struct bioinfer_alignment *a)
 {
     int64_t n = a->identities, i = a->query_begin, j = a->target_begin;
-
     for (size_t k = 0; k < a->n_cigar; k++) {
         const int64_t length = a->cigar[k] >> 4;
         const int op = a->cigar[k] & 15;
@@ -501,7 +488,6 @@ static void put_needle(const struct cli_align_out *w, const struct bioinfer_reco
     static const char bar[] = "#=======================================\n";
     const int64_t outside = left_out(w, q, t, a), columns = a->columns + outside;
     struct lines l = {.n = 0};
-
     if (w->local) {
         l.i = l.from_i = a->query_begin;
         l.j = l.from_j = a->target_begin;
@@ -544,7 +530,6 @@ static void add_letters(struct row *row, int64_t n)
 static void add_gaps(struct row *row, int64_t n)
 {
     static const char gaps[] = "----------------------------------------------------------------";
-
     for (; n > 0; n -= (int64_t)sizeof gaps - 1)
         cli_output_write(row->w->out, gaps,
                          n < (int64_t)sizeof gaps - 1 ? (size_t)n : sizeof gaps - 1);
@@ -565,7 +550,6 @@ static void put_fasta(const struct cli_align_out *w, const struct bioinfer_recor
                       const struct bioinfer_record *t, const struct bioinfer_alignment *a)
 {
     struct row row = {.w = w};
-
     begin_row(&row, q, !w->both_strands ? "" : w->reverse ? " strand=-" : " strand=+");
     add_letters(&row, a->query_begin);
     add_gaps(&row, a->target_begin);
@@ -590,7 +574,6 @@ static void put_pieces(const struct cli_align_out *w, const struct bioinfer_reco
 {
     struct bioinfer_record query = *q, target = *t;
     struct bioinfer_alignment whole = *a;
-
     query.sequence += a->query_begin;
     target.sequence += a->target_begin;
     query.length = (size_t)(a->query_end - a->query_begin);
@@ -632,7 +615,6 @@ bool cli_align_are_nucleotides(const bioinfer_task *align)
 {
     static const char nucleotides[] = "ACGT", others[] = "EFILPQ";
     int score;
-
     for (const char *c = nucleotides; *c; c++)
         if (bioinfer_align_score(align, *c, *c, &score))
             return false;
@@ -655,7 +637,6 @@ const char *cli_align_title(const struct cli_align_out *w)
 #undef RANGES
 #undef IDENTITY
 #undef PLAIN
-
     return strcmp(w->format, "tsv")
                ? ""
                : titles[w->both_strands][w->score_only ? 0 : 1 + w->local + 2 * w->no_cigar];

@@ -34,7 +34,6 @@ static int next_records(struct cli_pairs *p, int k, struct bioinfer_error *err)
 {
     struct cli_side *side = &p->side[k];
     int st;
-
     if (side->at < side->n || !p->feed[k].open) /* all were read at once */
         return 0;
     if (side->block && !keep_used(p, side->block))
@@ -57,7 +56,6 @@ static bool is_one_file(const struct cli_pairs *p)
 static int reopen(struct cli_pairs *p, int k, struct bioinfer_error *err)
 {
     int st;
-
     bioinfer_reader_close(&p->again[k]);
     if ((st = p->reopen(p->user, is_one_file(p) ? 0 : k, &p->again[k], err)))
         return st;
@@ -68,7 +66,6 @@ static int reopen(struct cli_pairs *p, int k, struct bioinfer_error *err)
 static int begin_pass(struct cli_pairs *p, uint64_t skip, struct bioinfer_error *err)
 {
     struct cli_side *targets = &p->side[1];
-
     p->in_pass = true;
     p->query = p->first = 0;
     p->n_before = 0;
@@ -92,7 +89,6 @@ static int next_targets(struct cli_pairs *p, struct bioinfer_error *err)
 {
     struct cli_side *targets = &p->side[1];
     int st;
-
     do {
         const size_t n = targets->n - targets->at;
         const size_t skipped = p->skip < n ? p->skip : n;
@@ -113,7 +109,6 @@ static int keep_targets(struct cli_pairs *p, int k, struct bioinfer_error *err)
 {
     struct cli_whole *w = &p->whole[1];
     const int st = cli_whole_read(w, p->reader[k], p->most_kept, err);
-
     p->kept = !st;
     if (st > 0)
         cli_whole_free(w);
@@ -126,7 +121,6 @@ static int keep_targets(struct cli_pairs *p, int k, struct bioinfer_error *err)
 static int is_one_pass(struct cli_pairs *p, struct bioinfer_error *err)
 {
     int st;
-
     if (p->all_names)
         return false;
     if (p->pairing != CLI_GROUPS || p->one_query)
@@ -156,7 +150,6 @@ static int open_in_order(struct cli_pairs *p, struct bioinfer_error *err)
 int cli_pairs_open(struct cli_pairs *p, struct bioinfer_error *err)
 {
     int st;
-
     if (p->pairing == CLI_IN_ORDER)
         return open_in_order(p, err);
     if (p->targets_alone)
@@ -190,7 +183,6 @@ static int span_of_query(struct cli_pairs *p, struct cli_span *span, struct bioi
 {
     struct cli_side *queries = &p->side[0], *targets = &p->side[1];
     int st;
-
     for (;;) {
         if ((st = next_records(p, 0, err)))
             return st;
@@ -221,7 +213,6 @@ static int span_of_group(struct cli_pairs *p, struct cli_span *span, struct bioi
 {
     struct cli_side *targets = &p->side[1];
     int st;
-
     for (;;) {
         if (!p->in_pass)
             return 0;
@@ -257,7 +248,6 @@ int cli_pairs_query(struct cli_pairs *p, const struct bioinfer_record **query,
 {
     struct cli_side *queries = &p->side[0];
     const int st = next_records(p, 0, err);
-
     if (st || queries->at == queries->n)
         return st;
     *query = &queries->items[queries->at++];
@@ -277,7 +267,6 @@ int cli_pairs_next(struct cli_pairs *p, struct cli_span *span, struct bioinfer_e
 {
     const struct cli_side *a = &p->side[0], *b = &p->side[1];
     int st;
-
     if (p->pairing == CLI_GROUPS)
         return span_of_group(p, span, err);
     if (p->pairing != CLI_IN_ORDER)
@@ -315,7 +304,6 @@ void cli_pairs_hold(struct cli_pairs *p)
 void cli_pairs_drop(struct cli_pairs *p)
 {
     size_t n = 0;
-
     for (size_t i = 0; i < p->n_used; i++)
         if (p->used[i] == p->held[0] || p->used[i] == p->held[1])
             p->used[n++] = p->used[i];
@@ -327,7 +315,6 @@ void cli_pairs_drop(struct cli_pairs *p)
 int cli_pairs_longer(const struct cli_pairs *p)
 {
     const bool more[2] = {p->side[0].at < p->side[0].n, p->side[1].at < p->side[1].n};
-
     return p->pairing != CLI_IN_ORDER || more[0] == more[1] ? -1 : more[1];
 }
 

@@ -22,7 +22,6 @@ bool cli_square_check(const struct cli_options *o, const char *format)
 {
     const bool phylip = !strcmp(format, "phylip"), npz = !strcmp(format, "npz");
     const bool score = o->values && !strcmp(o->values, "score");
-
     if (!o->values && (phylip || npz || o->identity_of || o->names || o->shape))
         cli_say(NULL, "%s is for the matrix of --values",
                 phylip           ? "--format phylip"
@@ -73,7 +72,6 @@ static uint64_t at_most(uint64_t n, double limit)
 static double mean_length(const struct cli_side *side)
 {
     double sum = 0;
-
     for (size_t i = 0; i < side->n; i++)
         sum += (double)side->items[i].length;
     return sum > (double)side->n ? sum / (double)side->n : 1;
@@ -92,7 +90,6 @@ static void cut(struct cli_square *s, uint64_t most_pairs)
     const uint64_t pairs = at_most(at_most(most_pairs, MOST), most_cells / cells);
     const double fit = (double)MEMORY / (double)s->columns.n;
     struct bioinfer_square *m = &s->matrix;
-
     m->tile_rows = at_most(at_most(s->rows.n, sqrt((double)pairs)), fit > FEWEST ? fit : FEWEST);
     m->tile_columns = m->one_file ? m->tile_rows
                                   : at_most(s->columns.n, (double)(pairs / m->tile_rows));
@@ -118,7 +115,6 @@ static void find_tile(const struct cli_square *s, uint64_t ordinal, uint64_t *i,
 static struct cli_side part(const struct cli_side *side, uint64_t k, uint64_t size)
 {
     const size_t at = (size_t)(k * size), left = side->n - at;
-
     return (struct cli_side){.items = side->items + at, .n = left < size ? left : (size_t)size};
 }
 
@@ -130,7 +126,6 @@ int cli_square_next(struct cli_square *s, struct cli_blocks *blocks, uint64_t or
     struct cli_side rows, columns;
     uint64_t i, j;
     int st = 0;
-
     *b = (struct cli_block){.ordinal = ordinal};
     blocks->n_spans = 0;
     find_tile(s, ordinal, &i, &j);
@@ -161,7 +156,6 @@ const char *cli_square_names(struct cli_square *s, uint64_t ordinal, size_t *n)
 {
     struct cli_side sides[2];
     uint64_t i, j;
-
     find_tile(s, ordinal, &i, &j);
     sides[0] = part(&s->rows, i, s->matrix.tile_rows);
     sides[1] = part(&s->columns, j, s->matrix.tile_columns);
@@ -190,7 +184,6 @@ static bool hash_parts(const struct cli_side *side, uint64_t size, uint64_t n, u
 uint64_t cli_square_hash(const struct cli_square *s, uint64_t ordinal)
 {
     uint64_t i, j;
-
     find_tile(s, ordinal, &i, &j);
     return s->hashes[0][i] ^ s->hashes[1][j] * 0x9E3779B97F4A7C15u;
 }
@@ -219,7 +212,6 @@ static int make_folder(struct cli_square *s, struct cli *cli)
     const char *base = getenv("TMPDIR");
     char folder[256], path[256 + sizeof "/matrix"];
     int error = ENAMETOOLONG;
-
     if (snprintf(path, sizeof path, "%s/bioinfer", base && *base ? base : "/tmp") + BI_TEMP_SUFFIX <
         (int)sizeof folder)
         error = bi_temp_folder(folder, path);
@@ -239,7 +231,6 @@ static int make_folder(struct cli_square *s, struct cli *cli)
 static bool has_place(const struct cli_options *o)
 {
     struct stat st;
-
     if (!o->output || !strcmp(o->output, "-"))
         return false;
     return cli_job_wanted(o) || stat(o->output, &st) || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode);
@@ -250,7 +241,6 @@ int cli_square_open(struct cli_square *s, struct cli *cli, const struct cli_alig
                     uint64_t most_pairs)
 {
     const struct cli_options *o = cli->options;
-
     *s = (struct cli_square){.rows = *rows, .columns = columns ? *columns : *rows};
     s->matrix = (struct bioinfer_square){.kind = o->values,
                                          .format = w->format,
@@ -277,7 +267,6 @@ void cli_square_put(const struct cli_align_out *w, const struct cli_batch *b)
 {
     double values[512];
     size_t n = 0;
-
     for (size_t k = 0; k < b->n; k++) {
         const struct bioinfer_record *q = b->sides[2 * k], *t = b->sides[2 * k + 1];
         const struct bioinfer_alignment *a = &b->results[k];
@@ -305,7 +294,6 @@ int cli_square_copy(const struct cli_square *s, struct cli_output *out, struct b
     char bytes[1 << 13];
     ssize_t n = 0;
     int fd = open(s->path, O_RDONLY | O_CLOEXEC);
-
     while (fd >= 0 && !out->status &&
            ((n = read(fd, bytes, sizeof bytes)) > 0 || (n < 0 && errno == EINTR))) {
         if (n > 0)
@@ -325,7 +313,6 @@ void cli_square_close(struct cli_square *s)
 {
     static const char *const suffixes[] = {"", ".manifest.tsv"};
     char path[4200];
-
     for (size_t k = 0; s->folder && s->path && k < CLI_COUNT(suffixes); k++) {
         snprintf(path, sizeof path, "%s%s", s->path, suffixes[k]);
         unlink(path);

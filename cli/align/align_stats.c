@@ -63,7 +63,6 @@ static bool is_near(double a, double b)
 static bool parse_positive(const char *name, const char *text, double *value)
 {
     char *end;
-
     *value = strtod(text, &end);
     if (end != text && !*end && isfinite(*value) && *value > 0)
         return true;
@@ -76,7 +75,6 @@ static bool find_known(struct cli_align_stats *s, const struct cli_align_out *w,
                        double match, double mismatch)
 {
     const double open = w->open - w->extend;
-
     for (size_t i = 0; !w->open2 && i < CLI_COUNT(known); i++) {
         const struct known *k = &known[i];
         if (!matrix != !k->matrix || (matrix && strcasecmp(matrix, k->matrix)) ||
@@ -109,7 +107,6 @@ int cli_align_stats_make(struct cli_align_stats *s, const struct cli_options *o,
 {
     const bool blast = !strcmp(w->format, "blast");
     const bool given = o->lambda || o->karlin_k;
-
     *s = (struct cli_align_stats){.residues = (double)o->db_size,
                                   .records = o->db_records ? (double)o->db_records : 1,
                                   .most = INFINITY};
@@ -152,7 +149,6 @@ static double expected_length(const struct cli_align_stats *s, double m, double 
     const double c = n * m - fmax(m, n) / s->k;
     double low = 0, high, length = 0, next;
     bool found = false;
-
     if (c < 0)
         return 0;
     high = 2 * c / (both + sqrt(both * both - 4 * records * c));
@@ -183,7 +179,6 @@ static double expected_length(const struct cli_align_stats *s, double m, double 
 static double rest_of(double m, double mean, double variance, double *share)
 {
     const double sigma = sqrt(variance), left = m - mean, at = left / sigma;
-
     *share = erfc(-at / sqrt(2)) / 2;
     return left * *share + sigma * exp(-at * at / 2) / sqrt(2 * acos(-1));
 }
@@ -201,7 +196,6 @@ static double places(const struct cli_align_stats *s, double score, double m, do
     double share[2];
     const double a = rest_of(m, mean, variance, &share[0]);
     const double b = rest_of(n, mean, variance, &share[1]);
-
     return a * b + common * share[0] * share[1];
 }
 
@@ -210,7 +204,6 @@ double cli_align_evalue(const struct cli_align_stats *s, double score, size_t qu
     const double m = (double)query, n = s->residues > 0 ? s->residues : (double)target;
     const double points = s->even ? 2 * floor(score / 2) : score;
     double area = m * n;
-
     if (s->spread > 0) {
         area = places(s, points, m, (double)target) * n / (double)target;
     } else if (s->alpha > 0) {

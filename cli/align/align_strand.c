@@ -41,7 +41,6 @@ bool cli_align_strands_check(const struct cli_options *o, const char *format,
 static void make_complements(char to[256], bool is_rna)
 {
     static const char from[] = "ACGTURYSWKMBDHVN", other[] = "TGCAAYRSWMKVHDBN";
-
     for (int c = 0; c < 256; c++)
         to[c] = (char)c;
     for (size_t i = 0; i < sizeof from - 1; i++) {
@@ -58,7 +57,6 @@ static void turn(char *to, const char *letters, size_t n)
 {
     char complement[256];
     const bool is_rna = memchr(letters, 'U', n) || memchr(letters, 'u', n);
-
     make_complements(complement, is_rna);
     for (size_t i = 0; i < n; i++)
         to[i] = complement[(unsigned char)letters[n - 1 - i]];
@@ -95,7 +93,6 @@ int cli_align_strands_give(struct cli_batch *b)
 {
     struct cli_align_strands *s = &b->strands;
     size_t size = 0, at = 0;
-
     for (size_t i = 0; i < b->n; i++)
         size += is_new(b, i) ? b->pairs[i].query_length : 0;
     if (size > s->letters_cap) {
@@ -126,7 +123,6 @@ int cli_align_strands_give(struct cli_batch *b)
 void cli_align_strands_pick(struct cli_batch *b, const struct bioinfer_alignment *results)
 {
     struct cli_align_strands *s = &b->strands;
-
     for (size_t i = 0; i < b->n; i++) {
         const struct bioinfer_alignment *two = &results[2 * i];
         s->reverse[i] = !two[0].status && !two[1].status && two[1].score > two[0].score;

@@ -15,7 +15,6 @@ static int settle_least(struct cli_aligning *t)
 {
     const struct cli_options *o = t->cli->options;
     char *end = "";
-
     t->writer.has_least = o->min_score != NULL;
     if (o->min_score)
         t->writer.least = strtod(o->min_score, &end);
@@ -37,7 +36,6 @@ static int settle_least(struct cli_aligning *t)
 static bool is_built_in(const char *matrix)
 {
     const char *name;
-
     for (int i = 0; (name = bioinfer_align_matrix(i)); i++)
         if (!strcasecmp(name, matrix))
             return true;
@@ -58,7 +56,6 @@ uint64_t cli_align_longest(const struct cli_options *o)
 {
     enum { RESIDUES_PER_MIB = 50000 };
     const uint64_t limit = (uint64_t)cli_align_memory(o);
-
     if (o->max_length)
         return (uint64_t)o->max_length;
     return limit < UINT64_MAX / RESIDUES_PER_MIB ? limit * RESIDUES_PER_MIB : UINT64_MAX;
@@ -67,14 +64,12 @@ uint64_t cli_align_longest(const struct cli_options *o)
 uint64_t cli_align_db_memory(const struct cli_options *o)
 {
     enum { MIB = 1024 };
-
     return (uint64_t)(o->db_memory ? o->db_memory : MIB) << 20;
 }
 
 bool cli_align_has_costs(const struct cli_options *o)
 {
     const struct bioinfer_align_params *p = bioinfer_params_struct(o->params);
-
     return p->matrix || p->match || p->mismatch;
 }
 
@@ -84,7 +79,6 @@ int cli_align_costs(struct cli_aligning *t, struct bioinfer_error *err)
     const bool no_cigar = o->cigar && !strcmp(o->cigar, "none");
     struct bioinfer_align_params *p = &t->params;
     int st;
-
     if (!cli_align_has_costs(o) &&
         (st = bioinfer_params_set(o->params, "matrix", t->cli->told, err)))
         return st;
@@ -121,7 +115,6 @@ int cli_align_settle(struct cli_aligning *t)
     struct bioinfer_error err = {0};
     const int st = cli_align_costs(t, &err);
     int code;
-
     if (st) {
         cli_say(NULL, "--%s", err.text);
         return CLI_EXIT_USAGE;
@@ -143,7 +136,6 @@ int cli_align_reader(const struct cli *cli, const char *path, bioinfer_reader **
         struct bioinfer_reader_params, .residues = BIOINFER_RESIDUES_STOPS,
         .max_length = cli_align_longest(cli->options),
         .n_threads = (threads + 1) / 2); /* for each of two files */
-
     return bioinfer_reader_open(reader, cli->ctx, path, &params, err);
 }
 
@@ -153,7 +145,6 @@ int cli_align_reopen(void *user, int k, bioinfer_reader **reader, struct bioinfe
     const struct cli_options *o = cli->options;
     const char *path = k ? o->second : o->input;
     struct stat st;
-
     if (strcmp(path, "-") && !stat(path, &st) && S_ISREG(st.st_mode))
         return cli_align_reader(cli, path, reader, err);
     *err = (struct bioinfer_error){.status = BIOINFER_LIMIT};
@@ -175,7 +166,6 @@ static int open_search(struct cli_aligning *t)
     struct cli_pairs *p = &t->targets;
     struct bioinfer_error err = {0};
     int st;
-
     *p = (struct cli_pairs){.pairing = CLI_GROUPS,
                             .targets_alone = true,
                             .reopen = cli_align_reopen,
@@ -196,7 +186,6 @@ static int open_search(struct cli_aligning *t)
 static int begin(struct cli *cli)
 {
     struct cli_aligning *t = cli->task;
-
     t->cli = t->run.cli = cli;
     t->run.writer = &t->writer;
     return CLI_EXIT_OK;
@@ -209,7 +198,6 @@ static int open_task(struct cli *cli, cli_tick tick)
     const char *matrix;
     struct bioinfer_error err = {0};
     int st, code;
-
     if (is_worker && (code = cli_align_settle(t)))
         return code;
     if ((code = cli_check_device(cli)) || (code = cli_align_start(&t->run)))
@@ -238,7 +226,6 @@ static int next_packed(void *user, struct bioinfer_error *err)
     struct cli_aligning *t = user;
     struct bioinfer_record record = {0};
     int st = t->work.source(t->work.source_user, &record, err);
-
     if (st <= 0)
         return st;
     if ((st = cli_block_unpack(&t->blocks, record.sequence, err)))
@@ -251,7 +238,6 @@ static int next_packed(void *user, struct bioinfer_error *err)
 static int put_text(void *user, const struct bioinfer_result *result, struct bioinfer_error *err)
 {
     const struct cli_aligning *t = user;
-
     return t->work.sink(t->work.sink_user, result, err);
 }
 
@@ -260,7 +246,6 @@ static int give_block(void *user, struct bioinfer_error *err)
 {
     struct cli_aligning *t = user;
     const bool given = t->given;
-
     (void)err;
     t->given = true;
     return !given;
@@ -270,7 +255,6 @@ static int give_block(void *user, struct bioinfer_error *err)
 static int run_best(struct cli_aligning *t, struct bioinfer_error *err)
 {
     int st;
-
     t->blocks.next = give_block;
     t->blocks.counted = true;
     while ((st = next_packed(t, err)) > 0) {
@@ -287,7 +271,6 @@ static int run_best(struct cli_aligning *t, struct bioinfer_error *err)
 static int run_task(void *state, struct bioinfer_error *err)
 {
     struct cli_aligning *t = state;
-
     t->blocks.next = next_packed;
     t->blocks.sink = put_text;
     t->blocks.user = t;
@@ -320,14 +303,12 @@ static int lose(void *state, const struct bioinfer_record *record,
                                       .message = failed->message,
                                       .n_texts = CLI_COUNT(texts),
                                       .texts = texts};
-
     return t->work.sink(t->work.sink_user, &r, err);
 }
 
 static void end(void *state)
 {
     struct cli_aligning *t = state;
-
     cli_align_end(&t->run);
     cli_best_close(&t->best);
     bioinfer_task_close(&t->run.align);
@@ -348,7 +329,6 @@ static struct cli_weight weigh(const struct cli *cli, const struct bioinfer_reco
     const struct cli_options *o = cli->options;
     const bool whole = (o->all_vs_all || o->one_vs_all || o->values) && !o->top;
     const uint64_t least = o->top ? CLI_FIRST_CHUNK : LEAST; /* a pass over the targets */
-
     return (struct cli_weight){.work = least + (by_cells > by_bytes ? by_cells : by_bytes),
                                .bytes = whole ? (uint64_t)block.cells : block.residues};
 }

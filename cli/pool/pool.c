@@ -37,7 +37,6 @@ static int turn(struct cli_pool *p)
     struct cli_pool_worker *of[2 * CLI_MAX_WORKERS];
     double now = cli_now(), wait = 0.2;
     int n = 0, st = 0, alive = 0;
-
     for (int i = 0; i < p->n_workers; i++) {
         struct cli_pool_worker *w = &p->workers[i];
         if (w->given_up)
@@ -91,7 +90,6 @@ static bool busy(const struct cli_pool *p)
 int cli_pool_run(struct cli_pool *p, const struct cli_run_io *io, struct bioinfer_error *err)
 {
     int st = 0;
-
     p->io = io;
     while (!p->status) {
         if (cli_progress_tick(p->cli, p->cli->progress.records, p->cli->progress.residues)) {
@@ -127,7 +125,6 @@ int cli_pool_open(struct cli_pool **out, struct cli *cli, const struct cli_task 
 {
     struct cli_pool *p = calloc(1, sizeof *p);
     int code, st = 0;
-
     *out = p;
     if (!p)
         return cli_no_memory(cli, "the workers");
@@ -167,7 +164,6 @@ int cli_pool_open(struct cli_pool **out, struct cli *cli, const struct cli_task 
 void cli_pool_close(struct cli_pool **pool)
 {
     struct cli_pool *p = *pool;
-
     if (!p)
         return;
     for (int i = 0; i < p->n_workers; i++)

@@ -12,7 +12,6 @@ bool cli_pool_grow(void *array, size_t *cap, size_t n, size_t size)
 {
     size_t more = *cap ? *cap : 64;
     void *old, *grown;
-
     if (n <= *cap)
         return true;
     while (more < n)
@@ -51,7 +50,6 @@ static int add_record(struct cli_pool *p, struct cli_chunk *c, const struct bioi
     size_t n[3], total = r->length + 1;
     struct cli_held *to;
     char *at;
-
     for (int i = 0; i < 3; i++)
         total += n[i] = strlen(texts[i]) + 1;
     if (!cli_pool_grow(&c->records, &c->cap, c->n + 1, sizeof *c->records) || !(at = malloc(total)))
@@ -84,7 +82,6 @@ static uint64_t most_work(const struct cli_pool *p)
 {
     const uint64_t size = p->io->input_size;
     double left, share;
-
     if (p->n_workers < 2 || !p->bytes_read || p->bytes_read >= size)
         return p->chunk_work;
     left = (double)p->work_read / (double)p->bytes_read * (double)(size - p->bytes_read);
@@ -99,7 +96,6 @@ struct cli_chunk *cli_pool_new_chunk(struct cli_pool *p)
     const uint64_t most = most_work(p);
     struct cli_chunk *c;
     int st = 1;
-
     if (p->ended && io->pending && io->pending(io->user))
         p->ended = false;
     /* results wait for a chunk that a worker has, and that one goes on */
@@ -151,7 +147,6 @@ static int unpack(struct cli_pool *p, struct bioinfer_result *r, const void *byt
 static int hand_on(struct cli_pool *p, const struct cli_held *r, struct bioinfer_result *result)
 {
     int st;
-
     result->ordinal = r->ordinal;
     if ((st = p->io->sink(p->io->user, result, &p->err)) || result->more)
         return st;
@@ -165,7 +160,6 @@ static int hand_on_packed(struct cli_pool *p, struct cli_held *r)
 {
     uint64_t at = 0, size;
     int st = 0;
-
     while (!st && at < r->packed_size) {
         struct bioinfer_result result;
         memcpy(&size, r->packed + at, sizeof size); /* a packed result begins with its size */
@@ -205,7 +199,6 @@ int cli_pool_take(struct cli_pool *p, struct cli_chunk *c, const void *bytes, ui
     struct cli_held *r;
     bool at_once;
     int st = unpack(p, &result, bytes, size);
-
     if (st)
         return st;
     if (result.ordinal >= c->n || c->records[result.ordinal].done)
@@ -235,7 +228,6 @@ int cli_pool_deliver(struct cli_pool *p)
 {
     struct cli_chunk *c;
     int st = 0;
-
     while (!st && (c = p->first)) {
         while (!st && p->io->in_order && c->n_delivered < c->n && c->records[c->n_delivered].done)
             st = hand_on_packed(p, &c->records[c->n_delivered++]);
@@ -271,7 +263,6 @@ struct losing {
 static int copy_piece(void *user, const void *bytes, size_t n)
 {
     char **at = user;
-
     memcpy(*at, bytes, n);
     *at += n;
     return 0;
@@ -284,7 +275,6 @@ static int take_lost(void *user, const struct bioinfer_result *result, struct bi
     const uint64_t size = bioinfer_result_size(result);
     char *packed = malloc(size), *at = packed;
     int st;
-
     if (!packed)
         return cli_pool_no_memory(l->pool);
     if (!(st = bioinfer_result_pack(result, copy_piece, &at, err)))
@@ -307,7 +297,6 @@ int cli_pool_set_aside(struct cli_pool *p, struct cli_chunk *c, uint64_t index,
                                            .length = r->length};
     struct losing losing = {p, c};
     char text[512];
-
     snprintf(text, sizeof text,
              "record '%.60s': the worker of %s ended twice while "
              "computing it: %.200s",

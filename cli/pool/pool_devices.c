@@ -14,7 +14,6 @@ extern char **environ;
 bool cli_pool_wanted(const struct cli_options *o)
 {
     const char *d = o->device;
-
     if (o->dump_graph || o->trace_rules)
         return false;
     return o->workers || (d && strcmp(d, "auto") && strcmp(d, "cpu"));
@@ -23,7 +22,6 @@ bool cli_pool_wanted(const struct cli_options *o)
 static int add_workers(struct cli_pool *p, const char *device, size_t n)
 {
     int64_t count = p->cli->options->workers ? p->cli->options->workers : 1;
-
     if (n == 4 && !memcmp(device, "auto", 4)) {
         device = "cpu";
         n = 3;
@@ -56,7 +54,6 @@ static int add_all(struct cli_pool *p)
     char line[512], *tab;
     pid_t pid;
     FILE *f;
-
     if (pipe2(out, O_CLOEXEC)) {
         cli_say(p->cli, "--device all: cannot list the devices: %s", strerror(errno));
         return CLI_EXIT_NO_DEVICE;
@@ -85,7 +82,6 @@ int cli_pool_devices(struct cli_pool *p)
     const struct cli_options *o = p->cli->options;
     const char *d = o->device ? o->device : "cpu";
     int code = CLI_EXIT_OK, on_cpu = 0, threads;
-
     if (!strcmp(d, "all"))
         code = add_all(p);
     else

@@ -40,7 +40,6 @@ bool cli_pool_put_chunk(struct cli_pool_worker *w, const struct cli_chunk *c)
     struct cli_frame frame = {.type = CLI_RUN, .number = c->number};
     size_t start = w->out_size + sizeof frame;
     bool ok = put_out(w, &frame, sizeof frame) && put_out(w, &head, sizeof head);
-
     for (size_t i = 0; ok && i < c->n; i++) {
         const struct cli_held *r = &c->records[i];
         struct cli_run_record one = {.index = i,
@@ -64,7 +63,6 @@ bool cli_pool_put_chunk(struct cli_pool_worker *w, const struct cli_chunk *c)
 void cli_pool_write(struct cli_pool_worker *w)
 {
     ssize_t n = write(w->to, w->out + w->out_at, w->out_size - w->out_at);
-
     if (n > 0)
         w->out_at += (size_t)n; /* a failure shows at the other end too */
     if (w->out_at == w->out_size)
@@ -102,7 +100,6 @@ int cli_pool_spawn(struct cli_pool *p, struct cli_pool_worker *w)
     char spec[192], **argv = calloc((size_t)o->argc + 2, sizeof *argv);
     posix_spawn_file_actions_t actions;
     int in[2] = {-1, -1}, out[2] = {-1, -1}, e = 0;
-
     if (!argv)
         return cli_pool_no_memory(p);
     open_shared(w);
@@ -164,7 +161,6 @@ static int bad_frame(struct cli_pool *p, const struct cli_pool_worker *w)
 static int check_hello(struct cli_pool *p, struct cli_pool_worker *w)
 {
     struct cli_hello h;
-
     if (w->frame.size < sizeof h)
         return bad_frame(p, w);
     memcpy(&h, w->bytes, sizeof h);
@@ -207,7 +203,6 @@ static int take_shared(struct cli_pool *p, struct cli_pool_worker *w)
     uint64_t size;
     void *bytes;
     int st;
-
     if (k >= (uint32_t)w->n_shared || w->frame.size != sizeof size || fstat(w->shared[k], &file))
         return bad_frame(p, w);
     memcpy(&size, w->bytes, sizeof size);
@@ -238,7 +233,6 @@ static int take_result(struct cli_pool *p, struct cli_pool_worker *w)
 static void chunk_done(struct cli_pool *p, struct cli_pool_worker *w)
 {
     const double now = cli_now();
-
     if (!w->n_chunks)
         return;
     cli_pool_chunk_took(p, now - w->chunks[0]->begun);
@@ -254,7 +248,6 @@ static void chunk_done(struct cli_pool *p, struct cli_pool_worker *w)
 static bool is_new(struct cli_pool *p, const char *words, size_t n)
 {
     char *grown;
-
     for (size_t at = 0; at < p->n_said; at += strlen(p->said + at) + 1)
         if (strlen(p->said + at) == strnlen(words, n) && !strncmp(p->said + at, words, n))
             return false;
@@ -271,7 +264,6 @@ static bool is_new(struct cli_pool *p, const char *words, size_t n)
 static int take_frame(struct cli_pool *p, struct cli_pool_worker *w)
 {
     struct cli_fault fault = {0};
-
     switch (w->frame.type) {
     case CLI_HELLO:
         return check_hello(p, w);
@@ -372,7 +364,6 @@ int cli_pool_ended(struct cli_pool *p, struct cli_pool_worker *w)
     struct cli_chunk *running = w->n_chunks ? w->chunks[0] : NULL;
     bool killed;
     int how = 0, st = 0;
-
     close(w->to);
     close(w->from);
     close_shared(w);
@@ -419,7 +410,6 @@ void cli_pool_end_worker(struct cli_pool *p, struct cli_pool_worker *w)
 {
     struct cli_frame quit = {.type = CLI_QUIT};
     double until = cli_now() + 5;
-
     if (p->cli->options->profile)
         cli_say(p->cli, "%s: ready after %.3f s, first result after %.3f s, %" PRIu64 " records",
                 w->device, w->ready_after, w->first_after, w->n_records);

@@ -46,7 +46,6 @@ static struct worker {
 static void write_out(const void *bytes, size_t n)
 {
     const char *p = bytes;
-
     while (n) {
         ssize_t r = write(STDOUT_FILENO, p, n);
         if (r < 0 && errno == EINTR)
@@ -86,7 +85,6 @@ static void flush_out(void)
 static void send_frame(enum cli_frame_type type, uint32_t number, const void *bytes, size_t n)
 {
     struct cli_frame frame = {.type = (uint32_t)type, .number = number, .size = n};
-
     pthread_mutex_lock(&worker.output);
     gather(NULL, &frame, sizeof frame);
     if (n) /* bytes may be NULL then */
@@ -108,7 +106,6 @@ static void note(const char *text)
 static void leave(enum cli_frame_type type, int stage, int status, const char *text)
 {
     struct cli_fault fault = {.stage = stage, .status = status};
-
     snprintf(fault.text, sizeof fault.text, "%s", text);
     send_frame(type, 0, &fault, sizeof fault);
     _exit(type == CLI_FAULT ? CLI_EXIT_NO_DEVICE : CLI_EXIT_INTERNAL);
@@ -119,7 +116,6 @@ static void leave(enum cli_frame_type type, int stage, int status, const char *t
 static void read_in(void *bytes, size_t n)
 {
     char *p = bytes;
-
     while (n) {
         ssize_t r = read(STDIN_FILENO, p, n);
         if (r < 0 && errno == EINTR)
@@ -164,7 +160,6 @@ static void *read_frames(void *user)
 static struct chunk *next_chunk(void)
 {
     struct chunk *chunk;
-
     pthread_mutex_lock(&worker.lock);
     while (!worker.first && !worker.quit)
         pthread_cond_wait(&worker.more, &worker.lock);
@@ -185,7 +180,6 @@ static int next_record(void *user, struct bioinfer_record *record, struct bioinf
 {
     struct cursor *c = user;
     struct cli_run_record head;
-
     (void)err;
     if (!c->left)
         return 0;
@@ -212,7 +206,6 @@ struct one {
 static int next_of_one(void *user, struct bioinfer_record *record, struct bioinfer_error *err)
 {
     struct one *one = user;
-
     (void)err;
     if (one->given)
         return 0;
@@ -231,7 +224,6 @@ static int write_shared(void *user, const void *bytes, size_t n)
 {
     struct place *place = user;
     const char *p = bytes;
-
     while (n && !place->failed) {
         const ssize_t r = pwrite(place->fd, p, n, place->at);
         if (r < 0 && errno == EINTR)
@@ -251,7 +243,6 @@ static int write_shared(void *user, const void *bytes, size_t n)
 static int next_shared(void)
 {
     int k = 0;
-
     pthread_mutex_lock(&worker.lock);
     for (;; pthread_cond_wait(&worker.more, &worker.lock)) {
         for (k = 0; k < worker.n_shared && !worker.shared[k];)
@@ -271,7 +262,6 @@ static int send_shared(const struct bioinfer_result *result, uint64_t size,
     const int k = next_shared();
     struct place place = {.fd = CLI_SHARED_FD + k};
     int st = bioinfer_result_pack(result, write_shared, &place, err);
-
     if (!st && !place.failed) {
         send_frame(CLI_RESULT, (uint32_t)k + 1, &size, sizeof size);
         return 0;
@@ -286,7 +276,6 @@ static int send_result(void *user, const struct bioinfer_result *result, struct 
 {
     struct cli_frame frame = {.type = CLI_RESULT, .size = bioinfer_result_size(result)};
     int st;
-
     (void)user;
     if (worker.n_shared && frame.size >= CLI_SHARED_FROM &&
         (st = send_shared(result, frame.size, err)) <= 0)
@@ -302,7 +291,6 @@ static int send_result(void *user, const struct bioinfer_result *result, struct 
 static int tick(void *user, uint64_t records, uint64_t residues)
 {
     double now = cli_now();
-
     (void)user;
     (void)records;
     (void)residues;
@@ -319,7 +307,6 @@ static int compute(const struct chunk *chunk, struct bioinfer_error *err)
     struct cli_run_head head;
     struct cursor cursor;
     int st = 0;
-
     memcpy(&head, chunk->bytes, sizeof head);
     cursor = (struct cursor){chunk->bytes + sizeof head, head.n};
     if (cli_worker_meets && !head.careful) {
@@ -356,7 +343,6 @@ static void send_hello(const struct cli *cli)
     const struct bioinfer_model_info *info = &cli->info;
     struct cli_output bytes = {0};
     struct cli_hello h;
-
     memset(&h, 0, sizeof h);
     copy_text(h.family, sizeof h.family, info->family);
     copy_text(h.name, sizeof h.name, info->name);
@@ -386,7 +372,6 @@ int cli_worker(struct cli *cli, const struct cli_task *task, const char *spec)
     struct chunk *chunk;
     pthread_t reader;
     int st, code;
-
     /* the command is told by the terminal or a job scheduler; we follow it */
     signal(SIGINT, SIG_IGN);
     signal(SIGTERM, SIG_IGN);

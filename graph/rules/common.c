@@ -49,7 +49,6 @@ static bool has_no_bias(const struct bi_match *m)
     const struct bi_graph *g = m->g;
     const bi_value_id y = m->root->out[0];
     bool wanted = false;
-
     if (g->values[bi_match_value(m, "w")].kind != BI_VALUE_WEIGHT)
         return false;
     for (int32_t u = g->use_first[y]; u >= 0; u = g->use_next[u]) {

@@ -10,7 +10,6 @@
 static bool encode_slowly(struct bi_align_coder *c, const char *letters, size_t n, uint8_t *codes)
 {
     uint8_t all = 0;
-
     for (size_t k = 0; k < n; k++) {
         const uint8_t letter = (uint8_t)letters[k], code = c->code[letter];
         codes[k] = code;
@@ -31,7 +30,6 @@ static bool encode(struct bi_align_coder *c, const char *letters, size_t n, uint
 #ifdef LANES_PICK32
     const v8 first = v8_set1('@'), past = v8_set1(32);
     v8 all = v8_set1(0);
-
     if (n < W8)
         return encode_slowly(c, letters, n, codes);
     for (size_t k = 0; k < n; k += W8) {

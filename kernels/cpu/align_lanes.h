@@ -45,7 +45,6 @@ BI_INLINE VEC L(piece_flags)(VEC a, VEC b2, VEC z, VEC z2, const struct L(gaps) 
     const VEC goes = V(ge_bit)(V(add)(a, g->one), z, first);
     const VEC goes2 = V(ge_bit)(V(add)(b2, g->two), z, second);
     const VEC alone = V(eq_bit)(V(sub)(one, two), V(set1)(from), (lane_t)-1);
-
     return V(or)(V(or)(one, two),
                  V(select)(alone, V(sub)(goes, V(eq_bit)(goes2, V(set1)(second), first)),
                            V(or)(goes, goes2)));
@@ -60,7 +59,6 @@ BI_INLINE VEC L(two_step)(struct L(cell) *c, VEC s, const struct L(gaps) *g, con
     const VEC z = V(max)(V(max)(s, far), V(max)(a, b));
     const VEC u = V(sub)(z, c->v), v = V(sub)(z, c->u);
     VEC f = z;
-
     c->u = u;
     c->v = v;
     c->x = V(subs)(V(add)(a, g->one), z);
@@ -150,7 +148,6 @@ BI_INLINE void L(strip_block)(const struct bi_align_strip *a, struct L(cell) *c,
                                 V(set1)((lane_t)a->dearer)};
     const lane_t *v_in = a->v_in, *x_in = a->x_in, *x2_in = a->x2_in;
     lane_t *v_out = a->v_out, *x_out = a->x_out, *x2_out = a->x2_out;
-
     for (int i = 0; i < BI_ALIGN_BLOCK; i++) {
         const int64_t s = step + i, lowest = s > a->m ? s - a->m : 0;
         const lane_t span = (lane_t)((s < rows ? s : rows) - 1 - lowest);
@@ -206,7 +203,6 @@ BI_INLINE void L(strip_run)(const struct bi_align_strip *a, const int n_vectors,
     lane_t scores[BI_ALIGN_BLOCK * 4 * W], numbers[4 * W], pads[4 * W];
     struct L(cell) c[4];
     const int64_t end = a->m + rows;
-
     for (int r = 0; r < rows; r++) /* row[r][s]: column s - r */
         row[r] = profile + (r < a->pad ? 0 : a->query[r] * a->stride) - r - 1;
     for (int r = 0; r < rows; r++) {
@@ -272,7 +268,6 @@ L_STRIP(4, affine, BI_ALIGN_AFFINE)
 static void L(strip)(const struct bi_align_strip *a)
 {
     const bool linear = a->kind == BI_ALIGN_LINEAR;
-
 #define L_CALL(n, name) (a->flags ? L(flags_##n##_##name)(a) : L(strip_##n##_##name)(a))
     if (a->kind == BI_ALIGN_STEEP) /* rare: the middle size is enough */
         L_CALL(2, steep);

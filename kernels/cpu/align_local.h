@@ -17,7 +17,6 @@ static void local_profile(const struct bi_align_local *a, const uint8_t *row[LOC
 BI_INLINE void local_scores(uint8_t *scores, const uint8_t *const *row, int64_t first)
 {
     uint8_t turned[BI_ALIGN_BLOCK * W8];
-
     for (int k = 0; k < LOCAL_ROWS / W8; k++) {
         v8_turn16(turned, row + k * W8, first);
         for (int s = 0; s < BI_ALIGN_BLOCK; s++)
@@ -80,7 +79,6 @@ BI_INLINE v16 local16_two(struct local16_rows *c, v16 up_h, v16 up_f, v16 up_f2,
     const v16 f2 = v16_max(v16_subs(up_h, open2), v16_subs(up_f2, extend2));
     const v16 h = v16_max(diagonal, v16_max(v16_max(e, f), v16_max(e2, f2)));
     v16 flags = h;
-
     if (with_flags) {
         flags = v16_or(v16_eq_bit(h, diagonal, BI_ALIGN_DIAGONAL),
                        v16_eq_bit(h, v16_set1(0), BI_ALIGN_BEGIN));
@@ -110,7 +108,6 @@ BI_INLINE v16 local16_step(struct local16_rows *c, v16 up_h, v16 up_f, v16 score
     const v16 f = v16_max(v16_subs(up_h, open), v16_subs(up_f, extend));
     const v16 h = v16_max(v16_max(diagonal, e), f);
     v16 flags = h;
-
     if (with_flags) {
         const v16 opened = v16_subs(h, open);
         flags = v16_or(v16_eq_bit(h, diagonal, BI_ALIGN_DIAGONAL),
@@ -138,7 +135,6 @@ BI_INLINE void local16_run(struct bi_align_local *a, const bool with_flags, cons
     const uint16_t *const h_in = a->h_in, *const f_in = a->f_in, *const f2_in = a->f2_in;
     uint16_t *const h_out = a->h_out, *const f_out = a->f_out, *const f2_out = a->f2_out;
     struct local16_rows c[LOCAL_VECTORS];
-
     local_profile(a, row);
     for (int k = 0; k < LOCAL_VECTORS; k++)
         c[k].h = c[k].e = c[k].f = c[k].corner = c[k].best = c[k].e2 = c[k].f2 = v16_set1(0);
@@ -235,7 +231,6 @@ BI_INLINE int32_t local32_pieces(int32_t h, int32_t one, int32_t two,
 {
     const bool is_one = h == one, is_two = h == two, alone = is_one & !is_two;
     const bool goes = one - a->extend >= h - a->open, goes2 = two - a->extend2 >= h - a->open2;
-
     return (is_one | is_two ? from : 0) | (goes & !(alone & goes2) ? first : 0) |
            (goes2 & !alone ? second : 0);
 }
@@ -250,7 +245,6 @@ BI_INLINE void local32_two(struct local32_rows *w, const uint8_t *scores, int64_
     int32_t *const restrict h = w->h[step % 3] + 1, *const restrict f = w->f[step % 2] + 1;
     int32_t *const restrict f2 = w->f2[step % 2] + 1;
     int32_t *const restrict e = w->e, *const restrict e2 = w->e2, *const restrict best = w->best;
-
 #pragma GCC ivdep
     for (int r = 0; r < LOCAL_ROWS; r++) {
         const int32_t diagonal = corner[r] + scores[r] - a->bias;
@@ -287,7 +281,6 @@ BI_INLINE void local32_step(struct local32_rows *w, const uint8_t *scores, int64
     const int32_t *const up = w->h[(step + 2) % 3], *const up_f = w->f[(step + 1) % 2];
     int32_t *const restrict h = w->h[step % 3] + 1, *const restrict f = w->f[step % 2] + 1;
     int32_t *const restrict e = w->e, *const restrict best = w->best;
-
 #pragma GCC ivdep
     for (int r = 0; r < LOCAL_ROWS; r++) {
         const int32_t diagonal = corner[r] + scores[r] - bias;
@@ -318,7 +311,6 @@ static void local32(struct bi_align_local *a)
     uint8_t scores[BI_ALIGN_BLOCK * LOCAL_ROWS];
     const int32_t *const h_in = a->h_in, *const f_in = a->f_in, *const f2_in = a->f2_in;
     int32_t *const h_out = a->h_out, *const f_out = a->f_out, *const f2_out = a->f2_out;
-
     local_profile(a, row);
     for (int64_t s = 1; s < a->m + LOCAL_ROWS; s++) {
         const uint8_t *score = scores + (s - 1) % BI_ALIGN_BLOCK * LOCAL_ROWS;

@@ -98,7 +98,6 @@ static void L(many_table)(const struct bi_align_many *a, struct L(many) *w, cons
     uint8_t code[BI_ALIGN_LETTERS];
     const int gap = a->open - a->extend;
     int n = 0;
-
     for (int c = 0; c < BI_ALIGN_LETTERS; c++)
         if (a->used >> c & 1)
             code[n++] = (uint8_t)c;
@@ -131,7 +130,6 @@ BI_INLINE v8 L(signed_step)(struct L(cell) *c, v8 s, v8 gap, const int kind, con
     const v8 down = v8_max_signed(open, a), right = v8_max_signed(open, b);
     const v8 u = v8_sub(m, c->v), v = v8_sub(m, c->u);
     v8 f = gap;
-
     if (kind != BI_ALIGN_LINEAR) {
         c->x = v8_sub(down, c->u);
         c->y = v8_sub(right, c->v);
@@ -159,7 +157,6 @@ BI_INLINE void L(many_letters)(const struct bi_align_many *a, const uint8_t *con
 {
     uint8_t codes[W][BI_ALIGN_BLOCK];
     const uint8_t *from[W];
-
     if (at < most || a->n_pairs < W)
         L(many_codes)(a, sequence, skip, at, codes);
     for (int l = 0; l < W; l++)
@@ -178,7 +175,6 @@ static void L(many_target)(const struct bi_align_many *a, struct L(many) *w)
 static void L(many_query)(const struct bi_align_many *a, struct L(many) *w, int64_t strip)
 {
     const v8 number = v8_load(w->query_number), number2 = v8_load(w->query_number2);
-
     for (int64_t r = 0; r < w->R; r += BI_ALIGN_BLOCK) {
         uint8_t *to = w->query + r * W, *to2 = w->query2 + r * W;
         L(many_letters)(a, a->query, w->skip_rows, w->most_rows, strip + r, to);
@@ -216,7 +212,6 @@ BI_INLINE void L(many_profile)(lane_t *to, const struct bi_align_many *a, const 
 static void L(many_query)(const struct bi_align_many *a, struct L(many) *w, int64_t strip)
 {
     uint8_t codes[MANY_ROWS + W];
-
     w->stride = L(many_stride)(w->R);
     for (int l = 0; l < W; l++) {
         const int64_t at = strip - w->skip_rows[l], pads = at < 0 ? (-at < w->R ? -at : w->R) : 0;
@@ -298,7 +293,6 @@ BI_INLINE struct L(counts)
     const MASK gap = M(and)(order->match_last, M(or)(c->up, c->left));
     const MASK diagonal = M(clear)(c->diagonal, M(and)(equal, gap));
     struct L(counts) h = L(counts_pick)(up, *f, *e);
-
     h = L(counts_pick)(
         diagonal,
         (struct L(counts)){M(add)(equal, corner.matches, one), V(add)(corner.aligned, one)}, h);
@@ -343,7 +337,6 @@ BI_INLINE v8 L(many_score)(const struct L(many) *w, const struct L(columns) *k, 
                            const bool square)
 {
     const v8 q = v8_load(w->query + row * W), q2 = v8_load(w->query2 + row * W);
-
     if (square)
         return v8_pick128(k->table, v8_add(q, k->target[j]));
     return v8_pick256(k->table, v8_max(v8_add(q, k->target2[j]), v8_add(q2, k->target[j])));
@@ -368,7 +361,6 @@ BI_INLINE void L(many_count)(struct L(columns) *k, int j, struct L(counts) *e,
                              VEC row_pad, const bool edges)
 {
     const struct L(counts) above = k->h[j], none = {V(set1)(0), V(set1)(0)};
-
     k->h[j] = L(counts_step)(*corner, &k->f[j], e, choice, equal, &k->order);
     if (edges) {
         const MASK pad = M(of)(V(or)(row_pad, k->pad[j]));
@@ -472,7 +464,6 @@ BI_INLINE bool L(many_in_band)(const struct bi_align_many *a, const struct L(man
                                int64_t column)
 {
     const int64_t diagonal = column - row - (w->M - w->N);
-
     return !a->band || (diagonal + MANY_COLUMNS > a->low && diagonal - BI_ALIGN_BLOCK < a->high);
 }
 
@@ -586,7 +577,6 @@ static void L(many_counts)(const struct bi_align_many *a, struct L(many) *w, int
                            bool square)
 {
     const bool linear = a->kind == BI_ALIGN_LINEAR;
-
 #define L_CALL(name) L(many_##name##_counts)(a, w, strip)
 #if defined LANES_LOOKUP
     if (square) {
@@ -605,7 +595,6 @@ static void L(many_kind)(const struct bi_align_many *a, struct L(many) *w, int64
                          bool square)
 {
     const bool linear = a->kind == BI_ALIGN_LINEAR;
-
 #define L_CALL(name) (a->flags ? L(many_##name##_flags)(a, w, strip) : L(many_##name)(a, w, strip))
 #if defined LANES_LOOKUP
     if (square)
@@ -638,7 +627,6 @@ BI_INLINE void L(many_sum)(const lane_t *d, const struct bi_align_many *a, const
     typedef lane_t difference;
 #endif
     int64_t at = first;
-
     for (; at < last && at < most; at++)
         for (int l = 0; l < W; l++)
             if (at >= skip[l]) {
@@ -665,7 +653,6 @@ static void L(many_best)(const lane_t *d, const lane_t *counts, const struct bi_
     const int32_t open = a->open;
     typedef lane_t difference;
 #endif
-
     for (int64_t at = first; at < last; at++, d += W, counts += MANY_COUNTS * W)
         for (int l = 0; l < a->n_pairs; l++) {
             if (at < skip[l])
@@ -714,7 +701,6 @@ static void L(many)(struct bi_align_many *a)
     struct L(many) w = {0};
     int64_t n = 0, m = 0, side[W] = {0}, side_best[W], end[W] = {0}, end_best[W];
     bool square = false;
-
     for (int l = 0; l < a->n_pairs; l++) {
         n = a->n[l] > n ? a->n[l] : n;
         m = a->m[l] > m ? a->m[l] : m;

@@ -16,7 +16,6 @@ static uint32_t letters_of(const uint8_t *const *sequence, const int64_t *length
 #undef BITS
     v8 bit[4], seen[4];
     uint32_t used = 0;
-
     for (int k = 0; k < 4; k++) {
         bit[k] = v8_load(bits[k]);
         seen[k] = v8_set1(0);
@@ -42,7 +41,6 @@ static uint32_t letters_of(const uint8_t *const *sequence, const int64_t *length
 static bool is_few(const struct bi_align_many *a)
 {
     const int letters = __builtin_popcount(a->used);
-
     return letters <= MANY_SQUARE || (letters <= MANY_TRIANGLE && a->symmetric);
 }
 
@@ -54,7 +52,6 @@ static bool is_small(const struct bi_align_many *a)
     const uint8_t *s2 = a->table;
     const int gap = a->open - a->extend;
     int high = 0;
-
     for (int t = 0; t < a->letters; t++)
         for (int q = 0; q < a->letters; q++)
             high = s2[t * BI_ALIGN_LETTERS + q] > high ? s2[t * BI_ALIGN_LETTERS + q] : high;

@@ -41,7 +41,6 @@ static void wave_affine(const struct bi_align_wave *a)
     int32_t *const restrict f = a->f, *const restrict e = a->e, *const restrict h = a->h;
     const int64_t lo = a->lo, hi = a->hi;
     const int32_t n = a->n, m = a->m;
-
 #pragma GCC ivdep
     for (int64_t k = lo; k <= hi; k++) {
         const int32_t limit = wave_smaller(m, (int32_t)k + n);
@@ -67,7 +66,6 @@ static void wave_two(const struct bi_align_wave *a)
     int32_t *const restrict f2 = a->f2, *const restrict e2 = a->e2;
     const int64_t lo = a->lo, hi = a->hi;
     const int32_t n = a->n, m = a->m;
-
 #pragma GCC ivdep
     for (int64_t k = lo; k <= hi; k++) {
         const int32_t limit = wave_smaller(m, (int32_t)k + n);
@@ -93,7 +91,6 @@ static void wave_linear(const struct bi_align_wave *a)
     int32_t *const restrict h = a->h;
     const int64_t lo = a->lo, hi = a->hi;
     const int32_t n = a->n, m = a->m;
-
 #pragma GCC ivdep
     for (int64_t k = lo; k <= hi; k++) {
         const int32_t limit = wave_smaller(m, (int32_t)k + n);
@@ -110,7 +107,6 @@ static void wave_linear(const struct bi_align_wave *a)
 BI_INLINE int32_t wave_equal(const uint8_t *q, const uint8_t *t)
 {
     int32_t n = 0;
-
     for (;; n += 8) {
         uint64_t a, b;
         memcpy(&a, q + n, 8);

@@ -107,7 +107,6 @@ BI_INLINE void attend_tile(float *block, const struct work *w, int n_keys, int d
     float *q = block, *out = q + d * BLOCK;
     float *top = out + round_up(d, KEY_GROUP) * BLOCK, *total = top + BLOCK;
     vf high[BLOCK_VECTORS], sum[BLOCK_VECTORS], keep[BLOCK_VECTORS];
-
     for (int v = 0; v < nv; v++)
         high[v] = vf_load(top + v * VW);
     tile_scores(w->scores, q, w->keys, n_keys, d, nv, high, at);
@@ -138,7 +137,6 @@ BI_INLINE void attend(const struct bi_attention_params *p, const struct part *pa
     const int64_t grid = p->grid_bias ? bi_bias_grid(p->counts, p->grid_start, p->axis, part->seq,
                                                      part->start)
                                       : 0;
-
     if (p->bias)
         lay_bias(bias, p->bias + (int64_t)part->head * (2 * p->reach + 1), p->reach, LOG2E);
     for (int r = 0; r < part->n; r += BLOCK) {
@@ -282,7 +280,6 @@ void BI_ISA_NAME(scores_run)(const void *params, int64_t task, int64_t n_tasks, 
     const int d = p->head_dim;
     const struct work w = lay_out(scratch, d);
     const int64_t column = (int64_t)part.head * d;
-
     for (int r = 0; r < part.n; r += BLOCK)
         pack_queries(w.blocks + (size_t)(r / BLOCK) * block_floats(d), p->q + column, p->ldq, NULL,
                      part.start, part.first + r, min_int(part.n - r, BLOCK), d, p->scale, w.scores);
@@ -366,7 +363,6 @@ static void softmax_row(float *p, const float *x, int64_t n, int64_t width)
     const int64_t whole = n / VW * VW;
     const int rest = (int)(n - whole);
     vf top = vf_set1(-FLT_MAX), sum = vf_zero();
-
     for (int64_t j = 0; j < whole; j += VW)
         top = vf_max(top, vf_load(x + j));
     if (rest)
@@ -418,7 +414,6 @@ void BI_ISA_NAME(mix_run)(const void *params, int64_t task, int64_t n_tasks, voi
     const struct work w = lay_out(scratch, d);
     const int64_t column = (int64_t)part.head * d;
     const vf one[BLOCK_VECTORS] = {vf_set1(1), vf_set1(1), vf_set1(1)};
-
     for (int r = 0; r < part.n; r += BLOCK)
         memset(w.blocks + (size_t)(r / BLOCK) * block_floats(d), 0,
                sizeof(float) * (size_t)(width * BLOCK));

@@ -129,7 +129,6 @@ void BI_ISA_NAME(contacts_run)(const void *params, int64_t task, int64_t n_tasks
     };
     float *c = scratch, *r = c + round_up(s.n_heads, VW);
     (void)n_tasks;
-
     clear_rows(p->y + start * p->ldy, p->ldy, length);
     if (s.n <= 0)
         return;
@@ -193,7 +192,6 @@ static void add_block(const struct bi_attention_contacts_params *p, const struct
     float *r = w->r + (int64_t)head * s->n, *columns = w->columns + (int64_t)head * s->n * VW;
     vf top[BLOCK_VECTORS], total[BLOCK_VECTORS], sum[BLOCK_VECTORS];
     float sums[BLOCK];
-
     for (int v = 0; v < BLOCK_VECTORS; v++) {
         top[v] = vf_set1(-FLT_MAX);
         total[v] = sum[v] = vf_zero();
@@ -258,7 +256,6 @@ void BI_ISA_NAME(attention_contacts_run)(const void *params, int64_t task, int64
     };
     const struct work w = lay_out(scratch, length, p->n_heads, d);
     (void)n_tasks;
-
     clear_rows(p->y + start * p->ldy, p->ldy, length);
     if (s.n <= 0)
         return;

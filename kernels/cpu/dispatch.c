@@ -31,7 +31,6 @@ static unsigned features(void)
     const unsigned ecx1 = bit_OSXSAVE | bit_AVX | bit_FMA | bit_F16C;
     const unsigned ebx7 = bit_AVX512F | bit_AVX512BW | bit_AVX512DQ | bit_AVX512VL;
     unsigned a, b, c, d;
-
     if (!__get_cpuid(1, &a, &b, &c, &d) || !HAS(c, ecx1))
         return 0;
     unsigned states = saved_states();

@@ -158,7 +158,6 @@ void BI_ISA_NAME(mean_pool_run)(const void *params, int64_t task, int64_t n_task
     const struct rows rows = {p->start[seq] + p->n_prefix, p->start[seq + 1] - p->n_suffix};
     float *sum = scratch, *y = p->y + seq * p->ldy + first;
     (void)n_tasks;
-
     if (p->w)
         add_normal_rows(sum, p, rows);
     else

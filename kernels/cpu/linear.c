@@ -65,7 +65,6 @@ static void tile_times_panel(const struct bi_linear_params *p, struct micro *m, 
     int64_t height = tile_height(rows);
     float *y = p->y + row * p->ldy + (p->gated ? column / 2 : column);
     void (*kernel)(const struct micro *) = micro_kernels[height / 2 - 1];
-
     for (int64_t r = 0; r < rows; r++) { /* the end will need these */
         for (int c = 0; c < (p->gated ? columns / 2 : columns); c += 16) {
             __builtin_prefetch(y + r * p->ldy + c, 1);

@@ -129,7 +129,6 @@ static __attribute__((noinline)) void attend_tile(const struct bi_rel_attention_
     float *top = out + round_up(e, KEY_GROUP) * BLOCK, *total = top + BLOCK;
     const int band = n_keys + BLOCK - 1;
     vf high[BLOCK_VECTORS], sum[BLOCK_VECTORS], keep[BLOCK_VECTORS], unused[BLOCK_VECTORS];
-
     /* lane i and key j meet at row n - 1 - (token + i) + first + j of r */
     pack_band(w->band, p, column, p->n - 1 - token - (BLOCK - 1) + first, band);
     for (int v = 0; v < BLOCK_VECTORS; v++) {
@@ -175,7 +174,6 @@ void BI_ISA_NAME(rel_attention_run)(const void *params, int64_t task, int64_t n_
     const int64_t rows = min64(p->n_queries - row0, MAX_ROWS);
     const int64_t kc = head * d, vc = head * e;
     (void)n_tasks;
-
     for (int64_t r = 0; r < rows; r += BLOCK) {
         float *block = w.blocks + (size_t)(r / BLOCK) * size;
         float *position = block + round_up(d, KEY_GROUP) * BLOCK;

@@ -65,7 +65,6 @@ BI_INLINE UNCHECKED void micro(const struct micro *m, const int rows)
     const float *a = m->a, *b = m->b;
     const float *next = m->next;
     vf acc[MR][NV];
-
     UNROLL
     for (int r = 0; r < rows; r++)
         UNROLL

@@ -257,7 +257,6 @@ static void run_block(void)
     struct machine *m = machine;
     const int block = m->launch->block, n_waves = block / m->launch->wave;
     int done = 0;
-
     memset(m->shared, 0xff, m->shared_size + CANARY); /* the block before wrote no further */
     m->shared_size = 0;
     for (int w = 0; w < n_waves; w++)
@@ -299,7 +298,6 @@ const void *bi_emu_meet(const void *mine, size_t size, int lane, void (*last)(vo
     const int wave = machine->launch->wave, index = f->self.thread / wave;
     struct wave *w = &machine->waves[index];
     unsigned char *slots = w->slots[f->meetings++ & 1];
-
     if (size > SLOT || lane < 0 || lane >= wave)
         fail("a lane outside the wave");
     if (w->arrived && (w->last != last || w->size != size))
@@ -396,7 +394,6 @@ static void start_block(int32_t x, int32_t y)
 static void check_stacks(void)
 {
     unsigned char untouched[UNTOUCHED];
-
     memset(untouched, 0x5a, sizeof untouched);
     for (int t = 0; t < machine->launch->block && !machine->error; t++)
         if (memcmp(machine->stacks + (size_t)t * STACK_STRIDE, untouched, sizeof untouched))
@@ -438,7 +435,6 @@ static struct machine *machine_of_thread(int n_stacks)
 {
     struct machine *m;
     void *stacks;
-
     pthread_once(&once, make_key);
     if (!has_key)
         return NULL;
@@ -470,7 +466,6 @@ const char *bi_emu_run(const struct bi_emu_launch *launch)
 {
     const int64_t n = (int64_t)launch->grid[0] * launch->grid[1];
     struct machine *m;
-
     if (launch->block < 1 || launch->block > MAX_THREADS || launch->block % launch->wave ||
         launch->block / launch->wave > MAX_WAVES || launch->shared_size > MAX_SHARED)
         return "a launch of a shape that no device has";

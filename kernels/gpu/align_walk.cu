@@ -21,7 +21,6 @@ DEV void load_window(struct flag_window &w, const uint8_t *flags, const struct b
         u32 of[4];
     } x = {{0, 0, 0, 0}}, y = x;
     const int height = 1 << t.height_log, lane = lane_id() % WINDOW_STEPS;
-
     w.strip = strip;
     w.row = r < 16 ? 0 : (r & ~15) - 16;
     w.step = s - (WINDOW_STEPS - 1);

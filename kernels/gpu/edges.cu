@@ -528,7 +528,6 @@ DEV void make_message(message_tile &s, const struct bi_edge_message_params &p, i
     const int width = p.terms.width, edge = thread_id() / 16 * N, column = thread_id() % 16 * 4;
     float d[N][8] = {};
     f32x4 next[2];
-
     fill_messages(s, p.terms, r, 16 * N);
     read_slice(next, weights, 0, width);
     for (int k0 = 0; k0 < width; k0 += MESSAGE_SLICE) {

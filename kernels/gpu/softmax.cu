@@ -13,7 +13,6 @@ KERNEL(softmax_f32, struct bi_softmax_params, ROW_THREADS, 4)
     const int64_t at = t * p.ldp + row % p.n_heads * p.ldh;
     int n = 0; /* the others only keep company in sums */
     float max = -INF, sum = 0;
-
     if (live) {
         const int s = sequence_of((int)bi_live_rows(p.counts, p.seqs, 0), p.start, t);
         n = p.start[s + 1] - p.start[s];

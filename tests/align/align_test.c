@@ -49,7 +49,6 @@ static void all_tiny_pairs(void)
     int n = 0;
     struct bioinfer_align_pair *pairs = calloc((size_t)WORDS * WORDS, sizeof *pairs);
     struct bioinfer_alignment *results = calloc((size_t)WORDS * WORDS, sizeof *results);
-
     for (int len = 1; len <= 4; len++)
         for (int w = 0; w < 1 << (2 * len); w++, n++) {
             length[n] = len;
@@ -116,7 +115,6 @@ static void random_pairs(void)
     static struct text q[BATCH], t[BATCH];
     static struct bioinfer_align_pair pairs[BATCH];
     const int n_settings = (int)(sizeof random_settings / sizeof *random_settings);
-
     for (long done = 0, round = 0; done < n_random; done += BATCH, round++) {
         const struct setting *s = &random_settings[round % n_settings];
         const int n_letters = s->matrix ? (round & 16 ? 24 : 20) : (round & 16 ? 5 : 4);
@@ -139,7 +137,6 @@ static void random_pairs(void)
 static void write_asymmetric(const char *path)
 {
     FILE *f = fopen(path, "w");
-
     CHECK(f);
     if (!f)
         return;
@@ -161,7 +158,6 @@ static void full_group(const struct setting *s, int n_letters, int n, int m)
     struct text q[PAIRS], t[PAIRS];
     struct bioinfer_align_pair pairs[PAIRS];
     const char *letters = s->matrix ? protein : dna;
-
     for (int i = 0; i < PAIRS; i++) {
         const int spread = i % 3 == 0; /* pads in some lanes */
         const int rows = n - (spread ? (int)below((uint32_t)n / 4 + 1) : 0);
@@ -208,7 +204,6 @@ static void full_lanes(void)
         {"PAM30", 0, 0, 5, 5, 0, 6},     {"PAM70", 0, 0, 3, 0, 0, 9},
         {asymmetric, 0, 0, 11, 2, 0, 0}, {asymmetric, 0, 0, 2, 2, 0, BIOINFER_FREE_ENDS}};
     static const int n_letters[] = {11, 12, 20, 22, 23, 24}; /* tables of 11 and of 22 */
-
     write_asymmetric(asymmetric);
     for (size_t k = 0; k < sizeof bounds / sizeof *bounds; k++)
         for (int i = 0; i < 3; i++)
@@ -229,7 +224,6 @@ static void bad_letters(void)
 {
     const struct setting s = {"BLOSUM62", 0, 0, 11, 1, 0, 0};
     char q[141], want[64];
-
     for (int c = 0; c < n_contexts; c++) {
         bi_aligner *a = open_aligner(contexts[c], &s, 0, 0, 0);
         for (int n = 1; n < 140; n++)
@@ -257,7 +251,6 @@ static void long_pairs(void)
                                               {"BLOSUM62", 0, 0, 11, 1, 0, BIOINFER_FREE_ENDS},
                                               {NULL, 1, -1, 2, 2, 0, 0}};
     uint64_t limits[] = {0, 600000, 1};
-
     texts_seed(4711); /* the limits below suit these lengths */
 
     for (int k = 0; k < 3; k++) {
@@ -305,7 +298,6 @@ static void shared_pair(void)
     const struct bioinfer_align_params ap = params_of(&s);
     struct bioinfer_align_pair pair = pair_of(&q, &t);
     int64_t score[3][2];
-
     for (int threads = 1; threads <= 3; threads++)
         for (int traceback = 0; traceback < 2; traceback++) {
             struct bioinfer_context_params p = BIOINFER_PARAMS(struct bioinfer_context_params,
@@ -406,7 +398,6 @@ static void published(void)
         {"ATGC", "GCTAGTAATGCATGC", NULL, -18, {NULL, 2, -4, 6, 2, 0, 0}},
     };
     char cigar[512];
-
     for (int g = 0; g < 3; g++)
         for (int m = 0; m < 8; m++) {
             const struct setting s = {names[m], 0, 0, gaps[g][0], gaps[g][1], 0, 0};
@@ -444,7 +435,6 @@ static void nothing_to_align(void)
                                            {"0/4 0/0 4I", "0/4 0/0 4I"},
                                            {"0/0 3/3", "0/0 3/3"}};
     static const int64_t score[5] = {0, 0, 0, -12, 0};
-
     for (int c = 0; c < n_contexts; c++)
         for (int i = 0; i < 5; i++)
             for (int ties = 0; ties < 3; ties++) {
@@ -483,7 +473,6 @@ static void bad_input(void)
     struct bioinfer_align_params p;
     struct bioinfer_error err = {0};
     bi_aligner *a = open_aligner(contexts[0], &s, 1, 0, 0);
-
     CHECK(!bi_aligner_run(a, pairs, 6, r, &err));
     CHECK_EQ(r[0].score, 14);
     CHECK_EQ(r[1].status, BIOINFER_EMPTY);
@@ -535,7 +524,6 @@ static void any_letter(void)
     const struct setting s = {"BLOSUM62", 0, 0, 1000, 100, 0, 0};
     static char plain[N];
     int self = 0, score;
-
     for (int i = 0; i < N; i++)
         plain[i] = protein[i % 20];
     for (int k = 0; k < n_contexts; k++) {
@@ -598,7 +586,6 @@ static void wide_costs(void)
     struct bioinfer_alignment r = {0};
     bioinfer_context *ctx = NULL;
     bi_aligner *a;
-
     CHECK(!bioinfer_context_new(&ctx, &p, NULL));
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         logged[0] = 0;
@@ -649,7 +636,6 @@ static bool run_all(const struct bioinfer_align_pair *pairs, size_t n)
     struct bioinfer_error err = {0};
     bioinfer_context *ctx = NULL;
     bool good = !bioinfer_context_new(&ctx, &cp, &err);
-
     for (int k = 0; good && k < 3; k++) {
         struct bioinfer_align_params p = BIOINFER_PARAMS(
             struct bioinfer_align_params, .traceback = k > 0, .memory_limit = limits[k]);
@@ -671,7 +657,6 @@ static void failing_allocations(void)
     struct bioinfer_align_pair pairs[70];
     struct text q = random_text(3000, 4, dna), t = random_text(3000, 4, dna);
     long total, survived = 0;
-
     for (int i = 0; i < 70; i++)
         pairs[i] = (struct bioinfer_align_pair){q.letters + i, t.letters, 30, 30};
     pairs[69] = pair_of(&q, &t);
@@ -703,7 +688,6 @@ static int stream_source(void *user, struct bioinfer_pairs *pairs, struct bioinf
 {
     struct stream_test *s = user;
     size_t n = (s->calls++ * 500) % 999;
-
     (void)err;
     if (s->given == s->n)
         return s->source_ends;
@@ -718,7 +702,6 @@ static int stream_sink(void *user, const struct bioinfer_pairs *pairs,
                        const struct bioinfer_alignment *results, struct bioinfer_error *err)
 {
     struct stream_test *s = user;
-
     (void)err;
     CHECK(pairs->user == s && pairs->pairs == s->pairs + s->taken);
     for (size_t i = 0; i < pairs->n; i++) {
@@ -748,7 +731,6 @@ static void stream(void)
     struct bioinfer_align_stream p = BIOINFER_PARAMS(
         struct bioinfer_align_stream, .source = stream_source, .sink = stream_sink, .user = &s);
     struct bioinfer_error err = {0};
-
     for (size_t i = 0; i < sizeof letters; i++)
         letters[i] = "ACDEFGHIKLMNPQRSTVWY1"[i % 911 ? i * 7 % 20 : 20];
     for (size_t i = 0; i < PAIRS; i++)

@@ -17,7 +17,6 @@ static int n_contexts;
 static inline void open_contexts(void)
 {
     static const char *const all[] = {"generic", "avx2", "avx512", "neon"};
-
     for (size_t i = 0; i < BI_COUNT(all); i++) {
         const struct bioinfer_context_params p = BIOINFER_PARAMS(
             struct bioinfer_context_params, .cpu_mask = all[i], .n_threads = 2);

@@ -29,7 +29,6 @@ static void make_pool(void)
 static void make_pairs(struct bioinfer_align_pair *pairs, size_t n, uint32_t change, bool bad)
 {
     uint32_t q = 5, t = 6;
-
     for (size_t i = 0; i < n; i++) {
         q = below(change) ? q : bad ? below(POOL) : 3 + below(POOL - 3);
         t = below(change) ? t : bad ? below(POOL) : 3 + below(POOL - 3);
@@ -51,7 +50,6 @@ static void check_codes(bi_aligner *a, const struct bioinfer_align_pair *pairs, 
     const size_t begin = place;
     size_t n_sound;
     uint8_t *codes;
-
     CHECK_EQ(bi_aligner_list(a, pairs, first, end - first, place, results, &n_sound, &size, &err),
              0);
     codes = malloc(size + 64);
@@ -102,7 +100,6 @@ static void codes_are_those_of_plain_loops(void)
                                                                 .matrix = "BLOSUM62");
     struct bioinfer_align_pair *pairs = calloc(MOST_PAIRS, sizeof *pairs);
     struct bioinfer_alignment *results = calloc(MOST_PAIRS, sizeof *results);
-
     for (int threads = 1; threads < 5; threads += 3) {
         const struct bioinfer_context_params p = BIOINFER_PARAMS(struct bioinfer_context_params,
                                                                  .n_threads = threads);
@@ -137,7 +134,6 @@ static void blocks_are_no_different(void)
     char words[80];
     bi_aligner *a = aligner_of(contexts[n_contexts - 1], NULL), *b = aligner_of(contexts[0], NULL);
     long n_other = 0, n_bad = 0;
-
     make_pool();
     for (int i = 1; i < POOL; i++)
         pool[i][i < 3 ? LONGEST : 9] = 0; /* short ones take less time */
@@ -174,7 +170,6 @@ static void pairs_without_sequences_end_the_call(void)
     struct bioinfer_alignment *results = calloc(MOST_PAIRS, sizeof *results);
     struct bioinfer_error err = {0};
     bi_aligner *a = aligner_of(contexts[0], NULL);
-
     make_pool();
     make_pairs(pairs, MOST_PAIRS, 3, false);
     pairs[4711].target = pairs[MOST_PAIRS - 1].query = NULL;

@@ -50,7 +50,6 @@ static inline void compare_with_oracle(struct bioinfer_align_params p,
     int64_t *want = calloc((size_t)n, sizeof *want);
     struct oracle_scoring o;
     long wrong = 0;
-
     CHECK(n > 0);
     for (int c = 0; c < n_contexts; c++)
         for (p.traceback = 0; p.traceback < 2; p.traceback++) {

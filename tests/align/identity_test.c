@@ -72,7 +72,6 @@ static int64_t all_columns(const struct setting *s, const struct bioinfer_align_
 static bool is_told(const struct bioinfer_align_pair *p, const struct bioinfer_alignment *r)
 {
     int64_t i = r->query_begin, j = r->target_begin, columns = 0, same = 0;
-
     for (size_t k = 0; k < r->n_cigar; k++) {
         const int64_t n = r->cigar[k] >> 4;
         const unsigned op = r->cigar[k] & 15;
@@ -90,7 +89,6 @@ static bool is_told(const struct bioinfer_align_pair *p, const struct bioinfer_a
 static bool has_no_path(const bi_aligner *a)
 {
     bool none = true;
-
     for (int t = 0; t < a->ctx->n_threads; t++)
         none = none && !a->workers[t].path.run;
     return none;
@@ -105,7 +103,6 @@ static void compare(const struct setting *s, const struct bioinfer_align_pair *p
     struct bioinfer_alignment *found = calloc((size_t)n, sizeof *found);
     const bool sparse = getenv("BIOINFER_SANITIZED");
     long wrong = 0;
-
     n_compared++;
     for (int c = 0; c < n_contexts; c++)
         for (int ties = 0; ties < 3; ties++) {
@@ -149,7 +146,6 @@ static void group(const struct setting *s, int n, int m, int n_letters)
     const char *letters = s->matrix ? protein : dna;
     struct bioinfer_align_pair pairs[PAIRS];
     struct text q[PAIRS], t[PAIRS];
-
     for (int i = 0; i < PAIRS; i++) {
         const int rows = n - (i % 3 ? 0 : (int)below((uint32_t)n / 4 + 1));
         const int columns = m - (i % 3 ? 0 : (int)below((uint32_t)m / 4 + 1));
@@ -170,7 +166,6 @@ static void shapes(void)
     static const int sizes[][2] = {{1, 1},     {1, 90},    {90, 1},   {16, 4},
                                    {17, 33},   {239, 21},  {241, 50}, {255, 255},
                                    {256, 256}, {300, 270}, {500, 31}, {520, 515}};
-
     for (int k = 0; k < SETTINGS; k++)
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
             if (i < 6 || (k + (int)i) % 4 == 0 || k < 5)
@@ -198,7 +193,6 @@ static void long_matches(void)
     struct bioinfer_align_pair pairs[PAIRS];
     struct bioinfer_alignment found[PAIRS];
     struct text q[PAIRS];
-
     for (size_t k = 0; k < BI_COUNT(cases); k++) {
         const struct setting *s = &settings[cases[k].setting];
         for (int i = 0; i < PAIRS; i++) {
@@ -227,7 +221,6 @@ static void no_paths(void)
     struct bioinfer_align_pair pairs[PAIRS];
     struct bioinfer_alignment found[PAIRS];
     struct text q[PAIRS], t[PAIRS];
-
     for (int k = 0; k < SETTINGS; k++)
         for (int c = 0; k != UNIT_COSTS && c < n_contexts; c++) { /* these go by wavefronts, too */
             const int n_letters = settings[k].matrix ? 20 : 4;

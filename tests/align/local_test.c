@@ -44,7 +44,6 @@ static int errors_of(const struct bi_cpu_kernels *k, struct bi_align_work *work,
     static struct bi_align_plan plan;
     struct bi_align_path path = {.env = work->env};
     int errors = 0;
-
     bi_align_plan_make(&plan, s, k->align);
     plan.memory_limit = 1 << 30;
     for (int trace = 0; trace < 3; trace++) {
@@ -99,7 +98,6 @@ static void random_pairs(void)
     struct bi_align_work work = {.env = &env};
     const struct bi_cpu_kernels *k;
     long wrong = 0, nothing = 0;
-
     for (long round = 0; round < n_random; round++) {
         const int ties = (int)(round / COSTS % 3);
         struct bi_align_scoring s;
@@ -145,7 +143,6 @@ static void long_pair(void)
     const struct bi_env env = bi_env_default();
     struct oracle_scoring o = {.open = 10, .extend = 1, .local = 1};
     struct bi_align_scoring s;
-
     CHECK(!bioinfer_context_new(&ctx, NULL, NULL));
     for (int i = 0; i < 16; i++)
         o.score[i / 4][i % 4] = i / 4 == i % 4 ? 5 : -4;
@@ -181,7 +178,6 @@ static void refusals(void)
     struct bioinfer_error err = {0};
     struct bioinfer_align_params p = BIOINFER_PARAMS(struct bioinfer_align_params, .local = 1,
                                                      .free_ends = BIOINFER_FREE_QUERY_END);
-
     CHECK(!bioinfer_context_new(&ctx, NULL, NULL));
     CHECK_EQ(bi_aligner_new(&a, ctx, &p, &err), BIOINFER_INVALID);
     CHECK(strstr(err.text, "local"));

@@ -60,7 +60,6 @@ static void add_piece(struct bi_align_scoring *s, struct oracle_scoring *o)
 static void make_pair(int n, struct text *q, struct text *t)
 {
     const int n_letters = 2 + (int)below(3);
-
     *q = random_text(n, n_letters, dna);
     *t = below(8) ? relative(q, (int)below(101), n_letters, dna)
                   : random_text(1 + (int)below((uint32_t)n + 9), n_letters, dna);
@@ -78,7 +77,6 @@ static bool same_path(const struct text *q, const struct text *t, const struct b
 {
     static int shown;
     const bool same = n == want->n && (!n || !memcmp(run, want->run, n * sizeof *run));
-
     if (!same && shown++ < 3) {
         fprintf(stderr, "%.*s x %.*s:\n", q->n, q->letters, t->n, t->letters);
         print_path(run, n);
@@ -101,7 +99,6 @@ static int wave_errors(struct bi_wave *w, const struct bi_align_scoring *s,
     struct bi_align_end end;
     struct bi_wave_costs costs;
     int errors = 0;
-
     bi_wave_costs_make(&costs, s, letters);
     for (int way = 0; costs.extend && way < 4; way++) {
         const bool keep = way & 1, bounded = way & 2;
@@ -146,7 +143,6 @@ static int band_errors(const struct bi_cpu_kernels *k, struct bi_align_work *wor
     struct bi_align_end end;
     int64_t low, high;
     int errors = 0;
-
     bi_wave_costs_make(&costs, s, 15);
     bi_align_plan_make(&plan, s, k->align);
     plan.memory_limit = 1 << 30;
@@ -173,7 +169,6 @@ static int bits_errors(struct bi_align_work *work, const struct bi_align_scoring
     struct bi_align_walk begin;
     struct bi_wave_costs costs;
     int errors = 0;
-
     bi_wave_costs_make(&costs, s, 15);
     if (costs.mismatch != 1 || costs.open != 1 || costs.extend != 1)
         return 0;
@@ -201,7 +196,6 @@ static void windows(void)
     struct bi_align_work work = {.env = &env};
     struct bi_wave *wave = NULL;
     long wrong = 0;
-
     CHECK(!bi_wave_new(&wave, &env, bi_cpu_kernels_usable(0)->align(8), NULL));
     for (int round = 0; round < 12; round++) {
         struct bi_align_scoring s;
@@ -239,7 +233,6 @@ static void bands(void)
     const struct bi_cpu_kernels *k = bi_cpu_kernels_usable(0);
     struct bi_align_work work = {.env = &env};
     long wrong = 0;
-
     for (int round = 0; round < 9; round++) {
         struct bi_align_scoring s;
         struct text q = random_text(2700, 4, dna), t = relative(&q, 16, 4, dna);
@@ -270,7 +263,6 @@ static void narrow_bands(void)
     struct bi_align_path path = {.env = &env};
     static struct bi_align_plan plan;
     long n_left = 0, wrong = 0;
-
     for (int round = 0; round < 300; round++) {
         struct bi_align_scoring s;
         struct text q = random_text(400, 4, dna), t = random_text(400, 4, dna);
@@ -305,7 +297,6 @@ static void wavefronts(void)
     const struct bi_cpu_kernels *k, *sets[4];
     int n_sets = 0;
     long wrong = 0;
-
     for (; n_sets < 4 && (k = bi_cpu_kernels_usable(n_sets)); n_sets++)
         CHECK(!bi_wave_new(&waves[n_sets], &env, (sets[n_sets] = k)->align(8), NULL));
     for (long round = 0; round < n_random; round++) {
@@ -378,7 +369,6 @@ static int free_errors(struct bi_wave *w, const struct bi_cpu_kernels *k,
     int64_t low, high;
     bool anywhere = false;
     int errors = 0;
-
     bi_wave_costs_make_free(&costs, s, 15, whole);
     if (!costs.extend || bi_align_words_find(words, in, whole, NULL) != 1)
         return 0;
@@ -423,7 +413,6 @@ static void make_inside(int n, struct text *q, struct text *t)
     const int percent = (int)below(below(8) ? 6 : 101);
     struct text piece = random_text(n, n_letters, dna);
     const int cut = below(5) ? 0 : (int)below((uint32_t)n);
-
     *q = relative(&piece, percent, n_letters, dna);
     *t = random_text(n - cut + before + behind, n_letters, dna);
     memcpy(t->codes + before, piece.codes + (below(2) ? cut : 0), (size_t)(n - cut));
@@ -447,7 +436,6 @@ static void free_ends(void)
     const struct bi_cpu_kernels *k, *sets[4];
     long wrong = 0, n = 0;
     int n_sets = 0;
-
     for (; n_sets < 4 && (k = bi_cpu_kernels_usable(n_sets)); n_sets++)
         CHECK(!bi_wave_new(&waves[n_sets], &env, (sets[n_sets] = k)->align(8), NULL));
     for (long round = 0; round < n_random; round++) {
@@ -493,7 +481,6 @@ static void random_scoring(struct bi_align_scoring *s, int n_letters)
 {
     const int open = 1 + (int)below(20), extend = 1 + (int)below(open < 5 ? (uint32_t)open : 5);
     const int most = 1 + (int)below(12), asymmetric = !below(3);
-
     *s = (struct bi_align_scoring){.n_letters = n_letters, .open = open, .extend = extend};
     s->ties = (int)below(3);
     if (n_letters == 4 || below(2)) {
@@ -515,7 +502,6 @@ static void random_scoring(struct bi_align_scoring *s, int n_letters)
 static int least_letter(const struct bi_align_owns *o, int n_letters)
 {
     int least = 0;
-
     for (int a = 1; a < n_letters; a++)
         least = o->own[a] < o->own[least] ? a : least;
     return least;
@@ -527,7 +513,6 @@ static void make_shifted(const char *letters, int n_letters, int letter, struct 
                          struct text *t)
 {
     const int n = 40 + (int)below(200), front = 1 + (int)below(40), behind = 1 + (int)below(40);
-
     *q = random_text(n + front, n_letters, letters);
     *t = random_text(n + behind, n_letters, letters);
     memcpy(t->codes, q->codes + front, (size_t)n);
@@ -552,7 +537,6 @@ static void owns(void)
     static struct bi_align_plan plan;
     const struct bi_cpu_kernels *k;
     long wrong = 0, narrower = 0;
-
     for (long round = 0; round < n_random; round++) {
         const int n_letters = round % 2 ? 20 : 4, length = round % 13 ? 60 : 400;
         const char *letters = n_letters == 4 ? dna : amino;
@@ -647,7 +631,6 @@ static long call_errors(bioinfer_context *ctx, struct bioinfer_align_params p,
     struct bioinfer_align_pair pairs[PAIRS];
     struct bioinfer_alignment r[PAIRS];
     long wrong = 0;
-
     for (int i = 0; i < mix->n; i++)
         pairs[i] = pair_of(&mix->q[i], &mix->t[i]);
     for (p.traceback = 0; p.traceback < 2; p.traceback++) {
@@ -676,7 +659,6 @@ static bioinfer_context *open_counting(long *n_defects, int n_threads)
         struct bioinfer_context_params, .n_threads = n_threads, .log = count_defects,
         .log_user = n_defects);
     bioinfer_context *ctx = NULL;
-
     *n_defects = 0;
     CHECK(!bioinfer_context_new(&ctx, &p, NULL));
     return ctx;
@@ -690,7 +672,6 @@ static void calls(void)
     static struct mix mix = {.n = PAIRS};
     long wrong = 0, n_defects, n_near = 0;
     bioinfer_context *ctx = open_counting(&n_defects, 0);
-
     for (int round = 0; round < 4 * (COSTS - 2); round++) {
         const struct costs *c = &all_costs[round % COSTS];
         struct bi_align_scoring s;
@@ -728,7 +709,6 @@ static void band_calls(void)
     static struct mix mix = {.n = 6};
     long wrong = 0, n_defects, n_near = 0;
     bioinfer_context *ctx = open_counting(&n_defects, 1);
-
     for (int round = 0; round < (n_random < FEW ? 2 : 6); round++) {
         const bool two = round % 2;
         const struct bioinfer_align_params p = BIOINFER_PARAMS(

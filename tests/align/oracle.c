@@ -21,7 +21,6 @@ static int64_t gap(const struct oracle_scoring *s, int64_t n)
 {
     const int64_t one = s->open + (n - 1) * (int64_t)s->extend;
     const int64_t two = s->open2 + (n - 1) * (int64_t)s->extend2;
-
     return s->open2 && two < one ? two : one;
 }
 
@@ -85,7 +84,6 @@ struct all {
 static void extend(struct all *a, int i, int j, int before, int run, int64_t score)
 {
     const int64_t first = gap(a->s, 1), more = run ? gap(a->s, run + 1) - gap(a->s, run) : first;
-
     if (i == a->n && j == a->m) {
         a->best = larger(a->best, score);
         return;
@@ -114,7 +112,6 @@ int64_t oracle_cigar(const struct oracle_scoring *s, const uint8_t *q, const uin
                      const struct bioinfer_alignment *a, int64_t n, int64_t m)
 {
     int64_t i = a->query_begin, j = a->target_begin, score = 0;
-
     if (!s->local && ((i && !(s->free_ends & BIOINFER_FREE_QUERY_BEGIN)) ||
                       (j && !(s->free_ends & BIOINFER_FREE_TARGET_BEGIN)) || (i && j) ||
                       (a->query_end < n && !(s->free_ends & BIOINFER_FREE_QUERY_END)) ||

@@ -35,7 +35,6 @@ static void random_pair(char *q, char *t, int longest, const char *letters)
 {
     const uint32_t n_letters = (uint32_t)strlen(letters);
     int n = 1 + (int)below((uint32_t)longest), m = 0;
-
     for (int i = 0; i < n; i++)
         q[i] = letters[below(n_letters)];
     q[n] = 0;
@@ -71,7 +70,6 @@ static void cigar_text(const struct bioinfer_alignment *a, size_t n, size_t m, c
     size_t runs = 0, used = 0;
     int64_t left[2] = {a->query_begin, a->target_begin};
     int64_t right[2] = {(int64_t)n - a->query_end, (int64_t)m - a->target_end};
-
     text[0] = 0;
     if (local)
         right[0] = right[1] = 0;
@@ -151,7 +149,6 @@ static void parasail(int pairs)
                     {"blosum45", "ARND", 13, 2, 0, 1}};
     static char q[1024], t[2048];
     long nothing = 0;
-
     for (size_t s = 0; s < sizeof settings / sizeof *settings; s++) {
         const parasail_matrix_t *matrix = parasail_matrix_lookup(settings[s].matrix);
         struct bioinfer_align_params p = {.matrix = settings[s].matrix,
@@ -194,7 +191,6 @@ static void parasail(int pairs)
 static void wfa_text(const cigar_t *c, char *text, size_t size)
 {
     size_t used = 0;
-
     text[0] = 0;
     for (int k = c->begin_offset, from = k; k <= c->end_offset; k++)
         if (k == c->end_offset || c->operations[k] != c->operations[from]) {
@@ -215,7 +211,6 @@ static void wfa(int pairs)
                                        {5, 3, 2},       {4, 4, 2, 24, 1}, {4, 6, 2, 12, 1},
                                        {3, 1, 4, 5, 2}, {2, 3, 2, 7, 1}};
     static char q[1024], t[2048], text[1 << 14];
-
     for (size_t s = 0; s < sizeof penalties / sizeof *penalties; s++) {
         const int x = penalties[s][0], o = penalties[s][1], e = penalties[s][2];
         const int o2 = penalties[s][3], e2 = penalties[s][4];

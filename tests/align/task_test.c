@@ -316,7 +316,6 @@ struct asked {
 static void *count_bytes(void *user, size_t size)
 {
     struct asked *asked = user;
-
     asked->bytes += size;
     return bi_alloc(&asked->env, size);
 }
@@ -324,7 +323,6 @@ static void *count_bytes(void *user, size_t size)
 static void free_counted(void *user, void *ptr)
 {
     struct asked *asked = user;
-
     bi_free(&asked->env, ptr);
 }
 
@@ -337,7 +335,6 @@ struct stream {
 static int give_again(void *user, struct bioinfer_pairs *pairs, struct bioinfer_error *err)
 {
     struct stream *s = user;
-
     (void)err;
     *pairs = s->pairs;
     return s->times-- > 0;
@@ -369,7 +366,6 @@ static void streams_keep_memory(void)
     bioinfer_context *counted = NULL;
     bioinfer_task *task = NULL;
     size_t before = 0;
-
     for (int i = 0; i < PAIRS; i++)
         pairs[i] = (struct bioinfer_align_pair){"HEAGAWGHEE", "PAWHEAE", 10, 7};
     CHECK_EQ(bioinfer_context_new(&counted, &c, NULL), 0);

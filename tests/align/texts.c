@@ -14,7 +14,6 @@ void texts_seed(uint64_t seed)
 long texts_arguments(int argc, char **argv, long n_random)
 {
     char *end;
-
     if (argc > 1 && ((n_random = strtol(argv[1], &end, 10)) < 1 || *end)) {
         fprintf(stderr, "%s: '%s' random pairs, expected a number above 0\n", argv[0], argv[1]);
         exit(2);

@@ -55,7 +55,6 @@ static bool is_defined(const bi_aligner *a, const struct text *q, const struct t
     uint8_t *codes = malloc((size_t)(q->n + t->n));
     const struct bi_align_input in = {codes, codes + q->n, q->n, t->n};
     bool same;
-
     for (int i = 0; i < q->n; i++)
         codes[i] = a->matrix.code[(unsigned char)q->letters[i]];
     for (int j = 0; j < t->n; j++)
@@ -78,7 +77,6 @@ static void all_tiny_pairs(void)
     struct bioinfer_align_pair *pairs = calloc((size_t)WORDS * WORDS, sizeof *pairs);
     struct bioinfer_alignment *results = calloc((size_t)WORDS * WORDS, sizeof *results);
     int n = 0;
-
     for (int length = 1; length <= 3; length++)
         for (int w = 0; w < 1 << (2 * length); w++, n++) {
             words[n] = random_text(length, 4, dna);
@@ -122,7 +120,6 @@ static struct text gapped(const struct text *q, int n_letters, const char *lette
     struct text t = relative(q, (int)below(41), n_letters, letters);
     const int most = t.n / 2, n = most ? (int)below((uint32_t)most) : 0;
     const int at = n ? (int)below((uint32_t)(t.n - n)) : 0;
-
     if (t.n - n < 1)
         return t;
     memmove(t.letters + at, t.letters + at + n, (size_t)(t.n - n - at));
@@ -136,7 +133,6 @@ static void random_pairs(void)
     enum { BATCH = 128 };
     struct text q[BATCH], t[BATCH];
     struct bioinfer_align_pair pairs[BATCH];
-
     for (long done = 0, round = 0; done < n_random; done += BATCH, round++) {
         const struct setting *s = &settings[round % SETTINGS];
         const int mode = (int)(round / SETTINGS % MODES);
@@ -168,7 +164,6 @@ static void full_lanes(void)
                                     {239, 21}, {241, 101}, {500, 31}, {20, 700}};
     struct text q[PAIRS], t[PAIRS];
     struct bioinfer_align_pair pairs[PAIRS];
-
     for (int k = 0; k < SETTINGS; k++)
         for (size_t shape = 0; shape < sizeof shapes / sizeof *shapes; shape++) {
             const char *letters = settings[k].matrix ? protein : dna;
@@ -205,7 +200,6 @@ static void one_large_pair(const struct large_pair *l)
     const struct setting *s = &settings[l->setting];
     const char *letters = s->matrix ? protein : dna;
     struct text q = random_text(l->n, 4, letters), t;
-
     if (l->limit || l->more_than)
         t = relative(&q, l->limit ? 20 : 10, 4, letters);
     else
@@ -258,7 +252,6 @@ static void large_pairs(void)
         {7, LOCAL, 3000, 1, 0, UINT16_MAX}, /* local alignments have numbers of 32 bits then */
         {0, 5, 3000, 1, 200000, 0},
         {0, 0, 12000, 2, 0, 0}};
-
     for (size_t i = 0; i < BI_COUNT(pairs); i++)
         one_large_pair(&pairs[i]);
 }
@@ -274,7 +267,6 @@ static void refusals(void)
                                          {NULL, 2, -4, 6, 2, 20000001, 1}};
     struct bioinfer_error err = {0};
     bi_aligner *a = NULL;
-
     for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
         const struct setting *s = &bad[k];
         struct bioinfer_align_params p = BIOINFER_PARAMS(

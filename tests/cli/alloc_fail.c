@@ -29,7 +29,6 @@ static char fasta[240], output[240], ids[240], manifest[256], part[256];
 static int failing_call(void *user, enum bi_fault kind)
 {
     struct faults *f = user;
-
     return f->error && (int)kind == f->kind && fails(&f->calls) ? f->error : 0;
 }
 
@@ -83,7 +82,6 @@ static int whole_run(struct faults *f, const char *model_path, const struct form
     bioinfer_task *task = NULL;
     bioinfer_reader *reader = NULL;
     int st;
-
     *run = (struct run){0};
     if ((st = bioinfer_context_new(&ctx, &params, err)))
         goto out;
@@ -113,7 +111,6 @@ out:
 static void remove_output(void)
 {
     struct bi_env env = bi_env_default();
-
     unlink(output);
     unlink(ids);
     unlink(manifest);
@@ -132,7 +129,6 @@ static int one(const char *model, const struct format *format, long n, int from_
     struct run run;
     int st = whole_run(&f, model, format, &run, &err);
     int met = (error ? f.calls.n_calls : f.memory.n_calls) >= n, good = 1;
-
     good &= CHECK_EQ(f.memory.n_live, 0);
     if (!met)
         good &= CHECK_EQ(st, BIOINFER_OK);
@@ -167,7 +163,6 @@ static int note(struct stacks *stacks, const char *model, const struct format *f
     struct run run;
     (error ? &f.calls : &f.memory)->stacks = stacks;
     int st = whole_run(&f, model, format, &run, &err);
-
     remove_output();
     if (st == BIOINFER_UNSUPPORTED)
         return st;
@@ -185,7 +180,6 @@ static long failures_of(const char *model, const struct format *format, int firs
     struct stacks stacks = STACKS;
     long total = 0, n = 0;
     int st = note(&stacks, model, format, 0, 0);
-
     if (st)
         return st == BIOINFER_UNSUPPORTED ? -1 : 0;
     if (!first) /* up to the writer the formats take the same way */
@@ -215,7 +209,6 @@ int main(int argc, char **argv)
 {
     long total = 0;
     FILE *file;
-
     if (argc < 2 || !test_folder(folder, sizeof folder, "alloc"))
         return 2;
     snprintf(fasta, sizeof fasta, "%s/in.fasta", folder);

@@ -49,7 +49,6 @@ ssize_t __wrap_read(int fd, void *to, size_t n);
 ssize_t __wrap_read(int fd, void *to, size_t n)
 {
     struct stat of;
-
     if (!getenv("BIOINFER_NO_BYTES") || fstat(fd, &of) || !S_ISREG(of.st_mode))
         return __real_read(fd, to, n);
     errno = EBADF;
@@ -75,7 +74,6 @@ static void __attribute__((constructor)) set(void)
 {
     const char *number = getenv("BIOINFER_NO_MEMORY");
     void *frame;
-
     backtrace(&frame, 1); /* the first call takes memory of its own */
     places.fails = number ? atoi(number) : 0;
     places.told = getenv("BIOINFER_COUNT_PLACES");
@@ -86,7 +84,6 @@ static void __attribute__((constructor)) set(void)
 static void __attribute__((destructor)) say_places(void)
 {
     FILE *f = places.told ? fopen(places.told, "w") : NULL;
-
     if (!f)
         return;
     fprintf(f, "%d\n", places.n);
@@ -100,7 +97,6 @@ static __attribute__((noinline)) bool fails(void)
     uint64_t hash = 0xcbf29ce484222325u;
     bool known = false, is_it;
     int n;
-
     if (!places.fails && !places.told)
         return false;
     n = backtrace(frames, N_CALLS + 2);
@@ -154,7 +150,6 @@ ssize_t __wrap_getline(char **line, size_t *size, FILE *file)
 size_t __wrap_fread(void *to, size_t size, size_t n, FILE *file)
 {
     const int fd = getenv("BIOINFER_NO_BYTES") ? open("/dev/null", O_WRONLY | O_CLOEXEC) : -1;
-
     /* fflush() drops what fseek() has read ahead */
     if (fd >= 0 && (fflush(file) || dup2(fd, fileno(file)) < 0 || close(fd)))
         abort();
@@ -173,7 +168,6 @@ int __wrap_pipe2(int *ends, int flags)
 struct dirent *__wrap_readdir64(DIR *folder)
 {
     static int n;
-
     if (!getenv("BIOINFER_NO_NAMES") || n++ < 3)
         return __real_readdir64(folder);
     errno = EIO;
@@ -183,7 +177,6 @@ struct dirent *__wrap_readdir64(DIR *folder)
 int __wrap_close(int fd)
 {
     const int st = __real_close(fd);
-
     if (st && errno == EBADF) {
         fprintf(stderr, "no_memory.c: file %d is closed, and it is not open\n", fd);
         abort();

@@ -8,7 +8,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct bioinfer_error err = {0};
     struct bi_matrix m;
     int st = bi_matrix_parse(&m, "fuzz.mat", (const char *)data, size, &err);
-
     if (st ? !err.text[0] || err.status != st : m.n < 1 || m.n > BI_MATRIX_LETTERS)
         abort();
     for (int c = 0; !st && c < 256; c++)

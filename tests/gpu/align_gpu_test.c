@@ -161,7 +161,6 @@ static void bad_pairs(void)
                                                {"ARND", "", 4, 0},
                                                {"ARND", "ARD", 4, 3},
                                                {letters[0], letters[1], 1000, 1000}};
-
     make_pairs("ARNDCQEGHILKMFPSTWYV", 1100);
     memset(letters[0], 'A', 1000);
     memset(letters[1], 'R', 1000);
@@ -221,7 +220,6 @@ static bool run_all(void)
     bi_aligner *a = NULL;
     bool good = !bioinfer_context_new(&c, &cp, &err) && !bi_aligner_new_on(&a, c, &p, ops, &err) &&
                 !bi_aligner_run(a, pairs, PAIRS, r, &err);
-
     for (int i = 0; good && i < PAIRS; i++) {
         CHECK(!r[i].status || (r[i].status == BIOINFER_NOMEM && r[i].message[0]));
         good = !r[i].status;
@@ -235,7 +233,6 @@ static bool run_all(void)
 static void failing_allocations(void)
 {
     long total, survived = 0;
-
     make_pairs("ARNDCQEGHILKMFPSTWYV", 90);
     pairs[3] = (struct bioinfer_align_pair){letters[0], letters[1], 400, 300};
     memset(letters[0], 'A', 400);
@@ -255,7 +252,6 @@ static void failing_allocations(void)
 int main(void)
 {
     const struct bi_backend_ops *const all[] = {&emu_nvidia, &emu_cdna, &emu_rdna};
-
     CHECK(!bioinfer_context_new(&ctx, NULL, NULL));
     for (int i = 0; i < 3; i++) {
         ops = all[i];

@@ -449,7 +449,6 @@ static void compare(struct ck *ck, const struct ck_case *c, size_t e, int t, con
     const bool flushes = !ck->device && targets[t]->flushes;
     const double absolute = c->absolute + p->absolute + (flushes ? 4e-4 : 0);
     const double relative = c->relative + p->relative, lost = flushes ? 4e-10 : 0;
-
     for (int i = 0; i < b->n_arrays; i++) {
         double error2 = 0, power = 0, power2 = 0, worst = 0;
         char text[200] = "";
@@ -640,7 +639,6 @@ static void check_isolation(struct ck *ck, const struct ck_case *c, size_t e, in
     const float value = bad[ck_random(ck, 0, 3)];
     const bool all = ck_random(ck, 0, 1);
     int64_t first, end;
-
     for (int u = 0; u < n; u++)
         everyone[u] = u;
     if (a->role != CK_IN || ck_is_shared(a->axis) || a->fill == CK_IDS || a->absent)
@@ -950,7 +948,6 @@ int main(int argc, char **argv)
     static struct ck ck = {
         .dice = {.seed = 1, .tiles = tiles, .n_tiles = BI_COUNT(tiles)}, .every = 1, .entry = ""};
     const char *part = "", *v;
-
     _Static_assert((int)BI_GPU_N_ENTRIES <= (int)MAX_ENTRIES, "enlarge MAX_ENTRIES");
     for (int i = 1; i < argc; i++) {
         if ((v = ck_value_of(argv[i], "--op=")))

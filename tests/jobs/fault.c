@@ -58,7 +58,6 @@ static int touch_nothing(void)
                  {"cuLaunchKernel", &launch},
                  {"cuCtxPopCurrent_v2", &pop}};
     int n = 0, n_touched = 0;
-
     for (size_t i = 0; cuda && i < sizeof calls / sizeof *calls; i++) {
         void *call = dlsym(cuda, calls[i].name);
         if (!call)
@@ -85,7 +84,6 @@ static int meet(const char *id, struct bioinfer_error *err)
 {
     const char *fault = getenv("BIOINFER_WORKER_FAULT");
     const char *which = fault ? strchr(fault, ':') : NULL;
-
     if (!which || (strcmp(which + 1, id) && strcmp(which + 1, "*")))
         return 0;
     if (!strncmp(fault, "crash:", 6))
@@ -107,7 +105,6 @@ static int is_worker_of(const char *device)
     const size_t n = f ? fread(words, 1, sizeof words - 1, f) : 0;
     const int n_want = snprintf(want, sizeof want, "--worker=%s/", device);
     const char *first = words;
-
     if (f)
         fclose(f);
     words[n] = '\0';
@@ -118,7 +115,6 @@ static int is_worker_of(const char *device)
 static void __attribute__((constructor)) set(void)
 {
     const char *device = getenv("BIOINFER_NO_WORKER");
-
     cli_worker_meets = meet;
     if (device && is_worker_of(device))
         _exit(3);
@@ -138,7 +134,6 @@ static int has_points(void)
 static void point(void)
 {
     const char *end = getenv("BIOINFER_KILL_AT_CALL"), *stop = getenv("BIOINFER_STOP_AT_CALL");
-
     if (!has_points())
         return;
     n_points++;
@@ -152,7 +147,6 @@ static void __attribute__((destructor)) say_points(void)
 {
     const char *to = getenv("BIOINFER_COUNT_CALLS");
     FILE *f = to ? fopen(to, "w") : NULL;
-
     if (!f)
         return;
     fprintf(f, "%d\n", n_points);
@@ -162,7 +156,6 @@ static void __attribute__((destructor)) say_points(void)
 int memfd_create(const char *name, unsigned flags)
 {
     const char *none = getenv("BIOINFER_NO_MEMFD");
-
     if (none && atoi(none) == 1) {
         errno = ENOSYS;
         return -1;
@@ -173,14 +166,12 @@ int memfd_create(const char *name, unsigned flags)
 static int is_file(int fd)
 {
     struct stat st;
-
     return !fstat(fd, &st) && (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode));
 }
 
 ssize_t write(int fd, const void *bytes, size_t n)
 {
     ssize_t done = 0, rest;
-
     if (!has_points() || !is_file(fd))
         return syscall(SYS_write, fd, bytes, n);
     point();
@@ -198,7 +189,6 @@ ssize_t pwrite(int fd, const void *bytes, size_t n, off_t at)
     const char *room = getenv("BIOINFER_NO_MEMFD");
     struct stat file; /* one without a name is shared memory */
     ssize_t done = 0, rest;
-
     if (room && !fstat(fd, &file) && !file.st_nlink && at + (off_t)n > atoi(room)) {
         errno = ENOSPC;
         return -1;
@@ -250,7 +240,6 @@ int clock_gettime(clockid_t clock, struct timespec *t)
 {
     static _Atomic long n;
     int st = (int)syscall(SYS_clock_gettime, clock, t);
-
     if (clock == CLOCK_MONOTONIC && getenv("BIOINFER_FAST_CLOCK"))
         t->tv_sec += 40 * ++n;
     return st;
@@ -260,7 +249,6 @@ static void count_rename(void)
 {
     const char *at = getenv("BIOINFER_KILL_AT_RENAME");
     static int n;
-
     if (at && ++n == atoi(at))
         kill(getpid(), SIGKILL);
 }

@@ -243,7 +243,8 @@ class Index(unittest.TestCase):
 
     def test_ten_million_records(self):
         parts, size = 10000, 1000
-        with tempfile.TemporaryDirectory(prefix="bioinfer-parts-") as outer:  # whose provenance stands beside it
+        with tempfile.TemporaryDirectory(prefix="bioinfer-parts-") as outer:
+            # provenance stands beside the folder that is merged
             folder = os.path.join(outer, "parts")
             os.mkdir(folder)
             for k in range(parts):

@@ -290,7 +290,6 @@ static bool run_tasks(struct ck *ck, const struct bi_cpu_entry *e, const struct 
     float *scratch = ck_take((floats + CANARY) * sizeof *scratch);
     int64_t *order = ck_take(sizeof *order * (size_t)(n + 1));
     bool ok = true;
-
     fill_bits(scratch + floats, CANARY, untouched);
     for (int64_t i = 0; i < n; i++) {
         int64_t j = n_threads > 1 ? ck_random(ck, 0, i) : i;
@@ -586,7 +585,6 @@ static void time_case(struct ck *ck, const struct ck_case *c, int isa, const str
     float *base[CK_ARRAYS], *out[CK_ARRAYS];
     double took[RUNS], bytes = 0, until = seconds() + 1;
     int n = 0;
-
     new_outputs(c, b, base, out);
     void *packed = pack_weight(c, b, k);
     struct params p = bind(c, b, out, packed);
@@ -750,7 +748,6 @@ int main(int argc, char **argv)
     static struct ck ck = {.dice = {.tiles = tiles, .n_tiles = BI_COUNT(tiles)}};
     const char *part = "", *v;
     char cpu[NAME + 32];
-
     ck.sparse = getenv("BIOINFER_SANITIZED");
     ck.dice.seed = (uint64_t)time(NULL);
     for (int i = 1; i < argc; i++) {

@@ -30,6 +30,7 @@ file-lines       No file has more than 1,000 lines; counted in hundreds of lines
                  at most, as each task has structs there.
 function-lines   No function has more than 100 lines, from its first brace to its last.
 line-columns     No line has more than 100 columns.
+blank-line       A function of C has no blank line after the declarations that it begins with.
 comment-opening  No comment, and no paragraph or list item of a document, opens with Of, Those,
                  And, With, What, Its or Theirs.
 declaration      A function that a header of the product declares has a comment directly above it,
@@ -272,6 +273,21 @@ def line_columns(source, tree):
             for number, line in enumerate(source.text.split('\n'), 1) if len(line) > MAX_COLUMNS]
 
 
+STATEMENT = re.compile(r' *(?:(?:if|for|while|return|switch|do|goto)\b|[a-z_]\w*\('
+                       r'|\(?\*?[\w.>\[\]-]+ ?[-+|&*/^]?= |\+\+|--)')
+
+
+def blank_line(source, tree):
+    lines, found = source.text.split('\n'), []
+    for _, first, last in c_functions(source) if source.is_c else []:
+        for number in range(first, last):
+            if not lines[number] and number > first and lines[first - 1] == '{':
+                found.append((number + 1, 'blank'))
+            if not lines[number] or STATEMENT.match(lines[number]):
+                break
+    return found
+
+
 def python_comments(text):
     """(line, text) of comments and documentation strings; neighbouring lines are one comment."""
     found, last = [], None
@@ -440,6 +456,7 @@ RULES = {
     'op-name': op_name, 'op-string': op_string, 'family-op': family_op,
     'family-name': family_name, 'exec-call': exec_call,
     'file-lines': file_lines, 'function-lines': function_lines, 'line-columns': line_columns,
+    'blank-line': blank_line,
     'comment-opening': comment_opening, 'declaration': declaration,
     'turn': turn, 'long-sentence': long_sentence,
 }
@@ -593,7 +610,6 @@ struct L(cell) {
 static inline int f(void)
 {
     int a = 1;
-
     return a;
 }
 #if A
@@ -630,6 +646,8 @@ BAD = [
     ('function-lines', 'tests/b.py', 'def f():\n' + '    g()\n' * 100, 1),
     ('line-columns', 'base/b.h', '/* ' + 'x' * 95 + ' */\n' + '/* ' + 'x' * 94 + ' */\n', 1),
     ('line-columns', 'tests/meson.build', '# ' + 'x' * 99 + '\n', 1),
+    ('blank-line', 'cli/b.c', BODY % '    int a = f(1);\n    int b;\n\n    b = a;\n\n' +
+     BODY % '    b = a;\n\n    f();\n', 1),
     ('comment-opening', 'base/b.h',
      '/* Of the first. */\nint n; // what it is\n// of it\n/*\n * Theirs */\n', 3),
     ('comment-opening', 'tests/b.py', 'x = 1  # with one\n# A sentence\n# of two lines.\n\n\n'
@@ -639,7 +657,7 @@ BAD = [
      'Of these.\n\n- With one\n1. Its two\nand\n\n```\nOf\n```\n', 3),
     ('declaration', 'base/b.h',
      '/* Gives 1. */\nint f(void);\nint g(void);\n\nint h(int a);\n\n/* ---- part ---- */\n'
-     'static inline int i(void)\n{\n    int a; /* 2 */\n\n    return f();\n}\n', 2),
+     'static inline int i(void)\n{\n    int a; /* 2 */\n    return f();\n}\n', 2),
     ('turn', 'base/b.c', '/* The sum is that\n * of x. */\nint n; // so many\n', 2),
     ('turn', 'docs/b.md', 'It is behind `behind`.\n\n| a | what a file says |\n\n    behind\n', 2),
     ('turn', 'docs/man/bioinfer.1', '.Sh A\nIt has none.\n.Bd\nso many\n.Ed\n', 1),

@@ -71,7 +71,6 @@ DEV u32 align_cell(T &diagonal, T &h, T &e, T &f, T s, T minus_gap)
     const T p = larger(diagonal + s, e), one = all_of<T>(1), none = all_of<T>(0);
     const T h_new = larger(p, f);
     u32 flags = 0;
-
     if (trace) { /* packed numbers are not negative here, so one subtraction does for both */
         const T from_f = bits<T>(bits<u32>(h_new) - bits<u32>(f)),
                 from_e = bits<T>(bits<u32>(h_new) - bits<u32>(e)),
@@ -109,7 +108,6 @@ DEV struct bi_align_found best_end(const struct bi_align_rules &rules, struct bi
                                    struct bi_align_found row, struct bi_align_found column)
 {
     struct bi_align_found best = corner;
-
     if (rules.free_row && (row.score > best.score ||
                            (row.score == best.score && row.j < corner.j && !rules.corner_first)))
         best = row;
@@ -170,7 +168,6 @@ DEV void make_profile(const struct bi_align_params &p, int8_t (*of)[lanes * row_
 {
     enum { quads = row_bytes<rows> / 4 };
     const u32 *const table = (const u32 *)p.table;
-
     for (int at = lane; at < lanes * quads; at += lanes) {
         const int first = at / quads * rows + at % quads * 4;
         u32 code[4];
