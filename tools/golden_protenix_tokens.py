@@ -2,8 +2,8 @@
 """Golden tokens and atoms of Protenix's jobs: tests/golden/protenix/tokens-NAME.txt.
 
     golden_protenix_tokens.py PROTENIX JOBS.json FOLDER    writes FOLDER/tokens-NAME.txt of each job
-    golden_protenix_tokens.py PROTENIX - FOLDER            the same of the job `mixed` below
 
+tests/golden/protenix/jobs.json has the jobs of the tests; 7r6r, 7pzb and 7wux are Protenix's own.
 PROTENIX is a checkout of bytedance/Protenix @3248f8e, whose own parser, tokenizer and featurizer
 run. Components come from PyPI's biotite instead of components.cif, and reference conformers are the
 ideal places that it has, centred and not turned. A few functions on arrays of NumPy stand in for
@@ -24,20 +24,6 @@ if __name__ == '__main__':
 import numpy
 from biotite.structure.info.ccd import get_ccd
 from biotite.structure.io import pdbx
-
-MIXED = {'name': 'mixed', 'sequences': [
-    {'proteinChain': {'sequence': 'MGSXAWKR', 'count': 2, 'modifications': [
-        {'ptmType': 'CCD_SEP', 'ptmPosition': 3}, {'ptmType': 'CCD_MSE', 'ptmPosition': 6}]}},
-    {'dnaSequence': {'sequence': 'ACGTN', 'count': 1}},
-    {'rnaSequence': {'sequence': 'GNUCA', 'count': 1, 'modifications': [
-        {'modificationType': 'CCD_PSU', 'basePosition': 3}]}},
-    {'ligand': {'ligand': 'CCD_ATP', 'count': 1}},
-    {'ligand': {'ligand': 'CCD_NAG_BMA', 'count': 1}},
-    {'ion': {'ion': 'MG', 'count': 3}},
-    {'ligand': {'ligand': 'CCD_SO4', 'count': 1}},
-    {'ligand': {'ligand': 'CCD_GLY', 'count': 1}},
-    {'proteinChain': {'sequence': 'A', 'count': 1}},
-    {'ligand': {'ligand': 'CCD_EDO', 'count': 1}}]}
 
 
 class Array(numpy.ndarray):
@@ -160,24 +146,8 @@ def published(root):
     return features
 
 
-def codes_of(kind, entity):
-    from protenix.data.inference import json_parser
-    letters = {'proteinChain': json_parser.PROTEIN_1to3, 'dnaSequence': json_parser.DNA_1to3,
-               'rnaSequence': json_parser.RNA_1to3}
-    if kind not in letters:
-        return entity['ligand'][4:].split('_') if kind == 'ligand' else [entity['ion']]
-    codes = [letters[kind][x] for x in entity['sequence']]
-    for m in entity.get('modifications', []):
-        place = m.get('ptmPosition', m.get('basePosition'))
-        codes[place - 1] = m.get('ptmType', m.get('modificationType'))[4:]
-    return codes
-
-
 def write(job, d, file):
-    for sequence in job['sequences']:
-        (kind, entity), = sequence.items()
-        print('chain', int(kind not in ('ligand', 'ion')), entity['count'], *codes_of(kind, entity),
-              file=file)
+    print('job', job['name'], file=file)
     token = d['atom_to_token_idx']
     seen = {int(token[a]): int(a) for a in d['seen']}
     for i in range(len(d['asym_id'])):
@@ -196,11 +166,8 @@ def write(job, d, file):
 
 def main(root, jobs, folder):
     features = published(root)
-    if jobs == '-':
-        jobs = [MIXED]
-    else:
-        with open(jobs, encoding='utf-8') as file:
-            jobs = json.load(file)
+    with open(jobs, encoding='utf-8') as file:
+        jobs = json.load(file)
     for job in jobs:
         d = features(job)
         with open('%s/tokens-%s.txt' % (folder, job['name']), 'w', encoding='ascii') as file:

@@ -1,45 +1,31 @@
 /* protenix_tokens.c - tokens and atoms of jobs against the published program's own features.
  *
- *   protenix_tokens FILE...
+ *   protenix_tokens JOBS.json FILE...
  *
- * A file has "chain POLYMER COPIES CODE..." for each sequence, then lines of what is expected:
+ * A file has "job NAME" in its first line, then lines of what is expected:
  *   token CHAIN RESIDUE ENTITY COPY TYPE SEEN FRAME
  *   atom NAME ELEMENT CHARGE TOKEN SLOT SPACE POLYMER KNOWN X Y Z
  *   bond TOKEN TOKEN */
-#include "models/protenix/tokens.h"
+#include "models/protenix/job.h"
 #include "tests/test.h"
-
-enum { MOST_CHAINS = 16, MOST_CODES = 1024 };
 
 static const struct bi_env *env;
 static const struct bi_components *components;
+static struct bi_complex_jobs jobs;
 
-/* The chains of a file; texts are cut in place. */
-struct job {
-    struct protenix_chain chains[MOST_CHAINS];
-    const char *codes[MOST_CODES];
-    int32_t n, n_codes;
-};
-
-static void take_chain(struct job *j, char *line)
+/* Makes the features of the job that the line names. */
+static bool make(struct protenix_tokens *t, const char *line)
 {
-    struct protenix_chain *c = &j->chains[j->n++];
-    char *word = strtok(line, " \n"); /* "chain" */
-    CHECK(j->n <= MOST_CHAINS);
-    c->polymer = (word = strtok(NULL, " \n")) && *word == '1';
-    c->copies = (word = strtok(NULL, " \n")) ? atoi(word) : 0;
-    c->codes = j->codes + j->n_codes;
-    while ((word = strtok(NULL, " \n")) && CHECK(j->n_codes < MOST_CODES)) {
-        j->codes[j->n_codes++] = strdup(word);
-        c->n++;
-    }
-}
-
-static void free_job(struct job *j)
-{
-    for (int32_t i = 0; i < j->n_codes; i++)
-        free((void *)(uintptr_t)j->codes[i]);
-    *j = (struct job){.n = 0};
+    struct bioinfer_error err = {0};
+    char name[64] = "";
+    CHECK_EQ(sscanf(line, "job %63s", name), 1);
+    for (int32_t i = 0; i < jobs.n; i++)
+        if (!strcmp(jobs.jobs[i].name, name)) {
+            if (CHECK_EQ(protenix_job_make(t, env, components, &jobs.jobs[i], &err), 0))
+                return true;
+            fprintf(stderr, "    %s\n", err.text);
+        }
+    return false;
 }
 
 static void check_token(const struct protenix_tokens *t, int64_t i, const char *line)
@@ -97,18 +83,10 @@ static void check_file(const char *path)
     struct protenix_tokens t = {.n_rooms = 0};
     struct bioinfer_error err = {0};
     static char line[1 << 16];
-    struct job j = {.n = 0};
     int64_t tokens = 0, atoms = 0, bonds = 0;
-    while (CHECK(file != NULL) && fgets(line, sizeof line, file)) {
-        if (!strncmp(line, "chain ", 6)) {
-            take_chain(&j, line);
-            continue;
-        }
-        if (!tokens &&
-            !CHECK_EQ(protenix_tokens_make(&t, env, components, j.chains, j.n, path, &err), 0)) {
-            fprintf(stderr, "    %s\n", err.text);
-            exit(1);
-        }
+    if (!CHECK(file && fgets(line, sizeof line, file) && make(&t, line)))
+        exit(1);
+    while (fgets(line, sizeof line, file)) {
         if (!strncmp(line, "token ", 6) && CHECK(tokens < t.f.n_tokens)) {
             check_token(&t, tokens++, line);
         } else if (!strncmp(line, "atom ", 5) && CHECK(atoms < t.f.n_atoms)) {
@@ -129,7 +107,6 @@ static void check_file(const char *path)
            (long long)bonds);
     fclose(file);
     protenix_tokens_free(env, &t);
-    free_job(&j);
 }
 
 /* Jobs that cannot be made, each with the words that must come. */
@@ -167,9 +144,12 @@ int main(int argc, char **argv)
     if (!CHECK_EQ(bi_components_open(&c, env, NULL, &err), 0))
         return 1;
     components = c;
-    for (int i = 1; i < argc; i++)
+    if (argc < 3 || !CHECK_EQ(bi_complex_jobs_read(&jobs, env, argv[1], &err), 0))
+        return 1;
+    for (int i = 2; i < argc; i++)
         check_file(argv[i]);
     refusals();
+    bi_complex_jobs_free(&jobs);
     bi_components_close(&c);
     return test_report();
 }
