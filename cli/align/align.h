@@ -1,336 +1,41 @@
 /* align.h - what the files of `bioinfer align` share.
  *
- *   align.c        the command: options, files, and the run as a whole
- *   align_task.c   the task: costs, the aligner, and blocks that a worker computes
- *   align_feed.c   records of a file, read ahead or all at once
- *   align_pairs.c  which record meets which
- *   align_best.c   the best targets of each query
- *   align_batch.c  batches of pairs on their way through the task
- *   align_block.c  blocks of pairs: what they give, and as bytes for a worker
- *   align_answer.c alignments that answer requests of the server (cli/shared.h)
- *   align_job.c    blocks of the input, which a journal keeps
- *   align_out.c    alignments as text
- *   align_stats.c  bit scores and E-values
- *   align_strand.c reverse complements of queries
- *   align_square.c a matrix of all pairs
+ * The command (align_command.h):
+ *
+ *   align.c         the run as a whole
+ *   align_check.c   which options go together
+ *   align_open.c    files, pairs, the task and the job
+ *   align_workers.c blocks that workers compute, and the dry run
+ *
+ * The task, in the command or in a worker:
+ *
+ *   align_task.c    its state, and blocks that come as bytes
+ *   align_costs.c   costs, limits and files by the options
+ *   align_letters.c nucleotides or proteins?
+ *   align_feed.c    records of a file, read ahead or all at once
+ *   align_pass.c    passes over the targets
+ *   align_pairs.c   which record meets which
+ *   align_best.c    the best targets of each query, which align_hits.c keeps
+ *   align_batch.c   batches of pairs on their way, and their text (align_pieces.c)
+ *   align_block.c   blocks of pairs: what they give, and as bytes for a worker
+ *   align_job.c     blocks of the input, which a journal keeps
+ *   align_strand.c  reverse complements of queries
+ *   align_square.c  a matrix of all pairs
+ *   align_stats.c   bit scores and E-values
+ *
+ * Text (align_text.h):
+ *
+ *   align_out.c     what formats share, and JSON
+ *   align_lines.c   tsv, PAF, SAM, columns of BLAST
+ *   align_rows.c    needle, aligned FASTA
+ *   align_answer.c  alignments that answer requests of the server (cli/shared.h)
  *
  * One process aligns pairs where they were read. With workers the command reads blocks and sends
  * their records, and a worker gives their text. */
 #ifndef BI_CLI_ALIGN_H
 #define BI_CLI_ALIGN_H
 
-#include "../pool/worker.h"
-
-/* ---- align_feed.c: records of a file ---- */
-
-enum { CLI_FEED_BLOCKS = 128 };
-
-/* A thread that reads blocks ahead. */
-struct cli_feed {
-    bioinfer_reader *reader;
-    pthread_t thread;
-    pthread_mutex_t lock; /* guards all below */
-    pthread_cond_t changed;
-    struct bioinfer_records *blocks[CLI_FEED_BLOCKS]; /* a ring: n from first on */
-    size_t first, n;
-    uint64_t bytes; /* that the blocks have, about */
-    int status;     /* why it ended */
-    struct bioinfer_error err;
-    bool open, end, stop;
-};
-/* Starts the thread, which has the reader until close, and does not close it; false: the system
- * gives none. */
-bool cli_feed_open(struct cli_feed *feed, bioinfer_reader *reader);
-/* 1: the next block, the caller's now, to be freed by bioinfer_records_free(); 0 behind the last
- * one; < 0: a status, behind all blocks that were read before it, and again at each call. */
-int cli_feed_next(struct cli_feed *feed, struct bioinfer_records **block,
-                  struct bioinfer_error *err);
-/* Waits for the next block: whether there is none, be it that reading failed. */
-bool cli_feed_is_over(struct cli_feed *feed);
-void cli_feed_close(struct cli_feed *feed); /* accepts a zeroed one */
-
-/* All records of a file. */
-struct cli_whole {
-    struct bioinfer_record *items;
-    size_t n, cap;
-    struct bioinfer_records **blocks;
-    size_t n_blocks, blocks_cap;
-};
-/* Adds to a zeroed *whole. 0: all are read; 1: they take more than `most` bytes, and some are read,
- * which the reader does not give again; < 0: a status. To be freed in each case. */
-int cli_whole_read(struct cli_whole *whole, bioinfer_reader *reader, uint64_t most,
-                   struct bioinfer_error *err);
-void cli_whole_free(struct cli_whole *whole); /* accepts a zeroed one */
-
-/* ---- align_pairs.c: which record meets which ---- */
-
-/* Pairs that follow each other: query[k * step] and target[k], for k in [0, n). */
-struct cli_span {
-    const struct bioinfer_record *query, *target;
-    size_t step, n; /* step: 1, or 0 = one query for all */
-    bool scattered; /* the targets of other spans lie elsewhere */
-};
-
-/* Records of one file that are in memory: those before `at` have met all they meet. */
-struct cli_side {
-    const struct bioinfer_record *items;
-    size_t n, at;
-    struct bioinfer_records *block; /* holds them; NULL: the file was read whole */
-};
-
-enum cli_pairing {
-    CLI_IN_ORDER,  /* record k of one file and record k of the other */
-    CLI_ALL_PAIRS, /* every record of one file and every one of the other */
-    CLI_EACH_ONCE, /* every two records of the one file */
-    CLI_GROUPS     /* queries a group at a time: one pass over the targets for each group */
-};
-
-/* Opens file k, 0 or 1, once more: a status. */
-typedef int (*cli_reopen)(void *user, int k, bioinfer_reader **reader, struct bioinfer_error *err);
-
-/* A target meets a query when a pass over the targets comes to it. Targets that fit in memory stay
- * there; others are read again for each pass. */
-struct cli_pairs {
-    enum cli_pairing pairing;
-    bioinfer_reader *reader[2]; /* the second is NULL where there is one file */
-    cli_reopen reopen;
-    void *user;         /* has reopen() */
-    bool all_names;     /* the head of the output needs the names of all targets: read them all */
-    bool one_query;     /* file 0 has one record */
-    bool with_self;     /* records of one file meet themselves, too */
-    bool targets_alone; /* cli_pairs_meet() has queries of other files: none are read */
-    uint64_t most_kept; /* bytes of targets that stay in memory */
-    uint64_t most_queries, most_residues; /* a group has no more */
-    struct cli_side side[2];              /* one file may be both sides */
-    struct cli_feed feed[2];
-    struct cli_whole whole[2];
-    bioinfer_reader *again[2];           /* opened by reopen() */
-    bool kept;                           /* all targets are in memory */
-    bool in_pass, passed;                /* a pass has begun; one was ended */
-    size_t skip;                         /* targets of the pass that the query does not meet */
-    uint64_t n_queries;                  /* that have met all they meet */
-    const struct bioinfer_record *group; /* the n_group queries of the pass, from query */
-    size_t n_group, query;               /* n_queries on; query: the one that is next to meet */
-    size_t first;                        /* the target of the block that it meets first */
-    uint64_t n_before;                   /* targets in front of the block */
-    uint64_t n_taken;
-    struct bioinfer_records **used; /* blocks that no pair behind the last span points into */
-    size_t n_used, cap_used;
-    const struct bioinfer_records *held[2]; /* see cli_pairs_hold() */
-};
-
-/* Begins to read the files of *p, of which the fields down to most_residues are set: a status,
- * NOMEM also where the system gives no thread. It is to be closed after a failure, too. */
-int cli_pairs_open(struct cli_pairs *p, struct bioinfer_error *err);
-/* Gives the next query that no group has had: 1; 0 = there is none; < 0 = a status. The record and
- * its letters stay until its block comes to `used` and is freed by whoever takes that. */
-int cli_pairs_query(struct cli_pairs *p, const struct bioinfer_record **query,
-                    struct bioinfer_error *err);
-/* Begins a pass in which n queries, the first of them query `first` of its file, meet all targets,
- * but of one file no record itself: a status. They are the caller's, and stay until its end. */
-int cli_pairs_meet(struct cli_pairs *p, const struct bioinfer_record *queries, size_t n,
-                   uint64_t first, struct bioinfer_error *err);
-/* Gives the pairs behind those that were taken, at least one, and the same again where none were:
- * 1; 0 = there are none: in order as soon as one file is over, of groups when the pass is; < 0 = a
- * status. */
-int cli_pairs_next(struct cli_pairs *p, struct cli_span *span, struct bioinfer_error *err);
-/* Takes the first n pairs of the span given last, which has as many. */
-void cli_pairs_take(struct cli_pairs *p, size_t n);
-/* Has cli_pairs_drop() spare the blocks that are being read now, once they are used up: pairs taken
- * so far may point into them. A later call takes the place of this one. */
-void cli_pairs_hold(struct cli_pairs *p);
-/* Frees the blocks of `used` but those that the last cli_pairs_hold() spares. */
-void cli_pairs_drop(struct cli_pairs *p);
-/* The file, 0 or 1, that has records left where the other one has none; -1 = both or none have, or
- * pairs are not in order. Is known once cli_pairs_next() gave 0. */
-int cli_pairs_longer(const struct cli_pairs *p);
-void cli_pairs_close(struct cli_pairs *p); /* accepts a zeroed one; reader[] stays open */
-
-/* ---- align_out.c: alignments as tsv, paf, sam, fasta or like EMBOSS needle ---- */
-
-/* Statistics of local scores, where the format has them. */
-struct cli_align_stats {
-    double lambda, k;
-    double alpha, beta, spread, covariance, gap; /* lengths of alignments; 0 = not known */
-    bool even;                /* scores are rounded down to even ones for E-values */
-    double residues, records; /* to be searched; 0 residues: the target's */
-    double most;              /* E-value of a pair that is written */
-};
-
-struct cli_align_out {
-    struct cli_output *out;
-    const bioinfer_task *align;
-    const char *format;         /* "tsv", "paf", "sam", "needle", "blast", "fasta" */
-    const char *path;           /* the file that needle names in its header; NULL = none */
-    const char *matrix;         /* for the header of needle */
-    const char *matrix_file;    /* NULL: it is a built-in one, or none */
-    double scale, open, extend; /* costs in points */
-    double open2, extend2;      /* the second piece's; open2 0: none */
-    bool both_strands;          /* the strand is written, too */
-    bool reverse;               /* the pair at hand has the query's reverse complement */
-    bool score_only, plain;     /* plain: M instead of = and X */
-    bool no_cigar;              /* tsv ends in front of it */
-    const char *values;         /* a matrix of "identity", "distance" or "score"; NULL = none */
-    bool shorter; /* identity is a share of the shorter sequence, not of the columns */
-    bool free_ends, local;
-    bool nucleotides;      /* the letters are nucleotides; N is any of them */
-    bool has_least;        /* pairs that score less are not written, */
-    double least;          /* in points, */
-    double least_identity; /* nor those with a smaller share of equal columns */
-    struct cli_align_stats stats;
-};
-
-/* Whether SAM can hold these names, each target's once (queries may share one): an exit code, said
- * in words: DATA, for the first bad target, else query, else pair of targets. */
-int cli_align_check_sam(struct cli *cli, const struct bioinfer_record *queries, size_t n_queries,
-                        const struct bioinfer_record *targets, size_t n_targets);
-/* Whether the alphabet of a task that is open has A, C, G, T, and none that is of amino acids
- * alone. */
-bool cli_align_are_nucleotides(const bioinfer_task *align);
-/* The first line of a table, "" = the format has none. */
-const char *cli_align_title(const struct cli_align_out *w);
-/* Writes what stands above the first alignment, the title too. targets: for sam, which leaves out
- * empty ones; else not read. */
-void cli_align_head(const struct cli_align_out *w, const struct bioinfer_record *targets,
-                    size_t n_targets);
-/* Whether that is more than the title. */
-bool cli_align_has_head(const struct cli_align_out *w);
-/* Returns the lines below the last alignment; "" = none. */
-const char *cli_align_tail(const struct cli_align_out *w);
-/* Whether the pair, which has a result (its status is not looked at), is to be written: not below
- * the least score and identity, free ends' columns counted (one without columns has no identity, so
- * it is below any share above 0), and for blast with a score above 0 and an E-value of at most
- * stats.most. */
-bool cli_align_keeps(const struct cli_align_out *w, const struct bioinfer_record *query,
-                     const struct bioinfer_record *target, const struct bioinfer_alignment *a);
-/* The number of columns of an alignment, those included that free ends leave out; 0 is possible. */
-int64_t cli_align_columns(const struct cli_align_out *w, const struct bioinfer_record *query,
-                          const struct bioinfer_record *target, const struct bioinfer_alignment *a);
-/* Writes a score in points, with the decimals that it has; a whole alignment in the format. */
-void cli_align_put_score(const struct cli_align_out *w, int64_t score);
-void cli_align_put(const struct cli_align_out *w, const struct bioinfer_record *query,
-                   const struct bioinfer_record *target, const struct bioinfer_alignment *a);
-
-/* Adds the members of an object of JSON, each behind a comma: score, ranges without free ends,
- * identity, CIGAR; the score alone where w->score_only is set. */
-void cli_align_put_json(const struct cli_align_out *w, const struct bioinfer_record *query,
-                        const struct bioinfer_record *target, const struct bioinfer_alignment *a);
-
-/* ---- align_stats.c: bit scores and E-values ---- */
-
-/* Finds what statistics need. An exit code: USAGE
- * where the costs are not known, or options do not go together. A format but blast has no
- * statistics, and s->most is infinite. */
-int cli_align_stats_make(struct cli_align_stats *s, const struct cli_options *o,
-                         const struct cli_align_out *w, const struct bioinfer_align_params *p);
-/* The bit score, and the E-value, of a score in points, for blast alone; lengths in residues, above
- * 0. s->residues, where it is set, stands for the target's. */
-double cli_align_bits(const struct cli_align_stats *s, double score);
-double cli_align_evalue(const struct cli_align_stats *s, double score, size_t query, size_t target);
-
-/* ---- align_block.c: blocks of pairs ---- */
-
-/* Pairs that are sharded, journalled and finished together: the input alone decides which. */
-struct cli_block {
-    uint64_t ordinal, first, n_pairs, residues;
-    double cells;
-    char id[48]; /* "FIRST-LAST": its pairs, counted from 0 */
-};
-
-/* The results of a block that is being computed. */
-struct cli_block_result {
-    uint32_t n_pieces; /* that were given */
-    uint64_t n_done, n_failed, n_residues, n_unnamed;
-    double cells;
-    int status;               /* that of the first pair without a result, but NOMEM before others */
-    struct cli_output failed; /* names of such pairs, and why */
-};
-
-/* The blocks of a run: where they come from, and where their text goes. */
-struct cli_blocks {
-    /* Fills in the next block and its pairs: 1; 0 = there is none; < 0 = a status. */
-    int (*next)(void *user, struct bioinfer_error *err);
-    bioinfer_sink sink; /* on another thread than next(); NULL: the writer's output is all */
-    void *user;         /* the source and the sink have it */
-    bool is_headed;     /* the text of block 0 begins with a head */
-    struct cli_block block;
-    struct cli_span *spans;
-    size_t n_spans, cap_spans;
-    void *memory;                   /* holds what the spans point into, where nothing else does */
-    struct cli_output *lost, *note; /* texts for the end of a block; NULL = there are none */
-    bool counted;                   /* the result has the counts of the block when it begins */
-    struct cli_block_result result;
-};
-
-struct cli_batch;
-
-/* Adds a copy of a span, but not of its records, to the block at hand: 0, or NOMEM. */
-int cli_blocks_add(struct cli_blocks *b, const struct cli_span *span, struct bioinfer_error *err);
-/* Names the pairs of a batch that have no result in the message of the block at hand; beyond 1 MiB
- * of names they are counted. A lack of memory is told by cli_blocks_put(). */
-void cli_blocks_add_failed(struct cli_blocks *b, const struct cli_batch *batch);
-/* Takes a batch whose text is in *text: its failures, and at the end of its block, or from 16 MiB
- * on, the text, which the sink gets; *text is empty then, else it goes on to be filled. A status,
- * also the sink's; NOMEM where writing the text failed. */
-int cli_blocks_put(struct cli_blocks *b, const struct cli_batch *batch, struct cli_output *text,
-                   struct bioinfer_error *err);
-void cli_blocks_close(struct cli_blocks *b); /* accepts a zeroed one */
-
-/* Writes the block at hand as bytes, in place of what is in *bytes, with each record that its pairs
- * need, but without ordinal, first and id: 0, or NOMEM. */
-int cli_block_pack(const struct cli_blocks *b, struct cli_output *bytes,
-                   struct bioinfer_error *err);
-/* Makes the block of such bytes, to which its records point, the one at hand, whose ordinal, first
- * and id are the caller's to set: 0, or NOMEM. The bytes are trusted. b->memory is overwritten, and
- * whoever takes it frees it by free(), else cli_blocks_close(). */
-int cli_block_unpack(struct cli_blocks *b, const char *bytes, struct bioinfer_error *err);
-/* Reads the sizes of the block alone; ordinal, first and id are 0 and "". */
-struct cli_block cli_block_peek(const char *bytes);
-
-/* ---- align_job.c: blocks of the input, which a journal keeps ---- */
-
-struct cli_best;
-struct cli_square;
-
-struct cli_align_job {
-    struct cli *cli;
-    struct cli_best *best;     /* a block is a group of its queries; NULL: a block is some pairs, */
-    struct cli_square *square; /* or a tile of this matrix */
-    bioinfer_job *job;         /* NULL: the run keeps no journal */
-    pthread_mutex_t lock;      /* guards the job; valid while that is not NULL */
-    struct cli_pairs *pairs;
-    uint64_t most_pairs; /* that a block may have */
-    uint64_t n_read;     /* blocks */
-    struct cli_blocks blocks;
-    uint64_t hash, digest; /* digest: of all targets, where pairs are not in order */
-    bool given;            /* the block at hand has begun to be computed, */
-    bool read, ended;      /* the block was read and not handed to the job; the input has no more */
-    int failed;            /* why reading failed */
-    char text[17];         /* hash as text */
-};
-
-/* Reads the next block: 1; 0 = there is none; < 0 = a status, which j->failed has where reading
- * failed. The first one is there also when the files have no pairs, named "none", but not where
- * blocks are groups of queries. */
-int cli_block_read(struct cli_align_job *j, struct bioinfer_error *err);
-/* Opens the job, whose identity has the options and a digest of the input, and makes j->blocks feed
- * it; a status, after which j->job is NULL. Pairs are open, and w is settled. */
-int cli_align_job_open(struct cli_align_job *j, const struct cli_align_out *w, const char *options,
-                       struct bioinfer_error *err);
-/* Finds the next block that the job wants computed; without a job every block is: 1; 0 = there is
- * none; < 0 = a status, with a job CANCELLED once a signal came. */
-int cli_align_job_next(struct cli_align_job *j, struct bioinfer_error *err);
-/* A cli_blocks.next that gives the block at hand once, then 0 until another is read; user: the
- * struct cli_align_job. */
-int cli_align_job_give(void *job, struct bioinfer_error *err);
-/* Gives the job a piece of a block: a status. For a matrix, and where head is not NULL, piece 0
- * comes behind another one, with the names of the tile or with the n_head bytes of head. */
-int cli_align_job_keep(struct cli_align_job *j, const struct bioinfer_result *piece,
-                       const char *head, size_t n_head, struct bioinfer_error *err);
-/* A hash of what a record is, behind those that h is of. */
-uint64_t cli_align_mix_record(uint64_t h, const struct bioinfer_record *r);
-/* Closes job and blocks; the journal stays. Pairs and `best` are the caller's. */
-void cli_align_job_close(struct cli_align_job *j); /* accepts a zeroed one */
+#include "align_block.h"
 
 /* ---- align_strand.c: both strands of nucleotides ---- */
 
@@ -357,7 +62,7 @@ int cli_align_strands_open(struct cli_align_strands *s, size_t n_pairs);
 void cli_align_strands_close(struct cli_align_strands *s); /* accepts a zeroed one */
 /* Makes the pairs of both strands of a batch that is filled: 0, or NOMEM. */
 int cli_align_strands_give(struct cli_batch *b);
-/* Makes the better of each two results that of the pair: the reverse strand's where both have one
+/* Gives each pair the better of its two results: the reverse strand's where both have one
  * and its score is larger, else the forward one's with its status. b->results is strands.picked
  * then, and b->sides[2 i] the turned query where it won. */
 void cli_align_strands_pick(struct cli_batch *b, const struct bioinfer_alignment *results);
@@ -376,7 +81,7 @@ struct cli_batch {
     bool any_failed;                /* set when they are aligned: some pair has no result */
     uint64_t n_failed, n_residues;  /* set then, too: pairs without one, residues of the others */
     double n_cells;                 /* cells of these */
-    struct cli_block block;         /* that of all pairs, where there are blocks ... */
+    struct cli_block block;         /* all pairs are of it, where there are blocks ... */
     bool ends_block;                /* ... whose last batch this is */
     void *memory;                   /* that the records of this block lie in */
     struct bioinfer_records **used; /* blocks of records that no later pair points into */
@@ -406,8 +111,15 @@ struct cli_align_run {
     double cells;
     bool told_sparse;
 };
+/* Whether pair i of a batch has a result. */
+static inline bool cli_batch_has_result(const struct cli_batch *b, size_t i)
+{
+    return !b->sides[2 * i]->status && !b->sides[2 * i + 1]->status && !b->results[i].status;
+}
+/* Writes the results of a batch as text (align_pieces.c): 0, or NOMEM. */
+int cli_batch_write(struct cli_align_run *run, const struct cli_batch *b);
 int cli_align_start(struct cli_align_run *run); /* takes memory; an exit code */
-/* Aligns and writes all pairs, or those of all blocks; a status, CANCELLED once a signal came.
+/* Aligns and writes all pairs, or the pairs of all blocks; a status, CANCELLED once a signal came.
  * source_failed and sink_failed tell whose it is. Pairs without a result are said and counted in
  * n_failed, and are no failure. */
 int cli_align_pairs(struct cli_align_run *run, struct bioinfer_error *err);
@@ -415,7 +127,16 @@ void cli_align_end(struct cli_align_run *run); /* accepts a zeroed one */
 
 /* ---- align_best.c: the best targets of each query ---- */
 
-struct cli_hit;
+/* A target that is kept: a record whose texts follow the struct. */
+struct cli_hit {
+    struct bioinfer_record record;
+    int64_t score;
+    char text[];
+};
+
+/* Is a the one that is displaced first? (align_hits.c) */
+bool cli_hit_is_worse(const struct cli_hit *a, const struct cli_hit *b);
+
 struct cli_aligning;
 
 /* A group of queries, and what one pass over the targets found for them. */
@@ -430,7 +151,7 @@ struct cli_best {
     uint64_t first, residues;
     bool is_read; /* the group was read, and nobody asked for it yet */
     size_t *n_hits;
-    struct cli_hit **hits; /* [k most]: those of query k, a heap, and sorted behind the pass */
+    struct cli_hit **hits;           /* [k most]: hits of query k, a heap, sorted after the pass */
     struct bioinfer_record *targets; /* the same as records */
     struct bioinfer_records **used;  /* blocks that the queries lie in */
     size_t n_used, cap_used;
@@ -474,8 +195,6 @@ struct cli_square {
     char *folder;                  /* in a folder of its own; NULL: it is --output */
 };
 
-/* Whether options and format allow what is wanted; says why not. */
-bool cli_square_check(const struct cli_options *o, const char *format);
 /* columns: NULL = there is one file. The records of both stay the caller's. An exit code: DATA
  * where strict PHYLIP cannot hold a name. */
 int cli_square_open(struct cli_square *s, struct cli *cli, const struct cli_align_out *w,
@@ -518,6 +237,9 @@ struct cli_aligning {
 #define CLI_ALIGN_LOST "lost"
 #define CLI_ALIGN_NOTE "note"
 
+/* Whether these are letters of nucleotides (align_letters.c): mostly A, C, G, T, U and N, the rest
+ * codes of several. Says what it guesses, and with --quiet where that may be wrong. */
+bool cli_align_guess(struct cli *cli, const struct cli_side *a, const struct cli_side *b);
 /* Whether the options give a matrix, or match and mismatch. */
 bool cli_align_has_costs(const struct cli_options *o);
 /* Sets parameters and writer by the options, which get the matrix that cli->told names where they

@@ -10,94 +10,7 @@
 enum {
     BATCH_PAIRS = 1 << 14,     /* pairs of one batch: what caches hold */
     BATCH_RESIDUES = 64 << 20, /* residues of them, about */
-    LINES = 2048,              /* lines of a piece of text */
-    PIECES = 64,               /* pieces at a time */
-    SOON = 16                  /* lines ahead of the one that is made */
 };
-
-/* ---- text ---- */
-
-static bool has_result(const struct cli_batch *b, size_t i)
-{
-    return !b->sides[2 * i]->status && !b->sides[2 * i + 1]->status && !b->results[i].status;
-}
-
-/* Lines of piece k behind those that `out` has gathered. */
-static void format_piece(const struct cli_align_run *run, const struct cli_batch *b, size_t k,
-                         struct cli_output *out)
-{
-    const size_t last = (k + 1) * LINES < b->n ? (k + 1) * LINES : b->n;
-    struct cli_align_out writer = *run->writer;
-    writer.out = out;
-    for (size_t i = k * LINES; i < last; i++) {
-        if (i + SOON < b->n) { /* ids lie far apart, between sequences */
-            __builtin_prefetch(b->sides[2 * (i + SOON)]->id);
-            __builtin_prefetch(b->sides[2 * (i + SOON) + 1]->id);
-        }
-        writer.reverse = writer.both_strands && b->strands.reverse[i];
-        if (has_result(b, i) &&
-            cli_align_keeps(&writer, b->sides[2 * i], b->sides[2 * i + 1], &b->results[i]))
-            cli_align_put(&writer, b->sides[2 * i], b->sides[2 * i + 1], &b->results[i]);
-    }
-}
-
-struct formatting {
-    const struct cli_align_run *run;
-    const struct cli_batch *batch;
-    size_t from; /* piece of text 0 */
-    struct cli_output *text;
-};
-
-static void format_text(void *user, int k)
-{
-    const struct formatting *f = user;
-    format_piece(f->run, f->batch, f->from + (size_t)k, &f->text[k]);
-}
-
-/* A failed write is said by cli_output_finish(). */
-static int write_text(struct cli_align_run *run, const struct cli_output *text)
-{
-    if (text->status)
-        return BIOINFER_NOMEM;
-    cli_output_write(run->writer->out, text->text, text->n_text);
-    return 0;
-}
-
-static int write_scores(struct cli_align_run *run, const struct cli_batch *b)
-{
-    struct cli_output text = {0};
-    int st = 0;
-    for (size_t k = 0; !st && k * LINES < b->n; k++) {
-        text.n_text = 0;
-        format_piece(run, b, k, &text);
-        st = write_text(run, &text);
-    }
-    cli_output_start(run->writer->out);
-    cli_output_close(&text);
-    return st;
-}
-
-/* Pieces by all threads, in order. */
-static int write_alignments(struct cli_align_run *run, const struct cli_batch *b)
-{
-    const size_t n_pieces = (b->n + LINES - 1) / LINES;
-    const int threads = bioinfer_context_threads(run->cli->ctx);
-    int st = 0;
-    for (size_t from = 0; from < n_pieces && !st; from += PIECES) {
-        const int n = (int)(n_pieces - from < PIECES ? n_pieces - from : PIECES);
-        struct cli_output text[PIECES];
-        struct formatting f = {run, b, from, text};
-        memset(text, 0, sizeof text);
-        cli_parallel(threads, n, format_text, &f);
-        for (int k = 0; k < n; k++) {
-            if (!st)
-                st = write_text(run, &text[k]);
-            cli_output_close(&text[k]);
-        }
-    }
-    cli_output_start(run->writer->out);
-    return st;
-}
 
 /* ---- results ---- */
 
@@ -146,7 +59,7 @@ static void say_sparse(struct cli_align_run *run, const char *query, const char 
 #undef WORDS
 }
 
-/* Counts results and says what has none. */
+/* Counts results, and names pairs without one. */
 static void tally(struct cli_align_run *run, struct cli_batch *b)
 {
     bool plain = !b->any_bad; /* nothing is to be said */
@@ -157,7 +70,7 @@ static void tally(struct cli_align_run *run, struct cli_batch *b)
     for (size_t i = 0; !plain && i < b->n; i++) {
         const struct bioinfer_record *q = b->sides[2 * i], *t = b->sides[2 * i + 1];
         const struct bioinfer_alignment *a = &b->results[i];
-        if (!has_result(b, i)) {
+        if (!cli_batch_has_result(b, i)) {
             const struct bioinfer_record *bad = q->status ? q : t;
             say_failed(run, b, i, bad->status ? bad->status : a->status,
                        bad->status ? bad->message : a->message);
@@ -192,7 +105,7 @@ static int take_batch(void *user, const struct bioinfer_pairs *pairs,
     else if (run->writer->values)
         cli_square_put(run->writer, b);
     else
-        st = run->writer->score_only ? write_scores(run, b) : write_alignments(run, b);
+        st = cli_batch_write(run, b);
     if (!st && run->blocks && run->blocks->sink)
         st = cli_blocks_put(run->blocks, b, run->writer->out, err);
     run->sink_failed = st != 0;
@@ -258,7 +171,7 @@ static int fill(struct cli_align_run *run, struct cli_batch *b, struct bioinfer_
     return st < 0 ? st : b->n > 0;
 }
 
-/* The same where pairs come in blocks: those of one block. */
+/* The same where pairs come in blocks: the pairs of one block. */
 static int fill_of_block(struct cli_align_run *run, struct cli_batch *b, struct bioinfer_error *err)
 {
     struct cli_blocks *blocks = run->blocks;

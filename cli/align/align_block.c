@@ -14,19 +14,13 @@
 static const size_t piece_size = 16 << 20; /* text that is gathered before it is kept */
 static const size_t failed_size = 1 << 20; /* names of pairs without a result */
 
-static int no_memory(struct bioinfer_error *err)
-{
-    *err = (struct bioinfer_error){.status = BIOINFER_NOMEM, .text = "a block of pairs"};
-    return BIOINFER_NOMEM;
-}
-
 int cli_blocks_add(struct cli_blocks *b, const struct cli_span *span, struct bioinfer_error *err)
 {
     if (b->n_spans == b->cap_spans) {
         const size_t cap = 2 * b->cap_spans + 64;
         void *spans = realloc(b->spans, cap * sizeof *b->spans);
         if (!spans)
-            return no_memory(err);
+            return cli_align_no_memory(err, "a block of pairs");
         b->spans = spans;
         b->cap_spans = cap;
     }
@@ -64,7 +58,7 @@ void cli_blocks_add_failed(struct cli_blocks *blocks, const struct cli_batch *b)
     }
 }
 
-/* Adds the text that was gathered to those of a result. */
+/* Adds the text that was gathered to the texts of a result. */
 static void add_text(struct bioinfer_result *r, struct bioinfer_text *texts, const char *name,
                      const struct cli_output *text)
 {
@@ -89,7 +83,7 @@ static int put_piece(struct cli_blocks *b, const struct cli_block *block, bool m
     char counts[128];
     int st;
     if ((text && text->status) || (b->lost && (b->lost->status || b->note->status)))
-        return no_memory(err);
+        return cli_align_no_memory(err, "a block of pairs");
     add_text(&r, texts, "text", text);
     if (!more && of->status) {
         r.status = of->status;
@@ -126,7 +120,7 @@ static int end_block(struct cli_blocks *b, const struct cli_block *block, struct
     if (r->n_unnamed)
         cli_output_printf(&message, ", and %" PRIu64 " more", r->n_unnamed);
     cli_output_write(&message, "", 1);
-    st = message.status || r->failed.status ? no_memory(err)
+    st = message.status || r->failed.status ? cli_align_no_memory(err, "a block of pairs")
                                             : put_piece(b, block, true, "", text, err);
     if (!st)
         st = put_piece(b, block, false, message.text, NULL, err);
@@ -240,10 +234,10 @@ int cli_block_pack(const struct cli_blocks *b, struct cli_output *bytes, struct 
         at[QUERIES] += s->step ? s->n : 1;
         at[TARGETS] += s->n;
     }
-    return bytes->status ? no_memory(err) : 0;
+    return bytes->status ? cli_align_no_memory(err, "a block of pairs") : 0;
 }
 
-/* Reads a record, which points into the bytes, and gives what is behind it. */
+/* Reads a record, which points into the bytes, and gives the bytes after it. */
 static const char *read_record(struct bioinfer_record *r, const char *at)
 {
     struct packed_record head;
@@ -278,7 +272,7 @@ int cli_block_unpack(struct cli_blocks *b, const char *bytes, struct bioinfer_er
     b->n_spans = 0;
     records = calloc(head.n_records[QUERIES] + head.n_records[TARGETS] + 1, sizeof *records);
     if (!(b->memory = records))
-        return no_memory(err);
+        return cli_align_no_memory(err, "a block of pairs");
     for (uint64_t k = 0; k < head.n_records[QUERIES] + head.n_records[TARGETS]; k++)
         at = read_record(&records[k], at);
     for (uint64_t i = 0; i < head.n_spans && !st; i++, at += sizeof packed) {

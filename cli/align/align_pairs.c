@@ -1,106 +1,10 @@
 /* align_pairs.c - which record meets which, as spans of pairs in the order of the output.
  *
- * Sections: records, passes over the targets, opening, spans, what is used up. */
+ * Sections: opening, spans, what is used up. */
 #include "align.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-static int no_memory(struct bioinfer_error *err)
-{
-    *err = (struct bioinfer_error){.status = BIOINFER_NOMEM};
-    return BIOINFER_NOMEM;
-}
-
-/* ---- records ---- */
-
-/* Keeps a block whose records have met all they meet, for the caller to free. */
-static bool keep_used(struct cli_pairs *p, struct bioinfer_records *block)
-{
-    if (p->n_used == p->cap_used) {
-        const size_t cap = 2 * p->cap_used + 64;
-        void *used = realloc(p->used, cap * sizeof *p->used);
-        if (!used)
-            return false;
-        p->used = used;
-        p->cap_used = cap;
-    }
-    p->used[p->n_used++] = block;
-    return true;
-}
-
-/* Reads records of file k where there are none left; n stays 0 behind the last one. */
-static int next_records(struct cli_pairs *p, int k, struct bioinfer_error *err)
-{
-    struct cli_side *side = &p->side[k];
-    int st;
-    if (side->at < side->n || !p->feed[k].open) /* all were read at once */
-        return 0;
-    if (side->block && !keep_used(p, side->block))
-        return no_memory(err);
-    *side = (struct cli_side){0};
-    if ((st = cli_feed_next(&p->feed[k], &side->block, err)) <= 0)
-        return st;
-    side->items = side->block->records;
-    side->n = side->block->n_records;
-    return 0;
-}
-
-/* ---- passes over the targets ---- */
-
-static bool is_one_file(const struct cli_pairs *p)
-{
-    return !p->reader[1];
-}
-
-static int reopen(struct cli_pairs *p, int k, struct bioinfer_error *err)
-{
-    int st;
-    bioinfer_reader_close(&p->again[k]);
-    if ((st = p->reopen(p->user, is_one_file(p) ? 0 : k, &p->again[k], err)))
-        return st;
-    return cli_feed_open(&p->feed[k], p->again[k]) ? 0 : no_memory(err);
-}
-
-/* Begins a pass that leaves out the first targets. */
-static int begin_pass(struct cli_pairs *p, uint64_t skip, struct bioinfer_error *err)
-{
-    struct cli_side *targets = &p->side[1];
-    p->in_pass = true;
-    p->query = p->first = 0;
-    p->n_before = 0;
-    if (p->kept) {
-        targets->at = skip < targets->n ? (size_t)skip : targets->n;
-        return 0;
-    }
-    p->skip = skip;
-    return p->feed[1].open ? 0 : reopen(p, 1, err);
-}
-
-static void end_pass(struct cli_pairs *p)
-{
-    p->in_pass = false;
-    p->passed = true;
-    cli_feed_close(&p->feed[1]);
-}
-
-/* Reads targets where there are none left; there are none then behind the last one. */
-static int next_targets(struct cli_pairs *p, struct bioinfer_error *err)
-{
-    struct cli_side *targets = &p->side[1];
-    int st;
-    do {
-        const size_t n = targets->n - targets->at;
-        const size_t skipped = p->skip < n ? p->skip : n;
-        targets->at += skipped;
-        p->skip -= skipped;
-        if (p->kept || targets->at < targets->n)
-            return 0;
-        if ((st = next_records(p, 1, err)))
-            return st;
-    } while (targets->n);
-    return 0;
-}
 
 /* ---- opening ---- */
 
@@ -125,7 +29,7 @@ static int is_one_pass(struct cli_pairs *p, struct bioinfer_error *err)
         return false;
     if (p->pairing != CLI_GROUPS || p->one_query)
         return p->one_query;
-    if ((st = next_records(p, 0, err)))
+    if ((st = cli_pairs_records(p, 0, err)))
         return st;
     return !p->side[0].n || (cli_feed_is_over(&p->feed[0]) && p->side[0].n <= p->most_queries &&
                              p->side[0].block->n_residues <= p->most_residues);
@@ -137,7 +41,7 @@ static int open_in_order(struct cli_pairs *p, struct bioinfer_error *err)
         int st;
         if (!p->all_names) {
             if (!cli_feed_open(&p->feed[k], p->reader[k]))
-                return no_memory(err);
+                return cli_align_no_memory(err, "records of pairs");
             continue;
         }
         if ((st = cli_whole_read(&p->whole[k], p->reader[k], UINT64_MAX, err)))
@@ -153,27 +57,28 @@ int cli_pairs_open(struct cli_pairs *p, struct bioinfer_error *err)
     if (p->pairing == CLI_IN_ORDER)
         return open_in_order(p, err);
     if (p->targets_alone)
-        return keep_targets(p, !is_one_file(p), err);
+        return keep_targets(p, !cli_pairs_are_one_file(p), err);
     if (p->all_names)
         p->most_kept = UINT64_MAX;
-    if (is_one_file(p)) {
+    if (cli_pairs_are_one_file(p)) {
         if ((st = keep_targets(p, 0, err)))
             return st;
         p->side[0] = p->side[1];
-        return p->kept ? 0 : reopen(p, 0, err);
+        return p->kept ? 0 : cli_pairs_reopen(p, 0, err);
     }
     if (p->all_names || p->one_query) {
         if ((st = cli_whole_read(&p->whole[0], p->reader[0], UINT64_MAX, err)))
             return st;
         p->side[0] = (struct cli_side){.items = p->whole[0].items, .n = p->whole[0].n};
     } else if (!cli_feed_open(&p->feed[0], p->reader[0])) {
-        return no_memory(err);
+        return cli_align_no_memory(err, "records of pairs");
     }
     if ((st = is_one_pass(p, err)) < 0)
         return st;
     if (!st)
         return keep_targets(p, 1, err);
-    return cli_feed_open(&p->feed[1], p->reader[1]) ? 0 : no_memory(err);
+    return cli_feed_open(&p->feed[1], p->reader[1]) ? 0
+                                                    : cli_align_no_memory(err, "records of pairs");
 }
 
 /* ---- spans ---- */
@@ -184,19 +89,19 @@ static int span_of_query(struct cli_pairs *p, struct cli_span *span, struct bioi
     struct cli_side *queries = &p->side[0], *targets = &p->side[1];
     int st;
     for (;;) {
-        if ((st = next_records(p, 0, err)))
+        if ((st = cli_pairs_records(p, 0, err)))
             return st;
         if (queries->at == queries->n)
             return 0;
         if (!p->in_pass &&
-            (st = begin_pass(p, p->pairing == CLI_EACH_ONCE ? p->n_queries + !p->with_self : 0,
-                             err)))
+            (st = cli_pairs_begin_pass(
+                 p, p->pairing == CLI_EACH_ONCE ? p->n_queries + !p->with_self : 0, err)))
             return st;
-        if ((st = next_targets(p, err)))
+        if ((st = cli_pairs_targets(p, err)))
             return st;
         if (targets->at < targets->n)
             break;
-        end_pass(p);
+        cli_pairs_end_pass(p);
         queries->at++;
         p->n_queries++;
     }
@@ -216,16 +121,16 @@ static int span_of_group(struct cli_pairs *p, struct cli_span *span, struct bioi
     for (;;) {
         if (!p->in_pass)
             return 0;
-        if ((st = next_targets(p, err)))
+        if ((st = cli_pairs_targets(p, err)))
             return st;
         if (targets->at == targets->n)
             break;
         for (; p->query < p->n_group; p->query++, p->first = 0) {
             const uint64_t self = p->n_queries + p->query - p->n_before; /* huge if in front */
             size_t n = targets->n;
-            if (is_one_file(p) && self == p->first)
+            if (cli_pairs_are_one_file(p) && self == p->first)
                 p->first++;
-            if (is_one_file(p) && self > p->first && self < n)
+            if (cli_pairs_are_one_file(p) && self > p->first && self < n)
                 n = (size_t)self;
             if (p->first >= n)
                 continue;
@@ -239,7 +144,7 @@ static int span_of_group(struct cli_pairs *p, struct cli_span *span, struct bioi
         targets->at = targets->n;
         p->query = p->first = 0;
     }
-    end_pass(p);
+    cli_pairs_end_pass(p);
     return 0;
 }
 
@@ -247,7 +152,7 @@ int cli_pairs_query(struct cli_pairs *p, const struct bioinfer_record **query,
                     struct bioinfer_error *err)
 {
     struct cli_side *queries = &p->side[0];
-    const int st = next_records(p, 0, err);
+    const int st = cli_pairs_records(p, 0, err);
     if (st || queries->at == queries->n)
         return st;
     *query = &queries->items[queries->at++];
@@ -260,7 +165,7 @@ int cli_pairs_meet(struct cli_pairs *p, const struct bioinfer_record *queries, s
     p->group = queries;
     p->n_group = n;
     p->n_queries = first;
-    return begin_pass(p, 0, err);
+    return cli_pairs_begin_pass(p, 0, err);
 }
 
 int cli_pairs_next(struct cli_pairs *p, struct cli_span *span, struct bioinfer_error *err)
@@ -271,7 +176,7 @@ int cli_pairs_next(struct cli_pairs *p, struct cli_span *span, struct bioinfer_e
         return span_of_group(p, span, err);
     if (p->pairing != CLI_IN_ORDER)
         return span_of_query(p, span, err);
-    if ((st = next_records(p, 0, err)) || (st = next_records(p, 1, err)))
+    if ((st = cli_pairs_records(p, 0, err)) || (st = cli_pairs_records(p, 1, err)))
         return st;
     if (a->at == a->n || b->at == b->n)
         return 0;

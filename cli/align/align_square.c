@@ -1,6 +1,6 @@
 /* align_square.c - a matrix of all pairs: identities, distances or scores.
  *
- * In one file every record meets itself and each one behind it; what they give stands on both
+ * In one file every record meets itself and each one after it; what they give stands on both
  * sides of the diagonal. A pair without a result is nan. Blocks are tiles of the matrix, and a job
  * keeps their values until all are there; the library makes the matrix of them. Where no file is
  * to be written the job has a folder of its own, and the matrix is copied. */
@@ -17,47 +17,6 @@
 #include <unistd.h>
 
 enum { STRICT_NAME = 10 }; /* characters of a name in PHYLIP as its own programs read it */
-
-bool cli_square_check(const struct cli_options *o, const char *format)
-{
-    const bool phylip = !strcmp(format, "phylip"), npz = !strcmp(format, "npz");
-    const bool score = o->values && !strcmp(o->values, "score");
-    if (!o->values && (phylip || npz || o->identity_of || o->names || o->shape))
-        cli_say(NULL, "%s is for the matrix of --values",
-                phylip           ? "--format phylip"
-                : npz            ? "--format npz"
-                : o->identity_of ? "--identity-of"
-                : o->names       ? "--names"
-                                 : "--shape");
-    else if (!o->values)
-        return true;
-    else if (!phylip && !npz && strcmp(format, "tsv"))
-        cli_say(NULL, "--values: a matrix is written as tsv, phylip or npz, not as %s", format);
-    else if (phylip && strcmp(o->values, "distance"))
-        cli_say(NULL, "--format phylip holds distances: say --values distance");
-    else if ((phylip || o->shape) && o->second)
-        cli_say(NULL, "--values: the matrix of two files is no square one, as %s needs it",
-                phylip ? "phylip" : "--shape");
-    else if (npz && (!o->output || !strcmp(o->output, "-")))
-        cli_say(NULL, "--format npz needs a file: say -o FILE");
-    else if (npz && o->shape)
-        cli_say(NULL, "--shape is for tsv and phylip: npz holds whole matrices");
-    else if (!phylip && o->names)
-        cli_say(NULL, "--names is for --format phylip");
-    else if (score && o->identity_of)
-        cli_say(NULL, "--identity-of is for --values identity and distance");
-    else if (!score && cli_given(o, "score-only"))
-        cli_say(NULL, "--values %s needs alignments, which --score-only does not make", o->values);
-    else if (o->top || o->min_score || o->min_identity || o->one_vs_all)
-        cli_say(NULL, "--values fills a matrix of all pairs: leave out %s",
-                o->top            ? "--top"
-                : o->min_score    ? "--min-score"
-                : o->min_identity ? "--min-identity"
-                                  : "--one-vs-all");
-    else
-        return true;
-    return false;
-}
 
 /* ---- tiles ---- */
 

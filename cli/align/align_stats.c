@@ -17,7 +17,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* Costs in points: a gap of k residues costs open + k extend. spread and covariance: those of the
+/* Costs in points: a gap of k residues costs open + k extend. spread and covariance: of the
  * lengths of alignments, by the score (Alpha and Sigma of BLAST); 0 of nucleotides. */
 struct known {
     const char *matrix; /* NULL: match and mismatch */

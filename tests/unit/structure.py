@@ -112,7 +112,7 @@ def resolve(path, name):
 
 MOST_CORE = 6000  # lines of engine/
 MOST_COMMAND = 300  # lines of a file of cli/ that belongs to the command of one task
-MOST_CLI = 14400  # lines of cli/ without cli/align, whose task reads its own input
+MOST_CLI = 13900  # lines of cli/ without cli/align, whose task reads its own input
 
 
 def commands():
@@ -120,7 +120,7 @@ def commands():
     tasks = set(re.findall(r'^(?:TASK|DIRECT|PLAIN)\((\w+)', text_of('tasks/tasks.inc'), re.M))
     assert 'embed' in tasks, tasks
     files = sources('cli')
-    mine = r'cli/(%s)(_\w+)?\.[ch]$' % '|'.join(sorted(tasks | {'motion'}))
+    mine = r'cli/(align/\w+|(%s)(_\w+)?)\.[ch]$' % '|'.join(sorted(tasks | {'motion'}))
     problems = ['%s has %d lines: at most %d' % (path, text.count('\n'), MOST_COMMAND)
                 for path, text in files
                 if re.match(mine, path) and text.count('\n') > MOST_COMMAND]
