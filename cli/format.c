@@ -116,7 +116,7 @@ bool cli_suffix_fits(const struct cli_options *o, const char *written)
 {
     const char *says = o->output && strcmp(o->output, "-") ? suffix_says(o->output) : NULL;
     const struct format *meant = says ? by_name(says) : NULL;
-    if (!says || !strcmp(says, written))
+    if (!says || !strcmp(says, written) || (o->command == CLI_PLOT && !strcmp(says, "png")))
         return true;
     if (meant && meant->commands & o->command)
         cli_say(NULL, "%s: the name says %s, and %s is written: name it %s, or ask for --format %s",
@@ -127,9 +127,10 @@ bool cli_suffix_fits(const struct cli_options *o, const char *written)
                 o->output, says, written, suffix_of(written));
     else
         cli_say(NULL,
-                "%s: the name says %s, and %s is written: name it %s, or send it to standard "
+                "%s: the name says %s, and %s is written: name it %s%s, or send it to standard "
                 "output (-o -) and convert it there",
-                o->output, says, written, suffix_of(written));
+                o->output, says, written, suffix_of(written),
+                o->command == CLI_PLOT ? " or .png" : "");
     return false;
 }
 

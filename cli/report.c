@@ -8,7 +8,10 @@ int cli_report(struct cli *cli)
     const struct cli_options *o = cli->options;
     struct bioinfer_report_params params = BIOINFER_PARAMS(
         struct bioinfer_report_params, .record = o->record, .genes = o->genes,
-        .sequences = o->sequences, .measured = o->measured, .picture = o->command == CLI_PLOT);
+        .sequences = o->sequences, .measured = o->measured,
+        .picture = o->command != CLI_PLOT                          ? 0
+                   : o->output && cli_ends_with(o->output, ".png") ? 2
+                                                                   : 1);
     struct bioinfer_error err = {0};
     struct cli_output out = {0};
     int st, code;

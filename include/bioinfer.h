@@ -308,12 +308,14 @@ struct bioinfer_report_params {
     const char *record;    /* shown alone; of bedGraph a region "contig:start-end"; NULL = all */
     const char *genes;     /* GTF, GFF3 or BED of genes, drawn beside tracks of bedGraph */
     const char *sequences; /* FASTA files of aligned records, with commas between them */
-    int picture;           /* non-zero: one figure as SVG, the first that is no table */
+    int picture;           /* 1: one figure as SVG, the first that is no table; 2: the same as PNG,
+                            * of two pixels for each of its units */
     const char *measured;  /* a table: names in line 1, then ids and numbers that were measured */
 };
 
-/* Writes an output of bioinfer through `write`, in one call, as a page of HTML that needs no
- * other file and no network. The output may be arrays, a table, designs, alignments or bedGraph.
+/* Writes an output of bioinfer through `write`, in one call, as a page of HTML or as a
+ * picture. The page needs no other file and no network. LIMIT: the picture has more than 16,384
+ * pixels a side. The output may be arrays, a table, designs, alignments or bedGraph.
  * Equal files give equal bytes. Of large files a part is shown, and the page says so. params may
  * be NULL. NOT_FOUND: no such file, record or figure. EMPTY: nothing to show. FORMAT: damaged.
  * UNSUPPORTED: no output of a kind that it knows. Nothing is written after a failure. */

@@ -20,9 +20,10 @@ struct bi_report_options {
  * part after a failure. */
 int bi_report_page(struct bi_buf *out, const char *path, const struct bi_report_options *options,
                    struct bioinfer_error *err);
-/* Appends one figure as SVG, as bi_svg_write() chooses it; NOT_FOUND where there is none. */
+/* Appends one figure, as bi_svg_write() chooses it: as SVG where `scale` is 0, else as PNG of that
+ * many pixels for each unit of the SVG. NOT_FOUND: there is none; LIMIT: it is too large. */
 int bi_report_plot(struct bi_buf *out, const char *path, const struct bi_report_options *options,
-                   struct bioinfer_error *err);
+                   double scale, struct bioinfer_error *err);
 /* Appends as text what a report says above its figures: kind, facts, and columns of its tables.
  * path may be a manifest here (NAME.manifest.tsv): its facts and reasons of failures; the kind
  * alone where there is no such file. */

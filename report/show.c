@@ -5,6 +5,7 @@
 
 #include "../base/number.h"
 #include "provenance.h"
+#include "raster.h"
 #include "report.h"
 
 int bi_show_no_memory(const struct bi_show *s, struct bioinfer_error *err)
@@ -236,12 +237,17 @@ int bi_report_page(struct bi_buf *out, const char *path, const struct bi_report_
 }
 
 int bi_report_plot(struct bi_buf *out, const char *path, const struct bi_report_options *options,
-                   struct bioinfer_error *err)
+                   double scale, struct bioinfer_error *err)
 {
     struct bi_show s;
+    struct bi_buf svg = {.env = out->env};
+    struct bioinfer_error why = {0};
     int st = open_view(&s, out->env, path, options, err);
     if (!st)
-        st = bi_svg_write(&s.view, out, err);
+        st = bi_svg_write(&s.view, scale > 0 ? &svg : out, err);
+    if (!st && scale > 0 && (st = bi_svg_raster(svg.data, svg.size, scale, out, &why)))
+        bi_fail(err, st, "%s: %s", path, why.text);
+    bi_buf_free(&svg);
     bi_show_free(&s);
     return st;
 }

@@ -3,11 +3,10 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 
 #include "../base/number.h"
-#include "../loaders/gunzip.h"
 #include "../writers/text.h"
+#include "raster.h"
 #include "view.h"
 
 /* ---- 1 texts and colours ------------------------------------------------------------- */
@@ -68,74 +67,21 @@ static void colour_of(enum bi_heat_scale scale, double share, uint8_t rgb[3])
 
 /* ---- 2 images ------------------------------------------------------------------------ */
 
-static void put_be32(uint8_t *dst, uint32_t x)
-{
-    for (int k = 0; k < 4; k++)
-        dst[k] = (uint8_t)(x >> (24 - 8 * k));
-}
-
-static void put_chunk(struct bi_buf *png, const char *type, const void *bytes, size_t n)
-{
-    uint8_t word[4];
-    const size_t start = png->size + 4;
-    put_be32(word, (uint32_t)n);
-    bi_buf_append(png, word, 4);
-    bi_buf_append(png, type, 4);
-    bi_buf_append(png, bytes, n);
-    if (png->failed)
-        return;
-    put_be32(word, (uint32_t)crc32(0, (const Bytef *)png->data + start, (uInt)(n + 4)));
-    bi_buf_append(png, word, 4);
-}
-
-/* Compresses n bytes; false without memory. */
-static bool deflate_bytes(struct bi_buf *out, uint8_t *bytes, size_t n)
-{
-    z_stream z = {BI_Z_ENV(out->env)};
-    bool ok;
-    char *room;
-    if (deflateInit(&z, 9) != Z_OK)
-        return false;
-    room = bi_buf_reserve(out, deflateBound(&z, (uLong)n));
-    z.next_in = bytes;
-    z.avail_in = (uInt)n;
-    z.next_out = (Bytef *)room;
-    z.avail_out = (uInt)deflateBound(&z, (uLong)n);
-    ok = room && deflate(&z, Z_FINISH) == Z_STREAM_END;
-    out->size += ok ? z.total_out : 0;
-    deflateEnd(&z);
-    return ok;
-}
-
 /* The cells [rows, columns] of codes (share of the scale, NaN = none) as an image of that size. */
 static void put_image(struct bi_buf *out, const struct bi_heat *h, double x, double y, double width,
                       double height)
 {
-    const size_t line = 1 + 3 * (size_t)h->n_columns;
-    struct bi_buf png = {.env = out->env}, packed = {.env = out->env};
-    uint8_t head[13] = {0}, *cells = bi_zalloc(out->env, line * h->n_rows);
-    if (cells) {
-        for (size_t r = 0; r < h->n_rows; r++)
-            for (size_t c = 0; c < h->n_columns; c++) {
-                const double value = h->values[r * h->n_columns + c];
-                uint8_t *to = cells + r * line + 1 + 3 * c;
-                if (isfinite(value))
-                    colour_of(h->scale, (value - h->low) / (h->high - h->low), to);
-                else
-                    memset(to, 224, 3);
-            }
-        put_be32(head, h->n_columns);
-        put_be32(head + 4, h->n_rows);
-        head[8] = 8; /* bits */
-        head[9] = 2; /* RGB */
-        bi_buf_append(&png, "\x89PNG\r\n\x1A\n", 8);
-        put_chunk(&png, "IHDR", head, sizeof head);
-        if (!deflate_bytes(&packed, cells, line * h->n_rows))
-            packed.failed = true;
-        put_chunk(&png, "IDAT", packed.data, packed.size);
-        put_chunk(&png, "IEND", "", 0);
-    }
-    if (!cells || png.failed || packed.failed)
+    struct bi_buf png = {.env = out->env};
+    uint8_t *cells = bi_calloc(out->env, (size_t)h->n_rows * h->n_columns, 3);
+    for (size_t i = 0; cells && i < (size_t)h->n_rows * h->n_columns; i++)
+        if (isfinite(h->values[i]))
+            colour_of(h->scale, ((double)h->values[i] - h->low) / (h->high - h->low),
+                      cells + 3 * i);
+        else
+            memset(cells + 3 * i, 224, 3);
+    if (cells)
+        bi_png_write(&png, cells, h->n_columns, h->n_rows);
+    if (!cells || png.failed)
         out->failed = true;
     bi_buf_printf(out,
                   "<image x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" "
@@ -147,7 +93,6 @@ static void put_image(struct bi_buf *out, const struct bi_heat *h, double x, dou
     bi_buf_puts(out, "\"/>\n");
     bi_free(out->env, cells);
     bi_buf_free(&png);
-    bi_buf_free(&packed);
 }
 
 /* ---- 3 figures ----------------------------------------------------------------------- */

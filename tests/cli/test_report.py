@@ -19,6 +19,7 @@ import tempfile
 import unittest
 import xml.etree.ElementTree
 import zipfile
+import zlib
 
 EXE = ROOT = ''
 HOSTILE = '</script><script>alert(1)</script><img src=x onerror=alert(2)>&"\'\x01\x1b[31m\x7f'
@@ -75,6 +76,26 @@ def npy(shape, values, kind='f'):
     head += ' ' * (63 - (10 + len(head)) % 64) + '\n'
     return b'\x93NUMPY\x01\0' + struct.pack('<H', len(head)) + head.encode('latin-1') + \
         struct.pack('<%d%s' % (len(values), kind), *values)
+
+
+def read_png(data):
+    """Width, height and rows of a PNG of 8-bit RGB without filters, as ours are."""
+    assert data[:8] == b'\x89PNG\r\n\x1a\n', data[:8]
+    at, packed, head = 8, b'', ()
+    while at < len(data):
+        n, name = struct.unpack('>I4s', data[at:at + 8])
+        body = data[at + 8:at + 8 + n]
+        assert struct.unpack('>I', data[at + 8 + n:at + 12 + n])[0] == zlib.crc32(name + body)
+        head = struct.unpack('>2I5B', body) if name == b'IHDR' else head
+        packed += body if name == b'IDAT' else b''
+        at += 12 + n
+    assert at == len(data) and head[2:] == (8, 2, 0, 0, 0), head
+    line = 3 * head[0] + 1
+    raw = zlib.decompress(packed)
+    assert len(raw) == line * head[1]
+    rows = [raw[line * y:line * (y + 1)] for y in range(head[1])]
+    assert not any(row[0] for row in rows)
+    return head[0], head[1], [row[1:] for row in rows]
 
 
 def elements(root, name):
@@ -138,7 +159,36 @@ class Reports(unittest.TestCase):
         for e in root.iter():
             self.assertNotIn('script', e.tag)
             self.assertFalse([k for k in e.attrib if k.startswith('on')])
+        self.check_pixels(root, *args)
         return root
+
+    def check_pixels(self, root, *args):
+        """The same as PNG: of the right size, and of the right colours where nothing else lies."""
+        self.run_it('plot', *args, '-o', 'pixels.png')
+        with open(self.path('pixels.png'), 'rb') as f:
+            width, height, rows = read_png(f.read())
+        for size, want in ((width, root.get('width')), (height, root.get('height'))):
+            self.assertEqual(size, 2 * int(want))
+
+        def pixel(x, y):
+            return tuple(rows[int(2 * y)][3 * int(2 * x):3 * int(2 * x) + 3])
+        self.assertEqual(pixel(1, 1), (255, 255, 255))
+        title = [pixel(x / 2, y / 2) for x in range(40, 100) for y in range(30, 60)]
+        self.assertTrue(any(sum(p) < 200 for p in title), 'no letters')
+        for image in elements(root, 'image'):
+            w, h, cells = read_png(base64.b64decode(image.get('href').split(',')[1]))
+            x, y, wide, high = (float(image.get(k)) for k in ('x', 'y', 'width', 'height'))
+            marks = [(float(c.get('cx')), float(c.get('cy'))) for c in elements(root, 'circle')]
+            for i, j in itertools.product(range(0, w, w // 7 + 1), range(0, h, h // 7 + 1)):
+                u, v = x + wide * (i + .5) / w, y + high * (j + .5) / h
+                if all(abs(u - a) + abs(v - b) > 8 for a, b in marks):
+                    self.assertEqual(pixel(u, v), tuple(cells[j][3 * i:3 * i + 3]))
+        bars = [r for r in elements(root, 'rect') if r.get('fill') == '#2f6db3']
+        for bar in bars:
+            x, y, wide, high = (float(bar.get(k)) for k in ('x', 'y', 'width', 'height'))
+            if wide > 2 and high > 2:
+                self.assertEqual(pixel(x + wide / 2, y + high / 2), (0x2f, 0x6d, 0xb3))
+                self.assertEqual(pixel(x + wide / 2, y - 2), (255, 255, 255))
 
     def refused(self, name, *words, code=65, also=()):
         for command in 'report', 'plot':

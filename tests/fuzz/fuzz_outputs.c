@@ -54,14 +54,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     write_file(path, data + n, size - n);
     options.genes = (choice >> 3 & 3) == 2 ? beside : NULL;
     options.sequences = (choice >> 3 & 3) == 3 ? beside : NULL;
-    for (int how = 0; how < 3; how++) {
+    for (int how = 0; how < 4; how++) {
         struct bioinfer_error err = {0};
         struct bi_buf out = {.env = &env};
         options.record = choice & 32 ? choice & 64 ? "chr1:100-900" : "a" : NULL;
         judge(&out,
-              how == 0   ? bi_report_page(&out, path, &options, &err)
-              : how == 1 ? bi_report_plot(&out, path, &options, &err)
-                         : bi_report_facts(&out, path, &err),
+              how == 0  ? bi_report_page(&out, path, &options, &err)
+              : how < 3 ? bi_report_plot(&out, path, &options, how == 1 ? 0 : 0.5, &err)
+                        : bi_report_facts(&out, path, &err),
               &err);
     }
     unlink(beside);
