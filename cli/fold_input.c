@@ -31,6 +31,8 @@ int cli_chains_open(struct cli_chains *c, bioinfer_context *ctx, const struct cl
         .max_length = 2 * BIOINFER_MAX_RESIDUES);
     c->ctx = ctx;
     c->paths = paths;
+    if (cli_chain_table_named(paths->of[c->at]))
+        return cli_chain_table_open(&c->table, paths->of[c->at], err);
     return bioinfer_reader_open(&c->reader, ctx, paths->of[c->at], &params, err);
 }
 
@@ -38,21 +40,17 @@ void cli_chains_close(void *chains)
 {
     struct cli_chains *c = chains;
     bioinfer_reader_close(&c->reader);
+    cli_chain_table_close(&c->table);
     drop(&c->given);
     drop(&c->waiting);
 }
 
-/* Reads the next record of all files. */
-static int read_chain(struct cli_chains *c, struct cli_chain *chain, struct bioinfer_error *err)
+/* Copies the next record of the file at hand. */
+static int read_record(const struct cli_chains *c, struct cli_chain *chain,
+                       struct bioinfer_error *err)
 {
     struct bioinfer_record r = {0};
-    int st;
-    while (!(st = bioinfer_reader_next(c->reader, &r, err)) && c->at + 1 < c->paths->n) {
-        bioinfer_reader_close(&c->reader);
-        c->at++;
-        if ((st = cli_chains_open(c, c->ctx, c->paths, err)))
-            return st;
-    }
+    const int st = bioinfer_reader_next(c->reader, &r, err);
     if (st != 1)
         return st;
     chain->status = r.status;
@@ -66,6 +64,22 @@ static int read_chain(struct cli_chains *c, struct cli_chain *chain, struct bioi
         memcpy(chain->sequence, r.sequence, r.length);
     chain->sequence[r.length] = '\0';
     return 1;
+}
+
+/* Reads the next record of all files. */
+static int read_chain(struct cli_chains *c, struct cli_chain *chain, struct bioinfer_error *err)
+{
+    int st;
+    while (!(st = c->reader ? read_record(c, chain, err)
+                            : cli_chain_table_next(&c->table, chain, err)) &&
+           c->at + 1 < c->paths->n) {
+        bioinfer_reader_close(&c->reader);
+        cli_chain_table_close(&c->table);
+        c->at++;
+        if ((st = cli_chains_open(c, c->ctx, c->paths, err)))
+            return st;
+    }
+    return st;
 }
 
 /* Which end of `ends` a name has: its row, and *side 0 or 1; -1 = none, or the chain is a whole

@@ -140,6 +140,12 @@ static int unclosed(const struct bi_csv *t, const struct bi_csv_row *row,
     return bi_csv_fail(t, row, err, "a quote begins here that is not closed");
 }
 
+/* Is a row one field in quotes that holds an object of JSON? */
+static bool is_about(const struct bi_csv_row *row)
+{
+    return row->n_fields == 1 && row->text[0] == '"' && row->cells[0] == '{' && !row->quote;
+}
+
 static int take_header(struct bi_csv *t, struct cursor *c, struct bioinfer_error *err)
 {
     do {
@@ -155,7 +161,7 @@ static int take_header(struct bi_csv *t, struct cursor *c, struct bioinfer_error
             return bi_fail(err, BIOINFER_FORMAT, "%s: the table is empty", t->path);
         if (!take_row(c, &t->header))
             return unclosed(t, &t->header, err);
-    } while (!t->header.n_fields);
+    } while (!t->header.n_fields || is_about(&t->header));
     if (t->header.quote)
         return bi_csv_check(t, &t->header, err);
     if (t->header.n_fields > INT_MAX)

@@ -1,8 +1,9 @@
 /* csv.h - tables of text, CSV and TSV: one header line, and rows of as many fields.
  *
- * One rule for all of them. Text is UTF-8, plain or gzip; a byte order mark, empty lines and lines
- * that begin with '#' before the header are passed over. A line ends with LF, CR LF or CR. The
- * separator is a tab where the header line has one outside quotes, else a comma. A field that
+ * One rule for all of them. Text is UTF-8, plain or gzip. A byte order mark, empty lines and lines
+ * that begin with '#' before the header are passed over. So is a first line that is one quoted
+ * object of JSON, as files of the Observed Antibody Space have. A line ends with LF, CR LF or CR.
+ * The separator is a tab where the header line has one outside quotes, else a comma. A field that
  * begins with a quote ends with the next one, and may hold separators and line ends; "" in it is
  * one quote (RFC 4180). Blanks around a value do not count. A row without a character but blanks
  * is empty, and is none of the rows that bi_csv_next() gives. A row with another number of fields

@@ -4,6 +4,7 @@
 Numbers are compared with the published program in tests/golden/fold.c. Standard library only.
 """
 import glob
+import gzip
 import json
 import os
 import signal
@@ -233,6 +234,46 @@ class Refusals(unittest.TestCase):
         self.assertFalse(glob.glob(path("twice*") + "/"))
         fold(source, "suffixed", "--dup-ids", "suffix")
         self.assertEqual(list(files("suffixed")), ["a.cif", "a_2.cif", "scores.tsv"])
+
+    def test_tables(self):
+        """Rows with a heavy and a light chain, as repertoires come."""
+        fold(write("w.fasta", ("one", H + ":" + L), ("two", H[:-1] + ":" + L)), "rows_want")
+        want = files("rows_want")
+
+        def table_of(name, text):
+            with (gzip.open if name.endswith("gz") else open)(path(name), "wt") as file:
+                file.write(text)
+            return path(name)
+        rows = [("one", H, L), ("two", H[:-1], L)]
+        oas = "sequence_id_heavy,v_call_heavy,sequence_alignment_aa_heavy," \
+            "sequence_alignment_aa_light\n"
+        for name, text in (
+                ("a.csv", "id,heavy,light\n" + "".join("%s,%s,%s\n" % r for r in rows)),
+                ("a.tsv", "VL\tnote\tVH\tID\n" + "".join(f"{v}\t-\t{h}\t{i}\n"
+                                                          for i, h, v in rows)),
+                ("oas.csv.gz", '"{""Run"": ""SRR1"", ""Species"": ""human""}"\n' + oas +
+                 "".join(f"{i},IGHV1,{h},{v}\n" for i, h, v in rows))):
+            fold(table_of(name, text), "rows_" + name[:3])
+            self.assertEqual(files("rows_" + name[:3]), want, name)
+        fold(table_of("noid.csv", "heavy,light\n%s,%s\n" % (H, L)), "rows_noid")
+        self.assertEqual(files("rows_noid")["row_1.cif"].replace(b"row_1", b"one"), want["one.cif"])
+        bad = "id,heavy,light\nx,%s,\ny,,%s\nz,%s\nw,%s:%s,%s\nu,%sJ,%s\none,%s,%s\n" % (
+            H, L, H, H, L, L, H, L, H, L)
+        fold(table_of("bad.csv", bad), "rows_bad", code=1)
+        self.assertEqual(files("rows_bad")["one.cif"], want["one.cif"])
+        for i, words in (("x", "bad.csv: line 2: the light chain is missing"),
+                         ("y", "bad.csv: line 3: the heavy chain is missing"),
+                         ("row_3", "bad.csv: line 4: 2 fields"),
+                         ("w", "line 5: the heavy chain has ':' or '|'"), ("u", "is 'J'")):
+            self.assertIn(words, manifest("rows_bad")[i]["message"], i)
+        said = fold(table_of("odd.csv", "name,sequence\na,%s\n" % H), "rows_odd", code=65)
+        self.assertIn("odd.csv: line 1: no columns of chains, expected heavy and light", said)
+        self.assertIn("two columns", fold(table_of("dup.csv", "heavy,light,Heavy\n%s,%s,%s\n" %
+                                                   (H, L, H)), "rows_dup", code=65))
+        for i in (1, 2):
+            fold(path("a.csv"), "rows_cut", "--shard", "%d/2" % i)
+        run("merge", path("rows_cut"))
+        self.assertEqual(files("rows_cut"), want)
 
     def test_options(self):
         source = write("o.fasta", ("one", H + ":" + L))

@@ -161,7 +161,7 @@ class Failures(Case):
                 (("esm2", "in.fasta", "--format", "npz", "-o", "x.csv"), "says csv, and npz is"),
                 (("esm2", "in.fasta", "--format", "npz", "-o", "x.fa"), "the name says fasta, and"),
                 (("report", "x.npz", "-o", "x.pdf"), "the name says pdf, and html is written"),
-                (("plot", "x.npz", "-o", "x.png"), "name it .svg, or send it to standard output"),
+                (("plot", "x.npz", "-o", "x.pdf"), "name it .svg or .png, or send it"),
                 (("plot", "x.npz", "-o", "x.html"), "the name says html, and svg is written"),
                 (("tensornet", "x.xyz", "--format", "jsonl", "-o", "x.csv"), "the name says csv"),
                 (("relax", "tensornet", "x.xyz", "-o", "x.pdb"), "says pdb, and extxyz is written"),
