@@ -12,6 +12,7 @@ struct reading {
     struct bi_a3m *a;
     size_t at;       /* letters so far, of all rows */
     size_t begun;    /* where this row begins */
+    size_t n_header; /* bytes of headers so far */
     int32_t deleted; /* letters since its last column */
     uint64_t header; /* the line of its header; 0: there was none */
 };
@@ -64,6 +65,7 @@ static int end_row(struct reading *r, struct bioinfer_error *err)
 static int begin_row(struct reading *r, const char *header, uint64_t line,
                      struct bioinfer_error *err)
 {
+    const size_t n = strlen(header) + 1;
     struct bi_a3m *a = r->a;
     const int st = end_row(r, err);
     if (st)
@@ -71,9 +73,14 @@ static int begin_row(struct reading *r, const char *header, uint64_t line,
     r->header = 0;
     if (a->depth == BI_A3M_ROWS)
         return 1;
-    if (!bi_grow(r->env, &a->key, &a->cap_keys, (size_t)a->depth + 1, sizeof *a->key))
+    if (!bi_grow(r->env, &a->key, &a->cap_keys, (size_t)a->depth + 1, sizeof *a->key) ||
+        !bi_grow(r->env, &a->header, &a->cap_header, (size_t)a->depth + 1, sizeof *a->header) ||
+        !bi_grow(r->env, &a->headers, &a->cap_headers, r->n_header + n, 1))
         return bi_fail(err, BIOINFER_NOMEM, "%s: %d rows", r->path, a->depth + 1);
     a->key[a->depth] = find_key(header);
+    a->header[a->depth] = r->n_header;
+    memcpy(a->headers + r->n_header, header, n);
+    r->n_header += n;
     r->header = line;
     r->begun = r->at;
     r->deleted = 0;
@@ -168,5 +175,7 @@ void bi_a3m_free(const struct bi_env *env, struct bi_a3m *a)
     bi_free(env, a->letters);
     bi_free(env, a->deleted);
     bi_free(env, a->key);
+    bi_free(env, a->header);
+    bi_free(env, a->headers);
     *a = (struct bi_a3m){0};
 }

@@ -13,7 +13,9 @@ struct bi_a3m {
     char *letters;    /* [depth, columns] upper case, or '-' */
     int32_t *deleted; /* [depth, columns] lower case letters and dots before each */
     int64_t *key;     /* [depth] N of "key=N" in the header, -1 = there is none */
-    size_t cap_letters, cap_deleted, cap_keys;
+    size_t *header;   /* [depth] places in headers, texts without '>', each with a NUL */
+    char *headers;
+    size_t cap_letters, cap_deleted, cap_keys, cap_header, cap_headers;
 };
 
 /* Reads a file, plain or in gzip. Lower case letters after the last column are left out, and so are

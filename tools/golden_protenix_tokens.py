@@ -75,7 +75,8 @@ def stand_in():
 def packages(root):
     """The published packages without what their __init__ files import."""
     for name in ('protenix', 'protenix.data', 'protenix.utils', 'protenix.data.core',
-                 'protenix.data.inference', 'protenix.data.constraint', 'protenix.data.tools'):
+                 'protenix.data.inference', 'protenix.data.constraint', 'protenix.data.msa',
+                 'protenix.data.tools'):
         package = types.ModuleType(name)
         package.__path__ = [os.path.join(root, *name.split('.'))]
         sys.modules[name] = package
@@ -111,7 +112,32 @@ class Blocks(dict):
         return block
 
 
-def published(root):
+class Names(numpy.ndarray):
+    """Names that are sorted stably."""
+
+    def argsort(self, *_, **__):
+        return numpy.argsort(self.view(numpy.ndarray), kind='stable')
+
+
+class Stable(types.ModuleType):
+    """NumPy whose sorts are stable, for numbers that are equal but for their last digits, too."""
+
+    def __getattr__(self, name):
+        return getattr(numpy, name)
+
+    @staticmethod
+    def array(values, dtype=None):
+        made = numpy.array(values, dtype=dtype)
+        return made.view(Names) if dtype is object else made
+
+    @staticmethod
+    def argsort(ranks):
+        return numpy.argsort(numpy.round(ranks, 9), kind='stable')
+
+    float32 = numpy.float64  # ranks
+
+
+def published(root, stable=True):
     """Gives a function from a job to its arrays of atoms, tokens and features."""
     stand_in()
     packages(root)
@@ -133,6 +159,10 @@ def published(root):
     # molecules that are the same: no feature that is compared
     parser.AddAtomArrayAnnot.find_equiv_mol_and_assign_ids = staticmethod(lambda a, **_: a)
 
+    from protenix.data.msa import msa_featurizer, msa_utils
+    if stable:
+        msa_utils.np = Stable('numpy')
+
     def features(job):
         atoms = json_to_feature.SampleDictToFeatures(job).get_atom_array()
         tokens = json_to_feature.AtomArrayTokenizer(atoms).get_token_array()
@@ -142,6 +172,8 @@ def published(root):
         for part in (f.get_token_features(), f.get_bond_features(), f.get_reference_features(),
                      f.get_extra_features()):
             d.update({k: numpy.asarray(v) for k, v in part.items()})
+        d.update(msa_featurizer.InferenceMSAFeaturizer.make_msa_feature(
+            job['sequences'], atoms, msa_pair_as_unpair=True))
         return d
     return features
 
@@ -164,6 +196,19 @@ def write(job, d, file):
         print('bond', *pair, file=file)
 
 
+    write_aligned(d, file)
+
+
+def write_aligned(d, file):
+    for row, deleted in zip(d['msa'], d['deletion_matrix']):
+        print('row', ''.join(chr(65 + x) for x in row),
+              *('%d:%d' % (i, deleted[i]) for i in numpy.flatnonzero(deleted)), file=file)
+    profile = d['profile'].astype(numpy.float32)
+    for i, mean in enumerate(d['deletion_mean'].astype(numpy.float32)):
+        print('profile %d %.9g' % (i, mean),
+              *('%d:%.9g' % (k, profile[i, k]) for k in numpy.flatnonzero(profile[i])), file=file)
+
+
 def main(root, jobs, folder):
     features = published(root)
     with open(jobs, encoding='utf-8') as file:
@@ -172,7 +217,8 @@ def main(root, jobs, folder):
         d = features(job)
         with open('%s/tokens-%s.txt' % (folder, job['name']), 'w', encoding='ascii') as file:
             write(job, d, file)
-        print('%s: %d tokens, %d atoms' % (job['name'], len(d['asym_id']), len(d['ref_pos'])))
+        print('%s: %d tokens, %d atoms, %d rows' % (job['name'], len(d['asym_id']),
+                                                    len(d['ref_pos']), len(d['msa'])))
 
 
 if __name__ == '__main__':

@@ -1,4 +1,5 @@
 /* job.c - Protenix: features of a job (job.h). */
+#include "alignment.h"
 #include "job.h"
 
 /* UNSUPPORTED: the job has something that is not read yet. */
@@ -8,12 +9,7 @@ static int refuse(const struct bi_complex_job *job, struct bioinfer_error *err)
         return bi_fail(err, BIOINFER_UNSUPPORTED, "%s: covalent bonds are not read yet", job->name);
     for (int32_t i = 0; i < job->n_entities; i++) {
         const struct bi_complex_entity *e = &job->entities[i];
-        const char *what = e->file        ? "a ligand from a file"
-                           : e->templates ? "templates"
-                           : e->folder || e->paired.path || e->paired.text || e->unpaired.path ||
-                                   e->unpaired.text
-                               ? "an alignment"
-                               : NULL;
+        const char *what = e->file ? "a ligand from a file" : e->templates ? "templates" : NULL;
         if (what)
             return bi_fail(err, BIOINFER_UNSUPPORTED,
                            "%s: sequence %d has %s, which is not read yet", job->name, i + 1, what);
@@ -36,6 +32,8 @@ int protenix_job_make(struct protenix_tokens *to, const struct bi_env *env,
         chains[i] = (struct protenix_chain){e->codes, e->n_codes, e->copies, e->sequence != NULL};
     }
     st = protenix_tokens_make(to, env, components, chains, job->n_entities, job->name, err);
+    if (!st)
+        st = protenix_align_job(to, env, job, err);
     bi_free(env, chains);
     return st;
 }

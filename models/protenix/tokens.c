@@ -380,10 +380,10 @@ static bool gives_frame(const struct job *j, size_t i)
 
 /* ---- features ---- */
 
-/* Room for n things, which is freed with the tokens; NULL: none is there. */
-static void *take(struct protenix_tokens *to, const struct bi_env *env, size_t n, size_t size)
+void *protenix_tokens_room(struct protenix_tokens *to, const struct bi_env *env, size_t n,
+                           size_t size)
 {
-    void *room = bi_calloc(env, n + 1, size);
+    void *room = to->n_rooms < (int)BI_COUNT(to->room) ? bi_calloc(env, n + 1, size) : NULL;
     if (room)
         to->room[to->n_rooms++] = room;
     return room;
@@ -393,12 +393,13 @@ static int write_tokens(const struct job *j, struct protenix_tokens *to)
 {
     struct protenix_features *f = &to->f;
     const size_t n = j->n_tokens;
-    int32_t *ints = take(to, j->env, 9 * n + 1, sizeof *ints), *first = ints + 8 * n;
-    float *profile = take(to, j->env, n * PROTENIX_TYPES, sizeof *profile);
-    float *zeros = take(to, j->env, 3 * n, sizeof *zeros);
-    float *bonds = take(to, j->env, n * n, sizeof *bonds);
-    to->frame = take(to, j->env, n, sizeof *to->frame);
-    to->codes = take(to, j->env, n, sizeof *to->codes);
+    int32_t *ints = protenix_tokens_room(to, j->env, 9 * n + 1, sizeof *ints),
+            *first = ints + 8 * n;
+    float *profile = protenix_tokens_room(to, j->env, n * PROTENIX_TYPES, sizeof *profile);
+    float *zeros = protenix_tokens_room(to, j->env, 3 * n, sizeof *zeros);
+    float *bonds = protenix_tokens_room(to, j->env, n * n, sizeof *bonds);
+    to->frame = protenix_tokens_room(to, j->env, n, sizeof *to->frame);
+    to->codes = protenix_tokens_room(to, j->env, n, sizeof *to->codes);
     if (!ints || !profile || !zeros || !bonds || !to->frame || !to->codes)
         return no_room(j);
     for (size_t i = 0; i < n; i++) {
@@ -439,10 +440,10 @@ static int write_atoms(const struct job *j, struct protenix_tokens *to)
 {
     struct protenix_features *f = &to->f;
     const size_t n = j->n_atoms;
-    int32_t *ints = take(to, j->env, 7 * n, sizeof *ints);
-    float *reals = take(to, j->env, 5 * n, sizeof *reals);
-    to->polymer = take(to, j->env, n, sizeof *to->polymer);
-    to->names = take(to, j->env, n, sizeof *to->names);
+    int32_t *ints = protenix_tokens_room(to, j->env, 7 * n, sizeof *ints);
+    float *reals = protenix_tokens_room(to, j->env, 5 * n, sizeof *reals);
+    to->polymer = protenix_tokens_room(to, j->env, n, sizeof *to->polymer);
+    to->names = protenix_tokens_room(to, j->env, n, sizeof *to->names);
     if (!ints || !reals || !to->polymer || !to->names)
         return no_room(j);
     for (size_t i = 0; i < n; i++) {

@@ -34,6 +34,9 @@ int protenix_tokens_make(struct protenix_tokens *to, const struct bi_env *env,
                          const struct bi_components *components,
                          const struct protenix_chain *chains, int32_t n, const char *name,
                          struct bioinfer_error *err);
+/* Room for n things, zeros, which is freed with the tokens; NULL: there is no memory. */
+void *protenix_tokens_room(struct protenix_tokens *to, const struct bi_env *env, size_t n,
+                           size_t size);
 /* Accepts zeros, and leaves them. */
 void protenix_tokens_free(const struct bi_env *env, struct protenix_tokens *tokens);
 

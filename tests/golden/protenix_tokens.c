@@ -5,8 +5,12 @@
  * A file has "job NAME" in its first line, then lines of what is expected:
  *   token CHAIN RESIDUE ENTITY COPY TYPE SEEN FRAME
  *   atom NAME ELEMENT CHARGE TOKEN SLOT SPACE POLYMER KNOWN X Y Z
- *   bond TOKEN TOKEN */
+ *   bond TOKEN TOKEN
+ *   row TYPES TOKEN:DELETED...         a letter for each token, 'A' for the first kind
+ *   profile TOKEN MEAN TYPE:SHARE... */
+#include "models/protenix/alignment.h"
 #include "models/protenix/job.h"
+#include "tests/loaders/failing_reads.h"
 #include "tests/test.h"
 
 static const struct bi_env *env;
@@ -77,13 +81,53 @@ static void check_bonds(const struct protenix_tokens *t, int64_t named)
     CHECK_EQ(n, named);
 }
 
+/* A row of the alignment. */
+static void check_row(const struct protenix_tokens *t, int64_t r, const char *line)
+{
+    const struct protenix_features *f = &t->f;
+    const char *at = line + 4 + f->n_tokens;
+    int64_t wrong = 0;
+    int token = -1, deleted = 0, n = 0;
+    if (!CHECK(strlen(line) > (size_t)(4 + f->n_tokens)))
+        return;
+    for (int64_t i = 0; i < f->n_tokens; i++) {
+        const int64_t cell = r * f->n_tokens + i;
+        if (token < i) {
+            at += n;
+            n = 0;
+            if (sscanf(at, " %d:%d%n", &token, &deleted, &n) != 2)
+                token = INT32_MAX;
+        }
+        const int here = token == i ? deleted : 0;
+        wrong += f->aligned[cell] != line[4 + i] - 'A' || f->deleted[cell] != (here > 0) ||
+                 fabs((double)f->deletion[cell] - atan(here / 3.0) * 0.63661977236758138) > 1e-7;
+    }
+    if (!CHECK_EQ(wrong, 0))
+        fprintf(stderr, "    row %lld\n", (long long)r);
+}
+
+static void check_profile(const struct protenix_tokens *t, const char *line)
+{
+    const struct protenix_features *f = &t->f;
+    int token = -1, type, n = 0;
+    double value, sum = 0;
+    CHECK_EQ(sscanf(line, "profile %d %lf%n", &token, &value, &n), 2);
+    if (!CHECK(token >= 0 && token < f->n_tokens && f->deletions[token] == (float)value))
+        return;
+    for (const char *at = line + n; sscanf(at, " %d:%lf%n", &type, &value, &n) == 2; at += n) {
+        CHECK(type < PROTENIX_TYPES && f->profile[token * PROTENIX_TYPES + type] == (float)value);
+        sum += value;
+    }
+    CHECK(fabs(sum - 1) < 1e-5);
+}
+
 static void check_file(const char *path)
 {
     FILE *file = fopen(path, "r");
     struct protenix_tokens t = {.n_rooms = 0};
     struct bioinfer_error err = {0};
     static char line[1 << 16];
-    int64_t tokens = 0, atoms = 0, bonds = 0;
+    int64_t tokens = 0, atoms = 0, bonds = 0, rows = 0, profiles = 0;
     if (!CHECK(file && fgets(line, sizeof line, file) && make(&t, line)))
         exit(1);
     while (fgets(line, sizeof line, file)) {
@@ -91,6 +135,11 @@ static void check_file(const char *path)
             check_token(&t, tokens++, line);
         } else if (!strncmp(line, "atom ", 5) && CHECK(atoms < t.f.n_atoms)) {
             check_atom(&t, atoms++, line);
+        } else if (!strncmp(line, "row ", 4) && CHECK(rows < t.f.depth)) {
+            check_row(&t, rows++, line);
+        } else if (!strncmp(line, "profile ", 8)) {
+            check_profile(&t, line);
+            profiles++;
         } else {
             int a = 0, b = 0;
             CHECK_EQ(sscanf(line, "bond %d %d", &a, &b), 2);
@@ -101,10 +150,12 @@ static void check_file(const char *path)
     CHECK(tokens > 0);
     CHECK_EQ(tokens, t.f.n_tokens);
     CHECK_EQ(atoms, t.f.n_atoms);
+    CHECK_EQ(rows, t.f.depth);
+    CHECK_EQ(profiles, t.f.n_tokens);
     check_bonds(&t, bonds);
     CHECK_EQ(protenix_check(&t.f, path, &err), 0);
-    printf("%s: %lld tokens, %lld atoms, %lld bonds\n", path, (long long)tokens, (long long)atoms,
-           (long long)bonds);
+    printf("%s: %lld tokens, %lld atoms, %lld bonds, %lld rows\n", path, (long long)tokens,
+           (long long)atoms, (long long)bonds, (long long)rows);
     fclose(file);
     protenix_tokens_free(env, &t);
 }
@@ -135,6 +186,117 @@ static void refusals(void)
     }
 }
 
+/* Reads a job of a text and makes its features. */
+static int make_text(struct protenix_tokens *t, const struct bi_env *own, const char *text,
+                     struct bioinfer_error *err)
+{
+    struct bi_complex_jobs one;
+    int st = bi_complex_jobs_read_text(&one, own, "j.json", text, strlen(text), err);
+    if (!st)
+        st = protenix_job_make(t, own, components, &one.jobs[0], err);
+    if (st)
+        protenix_tokens_free(own, t);
+    bi_complex_jobs_free(&one);
+    return st;
+}
+
+#define JOB(entities) "[{\"name\":\"a\",\"sequences\":[" entities "]}]"
+#define PROTEIN(sequence, more)                                                                    \
+    "{\"proteinChain\":{\"sequence\":\"" sequence "\",\"count\":1" more "}}"
+
+#define PAIRED(query, header, row) ",\"pairedMsa\":\">q\\n" query "\\n>" header "\\n" row "\\n\""
+
+/* Jobs whose files do not fit them. */
+static void bad_jobs(void)
+{
+    static const struct {
+        const char *text;
+        int status;
+        const char *words;
+    } bad[] = {
+        {JOB(PROTEIN("MKLAV", ",\"unpairedMsa\":\">q\\nMKL\\n\"")), BIOINFER_FORMAT,
+         "a: sequence 1: unpairedMsa: rows have 3 columns, expected 5 as sequence 1 of job 'a'"},
+        {JOB(PROTEIN("MKLAV", "") "," PROTEIN("MKLAX", ",\"pairedMsa\":\">q\\nMKLAV\\n\"")),
+         BIOINFER_FORMAT,
+         "a: sequence 2: pairedMsa: the first row has V in column 5, expected X as sequence 2 of"},
+        {JOB(PROTEIN("MKLAV", ",\"unpairedMsa\":\">q\\nMKLAV\\n>r\\nMK\\n\"")), BIOINFER_FORMAT,
+         "a: sequence 1: unpairedMsa: line 3: row 2 has 2 columns"},
+        {JOB(PROTEIN("MKLAV", ",\"unpairedMsaPath\":\"/no/such.a3m\"")), BIOINFER_NOT_FOUND,
+         "/no/such.a3m"},
+        {JOB(PROTEIN("MKLAV", ",\"msa\":{\"precomputed_msa_dir\":\"/no/such\"}")),
+         BIOINFER_NOT_FOUND, "/no/such: no pairing.a3m and no non_pairing.a3m in it"},
+        {JOB(PROTEIN("MKLAV", ",\"templatesPath\":\"t.hhr\"")), BIOINFER_UNSUPPORTED,
+         "a: sequence 1 has templates, which is not read yet"},
+    };
+    for (size_t i = 0; i < BI_COUNT(bad); i++) {
+        struct protenix_tokens t = {.n_rooms = 0};
+        struct bioinfer_error err = {0};
+        CHECK_EQ(make_text(&t, env, bad[i].text, &err), bad[i].status);
+        CHECK_HAS(err.text, bad[i].words);
+    }
+}
+
+/* Species as headers have them; "" where there is none. */
+static void species(void)
+{
+    static const struct {
+        const char *header, *species;
+    } known[] = {
+        {"UniRef100_UPI000B1A43EC_1463901/\t204\t0.926", "1463901"},
+        {" UniRef100_A0A_9606", "9606"},
+        {"UniRef100_A0A", ""},
+        {"UniRef100__9606", ""},
+        {"UniRef90_A0A_9606/", ""},
+        {"tr|A0A146SKV9|A0A146SKV9_FUNHE/1-9", "FUNHE"},
+        {"sp|P69905_2|HBA_HUMAN Haemoglobin", "HUMAN"},
+        {"sp|P69905_|HBA_HUMAN", ""},
+        {"sp|P6990|HBA_HUMAN", ""},
+        {"sp|P6990512345X|HBA_HUMAN", ""},
+        {"sp|P69905|HBA", ""},
+        {"sp|P69905|HBA_human", ""},
+        {"sp|P69905|ABCDEFGHIJK_HUMAN", ""},
+        {"tr|A0A000|X_LONGER", "LONGE"},
+        {"query", ""},
+        {"", ""},
+    };
+    for (size_t i = 0; i < BI_COUNT(known); i++) {
+        size_t n;
+        const char *got = protenix_species(known[i].header, &n);
+        if (!CHECK(n == strlen(known[i].species) && !memcmp(got, known[i].species, n)))
+            fprintf(stderr, "    %s: '%.*s'\n", known[i].header, (int)n, got);
+    }
+}
+
+static int use(struct failing *f, struct bioinfer_error *err)
+{
+    static const char text[] = JOB(
+        PROTEIN("MKLAV", PAIRED("MKLAV", "UniRef100_A_9606", "MK-AV")) "," PROTEIN(
+            "GAVLI", PAIRED("GAVLI", "UniRef100_B_9606", "G-VLI")));
+    const struct bi_components *shared = components;
+    struct bi_env own = bi_env_default();
+    struct protenix_tokens t = {.n_rooms = 0};
+    struct bi_components *c = NULL;
+    int st;
+    own.alloc = failing_alloc;
+    own.free = failing_free;
+    own.alloc_user = f;
+    if (!(st = bi_components_open(&c, &own, NULL, err))) {
+        components = c;
+        st = make_text(&t, &own, text, err);
+    }
+    if (!st)
+        CHECK_EQ(t.f.depth, 2);
+    protenix_tokens_free(&own, &t);
+    bi_components_close(&c);
+    components = shared;
+    return st;
+}
+
+static void failures(void)
+{
+    each_allocation_fails(use, 20);
+}
+
 int main(int argc, char **argv)
 {
     const struct bi_env own = bi_env_default();
@@ -148,7 +310,10 @@ int main(int argc, char **argv)
         return 1;
     for (int i = 2; i < argc; i++)
         check_file(argv[i]);
-    refusals();
+    TEST(refusals);
+    TEST(bad_jobs);
+    TEST(species);
+    TEST(failures);
     bi_complex_jobs_free(&jobs);
     bi_components_close(&c);
     return test_report();

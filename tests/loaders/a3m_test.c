@@ -35,6 +35,8 @@ static void read_rows(void)
         CHECK_EQ(a.deleted[i], deleted[i]);
     for (int i = 0; i < 3; i++)
         CHECK_EQ(a.key[i], keys[i]);
+    CHECK_STR(a.headers + a.header[0], "query monkey=");
+    CHECK_STR(a.headers + a.header[2], "c key=-5");
     bi_a3m_free(&env, &a);
     CHECK(!a.letters);
     CHECK_EQ(bi_a3m_read_text(&a, &env, "a text", ">q\nMK\n>b\nM-", 11, &err), 0);
