@@ -1,12 +1,15 @@
 /* embed.c - `bioinfer MODEL INPUT`: records in, one result each, a file out. */
 #include "run.h"
 
+#include "../writers/units.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 struct embedding {
     struct cli_run run;
     char *path;                  /* names the output */
+    char units[128];             /* that its arrays have */
     struct bioinfer_error range; /* why the result at hand does not fit --dtype */
 };
 
@@ -36,6 +39,21 @@ static void fill(const struct cli_options *o, void *params)
 const struct cli_task cli_embed_task = {.name = "embed", .fill = fill, .weigh = cli_weigh_sequence};
 
 /* ---- the output ---- */
+
+/* Lists the units of the arrays. */
+static void list_units(struct embedding *e)
+{
+    const unsigned include = cli_include(e->run.cli->options);
+    size_t n = 0;
+    for (unsigned bit = 1; bit && bit <= include; bit <<= 1) {
+        const char *kind = include & bit ? bioinfer_include_name(bit) : "";
+        const char *unit = bi_unit_of_kind(kind);
+        if (unit && n < sizeof e->units)
+            n += (size_t)snprintf(e->units + n, sizeof e->units - n, "%s%s=%s", n ? "," : "", kind,
+                                  unit);
+    }
+    e->run.measures = e->units;
+}
 
 /* Names the output, "-" = standard output. */
 static int name_output(struct embedding *e)
@@ -67,6 +85,7 @@ static int name_output(struct embedding *e)
     else
         snprintf(e->path, size, "%s.%s.%s", cli->inputs.of[0], model, format);
     e->run.output = e->path;
+    list_units(e);
     if (strcmp(e->path, "-"))
         e->run.journal = CLI_JOURNAL_ALWAYS;
     return cli_job_needs_file(cli, e->path) ? CLI_EXIT_OK : CLI_EXIT_USAGE;

@@ -12,6 +12,7 @@ static const char with_stress[] =
 struct computing {
     struct cli_run run;
     char arrays[512]; /* a file of arrays has these */
+    char units[128];
 };
 
 int cli_energy_form(const struct cli_options *o)
@@ -72,6 +73,20 @@ static void list_arrays(const struct cli_options *o, char *list, size_t size)
         snprintf(list + n, size - (size_t)n, "forces\t<f4\titem\t3\t%s/angstrom\n", unit);
 }
 
+/* Lists the units of a file that is no table. */
+static const char *list_units(const struct cli_options *o, int form, char *list, size_t size)
+{
+    const char *unit = cli_energy_unit(o);
+    if (form == CLI_ENERGY_EXTXYZ)
+        return CLI_FRAME_UNITS;
+    snprintf(list, size, "energy=%s,largest_force=%s/angstrom%s%s%s%s", unit, unit,
+             o->forces ? ",forces=" : "", o->forces ? unit : "", o->forces ? "/angstrom" : "",
+             !o->stress                  ? ""
+             : form == CLI_ENERGY_ARRAYS ? ",stress=eV/angstrom^3"
+                                         : ",stress=GPa");
+    return list;
+}
+
 static int check(struct cli_run *run)
 {
     const struct cli_options *o = run->cli->options;
@@ -96,6 +111,8 @@ static int check(struct cli_run *run)
         list_arrays(o, e->arrays, sizeof e->arrays);
         run->columns = e->arrays;
     }
+    if (form != CLI_ENERGY_TSV)
+        run->measures = list_units(o, form, e->units, sizeof e->units);
     run->head = form != CLI_ENERGY_TSV ? "" : o->stress ? with_stress : table;
     return cli_job_needs_file(run->cli, o->output) ? CLI_EXIT_OK : CLI_EXIT_USAGE;
 }

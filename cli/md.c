@@ -138,8 +138,12 @@ static int run_one(struct cli *cli, bioinfer_frames *frames)
     struct mover *t = cli->task;
     const double start = cli_now();
     struct bioinfer_error err = {0}, lost = {0};
-    const struct cli_provenance how = {
-        .output = o->output, .task = "md", .role = "frames", .counted = true, .records = 1};
+    const struct cli_provenance how = {.output = o->output,
+                                       .task = "md",
+                                       .role = "frames",
+                                       .arrays = CLI_TRAJECTORY_UNITS,
+                                       .counted = true,
+                                       .records = 1};
     int st, written;
     cli->progress.start = start;
     cli_output_open(&t->work.text, NULL, &err);
@@ -229,6 +233,7 @@ int cli_md(struct cli *cli)
         .head = "id\tstep\ttime_fs\tenergy_eV\tkinetic_eV\ttotal_eV\ttemperature_K\n",
         .output = "-",
         .product = o->output,
+        .measures = CLI_TRAJECTORY_UNITS,
         .journal = CLI_JOURNAL_NEVER,
         .records = "frames",
         .result = "trajectory to its end",

@@ -4,6 +4,9 @@
 
 #include "run.h"
 
+/* The units of frames with energies, and of trajectories, in extended XYZ: ASE's. */
+#define CLI_FRAME_UNITS "energy=eV,forces=eV/angstrom,stress=eV/angstrom^3"
+#define CLI_TRAJECTORY_UNITS CLI_FRAME_UNITS ",kinetic_energy=eV,temperature=K"
 /* Opens the frames of the input into *(bioinfer_frames **)run->source_user, and sets
  * cli->input_name; an exit code. */
 int cli_frames_open(struct cli_run *run);

@@ -239,7 +239,7 @@ static bool has_column(const char *head, const char *name)
     return head;
 }
 
-/* The units of the columns of a table. */
+/* The units of the columns of a table, and of arrays. */
 static void put_units(struct bi_buf *out, const struct cli *cli, const struct cli_provenance *p)
 {
     const struct cli_options *o = cli->options;
@@ -256,6 +256,13 @@ static void put_units(struct bi_buf *out, const struct cli *cli, const struct cl
         bi_buf_puts(out, met++ ? ", " : ",\n  \"units\": {");
         bi_put_json(out, name);
         bi_buf_printf(out, ": \"%s%s\"", rest == u[i].unit ? "" : cli_energy_unit(o), rest);
+    }
+    for (const char *at = p->arrays; at && *at; at += *at == ',') {
+        const size_t name = strcspn(at, "="), end = strcspn(at, ",");
+        bi_buf_puts(out, met++ ? ", \"" : ",\n  \"units\": {\"");
+        bi_buf_append(out, at, name);
+        bi_buf_printf(out, "\": \"%.*s\"", (int)(end - name - 1), at + name + 1);
+        at += end;
     }
     if (met)
         bi_buf_putc(out, '}');

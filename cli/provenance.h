@@ -16,6 +16,7 @@ struct cli_provenance {
     const char *task;    /* as jobs name it */
     const char *role;    /* that the inputs of the command line have; NULL = "input" */
     const char *head;    /* names of a table's columns; NULL = none */
+    const char *arrays;  /* units of what else it holds: "energy=eV,forces=eV/angstrom"; or NULL */
     const char *options; /* that decide results; NULL = the command line says them */
     const struct bioinfer_job_input *inputs; /* more files that decide them */
     size_t n_inputs;

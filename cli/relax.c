@@ -133,6 +133,7 @@ int cli_relax(struct cli *cli)
                                  .role = "frames",
                                  .head = "",
                                  .keeps = true,
+                                 .measures = CLI_FRAME_UNITS,
                                  .describe = describe,
                                  .take = put_row,
                                  .finished = finish_table,

@@ -403,6 +403,7 @@ static int tell_provenance(struct cli_run *run)
                                .task = run->task->name,
                                .role = run->role,
                                .head = run->head,
+                               .arrays = run->measures,
                                .counted = true,
                                .records = job ? run->stats.records : run->n_records,
                                .failed = job ? run->stats.failed : run->n_failed,

@@ -45,6 +45,7 @@ struct cli_run {
     const char *tracks;          /* ... and for all */
     const char *output;          /* NULL = as the options say */
     char *second;                /* another output, malloc'd, which has one, too; NULL = none */
+    const char *measures;        /* units of its arrays for OUT.provenance.json, or NULL */
     const char *product;         /* has OUT.provenance.json beside it; NULL = the output */
     enum cli_journal journal;    /* ALWAYS also for columns and files */
     const char *alignments;      /* NULL, or a folder of the alignments of records */

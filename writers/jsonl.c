@@ -13,6 +13,7 @@
 
 #include "place.h"
 #include "text.h"
+#include "units.h"
 #include "writer.h"
 
 struct jsonl {
@@ -56,6 +57,10 @@ static int put_array(struct bioinfer_writer *w, const struct bioinfer_result *r,
         return st;
     bi_buf_puts(line, "{\"kind\":");
     bi_put_json(line, a->kind);
+    if (bi_unit_of_kind(a->kind)) {
+        bi_buf_puts(line, ",\"unit\":");
+        bi_put_json(line, bi_unit_of_kind(a->kind));
+    }
     if (a->has_layer)
         bi_buf_printf(line, ",\"layer\":%d", a->layer);
     bi_buf_puts(line, ",\"dtype\":\"f4\",\"shape\":[");

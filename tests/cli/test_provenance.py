@@ -110,6 +110,12 @@ class Provenance(test_cli.Case):
             heats = [f for f in self.page(name) if f["kind"] == "heat"]
             self.assertEqual({f["valueName"] for f in heats},
                              {"probability of a contact", "logits (logit)"})
+        self.embed("in.fasta", "-o", "u.jsonl", "--include=mean,contacts,logits")
+        arrays = json.loads(self.bytes_of("u.jsonl").split(b"\n")[0])["arrays"]
+        self.assertEqual({a["kind"]: a.get("unit") for a in arrays},
+                         {"mean": None, "contacts": "probability", "logits": "logit"})
+        self.assertEqual(self.made("u.jsonl")["units"],
+                         {"logits": "logit", "contacts": "probability"})
         self.embed("in.fasta", "-o", "plain.npz", "--include=mean")
         self.assertFalse(b"units" in self.bytes_of("plain.npz"))
 
@@ -133,6 +139,20 @@ class Provenance(test_cli.Case):
             self.run_raw("tensornet", "in.xyz", "--weights", "net", "-o", "e.tsv", *more)
             self.assertEqual(self.made("e.tsv")["units"],
                              {"energy": unit, "largest_force": unit + "/angstrom"})
+        for name, stress in ("e.jsonl", "GPa"), ("e.npz", "eV/angstrom^3"):
+            self.run_raw("tensornet", "in.xyz", "--weights", "net", "-o", name, "--stress",
+                         "--forces", "--units=kJ")
+            self.assertEqual(self.made(name)["units"], {
+                "energy": "kJ/mol", "largest_force": "kJ/mol/angstrom",
+                "forces": "kJ/mol/angstrom", "stress": stress}, name)
+        frames = {"energy": "eV", "forces": "eV/angstrom", "stress": "eV/angstrom^3"}
+        self.run_raw("tensornet", "in.xyz", "--weights", "net", "-o", "e.extxyz")
+        self.assertEqual(self.made("e.extxyz")["units"], frames)
+        self.run_raw("relax", "in.xyz", "--weights", "net", "-o", "r.extxyz", "--steps=2", code=1)
+        self.assertEqual(self.made("r.extxyz")["units"], frames)
+        self.run_raw("md", "in.xyz", "--weights", "net", "-o", "t.extxyz", "--steps=2")
+        self.assertEqual(self.made("t.extxyz")["units"],
+                         {**frames, "kinetic_energy": "eV", "temperature": "K"})
         table = next(f for f in self.page("e.tsv") if f["kind"] == "table")
         self.assertIn(("energy", "kcal/mol"),
                       [(c["name"], c.get("unit")) for c in table["columns"]])
