@@ -397,6 +397,7 @@ function scatter(f, card, head) {
     if (f.segments) {
       g.strokeStyle = css("--bar");
       g.lineWidth = 2;
+      g.lineCap = "round"; /* a line without length is a dot */
       g.beginPath();
       for (let i = 0; i + 1 < f.n; i += 2) {
         g.moveTo(px(i), py(i));
@@ -404,6 +405,7 @@ function scatter(f, card, head) {
       }
       g.stroke();
       g.lineWidth = 1;
+      g.lineCap = "butt";
     }
     for (let i = 0; i < f.n && !f.segments; i++) {
       g.fillStyle = c[i] === c[i] ? colour("range", share(i)) : css(f.colourName ? "--soft" : "--bar");

@@ -147,6 +147,21 @@ int bi_show_arrays(struct bi_show *s, const struct bi_arrays *a, struct bioinfer
 typedef int (*bi_vector_read)(void *user, size_t i, float *dst, struct bioinfer_error *err);
 int bi_show_vectors(struct bi_show *s, size_t n, size_t width, const char *const *ids,
                     bi_vector_read read, void *user, const char *what, struct bioinfer_error *err);
+/* Vectors in the plane of their principal components. */
+struct bi_plane {
+    size_t n, width;
+    const char *const *ids;
+    bi_vector_read read;
+    void *user;
+    float *centre, *directions, *vector; /* [width], [2, width], [width] */
+    float *norms;                        /* [n] */
+    double share[2];
+};
+/* neighbours.c: adds lines in the plane from the record that is asked for to its nearest, and their
+ * table; else from each record to its nearest, where there are at most 1,000. plane: the figure of
+ * the vectors. */
+int bi_show_neighbours(struct bi_show *s, const struct bi_plane *p, const struct bi_figure *plane,
+                       struct bioinfer_error *err);
 /* Each of these sets view.kind but the first; EMPTY: there is no row, design, pair or interval. Of
  * a bedGraph also INVALID: view.record is no region; UNSUPPORTED: a folder without such files. */
 int bi_show_table(struct bi_show *s, struct bioinfer_error *err); /* any table */

@@ -6,18 +6,8 @@
 
 enum { MOST_FITTED = 2000, MOST_VALUES = 8 << 20 }; /* vectors and values of them that are fitted */
 
-struct plane {
-    size_t n, width;
-    const char *const *ids;
-    bi_vector_read read;
-    void *user;
-    float *centre, *directions, *vector; /* [width], [2, width], [width] */
-    float *norms;                        /* [n] */
-    double share[2];
-};
-
 /* Fits the components to vectors that are evenly chosen. */
-static int fit(struct bi_show *s, struct plane *p, size_t *n_fitted, struct bioinfer_error *err)
+static int fit(struct bi_show *s, struct bi_plane *p, size_t *n_fitted, struct bioinfer_error *err)
 {
     size_t most = MOST_VALUES / p->width, n = p->n < MOST_FITTED ? p->n : MOST_FITTED;
     float *x;
@@ -40,7 +30,7 @@ static int fit(struct bi_show *s, struct plane *p, size_t *n_fitted, struct bioi
 }
 
 /* Reads all vectors once: their norms, and the place of those that are shown. */
-static int place(struct bi_show *s, struct plane *p, struct bi_scatter *c,
+static int place(struct bi_show *s, struct bi_plane *p, struct bi_scatter *c,
                  struct bioinfer_error *err)
 {
     size_t k = 0;
@@ -71,7 +61,7 @@ static int place(struct bi_show *s, struct plane *p, struct bi_scatter *c,
 }
 
 /* The table of records, where there is no manifest. */
-static int add_table(struct bi_show *s, const struct plane *p, struct bioinfer_error *err)
+static int add_table(struct bi_show *s, const struct bi_plane *p, struct bioinfer_error *err)
 {
     const size_t n = p->n < BI_VIEW_ROWS ? p->n : BI_VIEW_ROWS;
     struct bi_figure *f = bi_view_add(&s->view, BI_FIGURE_TABLE, "Records", "Records");
@@ -91,7 +81,7 @@ static int add_table(struct bi_show *s, const struct plane *p, struct bioinfer_e
     return 0;
 }
 
-static int records(struct bi_show *s, const struct plane *p, struct bioinfer_error *err)
+static int records(struct bi_show *s, const struct bi_plane *p, struct bioinfer_error *err)
 {
     struct bi_map by_id = {.env = s->env};
     int st = 0;
@@ -106,14 +96,15 @@ static int records(struct bi_show *s, const struct plane *p, struct bioinfer_err
     return st;
 }
 
-static int add_scatter(struct bi_show *s, struct plane *p, const char *what,
-                       struct bioinfer_error *err)
+static int add_scatter(struct bi_show *s, struct bi_plane *p, const char *what,
+                       struct bi_figure **made, struct bioinfer_error *err)
 {
     struct bi_figure *f = bi_view_add(&s->view, BI_FIGURE_SCATTER, "Vectors",
                                       "Principal components of the vectors");
     struct bi_scatter *c = f ? &f->as.scatter : NULL;
     size_t fitted = 0;
     int st;
+    *made = f;
     if (!f)
         return bi_show_no_memory(s, err);
     c->n = p->n < BI_VIEW_ROWS ? p->n : BI_VIEW_ROWS;
@@ -142,7 +133,8 @@ static int add_scatter(struct bi_show *s, struct plane *p, const char *what,
 int bi_show_vectors(struct bi_show *s, size_t n, size_t width, const char *const *ids,
                     bi_vector_read read, void *user, const char *what, struct bioinfer_error *err)
 {
-    struct plane p = {.n = n, .width = width, .ids = ids, .read = read, .user = user};
+    struct bi_plane p = {.n = n, .width = width, .ids = ids, .read = read, .user = user};
+    struct bi_figure *plane;
     double *norms = NULL;
     int st = 0;
     for (size_t i = 0; i < n; i++)
@@ -154,7 +146,8 @@ int bi_show_vectors(struct bi_show *s, size_t n, size_t width, const char *const
     norms = bi_calloc(s->env, n, sizeof *norms);
     if (!p.centre || !p.directions || !p.vector || !p.norms || !norms)
         st = bi_show_no_memory(s, err);
-    if (!st && !(st = add_scatter(s, &p, what, err))) {
+    if (!st && !(st = add_scatter(s, &p, what, &plane, err)) &&
+        !(st = bi_show_neighbours(s, &p, plane, err))) {
         for (size_t i = 0; i < n; i++)
             norms[i] = (double)p.norms[i];
         if (!bi_view_histogram(&s->view, "Vectors", "Norms of the vectors", norms, n, ""))

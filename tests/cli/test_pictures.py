@@ -7,6 +7,7 @@ labels of axes) is turned into numbers again and compared with the file that it 
 import base64
 import math
 import os
+import random
 import re
 import statistics
 import struct
@@ -295,6 +296,44 @@ class Pictures(unittest.TestCase):
         self.assertGreaterEqual(len(ticks), 3)
         for value, at in ticks.items():
             self.assertAlmostEqual(at, 88 + 536 * (value - min(x)) / (max(x) - min(x)), 0)
+
+    def test_neighbours(self):
+        """Lines in the plane go to those that `bioinfer nearest` finds."""
+        random.seed(7)
+        points = [[random.gauss(0, 1) + 3 * (i % 3 == k) for k in range(5)] for i in range(30)]
+        points[4] = [0] * 5  # has no direction
+        self.write('v.npy', npy((30, 5), [v for p in points for v in p]))
+        self.write('v.ids.txt', ''.join('v%d\n' % i for i in range(30)))
+        self.write('u.npy', npy((29, 5), [v for p in points if any(p) for v in p]))
+        self.write('u.ids.txt', ''.join('v%d\n' % i for i in range(30) if i != 4))
+        rows = self.run_it('nearest', 'u.npy', 'u.npy', '-k', '12').decode().split('\n')[1:-1]
+        hits = {}
+        for query, _, hit, value in (row.split('\t') for row in rows):
+            if query != hit:
+                hits.setdefault(query, []).append((hit, float(value)))
+        one = self.page('v.npy', '--record', 'v8')
+        plane, lines = one.figures('scatter')
+        x, y = unpack(lines['x']), unpack(lines['y'])
+        self.assertEqual(lines['n'], 2 * (30 + 10))
+        self.assertEqual([label.split(', similarity ') for label in lines['labels'][60::2]],
+                         [['v8: ' + hit, '%.4f' % near] for hit, near in hits['v8'][:10]])
+        at = dict(zip(plane['labels'], zip(unpack(plane['x']), unpack(plane['y']))))
+        for k, (hit, _) in zip(range(60, 80, 2), hits['v8']):
+            for i, name in ((k, 'v8'), (k + 1, hit)):
+                self.assertAlmostEqual(x[i], at[name][0], 4)
+                self.assertAlmostEqual(y[i], at[name][1], 4)
+        table = next(f for f in one.figures('table') if f['title'].startswith('Nearest'))
+        self.assertEqual(table['columns'][1]['texts'], [hit for hit, _ in hits['v8'][:10]])
+        lines = self.page('v.npy').figures('scatter')[1]
+        want = {frozenset((query, of[0][0])) for query, of in hits.items()}
+        got = [label.split(', similarity')[0].split(': ') for label in lines['labels'][::2]]
+        self.assertEqual({frozenset(pair) for pair in got if len(pair) == 2}, want)
+        self.assertEqual([pair for pair in got if len(pair) == 1], [['v4']])
+        self.assertIn('Nearest neighbours of v8',
+                      self.plot('v.npy', '--record', 'v8').words())
+        self.assertEqual(len(self.page('v.npy', '--record', 'v4').figures('scatter')), 1)
+        self.write('w.npy', npy((2, 2), [1, 2, 3, 4]))  # two have nothing to choose
+        self.assertEqual(len(self.page('w.npy').figures('scatter')), 1)
 
     def test_tracks(self):
         """Bars rise from 0, also below it; both ends of each axis are labelled."""
