@@ -1,8 +1,9 @@
 /* tokens.c - Protenix: tokens and atoms of a job's chains (tokens.h).
  *
- * Sections: components of chains, bonds between them, tokens, frames, features. */
+ * Sections: components, atoms that leave, tokens, bonds, chains, frames, features. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tokens.h"
@@ -80,9 +81,13 @@ struct job {
     struct bond *bonds;
     size_t n_atoms, n_tokens, n_bonds, cap_atoms, cap_tokens, cap_bonds;
     int32_t n_chains, n_spaces;
-    /* The component at hand: atoms that leave, room for a group of them, tokens of atoms. */
+    /* The component at hand: atoms that leave, room for a group of them, tokens and numbers of
+     * atoms. */
     bool gone[BI_COMPONENT_ATOMS], group[BI_COMPONENT_ATOMS];
-    int32_t where[BI_COMPONENT_ATOMS];
+    int32_t where[BI_COMPONENT_ATOMS], atom[BI_COMPONENT_ATOMS];
+    /* Covalent bonds that a job names: where a bond's pairs begin, and the atoms of each pair. */
+    const struct protenix_parts *parts;
+    int32_t *first_pair, (*pairs)[2];
 };
 
 static int no_room(const struct job *j)
@@ -186,7 +191,7 @@ static int add_component(struct job *j, struct token t)
                          .charge = from->charge,
                          .placed = from->placed,
                          .space = j->n_spaces};
-        j->where[i] = -1;
+        j->where[i] = j->atom[i] = -1;
         if (j->gone[i])
             continue;
         if (t.usual < 0 && (st = add_token(j, t)))
@@ -207,6 +212,7 @@ static int add_component(struct job *j, struct token t)
         if (t.usual >= 0 && !strcmp(a.name, usual[t.usual].seen))
             j->tokens[j->n_tokens - 1].seen = (int32_t)j->n_atoms;
         j->where[i] = a.token;
+        j->atom[i] = (int32_t)j->n_atoms;
         j->atoms[j->n_atoms++] = a;
     }
     for (size_t a = first; !st && a < j->n_atoms; a++)
@@ -229,8 +235,120 @@ static int add_component(struct job *j, struct token t)
 static int look(struct job *j, const struct protenix_chain *chain, int32_t i,
                 struct bi_component *to)
 {
-    return bi_components_find(j->components, chain->codes[i], to, j->err);
+    const struct bi_component *own = chain->own;
+    if (!own)
+        return bi_components_find(j->components, chain->codes[i], to, j->err);
+    if (!bi_grow(j->env, &to->atoms, &to->cap_atoms, (size_t)own->n_atoms + 1, sizeof *to->atoms) ||
+        !bi_grow(j->env, &to->bonds, &to->cap_bonds, (size_t)own->n_bonds + 1, sizeof *to->bonds))
+        return no_room(j);
+    memcpy(to->code, own->code, sizeof to->code);
+    to->kind = own->kind;
+    to->letter = own->letter;
+    to->n_atoms = own->n_atoms;
+    to->n_bonds = own->n_bonds;
+    memcpy(to->atoms, own->atoms, sizeof *to->atoms * (size_t)own->n_atoms);
+    if (own->n_bonds)
+        memcpy(to->bonds, own->bonds, sizeof *to->bonds * (size_t)own->n_bonds);
+    return 0;
 }
+
+/* ---- bonds that a job names ---- */
+
+/* Is the end in this component? */
+static bool is_at(const struct protenix_end *end, const struct token *t)
+{
+    return end->chain == t->entity && end->position == t->residue - 1 &&
+           (end->copy < 0 || end->copy == t->copy);
+}
+
+/* Marks what leaves the component at hand for its bonds that the job names. */
+static int leave_for_bonds(struct job *j, const struct token *t)
+{
+    const struct protenix_parts *parts = j->parts;
+    for (int32_t b = 0; b < 2 * parts->n_bonds; b++) {
+        const struct protenix_end *end = &parts->bonds[b / 2].ends[b % 2];
+        int32_t atom;
+        if (!is_at(end, t))
+            continue;
+        atom = find_atom(&j->at_hand, end->atom);
+        if (atom < 0 || j->gone[atom])
+            return bi_fail(j->err, BIOINFER_NOT_FOUND,
+                           "%s: bond %d: no atom %s in component %d (%s) of sequence %d%s", j->name,
+                           b / 2 + 1, end->atom, t->residue, t->code, t->entity + 1,
+                           atom < 0 ? "" : ", which lost it to its neighbour");
+    }
+    for (int32_t b = 0; b < 2 * parts->n_bonds; b++) {
+        const struct protenix_end *end = &parts->bonds[b / 2].ends[b % 2];
+        if (is_at(end, t))
+            leave(&j->at_hand, end->atom, j->gone, j->group);
+    }
+    return 0;
+}
+
+/* Notes atoms of the component that was added, where bonds begin or end. */
+static int note_ends(struct job *j, const struct token *t)
+{
+    const struct protenix_parts *parts = j->parts;
+    for (int32_t b = 0; b < 2 * parts->n_bonds; b++) {
+        const struct protenix_end *end = &parts->bonds[b / 2].ends[b % 2];
+        int32_t atom;
+        if (!is_at(end, t))
+            continue;
+        atom = j->atom[find_atom(&j->at_hand, end->atom)];
+        if (atom < 0)
+            return bi_fail(j->err, BIOINFER_UNSUPPORTED,
+                           "%s: bond %d: atom %s of component %d (%s) of sequence %d leaves for "
+                           "another bond",
+                           j->name, b / 2 + 1, end->atom, t->residue, t->code, t->entity + 1);
+        j->pairs[j->first_pair[b / 2] + (end->copy < 0 ? t->copy : 0)][b % 2] = atom;
+    }
+    return 0;
+}
+
+/* Do bonds of polymers leave this pair of atoms out? Those that the sequence tells. */
+static bool is_plain(const struct job *j, int32_t a, int32_t b)
+{
+    const struct token *p = &j->tokens[j->atoms[a].token], *q = &j->tokens[j->atoms[b].token];
+    const bool polymers = p->kind != BI_COMPONENT_OTHER && q->kind != BI_COMPONENT_OTHER;
+    const bool inside = p->usual < 0 && q->usual < 0 && j->atoms[a].space == j->atoms[b].space;
+    return polymers && !inside && p->chain == q->chain && abs(p->residue - q->residue) <= 1;
+}
+
+/* Room for the atoms of all bonds' pairs. */
+static int begin_bonds(struct job *j)
+{
+    const struct protenix_parts *parts = j->parts;
+    int64_t n = 0;
+    if (!(j->first_pair = bi_calloc(j->env, (size_t)parts->n_bonds + 1, sizeof *j->first_pair)))
+        return no_room(j);
+    for (int32_t b = 0; b < parts->n_bonds; b++) {
+        const struct protenix_end *end = &parts->bonds[b].ends[0];
+        n += end->copy < 0 ? parts->chains[end->chain].copies : 1;
+        if (n > INT32_MAX)
+            return bi_fail(j->err, BIOINFER_LIMIT, "%s: more than %d bonds", j->name, INT32_MAX);
+        j->first_pair[b + 1] = (int32_t)n;
+    }
+    j->pairs = bi_calloc(j->env, (size_t)n + 1, sizeof *j->pairs);
+    return j->pairs ? 0 : no_room(j);
+}
+
+static int end_bonds(struct job *j)
+{
+    for (int32_t k = 0; k < j->first_pair[j->parts->n_bonds]; k++) {
+        const int32_t a = j->pairs[k][0], b = j->pairs[k][1];
+        if (a == b)
+            return bi_fail(j->err, BIOINFER_INVALID, "%s: a bond joins atom %s with itself",
+                           j->name, j->atoms[a].name);
+        if (is_plain(j, a, b))
+            continue;
+        if (!bi_grow(j->env, &j->bonds, &j->cap_bonds, j->n_bonds + 1, sizeof *j->bonds))
+            return no_room(j);
+        j->bonds[j->n_bonds++] = (struct bond){j->atoms[a].token, j->atoms[b].token};
+    }
+    return 0;
+}
+
+/* ---- chains ---- */
 
 /* One copy of a chain. */
 static int add_chain(struct job *j, const struct protenix_chain *chain, struct token t)
@@ -259,7 +377,8 @@ static int add_chain(struct job *j, const struct protenix_chain *chain, struct t
             if (link_of(&j->at_hand, &j->before, &from, &to))
                 leave(&j->at_hand, from, j->gone, j->group);
         }
-        st = add_component(j, t);
+        if (!(st = leave_for_bonds(j, &t)) && !(st = add_component(j, t)))
+            st = note_ends(j, &t);
     }
     return st;
 }
@@ -295,9 +414,11 @@ static int32_t rank_of(int32_t entity, int32_t n)
     return rank;
 }
 
-static int add_chains(struct job *j, const struct protenix_chain *chains, int32_t n)
+static int add_chains(struct job *j)
 {
-    int st = 0;
+    const struct protenix_chain *chains = j->parts->chains;
+    const int32_t n = j->parts->n;
+    int st = begin_bonds(j);
     for (int32_t e = 0; e < n; e++)
         for (int32_t k = 0; !st && k < chains[e].copies; k++) {
             const size_t first = j->n_atoms;
@@ -306,6 +427,8 @@ static int add_chains(struct job *j, const struct protenix_chain *chains, int32_
             if (!st)
                 tell_polymers(j, first);
         }
+    if (!st)
+        st = end_bonds(j);
     for (size_t i = 0; !st && i < j->n_tokens; i++)
         j->tokens[i].entity = rank_of(j->tokens[i].entity, n);
     if (!st && !j->n_tokens)
@@ -474,19 +597,19 @@ static int write_atoms(const struct job *j, struct protenix_tokens *to)
 }
 
 int protenix_tokens_make(struct protenix_tokens *to, const struct bi_env *env,
-                         const struct bi_components *components,
-                         const struct protenix_chain *chains, int32_t n, const char *name,
+                         const struct bi_components *components, const struct protenix_parts *parts,
                          struct bioinfer_error *err)
 {
     struct job *j = bi_calloc(env, 1, sizeof *j);
     int st;
     if (!j)
-        return bi_fail(err, BIOINFER_NOMEM, "%s: tokens and atoms", name);
+        return bi_fail(err, BIOINFER_NOMEM, "%s: tokens and atoms", parts->name);
     j->env = env;
     j->components = components;
-    j->name = name;
+    j->parts = parts;
+    j->name = parts->name;
     j->err = err;
-    st = add_chains(j, chains, n);
+    st = add_chains(j);
     if (!st)
         st = write_tokens(j, to);
     if (!st)
@@ -497,6 +620,8 @@ int protenix_tokens_make(struct protenix_tokens *to, const struct bi_env *env,
     bi_free(env, j->atoms);
     bi_free(env, j->tokens);
     bi_free(env, j->bonds);
+    bi_free(env, j->first_pair);
+    bi_free(env, j->pairs);
     bi_free(env, j);
     return st;
 }

@@ -169,18 +169,18 @@ static void refusals(void)
         int status;
         const char *words;
     } bad[] = {
-        {{unknown, 2, 1, true}, BIOINFER_NOT_FOUND, "no component 'ZZZZZ'"},
-        {{mixed, 2, 1, true},
+        {{unknown, 2, 1, true, NULL}, BIOINFER_NOT_FOUND, "no component 'ZZZZZ'"},
+        {{mixed, 2, 1, true, NULL},
          BIOINFER_UNSUPPORTED,
          "job: chain 1: components 1 (ALA) and 2 (DA) have no bond in a polymer"},
-        {{unknown, 0, 1, true}, BIOINFER_EMPTY, "job: no chains"},
-        {{unknown, 1, 46341, true}, BIOINFER_LIMIT, "job: more than 46340 tokens"},
+        {{unknown, 0, 1, true, NULL}, BIOINFER_EMPTY, "job: no chains"},
+        {{unknown, 1, 46341, true, NULL}, BIOINFER_LIMIT, "job: more than 46340 tokens"},
     };
     for (size_t i = 0; i < BI_COUNT(bad); i++) {
         struct protenix_tokens t = {.n_rooms = 0};
         struct bioinfer_error err = {0};
-        CHECK_EQ(protenix_tokens_make(&t, env, components, &bad[i].chain, 1, "job", &err),
-                 bad[i].status);
+        const struct protenix_parts parts = {&bad[i].chain, 1, 0, NULL, "job"};
+        CHECK_EQ(protenix_tokens_make(&t, env, components, &parts, &err), bad[i].status);
         CHECK_HAS(err.text, bad[i].words);
         protenix_tokens_free(env, &t);
     }
@@ -206,7 +206,16 @@ static int make_text(struct protenix_tokens *t, const struct bi_env *own, const 
 
 #define PAIRED(query, header, row) ",\"pairedMsa\":\">q\\n" query "\\n>" header "\\n" row "\\n\""
 
-/* Jobs whose files do not fit them. */
+#define LIGAND(text) "{\"ligand\":{\"ligand\":\"" text "\",\"count\":1}}"
+#define END(k, entity, position, atom)                                                             \
+    "\"entity" k "\":" entity ",\"position" k "\":" position ",\"atom" k "\":" atom
+#define BONDED(entities, bonds)                                                                    \
+    "[{\"name\":\"a\",\"sequences\":[" entities "],\"covalent_bonds\":[" bonds "]}]"
+#define BOND(from, to) "{" from "," to "}"
+#define NAG_TO(atom) BOND(END("1", "2", "1", "\"C1\""), END("2", "1", "1", atom))
+#define FILE_LIGAND LIGAND("FILE_dualbind/6w70_ligand.sdf")
+
+/* Jobs whose files do not fit them, or whose bonds do not. */
 static void bad_jobs(void)
 {
     static const struct {
@@ -226,7 +235,31 @@ static void bad_jobs(void)
         {JOB(PROTEIN("MKLAV", ",\"msa\":{\"precomputed_msa_dir\":\"/no/such\"}")),
          BIOINFER_NOT_FOUND, "/no/such: no pairing.a3m and no non_pairing.a3m in it"},
         {JOB(PROTEIN("MKLAV", ",\"templatesPath\":\"t.hhr\"")), BIOINFER_UNSUPPORTED,
-         "a: sequence 1 has templates, which is not read yet"},
+         "a: sequence 1 has templatesPath, and templates are not read yet"},
+        {BONDED(PROTEIN("NAG", "") "," LIGAND("CCD_NAG"), NAG_TO("\"XX\"")), BIOINFER_NOT_FOUND,
+         "a: bond 1: no atom XX in component 1 (ASN) of sequence 1"},
+        {BONDED(PROTEIN("NAG", "") "," LIGAND("CCD_NAG"), NAG_TO("\"OXT\"")), BIOINFER_NOT_FOUND,
+         "component 1 (ASN) of sequence 1, which lost it to its neighbour"},
+        {BONDED(PROTEIN("NAG", "") "," LIGAND("CCD_NAG"),
+                NAG_TO("\"ND2\"") "," BOND(END("1", "2", "1", "\"O1\""),
+                                           END("2", "1", "1", "\"CB\""))),
+         BIOINFER_UNSUPPORTED,
+         "a: bond 2: atom O1 of component 1 (NAG) of sequence 2 leaves for another bond"},
+        {BONDED(LIGAND("CCD_NAG"),
+                BOND(END("1", "1", "1", "\"C8\""), END("2", "1", "1", "\"C8\""))),
+         BIOINFER_INVALID, "a: a bond joins atom C8 with itself"},
+        {BONDED(PROTEIN("NAG", "") "," FILE_LIGAND,
+                BOND(END("1", "2", "1", "99"), END("2", "1", "1", "\"CB\""))),
+         BIOINFER_NOT_FOUND, "a: bond 1: no atom 99 in sequence 2, whose file has 34, counted"},
+        {BONDED(PROTEIN("NAG", "") "," FILE_LIGAND,
+                BOND(END("1", "2", "1", "\"C99\""), END("2", "1", "1", "\"CB\""))),
+         BIOINFER_NOT_FOUND, "a: bond 1: no atom C99 in component 1 (l01) of sequence 2"},
+        {JOB(LIGAND("FILE_/no/such.sdf")), BIOINFER_NOT_FOUND, "/no/such.sdf"},
+        {JOB(LIGAND("FILE_dualbind/poses.sdf")), BIOINFER_FORMAT,
+         "dualbind/poses.sdf: several molecules, expected one"},
+        {JOB(LIGAND("FILE_protenix/flat.sdf")), BIOINFER_FORMAT,
+         "protenix/flat.sdf: expected places in three dimensions"},
+        {JOB(LIGAND("FILE_protenix/jobs.json")), BIOINFER_FORMAT, "protenix/jobs.json"},
     };
     for (size_t i = 0; i < BI_COUNT(bad); i++) {
         struct protenix_tokens t = {.n_rooms = 0};
@@ -269,9 +302,10 @@ static void species(void)
 
 static int use(struct failing *f, struct bioinfer_error *err)
 {
-    static const char text[] = JOB(
+    static const char text[] = BONDED(
         PROTEIN("MKLAV", PAIRED("MKLAV", "UniRef100_A_9606", "MK-AV")) "," PROTEIN(
-            "GAVLI", PAIRED("GAVLI", "UniRef100_B_9606", "G-VLI")));
+            "GAVLI", PAIRED("GAVLI", "UniRef100_B_9606", "G-VLI")) "," FILE_LIGAND,
+        BOND(END("1", "3", "1", "0"), END("2", "1", "2", "\"NZ\"")));
     const struct bi_components *shared = components;
     struct bi_env own = bi_env_default();
     struct protenix_tokens t = {.n_rooms = 0};
