@@ -176,8 +176,7 @@ void serve_answer_put(struct serve *s, struct serve_request *r,
         return;
     if (r->key.work == SERVE_SCORE)
         put_line(s, r, &own);
-    else if (r->key.work == SERVE_EMBED || r->key.work == SERVE_TRACKS ||
-             r->key.work == SERVE_CONTRIBUTIONS)
+    else if (serve_work_arrays(r->key.work))
         serve_answer_arrays(s, r, &own);
     else
         serve_rows_put(s, r, &own);

@@ -211,7 +211,7 @@ void serve_openapi_print(const struct serve *s, struct bi_buf *out)
     put_page(out, "/metrics", "counters, as Prometheus reads them", "text/plain");
     bi_buf_putc(out, ',');
     put_page(out, SERVE_OPENAPI, "this description", "application/json");
-    for (int work = 0; work < SERVE_WORKS; work++)
+    for (int work = 0; serve_work_name(work); work++)
         if (serve_work_done(s, work))
             put_work(out, work);
     bi_buf_puts(

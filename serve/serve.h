@@ -41,7 +41,7 @@ enum serve_work {
     SERVE_ALIGN,
     SERVE_FOLD,
     SERVE_VARIANTS,
-    SERVE_WORKS
+    SERVE_WORKS /* from here on task 0, 1, ... of bioinfer_task_name() */
 };
 
 enum {
@@ -57,7 +57,7 @@ enum {
  * batches. Keys are compared as bytes, so there is no room between the members. A member that plays
  * no part is 0. */
 struct serve_key {
-    int work; /* enum serve_work */
+    int work; /* enum serve_work, or above */
     int score_only;
 };
 
@@ -334,8 +334,11 @@ void serve_rows_take(struct serve *s, struct serve_request *r);
 
 /* The work that a path asks for, by the whole of it; -1 = none. */
 int serve_work_of(const char *path);
-/* The name of the task that does it. */
+/* The name of the task that does it; NULL past the last one. Tasks that have a number in enum
+ * serve_work stand there a second time, for which serve_work_done() is false. */
 const char *serve_work_name(int work);
+/* Whether its results are arrays of sequences. */
+bool serve_work_arrays(int work);
 /* Whether the model of this server does it; align needs none. Not for -1. */
 bool serve_work_done(const struct serve *s, int work);
 /* Writes the paths of this server's work, with commas between, cut to size - 1 bytes. */

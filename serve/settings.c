@@ -80,21 +80,48 @@ static int set_id(struct serve_request *r, const char *text, struct bioinfer_err
 
 /* ---- all ---- */
 
-static const char *const formats[SERVE_WORKS] = {
-    [SERVE_EMBED] = "json, jsonl, npz, safetensors, h5, tsv",
-    [SERVE_SCORE] = "json",
-    [SERVE_TRACKS] = "json, jsonl, npz, safetensors, h5",
-    [SERVE_CONTRIBUTIONS] = "json, jsonl, npz, safetensors, h5",
-    [SERVE_DESIGN] = "json, fasta, tsv, npz, safetensors, h5",
-    [SERVE_AFFINITY] = "json, tsv",
-    [SERVE_ALIGN] = "json, tsv, paf",
-    [SERVE_FOLD] = "json, cif, pdb, tsv, npz, safetensors, h5",
-    [SERVE_VARIANTS] = "json, tsv, npz, safetensors, h5"};
+/* Bits for kinds of work; OTHER is a task that has nothing of its own here. */
+enum {
+    EMBED = 1 << SERVE_EMBED,
+    SCORE = 1 << SERVE_SCORE,
+    OTHER = 1 << SERVE_WORKS,
+    TRACKS = 1 << SERVE_TRACKS | 1 << SERVE_CONTRIBUTIONS | OTHER,
+    DESIGN = 1 << SERVE_DESIGN,
+    AFFINITY = 1 << SERVE_AFFINITY,
+    ALIGN = 1 << SERVE_ALIGN,
+    FOLD = 1 << SERVE_FOLD,
+    VARIANTS = 1 << SERVE_VARIANTS
+};
+
+static unsigned bit_of(int work)
+{
+    return 1u << (work < SERVE_WORKS ? work : SERVE_WORKS);
+}
+
+static const struct {
+    unsigned works;
+    const char *names;
+} formats[] = {{EMBED, "json, jsonl, npz, safetensors, h5, tsv"},
+               {SCORE, "json"},
+               {TRACKS, "json, jsonl, npz, safetensors, h5"},
+               {DESIGN, "json, fasta, tsv, npz, safetensors, h5"},
+               {AFFINITY, "json, tsv"},
+               {ALIGN, "json, tsv, paf"},
+               {FOLD, "json, cif, pdb, tsv, npz, safetensors, h5"},
+               {VARIANTS, "json, tsv, npz, safetensors, h5"}};
+
+static const char *formats_of(int work)
+{
+    size_t i = 0;
+    while (!(formats[i].works & bit_of(work)))
+        i++;
+    return formats[i].names;
+}
 
 static int set_format(struct serve_request *r, const char *name, struct bioinfer_error *err)
 {
     const size_t n = strlen(name);
-    for (const char *at = formats[r->key.work]; n && *at; at += strspn(at, ", ")) {
+    for (const char *at = formats_of(r->key.work); n && *at; at += strspn(at, ", ")) {
         const size_t size = strcspn(at, ",");
         if (size == n && !memcmp(at, name, n)) {
             r->format = bi_arena_strndup(&r->arena, name, n);
@@ -103,19 +130,8 @@ static int set_format(struct serve_request *r, const char *name, struct bioinfer
         at += size;
     }
     return serve_refuse(err, BIOINFER_INVALID, "format: '%.60s' is not one of %s", name,
-                        formats[r->key.work]);
+                        formats_of(r->key.work));
 }
-
-enum {
-    EMBED = 1 << SERVE_EMBED,
-    SCORE = 1 << SERVE_SCORE,
-    TRACKS = 1 << SERVE_TRACKS | 1 << SERVE_CONTRIBUTIONS,
-    DESIGN = 1 << SERVE_DESIGN,
-    AFFINITY = 1 << SERVE_AFFINITY,
-    ALIGN = 1 << SERVE_ALIGN,
-    FOLD = 1 << SERVE_FOLD,
-    VARIANTS = 1 << SERVE_VARIANTS
-};
 
 struct setting {
     const char *name;
@@ -129,7 +145,7 @@ struct setting {
 /* Settings that a request may have beside its records, and beside the parameters of the task that
  * the library has a table of. */
 static const struct setting settings[] = {
-    {"format", (1 << SERVE_WORKS) - 1, false, set_format, BIOINFER_PARAMS_CHOICE, NULL},
+    {"format", 2 * OTHER - 1, false, set_format, BIOINFER_PARAMS_CHOICE, NULL},
     {"floats", EMBED | TRACKS | FOLD | VARIANTS, false, set_floats, BIOINFER_PARAMS_CHOICE,
      "text|base64"},
     {"offset", SCORE, false, set_offset, BIOINFER_PARAMS_INT, NULL},
@@ -153,7 +169,7 @@ static const struct {
 static bool is_body(int work, const char *name)
 {
     for (size_t i = 0; i < CLI_COUNT(bodies); i++)
-        if (bodies[i].works & 1u << work && !strcmp(bodies[i].name, name))
+        if (bodies[i].works & bit_of(work) && !strcmp(bodies[i].name, name))
             return true;
     return false;
 }
@@ -197,7 +213,7 @@ static bool setting_at(const struct serve_request *r, size_t i, struct setting *
     if (bioinfer_params_field(serve_work_name(r->key.work), (int)(i - CLI_COUNT(settings)), &f))
         return false;
     *out = (struct setting){.name = f.name,
-                            .works = f.takers & BIOINFER_PARAMS_REQUEST ? 1u << r->key.work : 0,
+                            .works = f.takers & BIOINFER_PARAMS_REQUEST ? bit_of(r->key.work) : 0,
                             .list = f.is_list || f.kind == BIOINFER_PARAMS_BITS ||
                                     f.kind == BIOINFER_PARAMS_NAMES};
     return true;
@@ -210,7 +226,7 @@ int serve_settings_each(int work, serve_settings_take take, void *user)
     int st = 0;
     for (size_t i = 0; !st && setting_at(&r, i, &setting); i++) {
         struct bioinfer_field f = {.struct_size = sizeof f};
-        if (!(setting.works & 1u << work))
+        if (!(setting.works & bit_of(work)))
             continue;
         if (i >= CLI_COUNT(settings))
             bioinfer_params_field(serve_work_name(work), (int)(i - CLI_COUNT(settings)), &f);
@@ -220,13 +236,13 @@ int serve_settings_each(int work, serve_settings_take take, void *user)
                                         .is_list = setting.list,
                                         .least = -INFINITY,
                                         .most = INFINITY,
-                                        .choices = setting.set == set_format ? formats[work]
+                                        .choices = setting.set == set_format ? formats_of(work)
                                                                              : setting.choices,
                                         .help = ""};
         st = take(user, &f);
     }
     for (size_t i = 0; !st && i < CLI_COUNT(bodies); i++)
-        if (bodies[i].works & 1u << work)
+        if (bodies[i].works & bit_of(work))
             st = take(user, &(struct bioinfer_field){.name = bodies[i].name, .kind = -1});
     return st;
 }
@@ -236,7 +252,7 @@ static int find_setting(const struct serve_request *r, const char *name, struct 
 {
     int number = 0;
     for (size_t i = 0; setting_at(r, i, out); i++) {
-        if (!(out->works & 1u << r->key.work))
+        if (!(out->works & bit_of(r->key.work)))
             continue;
         if (!strcmp(name, out->name))
             return number;
@@ -249,7 +265,7 @@ const char *serve_settings_list(const struct serve_request *r)
 {
     size_t i = CLI_COUNT(bodies);
     while (i-- > 0)
-        if (bodies[i].works & 1u << r->key.work && strcmp(bodies[i].name, "mutations"))
+        if (bodies[i].works & bit_of(r->key.work) && strcmp(bodies[i].name, "mutations"))
             return bodies[i].name;
     return "";
 }
@@ -301,7 +317,7 @@ int serve_settings_query(const struct serve *s, struct serve_request *r, serve_o
     r->format = "json";
     r->offset = 1;
     for (size_t i = 0; !st && setting_at(r, i, &setting); i++) {
-        const bool has = setting.works & 1u << r->key.work;
+        const bool has = setting.works & bit_of(r->key.work);
         const char *value = has ? option(user, setting.name) : NULL;
         char part[64];
         r->asked |= value ? bit : 0;

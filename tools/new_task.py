@@ -55,7 +55,7 @@ def main():
     for path, word in ('tasks/tasks.inc', '(' + task.stem), ('cli/commands.inc', ' ' + task.stem):
         if re.search(r'^[A-Z]+\(.*%s[,)]' % re.escape(word), task.text_of(path), re.M):
             task.refuse('%s has the task already' % path)
-    task.insert('tasks/tasks.inc', 'TASK(%s, COMMAND | PYTHON)\n' % task.stem, '\n#undef TASK\n')
+    task.insert('tasks/tasks.inc', 'TASK(%s, ALL)\n' % task.stem, '\n#undef TASK\n')
     task.insert('cli/commands.inc', task.template('row.inc.in'), 'TASK(RELAX, relax,')
     number_section(task)
     task.insert(MAN, task.template('synopsis.in'), '.Nm\n.Cm relax\n')
