@@ -4,6 +4,7 @@
     api.py ROOT used               every function, struct and constant is used: by an example, a
                                    usage in the header, or a test
     api.py ROOT history            docs/api-history.md leads to the header as it is
+    api.py ROOT note WORDS         adds to docs/api-history.md the lines that it lacks, under WORDS
     api.py ROOT state              the lines that the header needs, for that file
     api.py --self-test
 
@@ -17,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 
+HISTORY = ('docs', 'api-history.md')
 
 
 def without_comments(text):
@@ -96,12 +98,13 @@ def replay(text):
 
 
 def compare(state, now):
-    problems = ['"+ %s" is missing' % ' '.join(str(x) for x in (name, now[name]) if x is not None)
-                for name in now if name not in state]
-    problems += ['"- %s" is missing' % name for name in state if name not in now]
-    problems += ['"~ %s %s" is missing: it was %s' % (name, now[name], state[name])
-                 for name in now if name in state and state[name] != now[name]]
-    return problems
+    """[(the line of the history that is missing, more words)]"""
+    lines = [(' '.join(str(x) for x in ('+', name, now[name]) if x is not None), '')
+             for name in now if name not in state]
+    lines += [('- ' + name, '') for name in state if name not in now]
+    lines += [('~ %s %s' % (name, now[name]), ': it was %s' % state[name])
+              for name in now if name in state and state[name] != now[name]]
+    return lines
 
 
 def state_of(root):
@@ -110,12 +113,31 @@ def state_of(root):
     return {name: values.get(name) for name in header.names}
 
 
-def history(root):
+def missing(root):
+    """Problems of the history, and what compare() finds."""
     if sys.maxsize < 2**32 or not shutil.which('cc'):
         print('skipped: needs a compiler and pointers of 64 bits')
         sys.exit(77)
-    state, problems = replay(read(root, 'docs', 'api-history.md'))
-    return problems + compare(state, state_of(root))
+    state, problems = replay(read(root, *HISTORY))
+    return problems, compare(state, state_of(root))
+
+
+def history(root):
+    problems, lines = missing(root)
+    return problems + ['"%s" is missing%s' % line for line in lines]
+
+
+def noted(text, words, lines):
+    """A history with the lines that it lacked."""
+    return text + ('\n%s\n\n' % words + ''.join('    %s\n' % line for line, _ in lines) if lines
+                   else '')
+
+
+def note(root, words):
+    lines = missing(root)[1]
+    text = noted(read(root, *HISTORY), words, lines)
+    with open(os.path.join(root, *HISTORY), 'w', encoding='utf-8') as file:
+        file.write(text)
 
 
 def self_test():
@@ -134,13 +156,20 @@ def self_test():
     assert state == {'s': 16, 'K': -3} and not problems, (state, problems)
     assert len(replay('    + f\n    + f\n    - g\n    nonsense here\n')[1]) == 3
     assert not compare(state, {'s': 16, 'K': -3})
-    assert compare(state, {'s': 24, 'K': -3}) == ['"~ s 24" is missing: it was 16']
-    assert compare(state, {'s': 16, 'f': None}) == ['"+ f" is missing', '"- K" is missing']
+    assert compare(state, {'s': 24, 'K': -3}) == [('~ s 24', ': it was 16')]
+    assert compare(state, {'s': 16, 'f': None}) == [('+ f', ''), ('- K', '')]
+    now = {'s': 24, 'f': None, 'g': 3}
+    text = noted('    + s 16\n    + K -3\n', 'Why:', compare(state, now))
+    assert replay(text) == (now, []) and '\n\nWhy:\n\n    + f\n' in text, text
+    assert noted(text, 'No more:', compare(now, now)) == text
 
 
 def main():
     if sys.argv[1:] == ['--self-test']:
         self_test()
+        return
+    if sys.argv[2:3] == ['note'] and len(sys.argv) == 4:
+        note(sys.argv[1], sys.argv[3])
         return
     if len(sys.argv) != 3 or sys.argv[2] not in ('used', 'history', 'state'):
         sys.exit(__doc__)
@@ -151,7 +180,7 @@ def main():
         return
     problems = used(root) if what == 'used' else history(root)
     if problems and what == 'history':
-        print('docs/api-history.md: add these lines at its end, with words that say why:')
+        print('docs/api-history.md lacks lines: tests/unit/api.py ROOT note "why" adds them')
     for problem in problems:
         print(problem)
     sys.exit(len(problems) > 0)
