@@ -240,6 +240,8 @@ struct cli {
     bioinfer_reader *reader;
     bioinfer_index *index; /* NULL unless a job uses that of the input */
     bioinfer_model *model;
+    const char *tokens;       /* symbols of the model's tokens, each with a NUL; NULL: not known */
+    size_t n_tokens;          /* bytes of them */
     bioinfer_task *sequences; /* computes; NULL where workers do, and in bioinfer align */
     void *task;               /* the state of the task that is computed (struct cli_work) */
     bool loads_late;          /* cli_fingerprint() does not load the task's weights first */

@@ -10,6 +10,7 @@ struct embedding {
     struct cli_run run;
     char *path;                  /* names the output */
     char units[128];             /* that its arrays have */
+    struct cli_output tokens;    /* tell() writes them, in a run without workers */
     struct bioinfer_error range; /* why the result at hand does not fit --dtype */
 };
 
@@ -36,7 +37,24 @@ static void fill(const struct cli_options *o, void *params)
     ((struct bioinfer_embed_params *)params)->include = cli_include(o);
 }
 
-const struct cli_task cli_embed_task = {.name = "embed", .fill = fill, .weigh = cli_weigh_sequence};
+/* The tokens, which name the columns of logits: each with a NUL. */
+static void tell(const struct cli *cli, struct cli_output *text)
+{
+    const char *token;
+    if (cli_include(cli->options) & BIOINFER_LOGITS)
+        for (int i = 0; (token = bioinfer_model_token(cli->model, i)); i++)
+            cli_output_write(text, token, strlen(token) + 1);
+}
+
+static int hear(struct cli *cli, const char *facts, size_t n)
+{
+    cli->tokens = n ? facts : NULL;
+    cli->n_tokens = n;
+    return CLI_EXIT_OK;
+}
+
+const struct cli_task cli_embed_task = {
+    .name = "embed", .fill = fill, .weigh = cli_weigh_sequence, .tell = tell, .hear = hear};
 
 /* ---- the output ---- */
 
@@ -192,7 +210,14 @@ static int measure(struct cli_run *run)
     struct cli *cli = run->cli;
     struct bioinfer_record record = {0};
     struct bioinfer_error err = {0};
+    struct embedding *e = (struct embedding *)run;
     const int st = is_dump(cli->options) ? bioinfer_reader_next(cli->reader, &record, &err) : 1;
+    if (cli->model) { /* else workers told it */
+        tell(cli, &e->tokens);
+        hear(cli, e->tokens.text, e->tokens.n_text);
+    }
+    if (e->tokens.status)
+        return cli_no_memory(cli, "the names of tokens");
     run->tokens = (int64_t)record.length;
     if (st < 0)
         return cli_fail(cli, CLI_AT_READ, st, &err);
@@ -263,8 +288,10 @@ int cli_embed(struct cli *cli)
                                   .strict_status = true,
                                   .records = "records",
                                   .result = "result",
-                                  .say = say}};
+                                  .say = say,
+                                  .tokens_of = "logits"}};
     const int code = cli_run(&e.run);
+    cli_output_close(&e.tokens);
     free(e.path);
     return code;
 }

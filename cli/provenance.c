@@ -268,6 +268,20 @@ static void put_units(struct bi_buf *out, const struct cli *cli, const struct cl
         bi_buf_putc(out, '}');
 }
 
+/* The names of the columns of an array. */
+static void put_columns(struct bi_buf *out, const struct cli *cli, const struct cli_provenance *p)
+{
+    const char *at = cli->tokens, *end = at ? at + cli->n_tokens : NULL;
+    if (!p->tokens_of || !at)
+        return;
+    bi_buf_printf(out, ",\n  \"columns\": {\"%s\": [", p->tokens_of);
+    for (; at < end; at += strlen(at) + 1) {
+        bi_buf_puts(out, at > cli->tokens ? ", " : "");
+        bi_put_json(out, at);
+    }
+    bi_buf_puts(out, "]}");
+}
+
 static void put_counts(struct bi_buf *out, const struct cli_provenance *p)
 {
     const char *comma = "";
@@ -298,6 +312,7 @@ static void put_all(struct bi_buf *out, struct cli *cli, const struct cli_proven
     put_text(out, "options", p->options);
     put_inputs(out, cli, p);
     put_units(out, cli, p);
+    put_columns(out, cli, p);
     put_counts(out, p);
     put_date(out, cli);
     if (p->runs && *p->runs)

@@ -18,6 +18,7 @@ struct cli_provenance {
     const char *head;    /* names of a table's columns; NULL = none */
     const char *arrays;  /* units of what else it holds: "energy=eV,forces=eV/angstrom"; or NULL */
     const char *options; /* that decide results; NULL = the command line says them */
+    const char *tokens_of; /* the kind of array whose columns are cli->tokens; NULL = none */
     const struct bioinfer_job_input *inputs; /* more files that decide them */
     size_t n_inputs;
     bool counted; /* the next three are known */

@@ -399,6 +399,7 @@ static int tell_provenance(struct cli_run *run)
     const char *output = run->product ? run->product : cli_run_path(run);
     const bool job = run->job != NULL;
     struct cli_provenance p = {.output = output,
+                               .tokens_of = run->tokens_of,
                                .second = run->second,
                                .task = run->task->name,
                                .role = run->role,

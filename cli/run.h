@@ -43,6 +43,7 @@ struct cli_run {
     bool late_head;              /* it is written with the first result that has text */
     const char *columns, *files; /* as in bioinfer_writer_params, for jobs alone ... */
     const char *tracks;          /* ... and for all */
+    const char *tokens_of;       /* a kind of array whose columns are cli->tokens, or NULL */
     const char *output;          /* NULL = as the options say */
     char *second;                /* another output, malloc'd, which has one, too; NULL = none */
     const char *measures;        /* units of its arrays for OUT.provenance.json, or NULL */

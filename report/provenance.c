@@ -16,7 +16,8 @@ struct reading {
     struct bi_buf text;                 /* the value at hand */
     bi_provenance_take take;
     void *user;
-    bool units; /* these alone are wanted */
+    bool units;          /* these alone are wanted; */
+    const char *columns; /* or the columns of arrays of this kind; NULL = all rows are */
     int n;
 };
 
@@ -87,6 +88,18 @@ static int give_units(struct reading *r, struct bioinfer_error *err)
     if (units && units->type == BI_JSON_OBJECT)
         for (const struct bi_json *k = units->first; k && !st; k = k->next)
             st = k->type == BI_JSON_STRING ? r->take(r->user, k->key, k->text, err) : 0;
+    return st;
+}
+
+static int give_columns(struct reading *r, struct bioinfer_error *err)
+{
+    const struct bi_json *all = bi_json_get(r->first, "columns");
+    const struct bi_json *list = all && all->type == BI_JSON_OBJECT ? bi_json_get(all, r->columns)
+                                                                    : NULL;
+    int st = 0;
+    if (list && list->type == BI_JSON_ARRAY)
+        for (const struct bi_json *k = list->first; k && !st; k = k->next)
+            st = r->take(r->user, "", k->type == BI_JSON_STRING ? k->text : "", err);
     return st;
 }
 
@@ -163,8 +176,8 @@ static int read_all(struct reading *r, const char *path, const char *side,
     if (runs && runs->type == BI_JSON_ARRAY && runs->first)
         r->first = runs->first;
     if (!is_of_another(r, path, &told))
-        return r->units ? give_units(r, err) : give_all(r, err);
-    if (r->units)
+        return r->units ? give_units(r, err) : r->columns ? give_columns(r, err) : give_all(r, err);
+    if (r->units || r->columns)
         return 0;
     r->text.size = 0;
     bi_buf_printf(&r->text, "%s is of another file, which had %" PRIu64 " bytes", side, told);
@@ -204,6 +217,14 @@ int bi_provenance_units(const struct bi_env *env, const char *path, bi_provenanc
 {
     struct reading r = {.arena = {.env = env}, .text = {.env = env}, .take = take, .user = user};
     r.units = true;
+    return each(&r, path, err);
+}
+
+int bi_provenance_columns(const struct bi_env *env, const char *path, const char *kind,
+                          bi_provenance_take take, void *user, struct bioinfer_error *err)
+{
+    struct reading r = {.arena = {.env = env}, .text = {.env = env}, .take = take, .user = user};
+    r.columns = kind;
     return each(&r, path, err);
 }
 

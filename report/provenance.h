@@ -18,6 +18,9 @@ int bi_provenance_each(const struct bi_env *env, const char *path, bi_provenance
  * or it is of another output. */
 int bi_provenance_units(const struct bi_env *env, const char *path, bi_provenance_take take,
                         void *user, struct bioinfer_error *err);
+/* The same of the columns of arrays of a kind: an empty name, and the name of each column. */
+int bi_provenance_columns(const struct bi_env *env, const char *path, const char *kind,
+                          bi_provenance_take take, void *user, struct bioinfer_error *err);
 /* Appends the rows as lines below "how it was made:". */
 int bi_provenance_print(struct bi_buf *out, const char *path, struct bioinfer_error *err);
 /* Adds them as a table to the view. */

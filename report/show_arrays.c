@@ -8,6 +8,7 @@
 
 #include "../writers/units.h"
 #include "kinds.h"
+#include "provenance.h"
 #include "show.h"
 
 /* ---- 1 vectors ----------------------------------------------------------------------- */
@@ -325,6 +326,40 @@ static int show_pairs(struct bi_show *s, const struct bi_arrays *a, const struct
 
 enum { MOST_LETTERS = 128 };
 
+struct row_names {
+    struct bi_show *s;
+    const char **of; /* [n] */
+    uint64_t n, met;
+};
+
+/* A bi_provenance_take: the name of a row of the figure. */
+static int take_name(void *user, const char *name, const char *value, struct bioinfer_error *err)
+{
+    struct row_names *r = user;
+    (void)name;
+    if (r->met < r->n && !(r->of[r->met] = bi_view_text(&r->s->view, value, strlen(value))))
+        return bi_show_no_memory(r->s, err);
+    r->met++;
+    return 0;
+}
+
+/* Names the rows of a figure as the file beside the output names the columns of the array, where it
+ * names all of them. */
+static int name_rows(struct bi_show *s, const char *kind, uint64_t n, uint64_t all,
+                     struct bi_heat *h, struct bioinfer_error *err)
+{
+    struct row_names r = {.s = s, .n = n};
+    int st;
+    if (!(r.of = bi_arena_calloc(&s->view.arena, (size_t)n + 1, sizeof *r.of)))
+        return bi_show_no_memory(s, err);
+    st = bi_provenance_columns(s->env, s->path, kind, take_name, &r, err);
+    if (!st && r.met == all) {
+        h->row_names = r.of;
+        h->row_name = "token";
+    }
+    return st;
+}
+
 static int show_letters(struct bi_show *s, const struct bi_arrays *a,
                         const struct bi_array_named *m, struct bioinfer_error *err)
 {
@@ -363,7 +398,9 @@ static int show_letters(struct bi_show *s, const struct bi_arrays *a,
                     : unit      ? bi_view_printf(&s->view, "%s (%s)", m->suffix, unit)
                                 : m->suffix;
     bi_heat_range(h);
-    return h->value_name ? 0 : bi_show_no_memory(s, err);
+    if (!h->value_name)
+        return bi_show_no_memory(s, err);
+    return h->row_letters || !*m->suffix ? 0 : name_rows(s, m->suffix, v, e->shape[1], h, err);
 }
 
 /* [bases, 4, tracks]: the first track. The base that is there is the one without a change of any

@@ -64,6 +64,8 @@ def describe(path: str, task: str, params: Dict[str, Any], source: Any, model: A
     made.update(command=["python"], task=task, **_model(model))
     made.update(options=" ".join(f"{name}={str(value)[:200]}" for name, value in params.items()),
                 inputs=[_input(source)])
+    if "logits" in str(params.get("include", "")).replace("class-logits", ""):
+        made["columns"] = {"logits": list(model.vocabulary)}
     reasons = {name: n for name, n in statuses.items() if name != "ok"}
     made.update(records=sum(statuses.values()), failed=sum(reasons.values()))
     if reasons:

@@ -160,6 +160,28 @@ class Provenance(test_cli.Case):
         table = next(f for f in self.page("e.tsv") if f["kind"] == "table")
         self.assertEqual([c.get("unit") for c in table["columns"]], [None, None])
 
+    def test_columns_of_logits(self):
+        """Names of tokens, also from workers and in merged runs; pages name their rows so."""
+        for name, more in (("t.npz", []), ("w.npz", ["--workers", "2"]), ("t.jsonl", [])):
+            self.embed("in.fasta", "-o", name, "--include=mean,logits", *more)
+            tokens = self.made(name)["columns"]["logits"]
+            self.assertEqual(tokens[:5] + tokens[-1:],
+                             ["<cls>", "<pad>", "<eos>", "<unk>", "L", "<mask>"], name)
+            self.assertEqual(len(tokens), 33)
+            for heat in (f for f in self.page(name) if f["kind"] == "heat"):
+                self.assertEqual((heat["rowNames"], heat["rowName"]), (tokens, "token"))
+        for k in (1, 2):
+            self.embed("in.fasta", "-o", "s.npz", "--include=logits", "--shard", f"{k}/2")
+        self.run_raw("merge", "s.npz")
+        self.assertEqual(self.made("s.npz")["runs"][0]["columns"]["logits"], tokens)
+        self.assertEqual([f["rowNames"] for f in self.page("s.npz") if f["kind"] == "heat"][0],
+                         tokens)
+        self.embed("in.fasta", "-o", "m.npz", "--include=mean")
+        self.assertNotIn("columns", self.made("m.npz"))
+        os.rename(self.path("m.npz.provenance.json"), self.path("t.npz.provenance.json"))
+        heat = [f for f in self.page("t.npz") if f["kind"] == "heat"][0]
+        self.assertFalse(heat.get("rowNames"))
+
     def test_revision(self):
         """The commit of weights in the cache of the hub, of its name."""
         at = self.path("hub/models--a--b/snapshots/0123abcd")

@@ -41,11 +41,13 @@ def test_save_is_what_the_command_writes(tiny, command, fasta, tmp_path, name, i
 def test_save_says_how(tiny, command, fasta, tmp_path, monkeypatch):
     ours, theirs = tmp_path / "ours.npz", tmp_path / "theirs.npz"
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
-    command("esm2", fasta, "--weights", TINY, "--device", "cpu", "-o", theirs, code=1)
-    tiny.embed(fasta).save(ours)
+    command("esm2", fasta, "--weights", TINY, "--device", "cpu", "--include", "mean,logits", "-o",
+            theirs, code=1)
+    tiny.embed(fasta, "mean,logits").save(ours)
     made, wanted = (json.loads((tmp_path / f"{name}.npz.provenance.json").read_text())
                     for name in ("ours", "theirs"))
     assert list(made) == list(wanted)  # the same words in the same order
+    assert made["columns"]["logits"] == tiny.vocabulary
     assert made["command"] == ["python"] and "raw_residues=" in made["options"]
     for name in "command", "options", "output":
         del made[name], wanted[name]
@@ -59,7 +61,7 @@ def test_save_says_how(tiny, command, fasta, tmp_path, monkeypatch):
     made = json.loads((tmp_path / "ours.npz.provenance.json").read_text())
     assert made["inputs"] == [{"role": "input", "name": "values of Python"}]
     assert made["seconds"] > 0
-    tiny.embed(fasta).save(ours, provenance=False)
+    tiny.embed(fasta, "mean,logits").save(ours, provenance=False)
     assert ours.read_bytes() == raw
     assert not (tmp_path / "ours.npz.provenance.json").exists()
 
