@@ -1965,9 +1965,10 @@ enum bioinfer_fold_include {
     BIOINFER_FOLD_PLDDT = 1 << 0,       /* "plddt" [L], from 0 to 1 */
     BIOINFER_FOLD_COORDINATES = 1 << 1, /* "coordinates" [L, 37, 3] in angstrom: the atoms N, CA, C,
                                          * CB, O, ... of AlphaFold 2's list atom37; NaN where a
-                                         * residue has no such atom */
+                                         * residue has no such atom. For complexes [atoms, 3] */
     BIOINFER_FOLD_PAE = 1 << 2          /* "pae" [L, L] in angstrom: the error that is expected of
-                                         * residue j where the frame of residue i is in its place */
+                                         * residue j where the frame of residue i is in its place.
+                                         * For complexes [tokens, tokens] */
 };
 
 enum bioinfer_fold_text { BIOINFER_FOLD_NO_TEXT, BIOINFER_FOLD_PDB, BIOINFER_FOLD_CIF };
@@ -1994,6 +1995,8 @@ struct bioinfer_fold_params {
                        * the first one's. NULL: each chain is its own alignment. UNSUPPORTED: the
                        * family reads none */
     int msa_depth;   /* the most rows of an alignment; 0 = 16384 */
+    const char *ccd; /* a file of chemical components (tools/ccd.py makes one), for a family of
+                      * complexes; NULL = those within the program */
     int64_t tokens_at_once, max_length, memory_limit; /* as in bioinfer_embed_params */
     const char *no_rules;
     int (*progress)(void *user, uint64_t records, uint64_t residues);
@@ -2004,6 +2007,8 @@ struct bioinfer_fold_chain {
     const char *name;          /* "H" */
     int64_t first, n_residues; /* residues [first, first + n_residues) */
     double plddt;              /* their mean */
+    int kind, entity;          /* 'P' protein, 'D' DNA, 'R' RNA, 'L' a ligand or an ion; a number
+                                * from 0, which equal chains of a complex share */
 };
 
 struct bioinfer_fold_atom {
@@ -2013,7 +2018,8 @@ struct bioinfer_fold_atom {
     float plddt;              /* from 0 to 1; of the residue where the model gives no other */
 };
 
-/* bioinfer_result.fold. */
+/* bioinfer_result.fold. Families of complexes also have nucleotides, ligands and ions, each a
+ * residue. */
 struct bioinfer_fold {
     int sample; /* number among the structures of one record and seed, from 0 */
     int n_chains;
@@ -2021,14 +2027,20 @@ struct bioinfer_fold {
     const struct bioinfer_fold_chain *chains; /* [n_chains] */
     const char *sequence;                     /* letters of all chains, [n_residues] and a NUL */
     const struct bioinfer_fold_atom *atoms;   /* [n_atoms] heavy atoms, residue by residue */
-    const float *plddt; /* [n_residues] from 0 to 1; of CA where each atom has its own */
-    double mean_plddt;
+    /* [n_residues] from 0 to 1; of CA where each atom has its own, of complexes their mean. */
+    const float *plddt;
+    double mean_plddt; /* over residues, of complexes over atoms */
     /* From a C to the N of the next residue of its chain, in angstrom; both 0: there is no such. */
     double shortest_bond, longest_bond;
-    double ptm;       /* NaN = the family gives none */
-    const float *pae; /* [n_residues, n_residues] angstrom; NULL = the family gives none */
-    double iptm;      /* NaN = the family gives none, or there is one chain */
-    int64_t seed;     /* -1 = the family draws nothing */
+    /* NaN: the family gives none, iptm also where there is one chain. Structures of a record are
+     * sorted by their ranking. */
+    double ptm, iptm, ranking;
+    const float *pae; /* [n_tokens, n_tokens] angstrom; NULL = the family gives none */
+    /* seed -1: the family draws nothing. Tokens are residues; in complexes each atom of a ligand
+     * or of an unusual residue is one. */
+    int64_t seed, n_tokens;
+    const char (*components)[6]; /* [n_residues] codes of chemical components; NULL: residues are
+                                  * amino acids, by their letters */
 };
 
 /* usage: fold

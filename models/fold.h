@@ -9,6 +9,8 @@
 
 #include "model.h"
 
+struct bi_components; /* loaders/components.h */
+
 /* Numbers of a token's row of the input "code": rows of a table, -1 = none. */
 enum { BI_FOLD_CODES = 2 };
 
@@ -52,7 +54,8 @@ enum {
     BI_FOLD_LEVELS,     /* instead, [T, 37 n] logits of such bins of each atom (confidence.h) */
     BI_FOLD_ERRORS, /* [G, 64] probabilities of bins of aligned errors of pairs (confidence.h) */
     BI_FOLD_PLACES, /* [A, 3] atoms in angstrom, instead of frames and angles */
-    BI_FOLD_DISTANCE_ERRORS /* [G, n] probabilities of bins of errors of distances of pairs */
+    BI_FOLD_DISTANCE_ERRORS, /* [G, n] probabilities of bins of errors of distances of pairs */
+    BI_FOLD_CONTACTS         /* [G, 1] probabilities that pairs are near */
 };
 
 /* A kept value. */
@@ -71,12 +74,14 @@ struct bi_fold_passes {
      * last pass keeps them, too, where samples follow. */
     void (*kept)(const struct bi_model *model, struct bi_fold_kept kept[BI_FOLD_KEPT]);
     int (*usual)(const struct bi_model *model); /* passes that the weights ask for */
-    /* Ids and factors of the stem's n + 2 tokens: one before the n residues, one after them. */
+    /* Ids and factors of the stem's n + 2 tokens: one before the n residues, one after them. NULL:
+     * the stem reads what passes read. */
     void (*tokens)(const struct bi_model *model, const char *letters, int64_t n, int32_t *ids,
                    float *scale);
     /* Has graphs in parts, of one record: they have the input "grid_rows", the number of each pair
      * of the batch, -1 of rows without one. */
     bool in_parts;
+    bool samples_read_stem;        /* they read the stem's value, not passes alone */
     char linker;                   /* a residue between chains, which is folded and not given */
     int32_t n_linkers, chain_step; /* how many stand there; the step in numbers to a chain */
 };
@@ -90,8 +95,41 @@ struct bi_fold_alignment {
     int32_t depth;
 };
 
+/* A record as a family of complexes makes it: chains of residues, where a ligand is one, too, and
+ * their atoms in order. All of it is the family's. */
+struct bi_fold_complex {
+    int32_t n_tokens, n_chains, n_residues, n_seeds;
+    int64_t n_atoms;
+    int32_t depth;                      /* rows of the alignment, at least 1 */
+    const int64_t *seeds;               /* [n_seeds] that the record asks for; none: the caller's */
+    struct bioinfer_fold_chain *chains; /* [n_chains] but for plddt */
+    /* [n_residues] each: letters, with a NUL after them, and codes of components. */
+    char *letters, (*codes)[6];
+    int32_t *first;                   /* [n_residues + 1] first atom */
+    char (*names)[5], (*elements)[3]; /* [n_atoms] */
+    void *features;
+};
+
+/* A record as a family of complexes takes it. */
+struct bi_fold_given {
+    const char *text; /* a job in JSON, or chains of letters with ':' or '|' between, checked ... */
+    size_t length;
+    bool letters; /* ... which of the two */
+    const char *id;
+    const struct bi_components *components;
+};
+
+/* A family whose records are complexes of any kind of chains. */
+struct bi_fold_complexes {
+    /* Makes what a record is; *to is to be freed in any case. A status of a record. */
+    int (*make)(const struct bi_model *model, const struct bi_fold_given *from,
+                struct bi_fold_complex *to, struct bioinfer_error *err);
+    void (*free)(const struct bi_model *model, struct bi_fold_complex *complex);
+};
+
 /* A record of a family that draws places of atoms, and what is computed of it. */
 struct bi_fold_record {
+    const void *features; /* bi_fold_complex has them; NULL: letters and what follows from them */
     const char *letters;  /* [n_tokens] upper case */
     const int32_t *chain; /* [n_tokens] its chain from 0; tokens of a chain follow each other */
     int32_t n_tokens, n_chains;
@@ -105,6 +143,15 @@ struct bi_fold_record {
 /* Scores of a sample, from 0 to 1; rank: the larger, the better. */
 struct bi_fold_scores {
     double plddt, interface_plddt, ptm, iptm, rank;
+    struct bi_buf *summary; /* gets all of them as JSON, by a family of complexes */
+};
+
+/* Outputs that scores are made of, in order: BI_FOLD_PLACES, BI_FOLD_LEVELS, BI_FOLD_ERRORS,
+ * BI_FOLD_DISTANCE_ERRORS, BI_FOLD_CONTACTS. */
+enum { BI_FOLD_RATED = 5 };
+struct bi_fold_rated {
+    const float *rows[BI_FOLD_RATED]; /* the record's; NULL: the family has no such output */
+    int64_t ld[BI_FOLD_RATED];        /* numbers from a row to the next */
 };
 
 /* A family whose passes are followed by samples: it draws atoms from noise (BI_FOLD_SAMPLE). Its
@@ -117,9 +164,11 @@ enum {
 #define BI_FOLD_MADE                                                                               \
     "token_atoms", "atom_token", "atom_place", "seen_atom", "numbers", "codes", "turns", "tail",   \
         "relations", "state", "keep", "noise", "plan", "record", "levels", "aligned_token",        \
-        "aligned_type", "aligned_numbers", "aligned_share"
+        "aligned_type", "aligned_numbers", "aligned_share", "places", "charges", "key_query",      \
+        "key_atom", "key_pair", "key_offset", "key_near", "key_same", "bonds", "template_row_0",   \
+        "template_row_1", "template_column_0", "template_column_1"
 struct bi_fold_atoms {
-    /* Names of the atoms of a letter, in order; their number. */
+    /* Names of the atoms of a letter, in order; their number. NULL: of a family of complexes. */
     int (*names)(char letter, const char *names[BI_FOLD_TOKEN_ATOMS]);
     bool (*aligns)(const struct bi_model *model); /* does it read alignments? */
     int (*samples)(const struct bi_model *model); /* how many the weights ask for */
@@ -133,12 +182,10 @@ struct bi_fold_atoms {
      * the rows of the batch, `at` counts what comes before, and `index` is the record's place. */
     void (*fill)(const struct bi_model *model, const struct bi_fold_record *record,
                  const char *input, void *to, const struct bi_counts *at, int64_t index);
-    /* Scores a sample by the rows of the record in outputs of BI_FOLD_PLACES, BI_FOLD_LEVELS and
-     * BI_FOLD_ERRORS, with numbers from a row to the next: pLDDT of each atom, and scores. NaN
-     * where an output has one. NOMEM. */
+    /* Scores a sample: pLDDT of each atom, and scores. NaN where an output has one. NOMEM. */
     int (*score)(const struct bi_model *model, const struct bi_fold_record *record,
-                 const float *const outputs[3], const int64_t ld[3], float *plddt,
-                 struct bi_fold_scores *scores, struct bioinfer_error *err);
+                 const struct bi_fold_rated *rated, float *plddt, struct bi_fold_scores *scores,
+                 struct bioinfer_error *err);
 };
 
 struct bi_fold_def {
@@ -155,8 +202,9 @@ struct bi_fold_def {
     int shortest_chain, longest_chain;
     const char *correction; /* which `uncorrected` leaves out; NULL = nothing */
     double least;           /* for the lengths of pairs of angles, see bi_folded_place() */
-    const struct bi_fold_passes *passes; /* NULL = it folds at once */
-    const struct bi_fold_atoms *atoms;   /* NULL = atoms follow from frames and angles */
+    const struct bi_fold_passes *passes;       /* NULL = it folds at once */
+    const struct bi_fold_atoms *atoms;         /* NULL = atoms follow from frames and angles */
+    const struct bi_fold_complexes *complexes; /* NULL = records are chains of letters alone */
 };
 
 #endif

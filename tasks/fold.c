@@ -7,7 +7,8 @@
  * inputs as they were. A family that draws atoms makes passes and samples for each seed, on one
  * stem.
  *
- * Sections: chains, units, batches, life. Results are in fold_result.c. */
+ * Sections: units, batches, life. Records are read in fold_letters.c and fold_complex.c, results
+ * are in fold_result.c. */
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -20,153 +21,17 @@
 #include "fold.h"
 #include "table.h"
 
-enum { MOST_CHAINS = 4096, SHORTEST_DNA = 20, MOST_TOKENS = 46340, MOST_CYCLES = 1000 };
+enum { MOST_CYCLES = 1000 };
 enum { PARTS = 16 };    /* More would save nothing: most is taken by triangles. */
 enum { WINDOW = 1024 }; /* tokens whose kept values lie side by side */
 
 _Static_assert(sizeof(struct bi_fold_shape) == 10 * sizeof(int64_t), "its padding is zeroed");
 
-/* ---- chains ---- */
-
-static bool is_separator(char c)
-{
-    return c == ':' || c == '|';
-}
-
-static char upper(char c)
-{
-    return c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c;
-}
-
-/* A chain of a record. */
-struct chain {
-    const char *letters;
-    size_t n;
-};
-
-/* Takes the next chain of a text; false: there is none. *left NULL = the text is over. */
-static bool next_chain(const char **left, const char *end, struct chain *chain)
-{
-    const char *at = *left;
-    if (!at)
-        return false;
-    chain->letters = at;
-    while (at < end && !is_separator(*at))
-        at++;
-    chain->n = (size_t)(at - chain->letters);
-    *left = at < end ? at + 1 : NULL;
-    return true;
-}
-
-/* Names the letters that the family knows. */
-static int unknown_letter(const struct fold *f, const struct chain *chain, size_t place, int number,
-                          struct bioinfer_error *err)
-{
-    const unsigned char c = (unsigned char)chain->letters[place];
-    struct bi_fold_token token;
-    char known[27], shown[8];
-    int n = 0;
-    for (char letter = 'A'; letter <= 'Z'; letter++)
-        if (f->def->token(&token, letter, 0, 0))
-            known[n++] = letter;
-    known[n] = '\0';
-    snprintf(shown, sizeof shown, c > ' ' && c < 0x7F ? "'%c'" : "0x%02X", c);
-    return bi_fail(err, BIOINFER_BAD_RESIDUE,
-                   "chain %d, residue %zu is %s, expected one of %s, and ':' between chains",
-                   number, place + 1, shown, known);
-}
-
-/* A chain of bases would pass as one of alanine, cysteine, glycine and threonine. */
-static bool looks_like_dna(const struct chain *chain)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < chain->n; i++)
-        n += strchr("ACGTUN", upper(chain->letters[i])) != NULL;
-    return chain->n >= SHORTEST_DNA && n == chain->n;
-}
-
-static int check_chain(const struct fold *f, const struct chain *chain, int number,
-                       struct bioinfer_error *err)
-{
-    const struct bi_fold_def *def = f->def;
-    struct bi_fold_token token;
-    if (!chain->n)
-        return bi_fail(err, BIOINFER_EMPTY,
-                       "chain %d has no residues: ':' or '|' stands between two chains", number);
-    if (looks_like_dna(chain) && !f->p.force)
-        return bi_fail(err, BIOINFER_BAD_RESIDUE,
-                       "chain %d, of %zu letters, looks like DNA or RNA: amino acids are folded",
-                       number, chain->n);
-    for (size_t i = 0; i < chain->n; i++)
-        if (!def->token(&token, upper(chain->letters[i]), 0, 0))
-            return unknown_letter(f, chain, i, number, err);
-    if (def->longest_chain && chain->n > (size_t)def->longest_chain && !f->p.force)
-        return bi_fail(err, BIOINFER_TOO_LONG,
-                       "chain %d has %zu residues, %s is for chains of up to %d", number, chain->n,
-                       f->task.model->base.name, def->longest_chain);
-    if (chain->n < (size_t)def->shortest_chain && !f->p.force)
-        return bi_fail(err, BIOINFER_UNSUPPORTED,
-                       "chain %d has %zu residue%s, %s is for chains of at least %d", number,
-                       chain->n, chain->n == 1 ? "" : "s", f->task.model->base.name,
-                       def->shortest_chain);
-    return 0;
-}
-
-/* Checks all that is to be known of a record before there is memory for it. */
-static int check_record(const struct fold *f, const struct bioinfer_record *r, struct fold_unit *u,
-                        struct bioinfer_error *err)
-{
-    const int64_t most = f->p.max_length > 0 && f->p.max_length < BIOINFER_MAX_RESIDUES
-                             ? f->p.max_length
-                             : BIOINFER_MAX_RESIDUES;
-    const char *left = r->sequence, *end = r->sequence + r->length;
-    struct chain chain;
-    size_t n = 0, n_chains = 0;
-    int st;
-    if (!r->length || !r->sequence)
-        return bi_fail(err, BIOINFER_EMPTY, "no residues");
-    while (next_chain(&left, end, &chain)) {
-        n += chain.n;
-        n_chains++;
-    }
-    if (n > (size_t)most)
-        return bi_fail(err, BIOINFER_TOO_LONG, "%zu residues, at most %lld are allowed", n,
-                       (long long)most);
-    if (n_chains > MOST_CHAINS)
-        return bi_fail(err, BIOINFER_LIMIT, "%zu chains, at most %d are allowed", n_chains,
-                       MOST_CHAINS);
-    n_chains = 0;
-    for (left = r->sequence; next_chain(&left, end, &chain);)
-        if ((st = check_chain(f, &chain, (int)++n_chains, err)))
-            return st;
-    if (f->def->n_chains && n_chains != (size_t)f->def->n_chains)
-        return bi_fail(err, BIOINFER_UNSUPPORTED, "%zu chain%s, %s folds %s", n_chains,
-                       n_chains == 1 ? "" : "s", f->task.model->base.name, f->def->takes);
-    u->n = (int32_t)n;
-    u->n_chains = (int32_t)n_chains;
-    if (f->n_passes)
-        n += (n_chains - 1) * (size_t)f->def->passes->n_linkers;
-    if (f->n_passes && n > MOST_TOKENS)
-        return bi_fail(err, BIOINFER_TOO_LONG,
-                       "%zu residues, with linkers, have more pairs than are counted (%d)", n,
-                       INT32_MAX);
-    u->n_tokens = (int32_t)n;
-    return 0;
-}
-
 /* ---- units ---- */
 
-/* Takes a piece of the unit's block, and moves *at to its end. */
-static void *piece(char **at, size_t n, size_t size)
+int bi_fold_n_structures(const struct fold *f, const struct fold_unit *u)
 {
-    void *here = *at;
-    *at += (n * size + 7) / 8 * 8;
-    return here;
-}
-
-int bi_fold_n_structures(const struct fold *f)
-{
-    return f->n_samples ? f->n_samples * f->n_seeds : 1;
+    return f->n_samples ? f->n_samples * u->n_seeds : 1;
 }
 
 int bi_fold_round(const struct fold *f)
@@ -175,130 +40,43 @@ int bi_fold_round(const struct fold *f)
 }
 
 /* Bytes of the arrays of a structure. */
-static size_t structure_size(const struct fold_unit *u, bool passes)
+static size_t structure_size(const struct fold *f, const struct fold_unit *u)
 {
     const struct fold_structure *s = u->of;
-    const size_t n = (size_t)u->n, all = n * (sizeof *s->x + sizeof *s->plddt);
-    return all + (passes ? n * (n * sizeof *s->pae + sizeof *s->level) : 0) + 4 * (size_t)8;
+    const size_t n = (size_t)u->n, atoms = (size_t)u->n_atoms;
+    const size_t pairs = (size_t)u->n_paired * (size_t)u->n_paired;
+    const size_t all = atoms * sizeof *s->x + n * sizeof *s->plddt + 4 * (size_t)8;
+    return all + (f->n_passes ? pairs * sizeof *s->pae + atoms * sizeof *s->level : 0);
 }
 
-/* Makes the unit's block, for n residues of n_chains. */
-static bool make_room(const struct fold *f, struct fold_unit *u)
+/* Takes a piece of a block, and moves *at to its end. */
+static void *piece(char **at, size_t n, size_t size)
 {
-    const size_t n = (size_t)u->n, chains = (size_t)u->n_chains, tokens = (size_t)u->n_tokens;
-    const size_t each = sizeof *u->token + 2, structures = (size_t)bi_fold_n_structures(f);
-    const size_t of_token = sizeof *u->code + sizeof *u->number + sizeof *u->ids + sizeof *u->rows +
-                            sizeof *u->scale + sizeof *u->chain + 1;
-    const bool passes = f->n_passes > 0;
-    char *at = bi_calloc(f->task.env, 1,
-                         chains * (sizeof *u->chains + sizeof *u->names) + n * each +
-                             (tokens + 2 * chains) * of_token + 16 * 8 +
-                             structures * (sizeof *u->of + structure_size(u, passes)));
+    void *here = *at;
+    *at += (n * size + 7) / 8 * 8;
+    return here;
+}
+
+/* Makes room for all structures of a unit. */
+static bool make_structures(const struct fold *f, struct fold_unit *u)
+{
+    const size_t n = (size_t)bi_fold_n_structures(f, u), atoms = (size_t)u->n_atoms;
+    const size_t pairs = (size_t)u->n_paired * (size_t)u->n_paired;
+    char *at = bi_calloc(f->task.env, n, sizeof *u->of + structure_size(f, u));
     if (!at)
         return false;
-    u->chains = piece(&at, chains, sizeof *u->chains);
-    u->names = piece(&at, chains, sizeof *u->names);
-    u->of = piece(&at, structures, sizeof *u->of);
-    for (size_t k = 0; k < structures; k++) {
+    u->of = piece(&at, n, sizeof *u->of);
+    for (size_t k = 0; k < n; k++) {
         struct fold_structure *s = &u->of[k];
         s->number = (int)k;
-        s->ptm = s->iptm = (double)NAN;
-        s->x = piece(&at, n, sizeof *s->x);
-        s->plddt = piece(&at, n, sizeof *s->plddt);
-        s->pae = passes ? piece(&at, n * n, sizeof *s->pae) : NULL;
-        s->level = passes ? piece(&at, n, sizeof *s->level) : NULL;
+        s->ptm = s->iptm = s->rank = (double)NAN;
+        s->x = piece(&at, atoms, sizeof *s->x);
+        s->plddt = piece(&at, (size_t)u->n, sizeof *s->plddt);
+        s->pae = f->n_passes ? piece(&at, pairs, sizeof *s->pae) : NULL;
+        s->level = f->n_passes ? piece(&at, atoms, sizeof *s->level) : NULL;
+        s->summary.env = f->task.env;
     }
-    u->code = piece(&at, tokens, sizeof *u->code);
-    u->number = piece(&at, tokens, sizeof *u->number);
-    u->token = piece(&at, n, sizeof *u->token);
-    u->chain = piece(&at, tokens, sizeof *u->chain);
-    u->ids = piece(&at, tokens + 2 * chains, sizeof *u->ids);
-    u->rows = piece(&at, tokens, sizeof *u->rows);
-    u->scale = piece(&at, tokens + 2 * chains, sizeof *u->scale);
-    u->letters = piece(&at, tokens, 1);
-    u->sequence = piece(&at, n + 1, 1);
-    u->atoms = piece(&at, n, 1);
     return true;
-}
-
-/* Adds token `at`, and returns the letter whose atoms it has. Numbers go on from chain to chain
- * where there are linkers, which belong to the chain before them. */
-static char add_token(const struct fold *f, struct fold_unit *u, char letter, int chain, int place,
-                      int32_t at)
-{
-    struct bi_fold_token token;
-    f->def->token(&token, letter, chain, place);
-    memcpy(u->code[at], token.code, sizeof token.code);
-    u->number[at] = f->n_passes ? at + chain * f->def->passes->chain_step : token.number;
-    u->letters[at] = letter;
-    u->chain[at] = chain;
-    return token.atoms;
-}
-
-/* Sets the names of a residue's atoms; their number. A residue may be without. */
-int bi_fold_atom_names(const struct fold *f, const struct fold_unit *u, int32_t residue,
-                       const char *names[BI_FOLDED_ATOMS])
-{
-    const struct bi_folded_residue *of;
-    if (!u->atoms[residue])
-        return 0;
-    if (f->def->atoms)
-        return f->def->atoms->names(u->atoms[residue], names);
-    of = bi_folded_residue(u->atoms[residue]);
-    for (int k = 0; k < of->n_atoms; k++)
-        names[k] = of->atoms[k].name;
-    return of->n_atoms;
-}
-
-int bi_fold_n_atoms(const struct fold *f, const struct fold_unit *u, int32_t residue)
-{
-    const char *names[BI_FOLDED_ATOMS];
-    return bi_fold_atom_names(f, u, residue, names);
-}
-
-/* Sets what the stem reads: all tokens as one sequence, or, where samples follow, each chain. */
-static void set_stem(const struct fold *f, struct fold_unit *u)
-{
-    const struct bi_model *model = &f->task.model->base;
-    int32_t first = 0;
-    for (int32_t i = 0; i < u->n_tokens; i++)
-        u->rows[i] = 1 + i + (f->n_samples ? 2 * u->chain[i] : 0);
-    if (!f->n_samples) {
-        f->def->passes->tokens(model, u->letters, u->n_tokens, u->ids, u->scale);
-        return;
-    }
-    for (int c = 0; c < u->n_chains; c++) {
-        const int64_t n = u->chains[c].n_residues;
-        f->def->passes->tokens(model, u->letters + first, n, u->ids + first + 2 * c,
-                               u->scale + first + 2 * c);
-        first += (int32_t)n;
-    }
-}
-
-/* Fills the unit with the residues of a record that was checked. */
-static void take_chains(const struct fold *f, const struct bioinfer_record *r, struct fold_unit *u)
-{
-    const char *left = r->sequence, *end = r->sequence + r->length;
-    struct chain chain;
-    int32_t at = 0, token = 0;
-    for (int c = 0; next_chain(&left, end, &chain); c++) {
-        for (int k = 0; f->n_passes && c && k < f->def->passes->n_linkers; k++)
-            add_token(f, u, f->def->passes->linker, c - 1, 0, token++);
-        if (f->def->chain_names)
-            u->names[c][0] = f->def->chain_names[c];
-        else
-            bi_chain_name(u->names[c], c);
-        u->chains[c] = (struct bioinfer_fold_chain){
-            .name = u->names[c], .first = at, .n_residues = (int64_t)chain.n};
-        for (size_t i = 0; i < chain.n; i++, at++) {
-            u->sequence[at] = upper(chain.letters[i]);
-            u->token[at] = token;
-            u->atoms[at] = add_token(f, u, u->sequence[at], c, (int)i, token++);
-            u->n_atoms += bi_fold_n_atoms(f, u, at);
-        }
-    }
-    if (f->n_passes)
-        set_stem(f, u);
 }
 
 static int64_t longest_chain(const struct fold_unit *u)
@@ -326,37 +104,47 @@ static enum bi_fold_program program_of(const struct fold *f, const struct fold_u
 }
 
 /* The last step of a unit. */
-static int last_step(const struct fold *f)
+static int last_step(const struct fold *f, const struct fold_unit *u)
 {
-    return f->n_seeds * bi_fold_round(f);
+    return u->n_seeds * bi_fold_round(f);
+}
+
+/* Does the program read tokens of a language model, two more for each sequence? */
+static bool reads_stem(const struct fold *f, enum bi_fold_program program)
+{
+    return program == BI_FOLD_STEM && f->def->passes->tokens;
 }
 
 /* Makes the item of the unit's step. */
 static void set_item(const struct fold *f, struct fold_unit *u)
 {
     const enum bi_fold_program program = program_of(f, u);
+    const bool stem = reads_stem(f, program);
     const int32_t stems = f->n_samples ? u->n_chains : 1;
-    const int32_t n = program == BI_FOLD_STEM ? u->n_tokens + 2 * stems : u->n_tokens;
+    const int32_t n = stem ? u->n_tokens + 2 * stems : u->n_tokens;
+    const int32_t rows = u->complex.features  ? u->complex.depth
+                         : u->alignment.depth ? u->alignment.depth
+                                              : 1;
     u->item = (struct bi_item){.unit = &u->base,
                                .number = u->step,
                                .program = (int32_t)program,
                                .weight = n,
                                .size = {.n_tokens = n, .n_seqs = 1, .longest = n}};
-    if (program == BI_FOLD_STEM) {
+    if (stem) {
         u->item.size.n_rows = u->n_tokens;
         u->item.size.n_seqs = stems;
     } else if (f->n_passes) {
         u->item.size.n_grid = n * n;
     }
-    if (f->n_samples && program != BI_FOLD_STEM)
+    if (f->n_samples && !stem)
         u->item.size.n_atoms = (int32_t)u->n_atoms;
     if (f->aligns && program != BI_FOLD_STEM && program != BI_FOLD_SAMPLE)
-        u->item.size.n_aligned = n * (u->alignment.depth ? u->alignment.depth : 1);
+        u->item.size.n_aligned = n * rows;
     if (program == BI_FOLD_SAMPLE)
         u->item.size.n_steps = (int32_t)f->n_steps;
     u->base.items = &u->item;
     u->base.n_items = 1;
-    u->base.is_over = u->step == last_step(f);
+    u->base.is_over = u->step == last_step(f, u);
 }
 
 static int fold_read(struct bioinfer_task *t, struct bi_unit *unit, struct bioinfer_error *err)
@@ -375,17 +163,17 @@ static int fold_read(struct bioinfer_task *t, struct bi_unit *unit, struct bioin
         bi_unit_fail(t->env, unit, r.status, r.message ? r.message : "");
         return 1;
     }
-    if (!(st = check_record(f, &r, u, &why))) {
-        if (!make_room(f, u))
-            st = bi_fail(&why, BIOINFER_NOMEM, "%d residues: no memory for structures, %d of them",
-                         u->n, bi_fold_n_structures(f));
-        else
-            take_chains(f, &r, u);
-        if (!st)
-            st = bi_fold_align(f, &r, u, &why);
-        if (!st && f->p.text == BIOINFER_FOLD_PDB)
-            st = bi_pdb_holds(u->n_chains, longest_chain(u), u->n_atoms, &why);
-    }
+    u->n_seeds = f->n_seeds ? f->n_seeds : 1;
+    u->seeds = f->seeds;
+    st = f->def->complexes ? bi_fold_read_complex(f, &r, u, &why)
+                           : bi_fold_read_letters(f, &r, u, &why);
+    if (!st && !make_structures(f, u))
+        st = bi_fail(&why, BIOINFER_NOMEM, "%d residues: no memory for structures, %d of them",
+                     u->n, bi_fold_n_structures(f, u));
+    if (!st && !f->def->complexes)
+        st = bi_fold_align(f, &r, u, &why);
+    if (!st && f->p.text == BIOINFER_FOLD_PDB)
+        st = bi_pdb_holds(u->n_chains, longest_chain(u), u->n_atoms, &why);
     if (st) {
         char text[sizeof why.text + 80];
         snprintf(text, sizeof text, "record '%.60s': %s", unit->id, why.text);
@@ -393,7 +181,7 @@ static int fold_read(struct bioinfer_task *t, struct bi_unit *unit, struct bioin
         return 1;
     }
     set_item(f, u);
-    unit->result_size = (uint64_t)bi_fold_n_structures(f) * structure_size(u, f->n_passes > 0);
+    unit->result_size = (uint64_t)bi_fold_n_structures(f, u) * structure_size(f, u);
     return 1;
 }
 
@@ -431,7 +219,7 @@ static bool takes(const struct fold *f, enum bi_fold_program program, int kept)
     if (!f->kept[kept].name || program == BI_FOLD_STEM)
         return false;
     if (!kept)
-        return program != BI_FOLD_SAMPLE;
+        return program != BI_FOLD_SAMPLE || f->def->passes->samples_read_stem;
     return program == BI_FOLD_AGAIN || program == BI_FOLD_LAST || program == BI_FOLD_SAMPLE;
 }
 
@@ -442,7 +230,7 @@ static uint64_t kept_size(const struct bi_fold_kept *kept, const struct bi_count
            sizeof(float);
 }
 
-/* Counts of the unit's tokens in passes, which have no more than MOST_TOKENS. */
+/* Counts of the unit's tokens in passes, which have no more than BI_FOLD_TOKENS. */
 static struct bi_counts counts_of(const struct fold_unit *u)
 {
     return (struct bi_counts){.n_tokens = u->n_tokens, .n_grid = u->n_tokens * u->n_tokens};
@@ -487,7 +275,7 @@ static void fold_fill(const struct bioinfer_task *t, const struct bi_item *item,
     if (f->n_samples)
         bi_fold_fill(f, u, program, place);
     counts = counts_of(u);
-    if (program == BI_FOLD_STEM)
+    if (reads_stem(f, program))
         at.n_tokens = at.n_rows; /* without <cls> and <eos> */
     for (int k = 0; k < BI_FOLD_KEPT; k++) {
         const uint64_t first = kept_size(&f->kept[k], &at), size = kept_size(&f->kept[k], &counts);
@@ -505,7 +293,7 @@ static int fold_next(struct bioinfer_task *t, struct bi_unit *unit, struct bioin
     const struct fold *f = (const struct fold *)t;
     struct fold_unit *u = (struct fold_unit *)unit;
     (void)err;
-    if (u->step == last_step(f))
+    if (u->step == last_step(f, u))
         return 0;
     for (int k = 0; k < BI_FOLD_KEPT; k++)
         if (u->fresh[k]) {
@@ -563,6 +351,8 @@ static int fold_recipe(struct bioinfer_task *t, const struct bi_batch *b, struct
                                  .no_rules = f->no_rules};
     if (b->items && b->n_items == 1 && f->n_passes && f->def->passes->in_parts && c->n_grid)
         st = choose_parts(f, recipe, &fits, err);
+    else if (b->items && b->n_items == 1 && f->def->complexes)
+        st = bi_task_fits(&f->task, recipe, &fits, err);
     for (size_t i = 0; !st && fits && i < (b->items ? b->n_items : 0); i++)
         st = keep_room(f, b->items[i], err);
     return st;
@@ -652,15 +442,15 @@ static void take_errors(struct fold_unit *u, const float *p, int64_t ld)
 }
 
 /* Sets the pLDDT of a residue, its CA's where atoms have their own, which are set, too. */
-static void take_level(const struct fold *f, struct fold_unit *u, int32_t residue,
-                       const float *bins, int64_t n, bool of_atoms)
+static void take_level(struct fold_unit *u, int32_t residue, const float *bins, int64_t n,
+                       bool of_atoms)
 {
     const int64_t each = n / BI_FOLDED_NAMES;
     u->of->plddt[residue] = (float)(of_atoms ? bi_folded_level(bins + each, (int)each)
                                              : expectation(bins, n));
-    for (int k = 0; of_atoms && k < bi_fold_n_atoms(f, u, residue); k++) {
-        const int name = bi_folded_name(bi_folded_residue(u->atoms[residue])->atoms[k].name);
-        u->of->level[residue][k] = (float)bi_folded_level(bins + name * each, (int)each);
+    for (int32_t a = u->first[residue]; of_atoms && a < u->first[residue + 1]; a++) {
+        const int name = bi_folded_name(u->names[a]);
+        u->of->level[a] = (float)bi_folded_level(bins + name * each, (int)each);
     }
 }
 
@@ -688,15 +478,18 @@ static int fold_collect(struct bioinfer_task *t, struct bi_item *item,
     }
     for (int32_t i = 0; i < u->n; i++) {
         const int64_t at = u->token[i];
-        if (u->atoms[i])
-            bi_folded_place(s->x[i], bi_folded_residue(u->atoms[i]), frame + at * ldf,
-                            angles + at * lda, f->def->least);
-        take_level(f, u, i, bins + at * ldc, n_bins, levels != NULL);
+        const int32_t first = u->first[i], atoms = u->first[i + 1] - first;
+        if (u->atoms[i]) {
+            float x[BI_FOLDED_ATOMS][3];
+            bi_folded_place(x, bi_folded_residue(u->atoms[i]), frame + at * ldf, angles + at * lda,
+                            f->def->least);
+            memcpy(s->x[first], x, sizeof *x * (size_t)atoms);
+        }
+        take_level(u, i, bins + at * ldc, n_bins, levels != NULL);
         if (!isfinite(s->plddt[i]) ||
-            (levels && !bi_fold_all_within(s->level[i], bi_fold_n_atoms(f, u, i), FLT_MAX)))
+            (levels && !bi_fold_all_within(s->level + first, atoms, FLT_MAX)))
             return bi_fail(err, BIOINFER_NONFINITE, "residue %d: a pLDDT is not finite", i + 1);
-        if (!bi_fold_all_within(s->x[i][0], (int64_t)3 * bi_fold_n_atoms(f, u, i),
-                                bi_fold_farthest))
+        if (!bi_fold_all_within(s->x[first], (int64_t)3 * atoms, bi_fold_farthest))
             return bi_fail(err, BIOINFER_NONFINITE,
                            "residue %d: an atom is not finite, or farther off than %g angstrom",
                            i + 1, (double)bi_fold_farthest);
@@ -711,7 +504,13 @@ static void fold_drop(struct bioinfer_task *t, struct bi_unit *unit)
         bi_kept_free(t->exec, &u->kept[k]);
         bi_kept_free(t->exec, &u->fresh[k]);
     }
-    bi_free(t->env, u->chains);
+    for (int k = 0; u->of && k < bi_fold_n_structures((const struct fold *)t, u); k++) {
+        bi_buf_free(&u->of[k].summary);
+    }
+    bi_free(t->env, u->of);
+    bi_free(t->env, u->block);
+    if (((const struct fold *)t)->def->complexes)
+        ((const struct fold *)t)->def->complexes->free(&t->model->base, &u->complex);
     bi_free(t->env, u->aligned);
     bi_free(t->env, u->deleted);
 }
@@ -724,7 +523,7 @@ static struct bi_counts fold_one(const struct bioinfer_task *t, int64_t n_residu
                               .n_seqs = 1,
                               .longest = n,
                               .n_rows = n,
-                              .n_grid = n > MOST_TOKENS ? INT32_MAX : n * n,
+                              .n_grid = n > BI_FOLD_TOKENS ? INT32_MAX : n * n,
                               .n_atoms = n > INT32_MAX / 8 ? INT32_MAX : 8 * n,
                               .n_aligned = n,
                               .n_steps = 1};
@@ -739,6 +538,7 @@ static void fold_free(struct bioinfer_task *t)
     bi_free(t->env, f->seeds);
     bi_free(t->env, f->atoms);
     bi_free(t->env, f->coordinates);
+    bi_components_close(&f->components);
     if (f->text.env)
         bi_buf_free(&f->text);
 }
@@ -800,7 +600,7 @@ static int open_fold(struct fold *f, const struct bioinfer_fold_params *params,
     }
     if ((st = bi_fold_open_samples(f, err)))
         return st;
-    if ((st = bi_fold_open_alignments(f, err)))
+    if ((st = bi_fold_open_components(f, err)) || (st = bi_fold_open_alignments(f, err)))
         return st;
     if (f->p.tokens_at_once < 0 || f->p.max_length < 0)
         return bi_fail(err, BIOINFER_INVALID, "fold: %lld tokens at once, records of up to %lld",

@@ -2,20 +2,27 @@
 #ifndef BI_TASKS_FOLD_H
 #define BI_TASKS_FOLD_H
 
+#include "../loaders/components.h"
 #include "../models/fold.h"
 #include "../models/folding/atoms.h"
 #include "tasks.h"
 
 static const float bi_fold_farthest = 1e9F; /* angstrom: files have digits for an atom there */
 
-/* A structure of a record. Arrays are [n], but for pae. */
+/* A structure of a record. */
 struct fold_structure {
     int number;             /* in the order of drawing, from 0 */
-    double ptm, iptm, rank; /* rank: the larger, the better; ptm and iptm NaN: there is none */
-    float (*x)[BI_FOLDED_ATOMS][3];
-    float *plddt;
-    float (*level)[BI_FOLDED_ATOMS]; /* pLDDT of each atom, or NULL */
-    float *pae;                      /* [n, n], or NULL */
+    double ptm, iptm, rank; /* rank: the larger, the better; NaN: there is none */
+    float (*x)[3];          /* [n_atoms] angstrom */
+    float *plddt;           /* [n] */
+    float *level;           /* [n_atoms] pLDDT of each, or NULL */
+    float *pae;             /* [n_paired, n_paired], or NULL */
+    struct bi_buf summary;  /* scores as JSON, of a family of complexes */
+};
+
+enum {
+    BI_FOLD_TOKENS = 46340,   /* the most of a record: pairs are counted in 31 bits */
+    BI_FOLD_STRUCTURES = 4096 /* the same */
 };
 
 struct fold_unit {
@@ -23,17 +30,26 @@ struct fold_unit {
     struct bi_item item;
     uint64_t ordinal;
     int32_t n, n_chains, n_tokens; /* n: residues; tokens: linkers, too */
+    int32_t n_paired;              /* rows of pae: residues, or tokens of a complex */
     int64_t n_atoms;
     int step; /* the stem 0, then for each seed passes and samples; 0: the family folds at once */
+    int n_seeds;
+    const int64_t *seeds; /* at least 1 */
     /* Kept values of the stem, of the pass before and, once there is room, of the one at hand. */
     struct bi_kept *kept[BI_FOLD_KEPT], *fresh[BI_FOLD_KEPT];
     struct bi_fold_alignment alignment; /* depth 0 = there is none */
     char *aligned;                      /* letters and deletions of it */
     int32_t *deleted;
-    /* In one block of memory, which `chains` begins; [n] each, but for chains and structures. */
+    struct fold_structure *of; /* as many as bi_fold_n_structures() says, in a block of memory */
+    /* The chains at hand: they lie in the block of letters below, or are the complex's. */
     struct bioinfer_fold_chain *chains;
-    char (*names)[8];
-    struct fold_structure *of; /* as many as bi_fold_n_structures() says */
+    char *sequence;                   /* [n] letters and a NUL */
+    int32_t *first;                   /* [n + 1] first atom of each residue */
+    char (*names)[5], (*elements)[3]; /* [n_atoms] */
+    struct bi_fold_complex complex;   /* features NULL: a record of letters */
+    /* A record of letters, in one block of memory. */
+    void *block;
+    char (*chain_names)[8];
     /* Per token: */
     int32_t (*code)[BI_FOLD_CODES], *number;
     int32_t *chain;
@@ -41,9 +57,9 @@ struct fold_unit {
     /* Per token of the stem: */
     int32_t *ids;
     float *scale;
-    int32_t *rows;          /* [n_tokens] tokens that go on */
-    int32_t *token;         /* [n] the token that a residue is */
-    char *sequence, *atoms; /* sequence ends with a NUL; atoms: letters whose atoms a residue has */
+    int32_t *rows;  /* [n_tokens] tokens that go on */
+    int32_t *token; /* [n] the token that a residue is */
+    char *atoms;    /* [n] letters whose atoms a residue has */
 };
 
 struct fold {
@@ -52,16 +68,17 @@ struct fold {
     struct bi_fold_kept kept[BI_FOLD_KEPT];
     int n_passes;  /* 0 = the family folds at once */
     int n_samples; /* for each seed; 0 = atoms follow from frames and angles */
-    int n_seeds;   /* at least 1 */
+    int n_seeds;   /* that the params have, which a record may; 0 = none */
     int64_t *seeds;
     bool aligns; /* passes read alignments */
     int64_t points, n_steps, level_width;
     float *levels; /* [n_steps, level_width] that samples are told of noise */
     struct bioinfer_fold_params p;
     char *no_rules;
-    char *msa;                  /* a folder of alignments, or NULL */
-    struct bi_fold_shape shape; /* the last recipe points to it */
-    bool parts_alone;           /* for tests: also what memory holds at once is computed in parts */
+    char *msa;                        /* a folder of alignments, or NULL */
+    struct bi_components *components; /* a family of complexes makes records of them */
+    struct bi_fold_shape shape;       /* the last recipe points to it */
+    bool parts_alone; /* for tests: also what memory holds at once is computed in parts */
     /* The result at hand. */
     struct bi_buf text;
     struct bioinfer_fold_atom *atoms;
@@ -78,20 +95,34 @@ extern const struct bi_fold_array {
 } bi_fold_arrays[BI_FOLD_ARRAYS];
 
 /* How many structures a record gets. */
-int bi_fold_n_structures(const struct fold *f);
+int bi_fold_n_structures(const struct fold *f, const struct fold_unit *u);
 /* Programs for one seed, the stem aside: passes, then samples. */
 int bi_fold_round(const struct fold *f);
-/* Sets the names of a residue's atoms; their number. A residue may be without. */
-int bi_fold_atom_names(const struct fold *f, const struct fold_unit *u, int32_t residue,
-                       const char *names[BI_FOLDED_ATOMS]);
-/* How many atoms a residue has. */
-int bi_fold_n_atoms(const struct fold *f, const struct fold_unit *u, int32_t residue);
 /* Rows of an item of the output of a kind, and how many numbers they have; NULL: there is no such
  * output. */
 const float *bi_fold_rows_of(const struct bi_batch_place *place, int kind, int64_t *ld,
                              int64_t *width);
 /* False also where one of n numbers is NaN. */
 bool bi_fold_all_within(const float *x, int64_t n, float most);
+
+/* ---- fold_letters.c ---- */
+
+/* Makes what is folded of chains of letters. EMPTY, BAD_RESIDUE, TOO_LONG, UNSUPPORTED, LIMIT,
+ * NOMEM. */
+int bi_fold_read_letters(const struct fold *f, const struct bioinfer_record *record,
+                         struct fold_unit *u, struct bioinfer_error *err);
+
+/* ---- fold_complex.c ---- */
+
+/* Opens the components that a family of complexes makes records of, by default those within the
+ * program. UNSUPPORTED: a file of them for another family; what bi_components_open() gives. */
+int bi_fold_open_components(struct fold *f, struct bioinfer_error *err);
+/* Makes what is folded of a complex. Statuses of the family, of checks of letters, TOO_LONG. */
+int bi_fold_read_complex(const struct fold *f, const struct bioinfer_record *record,
+                         struct fold_unit *u, struct bioinfer_error *err);
+/* Checks chains of letters, and sets numbers of residues, chains, tokens and atoms alone. */
+int bi_fold_check_letters(const struct fold *f, const struct bioinfer_record *record,
+                          struct fold_unit *u, struct bioinfer_error *err);
 
 /* ---- fold_samples.c ---- */
 

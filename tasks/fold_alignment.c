@@ -391,9 +391,9 @@ int bi_fold_open_alignments(struct fold *f, struct bioinfer_error *err)
                        "folder of them (msa)");
     if (!f->p.msa)
         return 0;
-    if (!f->aligns)
-        return bi_fail(err, BIOINFER_UNSUPPORTED, "%s: %s reads no alignments (msa)", path,
-                       f->task.model->base.name);
+    if (!f->aligns || f->def->complexes)
+        return bi_fail(err, BIOINFER_UNSUPPORTED, "%s: %s reads no %salignments (msa)", path,
+                       f->task.model->base.name, f->aligns ? "folder of " : "");
     if (!bi_path_is_folder(f->p.msa))
         return bi_fail(err, BIOINFER_NOT_FOUND, "%s: %s, expected a folder of alignments", f->p.msa,
                        bi_path_exists(f->p.msa) ? "no folder" : "no such folder");

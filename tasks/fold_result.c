@@ -19,49 +19,74 @@ static int list_atoms(struct fold *f, const struct fold_unit *u, const struct fo
                       struct bioinfer_error *err)
 {
     const struct bi_env *env = f->task.env;
-    const bool rows = f->p.include & BIOINFER_FOLD_COORDINATES;
+    const bool rows = f->p.include & BIOINFER_FOLD_COORDINATES && !u->complex.features;
     const size_t n_rows = rows ? (size_t)u->n * BI_FOLDED_NAMES * 3 : 0;
-    size_t n = 0;
     if (!bi_grow(env, &f->atoms, &f->cap_atoms, (size_t)u->n_atoms, sizeof *f->atoms) ||
         !bi_grow(env, &f->coordinates, &f->cap_coordinates, n_rows, sizeof *f->coordinates))
         return bi_fail(err, BIOINFER_NOMEM, "record '%.60s': %lld atoms", u->base.id,
                        (long long)u->n_atoms);
     for (size_t i = 0; i < n_rows; i++)
         f->coordinates[i] = NAN;
-    for (int32_t i = 0; i < u->n; i++) {
-        const char *names[BI_FOLDED_ATOMS];
-        const int n_of = bi_fold_atom_names(f, u, i, names);
-        for (int k = 0; k < n_of; k++) {
-            struct bioinfer_fold_atom *a = &f->atoms[n++];
-            *a = (struct bioinfer_fold_atom){.element = {names[k][0]}, .residue = i};
-            snprintf(a->name, sizeof a->name, "%s", names[k]);
-            memcpy(a->position, s->x[i][k], sizeof a->position);
-            a->plddt = s->level ? s->level[i][k] : s->plddt[i];
+    for (int32_t i = 0; i < u->n; i++)
+        for (int32_t at = u->first[i]; at < u->first[i + 1]; at++) {
+            struct bioinfer_fold_atom *a = &f->atoms[at];
+            *a = (struct bioinfer_fold_atom){.residue = i};
+            memcpy(a->name, u->names[at], sizeof a->name);
+            memcpy(a->element, u->elements[at], sizeof a->element);
+            memcpy(a->position, s->x[at], sizeof a->position);
+            a->plddt = s->level ? s->level[at] : s->plddt[i];
             if (rows)
                 memcpy(f->coordinates +
                            (i * BI_FOLDED_NAMES + bi_folded_name(a->name)) * (int64_t)3,
                        a->position, sizeof a->position);
         }
-    }
     return 0;
+}
+
+/* The atom of a name in a residue; -1: there is none. */
+static int32_t find_atom(const struct fold_unit *u, int64_t residue, const char *name)
+{
+    for (int32_t a = u->first[residue]; a < u->first[residue + 1]; a++)
+        if (!strcmp(u->names[a], name))
+            return a;
+    return -1;
+}
+
+/* Sets the mean pLDDT of all atoms, and of each chain's. */
+static void measure_atoms(struct fold_unit *u, const struct fold_structure *s,
+                          struct bioinfer_fold *fold)
+{
+    double all = 0;
+    for (int c = 0; c < u->n_chains; c++) {
+        struct bioinfer_fold_chain *chain = &u->chains[c];
+        const int32_t first = u->first[chain->first];
+        const int32_t end = u->first[chain->first + chain->n_residues];
+        double sum = 0;
+        for (int32_t a = first; a < end; a++)
+            sum += (double)s->level[a];
+        chain->plddt = sum / (end - first);
+        all += sum;
+    }
+    fold->mean_plddt = all / (double)u->n_atoms;
 }
 
 /* Sets the mean pLDDT of all and of each chain, and how long bonds are. */
 static void measure(struct fold_unit *u, const struct fold_structure *s, struct bioinfer_fold *fold)
 {
-    enum { N = 0, C = 2 }; /* places in the list of any residue */
     double all = 0;
     fold->shortest_bond = INFINITY;
     for (int c = 0; c < u->n_chains; c++) {
         struct bioinfer_fold_chain *chain = &u->chains[c];
         double sum = 0;
         for (int64_t i = chain->first; i < chain->first + chain->n_residues; i++) {
+            int32_t from, to;
             double square = 0;
             sum += (double)s->plddt[i];
-            if (i == chain->first || !u->atoms[i - 1] || !u->atoms[i])
+            if (i == chain->first || chain->kind != 'P' || (from = find_atom(u, i - 1, "C")) < 0 ||
+                (to = find_atom(u, i, "N")) < 0)
                 continue;
             for (int k = 0; k < 3; k++) {
-                const double d = (double)s->x[i][N][k] - (double)s->x[i - 1][C][k];
+                const double d = (double)s->x[to][k] - (double)s->x[from][k];
                 square += d * d;
             }
             fold->shortest_bond = fmin(fold->shortest_bond, sqrt(square));
@@ -71,8 +96,15 @@ static void measure(struct fold_unit *u, const struct fold_structure *s, struct 
         all += sum;
     }
     fold->mean_plddt = all / u->n;
+    if (u->complex.features)
+        measure_atoms(u, s, fold);
     if (isinf(fold->shortest_bond))
         fold->shortest_bond = 0;
+}
+
+static const char (*components_of(const struct fold_unit *u))[6]
+{
+    return (const char(*)[6])u->complex.codes;
 }
 
 /* Makes the text of a structure in f->text. */
@@ -97,25 +129,38 @@ static int put_text(struct fold *f, struct bi_unit *unit, const struct bioinfer_
 }
 
 /* Fills arrays by what is included; their number. */
-static int list_arrays(const struct fold *f, int32_t n, const struct fold_structure *s,
-                       struct bioinfer_array arrays[BI_FOLD_ARRAYS])
+static int list_arrays(const struct fold *f, const struct fold_unit *u,
+                       const struct fold_structure *s, struct bioinfer_array arrays[BI_FOLD_ARRAYS])
 {
-    int n_arrays = 0;
+    int n = 0;
     for (int i = 0; i < BI_FOLD_ARRAYS; i++) {
-        const bool rows = bi_fold_arrays[i].bit == BIOINFER_FOLD_COORDINATES;
-        const bool pairs = bi_fold_arrays[i].bit == BIOINFER_FOLD_PAE;
-        if (f->p.include & bi_fold_arrays[i].bit)
-            arrays[n_arrays++] = (struct bioinfer_array){
-                .kind = bi_fold_arrays[i].name,
-                .n_dims = rows    ? 3
-                          : pairs ? 2
-                                  : 1,
-                .shape = {n, rows ? BI_FOLDED_NAMES : n, 3},
-                .data = rows    ? f->coordinates
-                        : pairs ? s->pae
-                                : s->plddt};
+        struct bioinfer_array *a = &arrays[n];
+        if (!(f->p.include & bi_fold_arrays[i].bit))
+            continue;
+        *a = (struct bioinfer_array){.kind = bi_fold_arrays[i].name};
+        if (bi_fold_arrays[i].bit == BIOINFER_FOLD_PAE) {
+            a->n_dims = 2;
+            a->shape[0] = a->shape[1] = u->n_paired;
+            a->data = s->pae;
+        } else if (bi_fold_arrays[i].bit == BIOINFER_FOLD_PLDDT) {
+            a->n_dims = 1;
+            a->shape[0] = u->n;
+            a->data = s->plddt;
+        } else if (u->complex.features) {
+            a->n_dims = 2;
+            a->shape[0] = u->n_atoms;
+            a->shape[1] = 3;
+            a->data = s->x[0];
+        } else {
+            a->n_dims = 3;
+            a->shape[0] = u->n;
+            a->shape[1] = BI_FOLDED_NAMES;
+            a->shape[2] = 3;
+            a->data = f->coordinates;
+        }
+        n++;
     }
-    return n_arrays;
+    return n;
 }
 
 /* The better one first, of equal ones the one that was drawn first. */
@@ -132,8 +177,9 @@ static int compare_ranks(const void *a, const void *b)
 static int try_texts(struct fold *f, struct fold_unit *u, struct bioinfer_error *err)
 {
     int st = 0;
-    for (int k = 0; k < bi_fold_n_structures(f) && !u->base.status && !st; k++) {
-        struct bioinfer_fold fold = {.n_chains = u->n_chains,
+    for (int k = 0; k < bi_fold_n_structures(f, u) && !u->base.status && !st; k++) {
+        struct bioinfer_fold fold = {.components = components_of(u),
+                                     .n_chains = u->n_chains,
                                      .n_residues = u->n,
                                      .n_atoms = u->n_atoms,
                                      .chains = u->chains,
@@ -160,9 +206,12 @@ static int give(struct fold *f, struct fold_unit *u, int piece, struct bioinfer_
                                  .ptm = s->ptm,
                                  .pae = s->pae,
                                  .iptm = s->iptm,
-                                 .seed = f->n_samples ? f->seeds[s->number / f->n_samples] : -1};
+                                 .seed = f->n_samples ? u->seeds[s->number / f->n_samples] : -1,
+                                 .n_tokens = u->n_paired,
+                                 .ranking = s->rank,
+                                 .components = components_of(u)};
     struct bioinfer_array arrays[BI_FOLD_ARRAYS];
-    struct bioinfer_text text = {f->p.text == BIOINFER_FOLD_PDB ? "pdb" : "cif", NULL, 0};
+    struct bioinfer_text texts[2] = {{f->p.text == BIOINFER_FOLD_PDB ? "pdb" : "cif", NULL, 0}};
     int st;
     measure(u, s, &fold);
     if ((st = list_atoms(f, u, s, err)))
@@ -170,20 +219,21 @@ static int give(struct fold *f, struct fold_unit *u, int piece, struct bioinfer_
     fold.atoms = f->atoms;
     if (f->p.text && (st = put_text(f, &u->base, &fold, err)))
         return st;
-    text.text = f->text.data;
-    text.length = f->text.size;
+    texts[0].text = f->text.data;
+    texts[0].length = f->text.size;
+    texts[1] = (struct bioinfer_text){"json", s->summary.data, s->summary.size};
     const struct bioinfer_result result = {.ordinal = u->ordinal,
                                            .id = u->base.id,
                                            .length = u->n,
                                            .message = "",
                                            .arrays = arrays,
-                                           .n_arrays = list_arrays(f, u->n, s, arrays),
+                                           .n_arrays = list_arrays(f, u, s, arrays),
                                            .n_layers_kept = 1,
                                            .n_kinds = BI_FOLD_ARRAYS,
                                            .piece = (uint32_t)piece,
-                                           .more = piece + 1 < bi_fold_n_structures(f),
-                                           .texts = &text,
-                                           .n_texts = f->p.text != BIOINFER_FOLD_NO_TEXT,
+                                           .more = piece + 1 < bi_fold_n_structures(f, u),
+                                           .texts = texts,
+                                           .n_texts = f->p.text ? 1 + (s->summary.size > 0) : 0,
                                            .fold = &fold};
     return f->task.sink(f->task.sink_user, &result, err);
 }
@@ -203,7 +253,7 @@ int bi_fold_result(struct bioinfer_task *t, struct bi_unit *unit, struct bioinfe
 {
     struct fold *f = (struct fold *)t;
     struct fold_unit *u = (struct fold_unit *)unit;
-    const int n = bi_fold_n_structures(f);
+    const int n = bi_fold_n_structures(f, u);
     int st = 0;
     if (!unit->status && f->p.text == BIOINFER_FOLD_PDB && (st = try_texts(f, u, err)))
         return st;

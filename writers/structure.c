@@ -20,6 +20,25 @@ static const char *residue_name(char letter)
     return at ? names[at - letters] : "UNK";
 }
 
+/* The component of a residue. */
+static const char *component(const struct bioinfer_fold *fold, int64_t residue)
+{
+    return fold->components ? fold->components[residue] : residue_name(fold->sequence[residue]);
+}
+
+/* Is it one of the residues or bases that polymers are made of, whose atoms are no HETATM? */
+static bool is_usual(const struct bioinfer_fold *fold, const struct bioinfer_fold_chain *chain,
+                     int64_t residue)
+{
+    static const char names[] = " ALA ARG ASN ASP CYS GLN GLU GLY HIS ILE LEU LYS MET PHE PRO SER "
+                                "THR TRP TYR VAL UNK A C G U N DA DC DG DT DN ";
+    char word[8];
+    if (!fold->components)
+        return true;
+    snprintf(word, sizeof word, " %s ", fold->components[residue]);
+    return chain->kind != 'L' && strstr(names, word);
+}
+
 void bi_chain_name(char name[8], int64_t i)
 {
     static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
@@ -105,12 +124,13 @@ static void start_line(struct line *l, const char *word, long serial)
     }
 }
 
-/* Columns 18 to 26: name, chain and number of a residue. */
-static void put_residue(struct line *l, char letter, char chain, int64_t number)
+/* Columns 18 to 26: name, of up to three letters, chain and number of a residue. */
+static void put_residue(struct line *l, const char *name, char chain, int64_t number)
 {
     char text[24];
     const int n = snprintf(text, sizeof text, "%4lld", (long long)number);
-    memcpy(l->text + 17, residue_name(letter), 3);
+    const size_t letters = strlen(name);
+    memcpy(l->text + 20 - letters, name, letters);
     l->text[21] = chain;
     memcpy(l->text + 22, text, (size_t)n);
 }
@@ -139,6 +159,22 @@ static int put_pdb_atom(struct line *l, const struct bioinfer_fold_atom *a,
     return 0;
 }
 
+/* Chains have names of one letter there, components of up to three. */
+static int check_names(const struct bioinfer_fold *fold, struct bioinfer_error *err)
+{
+    for (int c = 0; fold->components && c < fold->n_chains; c++)
+        if (fold->chains[c].name[1])
+            return bi_fail(err, BIOINFER_LIMIT,
+                           "chain %s: a PDB file holds names of one letter; write mmCIF",
+                           fold->chains[c].name);
+    for (int64_t i = 0; fold->components && i < fold->n_residues; i++)
+        if (strlen(fold->components[i]) > 3)
+            return bi_fail(err, BIOINFER_LIMIT,
+                           "component %s: a PDB file holds codes of three letters; write mmCIF",
+                           fold->components[i]);
+    return 0;
+}
+
 int bi_put_pdb(struct bi_buf *out, const char *name, const struct bioinfer_fold *fold,
                struct bioinfer_error *err)
 {
@@ -148,7 +184,8 @@ int bi_put_pdb(struct bi_buf *out, const char *name, const struct bioinfer_fold 
     int st;
     for (int c = 0; c < fold->n_chains; c++)
         longest = fold->chains[c].n_residues > longest ? fold->chains[c].n_residues : longest;
-    if ((st = bi_pdb_holds(fold->n_chains, longest, fold->n_atoms, err)))
+    if ((st = bi_pdb_holds(fold->n_chains, longest, fold->n_atoms, err)) ||
+        (st = check_names(fold, err)))
         return st;
     start_line(&l, "TITLE", 0);
     for (size_t i = 0; name[i] && i < 70; i++)
@@ -161,15 +198,17 @@ int bi_put_pdb(struct bi_buf *out, const char *name, const struct bioinfer_fold 
         const int64_t end = chain->first + chain->n_residues;
         for (; atom < fold->n_atoms && fold->atoms[atom].residue < end; atom++) {
             const struct bioinfer_fold_atom *a = &fold->atoms[atom];
-            start_line(&l, "ATOM", serial++);
-            put_residue(&l, fold->sequence[a->residue], chain->name[0],
+            start_line(&l, is_usual(fold, chain, a->residue) ? "ATOM" : "HETATM", serial++);
+            put_residue(&l, component(fold, a->residue), chain->name[0],
                         a->residue - chain->first + 1);
             if ((st = put_pdb_atom(&l, a, err)))
                 return st;
             bi_buf_append(out, l.text, 81);
         }
+        if (chain->kind == 'L')
+            continue;
         start_line(&l, "TER", serial++);
-        put_residue(&l, fold->sequence[end - 1], chain->name[0], chain->n_residues);
+        put_residue(&l, component(fold, end - 1), chain->name[0], chain->n_residues);
         bi_buf_append(out, l.text, 81);
     }
     start_line(&l, "END", 0);
@@ -188,33 +227,111 @@ static void put_word(struct bi_buf *out, const char *name)
     bi_buf_puts(out, "'\n");
 }
 
-/* Each chain is an entity of its own. */
+/* Is it the first chain of its entity? Another one of it comes before it otherwise. */
+static bool is_first(const struct bioinfer_fold *fold, int c)
+{
+    for (int k = 0; fold->components && k < c; k++)
+        if (fold->chains[k].entity == fold->chains[c].entity)
+            return false;
+    return true;
+}
+
+static const char *kind_of(const struct bioinfer_fold_chain *chain)
+{
+    return chain->kind == 'D'   ? "polydeoxyribonucleotide"
+           : chain->kind == 'R' ? "polyribonucleotide"
+                                : "polypeptide(L)";
+}
+
+/* Letters of a polymer, or, where a component is none of the usual ones, its code. */
+static void put_letters(struct bi_buf *out, const struct bioinfer_fold *fold,
+                        const struct bioinfer_fold_chain *chain)
+{
+    size_t line = 0;
+    bi_buf_putc(out, ';');
+    for (int64_t i = chain->first; i < chain->first + chain->n_residues; i++) {
+        const size_t before = out->size;
+        const char *code = component(fold, i);
+        if (fold->components && (chain->kind == 'D' || !is_usual(fold, chain, i)))
+            bi_buf_printf(out, "(%s)", code);
+        else
+            bi_buf_putc(out, fold->sequence[i]);
+        line += out->size - before;
+        if (line >= 80 && i + 1 < chain->first + chain->n_residues) {
+            bi_buf_putc(out, '\n');
+            line = 0;
+        }
+    }
+    bi_buf_puts(out, "\n;\n");
+}
+
+/* Names of the chains of an entity. */
+static void put_strands(struct bi_buf *out, const struct bioinfer_fold *fold, int first)
+{
+    bi_buf_puts(out, fold->chains[first].name);
+    for (int c = first + 1; fold->components && c < fold->n_chains; c++)
+        if (fold->chains[c].entity == fold->chains[first].entity)
+            bi_buf_printf(out, ",%s", fold->chains[c].name);
+    bi_buf_putc(out, '\n');
+}
+
+/* Components of ligands. */
+static void put_ligands(struct bi_buf *out, const struct bioinfer_fold *fold)
+{
+    bool any = false;
+    for (int c = 0; c < fold->n_chains; c++) {
+        const struct bioinfer_fold_chain *chain = &fold->chains[c];
+        if (chain->kind != 'L')
+            continue;
+        if (!any)
+            bi_buf_puts(out, "#\nloop_\n_pdbx_nonpoly_scheme.asym_id\n"
+                             "_pdbx_nonpoly_scheme.entity_id\n_pdbx_nonpoly_scheme.mon_id\n"
+                             "_pdbx_nonpoly_scheme.ndb_seq_num\n"
+                             "_pdbx_nonpoly_scheme.pdb_seq_num\n"
+                             "_pdbx_nonpoly_scheme.pdb_strand_id\n");
+        any = true;
+        for (int64_t i = 0; i < chain->n_residues; i++)
+            bi_buf_printf(out, "%s %d %s %lld %lld %s\n", chain->name, chain->entity + 1,
+                          component(fold, chain->first + i), (long long)i + 1, (long long)i + 1,
+                          chain->name);
+    }
+}
+
+/* Entities: of letters each chain is one of its own. */
 static void put_chains(struct bi_buf *out, const struct bioinfer_fold *fold)
 {
     bi_buf_puts(out, "#\nloop_\n_entity.id\n_entity.type\n");
     for (int c = 0; c < fold->n_chains; c++)
-        bi_buf_printf(out, "%d polymer\n", c + 1);
-    bi_buf_puts(out, "#\nloop_\n_entity_poly.entity_id\n_entity_poly.type\n"
-                     "_entity_poly.pdbx_strand_id\n_entity_poly.pdbx_seq_one_letter_code\n");
-    for (int c = 0; c < fold->n_chains; c++) {
+        if (is_first(fold, c))
+            bi_buf_printf(out, "%d %s\n", fold->chains[c].entity + 1,
+                          fold->chains[c].kind == 'L' ? "non-polymer" : "polymer");
+    for (int c = 0, any = 0; c < fold->n_chains; c++) {
         const struct bioinfer_fold_chain *chain = &fold->chains[c];
-        bi_buf_printf(out, "%d polypeptide(L) %s\n;", c + 1, chain->name);
-        for (int64_t i = 0; i < chain->n_residues; i += 80) {
-            const int64_t left = chain->n_residues - i;
-            bi_buf_append(out, fold->sequence + chain->first + i, left < 80 ? (size_t)left : 80);
-            bi_buf_putc(out, '\n');
-        }
-        bi_buf_puts(out, ";\n");
+        if (chain->kind == 'L' || !is_first(fold, c))
+            continue;
+        if (!any++)
+            bi_buf_puts(out,
+                        "#\nloop_\n_entity_poly.entity_id\n_entity_poly.type\n"
+                        "_entity_poly.pdbx_strand_id\n_entity_poly.pdbx_seq_one_letter_code\n");
+        bi_buf_printf(out, "%d %s ", chain->entity + 1, kind_of(chain));
+        put_strands(out, fold, c);
+        put_letters(out, fold, chain);
     }
     bi_buf_puts(out, "#\nloop_\n_struct_asym.id\n_struct_asym.entity_id\n");
     for (int c = 0; c < fold->n_chains; c++)
-        bi_buf_printf(out, "%s %d\n", fold->chains[c].name, c + 1);
-    bi_buf_puts(out, "#\nloop_\n_entity_poly_seq.entity_id\n_entity_poly_seq.num\n"
-                     "_entity_poly_seq.mon_id\n");
-    for (int c = 0; c < fold->n_chains; c++)
-        for (int64_t i = 0; i < fold->chains[c].n_residues; i++)
-            bi_buf_printf(out, "%d %lld %s\n", c + 1, (long long)i + 1,
-                          residue_name(fold->sequence[fold->chains[c].first + i]));
+        bi_buf_printf(out, "%s %d\n", fold->chains[c].name, fold->chains[c].entity + 1);
+    for (int c = 0, any = 0; c < fold->n_chains; c++) {
+        const struct bioinfer_fold_chain *chain = &fold->chains[c];
+        if (chain->kind == 'L' || !is_first(fold, c))
+            continue;
+        if (!any++)
+            bi_buf_puts(out, "#\nloop_\n_entity_poly_seq.entity_id\n_entity_poly_seq.num\n"
+                             "_entity_poly_seq.mon_id\n");
+        for (int64_t i = 0; i < chain->n_residues; i++)
+            bi_buf_printf(out, "%d %lld %s\n", chain->entity + 1, (long long)i + 1,
+                          component(fold, chain->first + i));
+    }
+    put_ligands(out, fold);
 }
 
 /* pLDDT of all, and of each residue. */
@@ -233,9 +350,13 @@ static void put_confidence(struct bi_buf *out, const struct bioinfer_fold *fold)
     for (int c = 0; c < fold->n_chains; c++)
         for (int64_t i = 0; i < fold->chains[c].n_residues; i++) {
             const int64_t at = fold->chains[c].first + i;
-            bi_buf_printf(out, "%s %s %lld 2 %.2f 1 %lld\n", fold->chains[c].name,
-                          residue_name(fold->sequence[at]), (long long)i + 1,
-                          100 * (double)fold->plddt[at], (long long)at + 1);
+            bi_buf_printf(out, "%s %s ", fold->chains[c].name, component(fold, at));
+            if (fold->chains[c].kind == 'L')
+                bi_buf_putc(out, '.');
+            else
+                bi_buf_printf(out, "%lld", (long long)i + 1);
+            bi_buf_printf(out, " 2 %.2f 1 %lld\n", 100 * (double)fold->plddt[at],
+                          (long long)at + 1);
         }
 }
 
@@ -244,6 +365,20 @@ static char *add_word(char *at, const char *word)
 {
     while (*word)
         *at++ = *word++;
+    *at++ = ' ';
+    return at;
+}
+
+/* The name of an atom: one with a prime is quoted. */
+static char *add_name(char *at, const char *name)
+{
+    const bool quoted = strchr(name, '\'');
+    if (quoted)
+        *at++ = '"';
+    while (*name)
+        *at++ = *name++;
+    if (quoted)
+        *at++ = '"';
     *at++ = ' ';
     return at;
 }
@@ -270,20 +405,21 @@ static char *add_fixed(char *at, double x, int decimals)
 
 /* A line of its own making: printf takes most of the time of a whole run on a GPU. */
 static void put_cif_atom(struct bi_buf *out, const struct bioinfer_fold *fold, int64_t number,
-                         int c)
+                         const struct bioinfer_fold_chain *chain)
 {
     const struct bioinfer_fold_atom *a = &fold->atoms[number];
-    const struct bioinfer_fold_chain *chain = &fold->chains[c];
     const int64_t seq = a->residue - chain->first + 1;
-    const char *residue = residue_name(fold->sequence[a->residue]);
-    char line[384], *at = add_int(add_word(line, "ATOM"), number + 1);
-    at = add_word(add_word(add_word(at, a->element), a->name), ".");
-    at = add_int(add_word(add_word(at, residue), chain->name), c + 1);
-    at = add_word(add_int(at, seq), "?");
+    const char *residue = component(fold, a->residue);
+    const char *group = is_usual(fold, chain, a->residue) ? "ATOM" : "HETATM";
+    char line[384], *at = add_int(add_word(line, group), number + 1);
+    at = add_name(add_word(at, a->element), a->name);
+    at = add_int(add_word(add_word(add_word(at, "."), residue), chain->name), chain->entity + 1);
+    at = chain->kind == 'L' ? add_word(at, ".") : add_int(at, seq);
+    at = add_word(at, "?");
     for (int k = 0; k < 3; k++)
         at = add_fixed(at, (double)a->position[k], 3);
     at = add_int(add_fixed(add_word(at, "1.00"), confidence(a), 2), seq);
-    at = add_word(add_word(add_word(add_word(at, residue), chain->name), a->name), "1");
+    at = add_word(add_name(add_word(add_word(at, residue), chain->name), a->name), "1");
     at[-1] = '\n';
     bi_buf_append(out, line, (size_t)(at - line));
 }
@@ -308,7 +444,7 @@ void bi_put_cif(struct bi_buf *out, const char *name, const struct bioinfer_fold
     for (int c = 0; c < fold->n_chains; c++) {
         const int64_t end = fold->chains[c].first + fold->chains[c].n_residues;
         for (; atom < fold->n_atoms && fold->atoms[atom].residue < end; atom++)
-            put_cif_atom(out, fold, atom, c);
+            put_cif_atom(out, fold, atom, &fold->chains[c]);
     }
     bi_buf_puts(out, "#\n");
 }

@@ -18,11 +18,11 @@ int bi_pdb_holds(int64_t n_chains, int64_t longest, int64_t n_atoms, struct bioi
 void bi_chain_name(char name[8], int64_t i);
 
 /* Each appends a file: chains by their names, residues from 1, the name of a residue by its letter
- * (UNK for X), B-factors that are 100 times pLDDT. The name tells one record from another; bytes
- * that the format cannot hold become '_'. Coordinates are rounded to 0.001 angstrom. out->failed is
- * set where there is no memory.
- * put_pdb: LIMIT, as bi_pdb_holds(), or a coordinate needs more columns than there are; what was
- * appended is then not to be used. */
+ * (UNK for X) or its component, B-factors that are 100 times pLDDT. The name tells one record from
+ * another; bytes that the format cannot hold become '_'. Coordinates are rounded to 0.001 angstrom.
+ * out->failed is set where there is no memory.
+ * put_pdb: LIMIT, as bi_pdb_holds(), or a coordinate or a name needs more columns than there are;
+ * what was appended is then not to be used. */
 int bi_put_pdb(struct bi_buf *out, const char *name, const struct bioinfer_fold *fold,
                struct bioinfer_error *err);
 /* Writes pLDDT also as the categories of ModelCIF that viewers read. */

@@ -250,8 +250,8 @@ static int fill_levels(const struct bi_model *model, int64_t points, float *to, 
 
 /* Scores, and pLDDT of atoms. */
 static int score(const struct bi_model *model, const struct bi_fold_record *r,
-                 const float *const outputs[3], const int64_t ld[3], float *plddt,
-                 struct bi_fold_scores *scores, struct bioinfer_error *err)
+                 const struct bi_fold_rated *rated, float *plddt, struct bi_fold_scores *scores,
+                 struct bioinfer_error *err)
 {
     const struct esmfold2 *f = model->config;
     const struct bi_counts none = {0};
@@ -274,20 +274,19 @@ static int score(const struct bi_model *model, const struct bi_fold_record *r,
                                               .chain = r->chain,
                                               .token = token_of,
                                               .seen = seen,
-                                              .places = outputs[0],
-                                              .levels = outputs[1],
-                                              .errors = outputs[2],
-                                              .ld_places = ld[0],
-                                              .ld_levels = ld[1],
-                                              .ld_errors = ld[2]},
+                                              .places = rated->rows[0],
+                                              .levels = rated->rows[1],
+                                              .errors = rated->rows[2],
+                                              .ld_places = rated->ld[0],
+                                              .ld_levels = rated->ld[1],
+                                              .ld_errors = rated->ld[2]},
                    levels, sums, NULL, &got);
     for (size_t a = 0; a < atoms; a++)
         plddt[a] = (float)levels[a];
-    *scores = (struct bi_fold_scores){.plddt = got.plddt,
-                                      .interface_plddt = got.interface_plddt,
-                                      .ptm = got.ptm,
-                                      .iptm = got.iptm,
-                                      .rank = got.ptm}; /* as published */
+    scores->plddt = got.plddt;
+    scores->interface_plddt = got.interface_plddt;
+    scores->ptm = scores->rank = got.ptm; /* as published */
+    scores->iptm = got.iptm;
     bi_free(model->env, room);
     return 0;
 }

@@ -358,12 +358,10 @@ static void compare_sample(const struct bi_model *model, const struct fold *f,
                                      .n_chains = f->n_chains,
                                      .n_atoms = f->atoms};
     struct off off = {0}, off_level = {0}, off_error = {0}, off_scores = {0};
-    struct bi_fold_scores got;
+    const struct bi_fold_rated rated = {{x, levels, p}, {3, width, BI_FOLDED_ERRORS}};
+    struct bi_fold_scores got = {0};
     struct bioinfer_error err = {0};
-    CHECK_EQ(def_of(model)->atoms->score(model, &r, (const float *const[]){x, levels, p},
-                                         (const int64_t[]){3, width, BI_FOLDED_ERRORS}, plddt, &got,
-                                         &err),
-             0);
+    CHECK_EQ(def_of(model)->atoms->score(model, &r, &rated, plddt, &got, &err), 0);
     for (int i = 0; i < 3 * f->atoms; i++)
         note(&off, (double)x[i], places[i]);
     for (int i = 0; i < f->atoms; i++)

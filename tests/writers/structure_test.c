@@ -22,7 +22,7 @@ static struct bioinfer_fold make(int n_chains, int64_t n_residues)
         const int64_t n = (n_residues - at) / (n_chains - c);
         bi_chain_name(chain_names[c], c);
         chains[c] = (struct bioinfer_fold_chain){
-            .name = chain_names[c], .first = at, .n_residues = n};
+            .name = chain_names[c], .first = at, .n_residues = n, .kind = 'P', .entity = c};
         at += n;
     }
     for (int64_t i = 0; i < n_residues; i++) {
@@ -144,6 +144,79 @@ static void large_cif(void)
     bi_buf_free(&out);
 }
 
+/* ---- chains of all kinds ---- */
+
+/* Two copies of a peptide with an unusual residue, DNA, RNA, a ligand of two components, an ion. */
+static struct bioinfer_fold of_all_kinds(void)
+{
+    static struct bioinfer_fold_chain all[] = {{"A", 0, 2, 0.5, 'P', 0}, {"B", 2, 2, 0.5, 'P', 0},
+                                               {"C", 4, 1, 0.5, 'D', 1}, {"D", 5, 1, 0.5, 'R', 2},
+                                               {"E", 6, 2, 0.5, 'L', 3}, {"F", 8, 1, 0.5, 'L', 4}};
+    static const char codes[][6] = {"MET", "SEP", "MET", "SEP", "DA", "PSU", "NAG", "BMA", "MG"};
+    static const char *const names[] = {"CA", "P", "CA", "P", "O5'", "C5", "C1", "C1", "MG"};
+    struct bioinfer_fold f = make(1, 9);
+    for (int i = 0; i < 9; i++)
+        snprintf(atoms[i].name, sizeof atoms[i].name, "%s", names[i]);
+    memcpy(atoms[8].element, "MG", 3);
+    memcpy(sequence, "MSMSAUXXX", 9);
+    f.chains = all;
+    f.n_chains = 6;
+    f.components = codes;
+    return f;
+}
+
+static void kinds_of_chains(void)
+{
+    const struct bi_env env = bi_env_default();
+    struct bi_buf out = {.env = &env};
+    const struct bioinfer_fold f = of_all_kinds();
+    struct bioinfer_error err = {0};
+    bi_put_cif(&out, "x", &f);
+    if (!CHECK(bi_buf_text(&out) != NULL))
+        return;
+    CHECK_HAS(out.data, "_entity.type\n1 polymer\n2 polymer\n3 polymer\n4 non-polymer\n"
+                        "5 non-polymer\n");
+    CHECK_HAS(out.data, "\n1 polypeptide(L) A,B\n;M(SEP)\n;\n"
+                        "2 polydeoxyribonucleotide C\n;(DA)\n;\n"
+                        "3 polyribonucleotide D\n;(PSU)\n;\n");
+    CHECK_HAS(out.data, "_struct_asym.entity_id\nA 1\nB 1\nC 2\nD 3\nE 4\nF 5\n");
+    CHECK_HAS(out.data, "_entity_poly_seq.mon_id\n1 1 MET\n1 2 SEP\n2 1 DA\n3 1 PSU\n#");
+    CHECK_HAS(out.data, "_pdbx_nonpoly_scheme.pdb_strand_id\nE 4 NAG 1 1 E\nE 4 BMA 2 2 E\n"
+                        "F 5 MG 1 1 F\n");
+    CHECK_HAS(out.data, "\nE BMA . 2 50.00 1 8\n");
+    CHECK_HAS(out.data, "\nATOM 3 C CA . MET B 1 1 ? ");
+    CHECK_HAS(out.data, "\nHETATM 4 C P . SEP B 1 2 ? ");
+    CHECK_HAS(out.data, "\nATOM 5 C \"O5'\" . DA C 2 1 ? ");
+    CHECK_HAS(out.data, "\nHETATM 8 C C1 . BMA E 4 . ? ");
+    CHECK_HAS(out.data, " 50.00 2 BMA E C1 1\n");
+    out.size = 0;
+    CHECK_EQ(bi_put_pdb(&out, "x", &f, &err), 0);
+    CHECK(bi_buf_text(&out) != NULL);
+    CHECK_HAS(out.data, "\nATOM      7  O5'  DA C   1 ");
+    CHECK_HAS(out.data, "\nTER       8       DA C   1");
+    CHECK_HAS(out.data, "\nHETATM   12  C1  BMA E   2 ");
+    CHECK_HAS(out.data, "\nHETATM   13 MG    MG F   1 ");
+    CHECK_HAS(out.data, "          MG  \nEND ");
+    bi_buf_free(&out);
+}
+
+static void names_too_long_for_pdb(void)
+{
+    static const char codes[][6] = {"A1LU6"};
+    const struct bi_env env = bi_env_default();
+    struct bi_buf out = {.env = &env};
+    struct bioinfer_fold f = make(1, 1);
+    struct bioinfer_error err = {0};
+    f.components = codes;
+    CHECK_EQ(bi_put_pdb(&out, "x", &f, &err), BIOINFER_LIMIT);
+    CHECK_HAS(err.text, "component A1LU6: a PDB file holds codes of three letters");
+    chains[0].name = "AB";
+    f.components = (const char(*)[6]) "ALA\0\0";
+    CHECK_EQ(bi_put_pdb(&out, "x", &f, &err), BIOINFER_LIMIT);
+    CHECK_HAS(err.text, "chain AB: a PDB file holds names of one letter");
+    bi_buf_free(&out);
+}
+
 /* ---- a folder of files ---- */
 
 static struct bioinfer_result result_of(const char *id, struct bioinfer_text *texts, int n)
@@ -255,6 +328,8 @@ int main(void)
     TEST(columns_of_pdb);
     TEST(limits_of_pdb);
     TEST(large_cif);
+    TEST(kinds_of_chains);
+    TEST(names_too_long_for_pdb);
     TEST(files_of_records);
     TEST(files_of_pieces);
     empty_folder();
