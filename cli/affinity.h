@@ -49,6 +49,11 @@ struct cli_complex_place {
 /* Cuts it, so that its bytes change and the parts lie in it; a part that it lacks is 0 or "", a
  * receptor NULL. */
 void cli_complex_place(char *description, struct cli_complex_place *place);
+#define CLI_NO_ROW "out of memory for a row"
+/* Takes a record of the task's source and its description apart, which the caller frees: 1, or as
+ * the source. */
+int cli_complex_take(struct cli_work *work, struct bioinfer_record *record, char **description,
+                     struct cli_complex_place *place, struct bioinfer_error *err);
 
 /* ---- rescore.c ---- */
 

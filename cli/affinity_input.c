@@ -235,3 +235,21 @@ void cli_complex_place(char *description, struct cli_complex_place *place)
     place->file = part[2];
     place->receptor = *part[3] ? part[3] : NULL;
 }
+
+int cli_complex_take(struct cli_work *work, struct bioinfer_record *record, char **description,
+                     struct cli_complex_place *place, struct bioinfer_error *err)
+{
+    const int st = work->source(work->source_user, record, err);
+    if (st != 1)
+        return st;
+    free(*description);
+    if (!(*description = strdup(record->description)))
+        return cli_status_no_memory(err, CLI_NO_ROW);
+    cli_complex_place(*description, place);
+    record->description = "";
+    record->receptor = place->receptor;
+    record->file = place->file;
+    record->line = place->line;
+    record->number = place->number;
+    return 1;
+}

@@ -18,11 +18,6 @@ struct rater {
     size_t first, n, cap; /* first ... first + n - 1 wait, in the order of the records */
 };
 
-static int no_memory(struct bioinfer_error *err)
-{
-    return cli_status_no_memory(err, "out of memory for a row");
-}
-
 /* ---- records ---- */
 
 static bool wait_for(struct rater *r, uint64_t ordinal, uint64_t number)
@@ -48,21 +43,10 @@ static int next_complex(void *user, struct bioinfer_record *record, struct bioin
 {
     struct rater *r = user;
     struct cli_complex_place place;
-    int st = r->work.source(r->work.source_user, record, err);
-    if (st != 1)
-        return st;
-    free(r->description);
-    if (!(r->description = strdup(record->description)))
-        return no_memory(err);
-    cli_complex_place(r->description, &place);
-    if (!wait_for(r, record->ordinal, place.number))
-        return no_memory(err);
-    record->description = "";
-    record->receptor = place.receptor;
-    record->file = place.file;
-    record->line = place.line;
-    record->number = place.number;
-    return 1;
+    const int st = cli_complex_take(&r->work, record, &r->description, &place, err);
+    return st == 1 && !wait_for(r, record->ordinal, place.number)
+               ? cli_status_no_memory(err, CLI_NO_ROW)
+               : st;
 }
 
 /* ---- rows ---- */
@@ -119,7 +103,7 @@ static int lose(void *state, const struct bioinfer_record *record,
     struct cli_complex_place place;
     int st;
     if (!description)
-        return no_memory(err);
+        return cli_status_no_memory(err, CLI_NO_ROW);
     cli_complex_place(description, &place);
     st = give(state, lost, place.number, err);
     free(description);

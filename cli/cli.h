@@ -55,15 +55,11 @@
 /* Places in commands.inc, and a bit for each. */
 enum {
 #define RUN(NAME, name, ...) CLI_AT_##NAME,
-#define TASK(NAME, name, ...) CLI_AT_##NAME,
-#define COMMAND(NAME, name, ...) CLI_AT_##NAME,
 #include "commands.inc"
     CLI_COMMANDS
 };
 enum cli_command {
 #define RUN(NAME, name, ...) CLI_##NAME = 1 << CLI_AT_##NAME,
-#define TASK(NAME, name, ...) RUN(NAME, name, )
-#define COMMAND(NAME, name, ...) RUN(NAME, name, )
 #include "commands.inc"
 };
 
@@ -302,8 +298,6 @@ void cli_close(struct cli *cli); /* accepts half-open; once; cli->task is its co
 
 /* The commands; each gives the exit code of the program, and has said all there is to say. */
 #define RUN(NAME, name, ...) int cli_##name(struct cli *cli);
-#define TASK(NAME, name, ...) RUN(NAME, name, )
-#define COMMAND(NAME, name, ...) RUN(NAME, name, )
 #include "commands.inc"
 /* Gives what is to be computed, of enum bioinfer_include: what --include says, else the mean for
  * --format tsv and jsonl without --head, else 0 = the family's default. */
@@ -344,6 +338,13 @@ void cli_output_start(struct cli_output *out);
 /* Completes the output and gives the first failure, 0 = none; close() is still to be called. A
  * failure leaves what had the name. Not for text that is gathered: its status is out->status. */
 int cli_output_finish(struct cli_output *out, struct bioinfer_error *err);
+/* Opens the context and the output of a command that writes one text; an exit code. */
+int cli_output_begin(struct cli *cli, struct cli_output *out, const char *path);
+/* Finishes and closes it after a call of that status, which failed at a stage; an exit code. */
+int cli_output_end(struct cli *cli, struct cli_output *out, enum cli_stage stage, int st,
+                   struct bioinfer_error *err);
+/* As the next one, of text for people: names in files and paths may hold any byte. */
+int cli_output_escaped(void *user, const char *text, size_t n);
 /* The write callback of bioinfer_file_info and bioinfer_task_dump; user = output. Gives
  * out->status. */
 int cli_output_callback(void *user, const char *text, size_t len);

@@ -199,11 +199,6 @@ static int check(struct cli_run *run)
                : name_output((struct embedding *)run);
 }
 
-static int open_input(struct cli_run *run)
-{
-    return cli_open_reader(run->cli, BIOINFER_MAX_RESIDUES);
-}
-
 /* Finds the length of the first record, whose graph --dump-graph and --trace-rules show. */
 static int measure(struct cli_run *run)
 {
@@ -277,7 +272,6 @@ int cli_embed(struct cli *cli)
     struct embedding e = {.run = {.cli = cli,
                                   .task = &cli_embed_task,
                                   .check = check,
-                                  .open = open_input,
                                   .ready = measure,
                                   .indexed = true,
                                   .length = "residues",

@@ -160,17 +160,10 @@ static void fill(const struct cli_options *o, void *params)
     p->as_text = cli_energy_form(o) == CLI_ENERGY_EXTXYZ;
 }
 
-/* A line of an extended XYZ is about 70 bytes for an atom. */
-static struct cli_weight weigh(const struct cli *cli, const struct bioinfer_record *record)
-{
-    (void)cli;
-    return (struct cli_weight){.work = 1 + record->length / 70, .bytes = record->length + 5};
-}
-
 const struct cli_task cli_energy_task = {.name = "energy",
                                          .size = sizeof(struct teller),
                                          .begin = begin,
                                          .fill = fill,
                                          .take = take_energy,
                                          .lose = lose,
-                                         .weigh = weigh};
+                                         .weigh = cli_motion_weigh};

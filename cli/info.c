@@ -5,19 +5,6 @@
 
 #include <string.h>
 
-static void put_text(void *user, const char *text, size_t n)
-{
-    cli_output_write(user, text, n);
-}
-
-/* Names in files and paths may hold any byte; what is printed is for people. */
-static int take_text(void *user, const char *text, size_t n)
-{
-    struct cli_output *out = user;
-    cli_escape(put_text, out, text, n);
-    return out->status;
-}
-
 /* ---- JSON ---- */
 
 /* Lines of a description become a list: each has the name before ':' and the value behind it, and
@@ -89,14 +76,11 @@ int cli_info(struct cli *cli)
     struct bioinfer_error err = {0};
     struct cli_output out;
     int st, code;
-    if ((code = cli_open_context(cli)))
+    if ((code = cli_output_begin(cli, &out, NULL)))
         return code;
-    cli_output_open(&out, NULL, &err);
-    st = bioinfer_file_info(cli->ctx, o->input, o->json ? take_json : take_text, &out, &err);
-    if (st && !out.status)
-        return cli_fail(cli, CLI_AT_INPUT, st, &err);
-    st = cli_output_finish(&out, &err);
-    return st ? cli_fail(cli, CLI_AT_WRITE, st, &err) : CLI_EXIT_OK;
+    st = bioinfer_file_info(cli->ctx, o->input, o->json ? take_json : cli_output_escaped, &out,
+                            &err);
+    return cli_output_end(cli, &out, CLI_AT_INPUT, st, &err);
 }
 
 int cli_models(struct cli *cli)
@@ -104,16 +88,12 @@ int cli_models(struct cli *cli)
     struct bioinfer_error err = {0};
     struct cli_output out;
     int st, code;
-    if ((code = cli_open_context(cli)))
+    if ((code = cli_output_begin(cli, &out, NULL)))
         return code;
     cli_print_models(0, NULL);
-    cli_output_open(&out, NULL, &err);
     cli_output_printf(&out, "\n");
-    st = bioinfer_releases(cli->ctx, take_text, &out, &err);
-    if (st && !out.status)
-        return cli_fail(cli, CLI_AT_SETUP, st, &err);
-    st = cli_output_finish(&out, &err);
-    return st ? cli_fail(cli, CLI_AT_WRITE, st, &err) : CLI_EXIT_OK;
+    st = bioinfer_releases(cli->ctx, cli_output_escaped, &out, &err);
+    return cli_output_end(cli, &out, CLI_AT_SETUP, st, &err);
 }
 
 /* Lines of the table of releases that are of one family, as `name: licence`. */
@@ -149,14 +129,10 @@ int cli_license(struct cli *cli)
     struct cli_output out;
     struct licences l = {&out, cli->options->model};
     int st, code;
-    if ((code = cli_open_context(cli)))
+    if ((code = cli_output_begin(cli, &out, NULL)))
         return code;
-    cli_output_open(&out, NULL, &err);
     st = bioinfer_releases(cli->ctx, take_licences, &l, &err);
-    if (st && !out.status)
-        return cli_fail(cli, CLI_AT_SETUP, st, &err);
-    st = cli_output_finish(&out, &err);
-    return st ? cli_fail(cli, CLI_AT_WRITE, st, &err) : CLI_EXIT_OK;
+    return cli_output_end(cli, &out, CLI_AT_SETUP, st, &err);
 }
 
 static void put_device(struct bi_buf *json, const struct bioinfer_device *d, bool first)
@@ -181,16 +157,14 @@ int cli_devices(struct cli *cli)
     struct bioinfer_error err = {0};
     struct cli_output out;
     bool usable = false;
-    int st, code;
-    if ((code = cli_open_context(cli)))
+    int code;
+    if ((code = cli_output_begin(cli, &out, NULL)))
         return code;
-    cli_output_open(&out, NULL, &err);
     bi_buf_putc(&json, '[');
     if (!as_json)
         cli_output_printf(&out, "device\tusable\tmemory_gib\tfree_gib\tdescription\n");
     for (int i = 0;; i++) {
-        memset(&device, 0, sizeof device);
-        device.struct_size = sizeof device;
+        device = (struct bioinfer_device){.struct_size = sizeof device};
         if (bioinfer_device_get(cli->ctx, i, &device))
             break;
         usable = usable || device.usable;
@@ -209,7 +183,7 @@ int cli_devices(struct cli *cli)
         cli_output_write(&out, json.data, json.size);
     out.status = json.failed ? BIOINFER_NOMEM : out.status;
     bi_buf_free(&json);
-    if ((st = cli_output_finish(&out, &err)))
-        return cli_fail(cli, CLI_AT_WRITE, st, &err);
+    if ((code = cli_output_end(cli, &out, CLI_AT_WRITE, 0, &err)))
+        return code;
     return usable ? CLI_EXIT_OK : CLI_EXIT_NO_DEVICE;
 }

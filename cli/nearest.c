@@ -38,17 +38,10 @@ int cli_nearest(struct cli *cli)
     const struct cli_provenance how = {.output = o->output, .task = "nearest"};
     int st, code;
     cli->progress.start = cli_now();
-    if ((code = cli_open_context(cli)))
+    if ((code = cli_output_begin(cli, &out, o->output)))
         return code;
-    if ((st = cli_output_open(&out, o->output, &err)))
-        return cli_fail(cli, CLI_AT_CREATE, st, &err);
     cli_output_printf(&out, "query\trank\thit\t%s\n", euclidean ? "distance" : "similarity");
     st = bioinfer_file_nearest(cli->ctx, o->input, o->second, &params, take, &out, &err);
-    if (st && !out.status) {
-        cli_output_close(&out);
-        return cli_fail(cli, CLI_AT_INPUT, st, &err);
-    }
-    st = cli_output_finish(&out, &err);
-    cli_output_close(&out);
-    return st ? cli_fail(cli, CLI_AT_WRITE, st, &err) : cli_provenance_write(cli, &how);
+    code = cli_output_end(cli, &out, CLI_AT_INPUT, st, &err);
+    return code ? code : cli_provenance_write(cli, &how);
 }

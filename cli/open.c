@@ -109,8 +109,7 @@ int cli_check_device(struct cli *cli)
     if (!strncmp(name, "cuda:", 5) || !strncmp(name, "hip:", 4) || !strcmp(name, "reference"))
         return CLI_EXIT_OK;
     for (int i = 0;; i++) {
-        memset(&device, 0, sizeof device);
-        device.struct_size = sizeof device;
+        device = (struct bioinfer_device){.struct_size = sizeof device};
         if (bioinfer_device_get(cli->ctx, i, &device))
             break;
         if (!strcmp(device.name, name)) {
@@ -134,8 +133,7 @@ static bool cpu_alone(struct cli *cli)
     if (name && strcmp(name, "auto"))
         return !strcmp(name, "cpu");
     for (int i = 0;; i++) {
-        memset(&device, 0, sizeof device);
-        device.struct_size = sizeof device;
+        device = (struct bioinfer_device){.struct_size = sizeof device};
         if (bioinfer_device_get(cli->ctx, i, &device))
             return true;
         if (device.usable && strcmp(device.name, "cpu"))

@@ -292,7 +292,6 @@ static const struct {
 #define ROW(NAME, word, does, ...)                                                                 \
     {.name = #word, .command = CLI_##NAME, .run = cli_##word, .task = does, .usage = __VA_ARGS__},
 #define RUN(NAME, name, ...) ROW(NAME, name, &cli_##name##_task, __VA_ARGS__)
-#define TASK(NAME, name, ...) ROW(NAME, name, &cli_##name##_task, __VA_ARGS__)
 #define COMMAND(NAME, name, ...) ROW(NAME, name, NULL, __VA_ARGS__)
 static const struct cli_subcommand commands[] = {
 #include "commands.inc"

@@ -72,6 +72,7 @@ struct cli_topic {
 enum {
     CLI_RUNS = 0 /* a model on records */
 #define RUN(NAME, name, ...) | CLI_##NAME
+#define TASK(NAME, name, ...)
 #include "commands.inc"
 };
 

@@ -167,6 +167,39 @@ void cli_output_field(struct cli_output *out, const char *text)
     }
 }
 
+int cli_output_begin(struct cli *cli, struct cli_output *out, const char *path)
+{
+    struct bioinfer_error err = {0};
+    int st, code = cli_open_context(cli);
+    if (code)
+        return code;
+    st = cli_output_open(out, path, &err);
+    return st ? cli_fail(cli, CLI_AT_CREATE, st, &err) : CLI_EXIT_OK;
+}
+
+int cli_output_end(struct cli *cli, struct cli_output *out, enum cli_stage stage, int st,
+                   struct bioinfer_error *err)
+{
+    if (!st || out->status) {
+        st = cli_output_finish(out, err); /* which knows the reason of a failed write */
+        stage = CLI_AT_WRITE;
+    }
+    cli_output_close(out);
+    return st ? cli_fail(cli, stage, st, err) : CLI_EXIT_OK;
+}
+
+static void put_text(void *user, const char *text, size_t n)
+{
+    cli_output_write(user, text, n);
+}
+
+int cli_output_escaped(void *user, const char *text, size_t n)
+{
+    struct cli_output *out = user;
+    cli_escape(put_text, out, text, n);
+    return out->status;
+}
+
 int cli_output_callback(void *user, const char *text, size_t len)
 {
     struct cli_output *out = user;

@@ -7,7 +7,7 @@ int outputs_list(struct cli *cli)
     struct bioinfer_output_info row = {.struct_size = sizeof row};
     struct bioinfer_error err = {0};
     struct cli_output out;
-    int st, code;
+    int code;
     if ((code = cli_open_context(cli)) || (code = cli_open_model(cli)))
         return code;
     cli_output_open(&out, NULL, &err);
@@ -16,6 +16,5 @@ int outputs_list(struct cli *cli)
         cli_output_printf(&out, "%s\t%s\t%s\t%lld\t%d\t%s\n", row.name, row.output,
                           row.organism ? row.organism : "", (long long)row.resolution, row.n_tracks,
                           kinds[row.kind]);
-    st = cli_output_finish(&out, &err);
-    return st ? cli_fail(cli, CLI_AT_WRITE, st, &err) : CLI_EXIT_OK;
+    return cli_output_end(cli, &out, CLI_AT_WRITE, 0, &err);
 }

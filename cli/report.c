@@ -15,18 +15,10 @@ int cli_report(struct cli *cli)
     struct bioinfer_error err = {0};
     struct cli_output out = {0};
     int st, code;
-    if ((code = cli_open_context(cli)))
+    if ((code = cli_output_begin(cli, &out, o->output)))
         return code;
-    if ((st = cli_output_open(&out, o->output, &err)))
-        return cli_fail(cli, CLI_AT_CREATE, st, &err);
     st = bioinfer_file_report(cli->ctx, o->input, &params, cli_output_callback, &out, &err);
-    if (st && !out.status) {
-        cli_output_close(&out);
-        return cli_fail(cli, CLI_AT_INPUT, st, &err);
-    }
-    st = cli_output_finish(&out, &err);
-    cli_output_close(&out);
-    return st ? cli_fail(cli, CLI_AT_WRITE, st, &err) : CLI_EXIT_OK;
+    return cli_output_end(cli, &out, CLI_AT_INPUT, st, &err);
 }
 
 int cli_plot(struct cli *cli)

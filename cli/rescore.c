@@ -20,25 +20,14 @@ struct rescorer {
     struct cli_work work;    /* gathers a row as text */
     struct cli_output poses; /* --poses */
     char *description;       /* the record given last: its parts */
+    struct cli_complex_place place;
 };
 
 /* A bioinfer_source: takes the description apart. */
 static int next_pose(void *user, struct bioinfer_record *record, struct bioinfer_error *err)
 {
     struct rescorer *r = user;
-    struct cli_complex_place place;
-    int st = r->work.source(r->work.source_user, record, err);
-    if (st != 1)
-        return st;
-    free(r->description);
-    if (!(r->description = strdup(record->description)))
-        return cli_status_no_memory(err, "out of memory for a row");
-    cli_complex_place(r->description, &place);
-    record->description = "";
-    record->file = place.file;
-    record->line = place.line;
-    record->number = place.number;
-    return 1;
+    return cli_complex_take(&r->work, record, &r->description, &r->place, err);
 }
 
 /* ---- rows ---- */

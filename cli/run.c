@@ -447,10 +447,7 @@ static int dump(struct cli_run *run)
     st = bioinfer_task_dump(cli->sequences, run->tokens,
                             !o->dump_graph || strcmp(o->dump_graph, "plain"), o->trace_rules,
                             cli_output_callback, &out, &err);
-    if (st && !out.status)
-        return cli_fail(cli, CLI_AT_RUN, st, &err);
-    st = cli_output_finish(&out, &err);
-    return st ? cli_fail(cli, CLI_AT_WRITE, st, &err) : CLI_EXIT_OK;
+    return cli_output_end(cli, &out, CLI_AT_RUN, st, &err);
 }
 
 int cli_run_open(struct cli_run *run)
@@ -458,7 +455,10 @@ int cli_run_open(struct cli_run *run)
     struct cli *cli = run->cli;
     int code;
     if ((run->check && (code = run->check(run))) || (code = cli_open_context(cli)) ||
-        (run->open && (code = run->open(run))) || (code = cli_task_begin(cli, run->task)) ||
+        (code = run->open     ? run->open(run)
+                : run->source ? CLI_EXIT_OK
+                              : cli_open_reader(cli, BIOINFER_MAX_RESIDUES)) ||
+        (code = cli_task_begin(cli, run->task)) ||
         (code = cli_task_open(cli, run->task, &run->pool)))
         return code;
     return run->ready ? run->ready(run) : CLI_EXIT_OK;

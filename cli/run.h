@@ -28,7 +28,7 @@ struct cli_run {
     const struct cli_task *task;
     /* ---- input */
     int (*check)(struct cli_run *run);
-    int (*open)(struct cli_run *run);
+    int (*open)(struct cli_run *run); /* NULL without `source`: the reader is opened */
     int (*ready)(struct cli_run *run);
     bioinfer_source source; /* gives all records; NULL: cli->reader does, proteins */
     void *source_user;

@@ -74,7 +74,7 @@ struct cli_task {
 };
 
 #define RUN(NAME, name, ...) extern const struct cli_task cli_##name##_task;
-#define TASK(NAME, name, ...) RUN(NAME, name, )
+#define COMMAND(NAME, name, ...)
 #include "commands.inc"
 
 /* The last piece of a result may have a text of this name: numbers with blanks between them, which
