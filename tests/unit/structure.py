@@ -112,12 +112,13 @@ def resolve(path, name):
 
 MOST_CORE = 6000  # lines of engine/
 MOST_COMMAND = 300  # lines of a file of cli/ that belongs to the command of one task
-MOST_CLI = 13900  # lines of cli/ without cli/align, whose task reads its own input
+MOST_CLI = 13900  # lines of cli/ without cli/align, whose task reads its own input, ...
+CLI_TASKS, MORE_CLI = 14, 70  # ... with the commands of 14 tasks, and for each further one
 
 
 def commands():
     """Files of a task's command are short, as cli/run.c has the frame; cli/ stays small."""
-    tasks = set(re.findall(r'^(?:TASK|DIRECT|PLAIN)\((\w+)', text_of('tasks/tasks.inc'), re.M))
+    tasks = set(re.findall(r'^(?:TASK|DIRECT|SETTLED)\((\w+)', text_of('tasks/tasks.inc'), re.M))
     assert 'embed' in tasks, tasks
     files = sources('cli')
     mine = r'cli/(align/\w+|(%s)(_\w+)?)\.[ch]$' % '|'.join(sorted(tasks | {'motion'}))
@@ -125,8 +126,9 @@ def commands():
                 for path, text in files
                 if re.match(mine, path) and text.count('\n') > MOST_COMMAND]
     n = sum(text.count('\n') for path, text in files if not path.startswith('cli/align/'))
-    if n > MOST_CLI:
-        problems.append('cli/ without cli/align has %d lines: at most %d' % (n, MOST_CLI))
+    most = MOST_CLI + MORE_CLI * (len(tasks) - CLI_TASKS)
+    if n > most:
+        problems.append('cli/ without cli/align has %d lines: at most %d' % (n, most))
     return problems
 
 
