@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "../base/larger.h"
 #include "../kernels/track_rows.h"
 #include "shared.h"
 
@@ -30,7 +31,7 @@ static void row_softmax_reference(const void *params)
         const float *x = p->x + r * p->ldx;
         double most = -INFINITY, sum = 0;
         for (int32_t c = 0; c < p->width; c++)
-            most = fmax(most, (double)x[c]);
+            most = bi_larger(most, (double)x[c]);
         for (int32_t c = 0; c < p->width; c++)
             sum += exp((double)x[c] - most);
         for (int32_t c = 0; c < p->width; c++)

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "../base/larger.h"
 #include "../kernels/attention.h"
 #include "shared.h"
 
@@ -36,7 +37,7 @@ static void softmax_reference(const void *params)
                 int64_t n = p->start[s + 1] - p->start[s];
                 double max = -INFINITY, sum = 0;
                 for (int64_t j = 0; j < n; j++)
-                    max = fmax(max, (double)x[j]);
+                    max = bi_larger(max, (double)x[j]);
                 for (int64_t j = 0; j < n; j++)
                     sum += exp((double)x[j] - max);
                 for (int64_t j = 0; j < p->ldh; j++)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/larger.h"
 #include "../base/number.h"
 #include "../writers/text.h"
 #include "raster.h"
@@ -557,8 +558,9 @@ static void svg_trace(struct bi_buf *out, const struct bi_shown *v, const struct
     bi_axis_widen(&bar.low, &bar.high);
     for (uint32_t i = 0; i < t->n; i++) {
         pieces[i] = (struct piece){t->z[i], i};
-        most = fmax(most, fmax(fabs((double)t->x[i]), fabs((double)t->y[i])));
-        deep = fmax(deep, fabs((double)t->z[i]));
+        most = bi_larger(most, fabs((double)t->x[i]));
+        most = bi_larger(most, fabs((double)t->y[i]));
+        deep = bi_larger(deep, fabs((double)t->z[i]));
     }
     qsort(pieces, t->n, sizeof *pieces, compare_pieces);
     open_svg(out, v, f, side + 2 * left, top + side + 60);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/larger.h"
 #include "../models/head.h"
 #include "table.h"
 
@@ -188,7 +189,7 @@ static void activate(const struct bi_head *h, float *x, int64_t n)
     for (; n > 0 && h->activation != BI_HEAD_NONE; n--, x += h->n_classes) {
         double max = -INFINITY, sum = 0;
         for (int c = 0; c < h->n_classes; c++)
-            max = fmax(max, (double)x[c]);
+            max = bi_larger(max, (double)x[c]);
         for (int c = 0; c < h->n_classes; c++)
             sum += exp((double)x[c] - max);
         for (int c = 0; c < h->n_classes; c++)

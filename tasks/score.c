@@ -16,6 +16,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "../base/larger.h"
 #include "sequences.h"
 #include "table.h"
 
@@ -26,7 +27,7 @@ static bool log_softmax(const float *logits, int n, float *out)
 {
     double max = -INFINITY, sum = 0;
     for (int i = 0; i < n; i++)
-        max = fmax(max, (double)logits[i]);
+        max = bi_larger(max, (double)logits[i]);
     for (int i = 0; i < n; i++)
         sum += exp((double)logits[i] - max);
     for (int i = 0; i < n; i++)

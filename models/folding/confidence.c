@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "../../base/larger.h"
+
 /* clang-format off */
 static const char names[BI_FOLDED_NAMES][4] = {
     "N", "CA", "C", "CB", "O", "CG", "CG1", "CG2", "OG", "OG1", "SG", "CD", "CD1", "CD2", "ND1",
@@ -23,7 +25,7 @@ double bi_folded_level(const float *logits, int n)
 {
     double top = -INFINITY, total = 0, sum = 0;
     for (int k = 0; k < n; k++)
-        top = fmax(top, (double)logits[k]);
+        top = bi_larger(top, (double)logits[k]);
     for (int k = 0; k < n; k++) {
         const double p = exp((double)logits[k] - top);
         total += p;

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "../../../base/larger.h"
 #include "../../../kernels/alignments.h"
 #include "../../../ops/shared.h"
 
@@ -35,7 +36,7 @@ static void pair_softmax_reference(const void *params)
         for (int32_t c = 0; c < p->width; c++) {
             double top = -INFINITY, total = 0;
             for (int64_t r = p->start[t]; r < p->start[t + 1]; r++)
-                top = fmax(top, (double)p->x[r * p->ldx + c]);
+                top = bi_larger(top, (double)p->x[r * p->ldx + c]);
             for (int64_t r = p->start[t]; r < p->start[t + 1]; r++)
                 total += exp((double)p->x[r * p->ldx + c] - top);
             for (int64_t r = p->start[t]; r < p->start[t + 1]; r++)
