@@ -13,7 +13,7 @@ import subprocess
 import sys
 
 LIBRARIES = {"libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1", "libz.so.1",
-             "libgcc_s.so.1", "ld-linux-x86-64.so.2"}
+             "libgcc_s.so.1", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
 OWN = re.compile(r"libbioinfer\.so\.\d+$")
 ZLIB = (1, 2, 9)  # AlmaLinux 8, the base of manylinux_2_28, has 1.2.11
 
@@ -29,17 +29,18 @@ def numbers(version):
 def check(path, glibc):
     """All that is wrong with a file, and the newest glibc that it asks for."""
     problems, newest = [], (0,)
-    for line in output("objdump", "-T", path).splitlines():
-        found = re.search(r"\*UND\*.*\((\w+?)_([\d.]+)\)\s+(\S+)$", line)
+    # readelf knows the files of all processors, objdump does not
+    for line in output("readelf", "--dyn-syms", "-W", path).splitlines():
+        found = re.search(r"\bUND (\S+?)@(\w+?)_([\d.]+)( \(\d+\))?$", line)
         if not found:
             continue
-        library, version, name = found[1], numbers(found[2]), found[3]
+        name, library, version = found[1], found[2], numbers(found[3])
         if library == "GLIBC":
             newest = max(newest, version)
             if version > glibc:
-                problems.append(f"{name} is of glibc {found[2]}")
+                problems.append(f"{name} is of glibc {found[3]}")
         elif library == "ZLIB" and version > ZLIB:
-            problems.append(f"{name} is of zlib {found[2]}")
+            problems.append(f"{name} is of zlib {found[3]}")
     dynamic = output("readelf", "-dW", path)
     for name in re.findall(r"\(NEEDED\).*\[(.*)\]", dynamic):
         if name not in LIBRARIES and not OWN.match(name):

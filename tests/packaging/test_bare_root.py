@@ -23,6 +23,20 @@ assert all(numpy.array_equal(found[name], saved[name]) for name in found)
 print(bioinfer.__file__)
 """
 
+USE_C = """
+#include <bioinfer.h>
+#include <stdio.h>
+int main(void)
+{
+    bioinfer_context *context = NULL;
+    if (bioinfer_context_new(&context, NULL, NULL))
+        return 1;
+    puts(bioinfer_version());
+    bioinfer_context_free(&context);
+    return 0;
+}
+"""
+
 
 def skip(why):
     print(why)
@@ -88,16 +102,24 @@ def check_tarball(root, tarball):
     root.run(f"mv /tmp/out.npz /tmp/tarball.npz && rm -r '{at}'")
 
 
-def check_deb(root, deb):
-    """Installed with all that it depends on, used, and removed without a trace."""
-    shutil.copy(deb, root.path("tmp"))
-    # a bare root has all that it depends on
-    root.run(f"dpkg -i /tmp/{os.path.basename(deb)}")
+def check_debs(root, debs):
+    """Installed with all that they depend on, used, and removed without a trace."""
+    for deb in debs:
+        shutil.copy(deb, root.path("tmp"))
+    command, library, header = ("/tmp/" + os.path.basename(deb) for deb in debs)
+    # a bare root has all that the first two depend on
+    root.run(f"dpkg -i {command} {library}")
     root.run("cd /tmp && bioinfer esm2 heldout.fasta --weights tiny -o out.npz")
     root.run("cmp /tmp/out.npz /tmp/tarball.npz")
     assert "libbioinfer.so.0" in root.run("ldconfig -p")
-    assert not root.run("dpkg --verify bioinfer")
-    root.run("dpkg -P bioinfer")
+    root.run("apt-get update -qq && apt-get install -y -qq --no-install-recommends gcc pkgconf "
+             f"libc6-dev {header}")
+    with open(root.path("tmp", "use.c"), "w") as file:
+        file.write(USE_C)
+    root.run("cd /tmp && gcc use.c $(pkg-config --cflags --libs bioinfer) -o use && ./use && "
+             "rm use")
+    assert not root.run("dpkg --verify bioinfer libbioinfer0 libbioinfer-dev")
+    root.run("dpkg -P bioinfer libbioinfer-dev libbioinfer0")
     left = root.run("find / -xdev -name '*bioinfer*' -not -path '/tmp/*' -not -path '/proc/*'")
     assert not left, left
 
@@ -129,9 +151,10 @@ def main(source):
         root = Root(folder)
         shutil.copy(os.path.join(source, PROTEINS), root.path("tmp"))
         shutil.copy(os.path.join(source, "tests/golden/proteinmpnn/5L33.pdb"), root.path("tmp"))
-        check_tarball(root, one(dist, "*.tar.gz"))
-        check_deb(root, one(dist, "*.deb"))
-        check_wheel(root, one(dist, "*.whl"))
+        check_tarball(root, one(dist, "*-x86_64.tar.gz"))
+        check_debs(root, [one(dist, f"{package}_*_amd64.deb")
+                          for package in ("bioinfer", "libbioinfer0", "libbioinfer-dev")])
+        check_wheel(root, one(dist, "*_x86_64.whl"))
     return 0
 
 

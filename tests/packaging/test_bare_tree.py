@@ -34,7 +34,9 @@ def check(source, place, packages):
         root = Root(folder)
         os.chmod(root.path("root"), 0o700)
         shutil.copytree(source, root.path(at[1:]), symlinks=True,
-                        ignore=shutil.ignore_patterns(".git", "build*", "dist", "__pycache__"))
+                        ignore=lambda at, names: [
+                            name for name in names if name == "__pycache__" or at == source and
+                            (name in (".git", "dist") or name.startswith("build"))])
         if not with_packages:
             with open(root.path("etc", "apt", "preferences.d", "without"), "w") as file:
                 file.write(f"Package: {' '.join(packages)}\nPin: release *\nPin-Priority: -1\n")

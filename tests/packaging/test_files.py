@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 """test_files.py SOURCE_ROOT - the version is the same everywhere, what packages are made of is in
 the tree, and their descriptions are well-formed as far as the tools at hand can tell."""
+import hashlib
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+import tempfile
 
 ROOT = ""
 
@@ -71,14 +74,14 @@ def check_images():
         names = set(re.findall(r"dist/(\S+)", text)) - {"made"}
         files = {name for name in names if name.endswith((".deb", ".whl"))}
         assert len(files) == 2, names
-    for pattern in ('bioinfer_${version}_amd64.deb', 'bioinfer-{version}-{tag}.whl',
-                    'manylinux_2_28_x86_64', 'cp39-abi3-'):
+    for pattern in ('bioinfer_${version}_$debian.deb', 'bioinfer-{version}-{tag}.whl',
+                    'x86_64) debian=amd64', 'manylinux_2_28_$arch', 'cp39-abi3-'):
         assert pattern in release, f"releases no longer have {pattern}"
 
 
 def check_shell():
     scripts = [os.path.join(ROOT, *path) for path in
-               (("tools", "release.sh"), ("tools", "deb.sh"),
+               (("tools", "release.sh"), ("tools", "deb.sh"), ("tests", "packaging", "arm.sh"),
                 ("packaging", "bioconda", "build.sh"))]
     for script in scripts:
         subprocess.run(["bash", "-n", script], check=True)
@@ -89,17 +92,70 @@ def check_shell():
 
 
 def check_control():
-    fields = dict(re.findall(r"^([\w-]+): (.*)$", read("packaging", "debian", "control"), re.M))
-    for name in ("Package", "Version", "Architecture", "Maintainer", "Depends", "Description"):
-        assert fields.get(name), name
-    # the oldest glibc is one figure in all places
-    oldest = re.search(r"libc6 \(>= ([\d.]+)\)", fields["Depends"])[1]
+    paragraphs = [dict(re.findall(r"^([\w-]+): (.*)$", text, re.M))
+                  for text in read("packaging", "debian", "control").split("\n\n")]
+    assert [fields["Package"] for fields in paragraphs] == ["bioinfer", "libbioinfer0",
+                                                            "libbioinfer-dev"]
     script = read("tools", "release.sh")
-    assert f"--glibc={oldest} " in script
-    assert f"manylinux_{oldest.replace('.', '_')}_x86_64" in script
+    for fields in paragraphs:
+        for name in ("Section", "Depends", "Description"):
+            assert fields.get(name), (fields, name)
+        # the oldest glibc is one figure in all places
+        for oldest in re.findall(r"libc6 \(>= ([\d.]+)\)", fields["Depends"]):
+            assert f"--glibc={oldest} " in script
+            assert f"manylinux_{oldest.replace('.', '_')}_$arch" in script
+    assert "libc6 (>= " in paragraphs[0]["Depends"] and "libc6 (>= " in paragraphs[1]["Depends"]
+
+
+def check_symbols():
+    """The package of the library tells the functions of the header."""
+    listed = re.findall(r"^ (\w+)@Base \d", read("packaging", "debian", "libbioinfer0.symbols"),
+                        re.M)
+    header = re.sub(r"/\*.*?\*/", "", read("include", "bioinfer.h"), flags=re.S)
+    declared = re.findall(r"^BIOINFER_API\b[^;{]*?\b(bioinfer_\w+)\(", header, re.M)
+    assert listed == sorted(declared), set(listed) ^ set(declared)
+
+
+def check_sbom():
+    """The list of a release has all of its files with their sums, and what each of them needs."""
+    with tempfile.TemporaryDirectory(prefix="bi-") as folder:
+        names = ["bioinfer-1.2.3-linux-x86_64.tar.gz", "bioinfer-1.2.3-cp39-abi3-x.whl",
+                 "libbioinfer-dev_1.2.3_amd64.deb"]
+        for name in names:
+            with open(os.path.join(folder, name), "w") as file:
+                file.write(name)
+        out = os.path.join(folder, "out.json")
+        command = [sys.executable, os.path.join(ROOT, "tools", "sbom.py"), "--version=1.2.3",
+                   "--arch=x86_64", "--out=" + out, *(os.path.join(folder, n) for n in names)]
+        env = dict(os.environ, SOURCE_DATE_EPOCH="1700000000")
+        subprocess.run(command, check=True, env=env)
+        with open(out) as file:
+            first = json.load(file)
+        subprocess.run(command, check=True, env=env)
+        with open(out) as file:
+            assert json.load(file) == first
+    assert first["spdxVersion"] == "SPDX-2.3"
+    assert first["creationInfo"]["created"] == "2023-11-14T22:13:20Z"
+    ids = {package["SPDXID"]: package for package in first["packages"]}
+    assert len(ids) == len(first["packages"])
+    files = {package["packageFileName"]: package["SPDXID"] for package in ids.values()
+             if "packageFileName" in package}
+    assert sorted(files) == sorted(names)
+    for name, which in files.items():
+        assert ids[which]["checksums"][0]["checksumValue"] == \
+            hashlib.sha256(name.encode()).hexdigest()
+    needs = set()
+    for relation in first["relationships"]:
+        ends = relation["spdxElementId"], relation["relatedSpdxElement"]
+        assert {*ends} <= {*ids, "SPDXRef-DOCUMENT"}, relation
+        if relation["relationshipType"].endswith("DEPENDENCY_OF"):
+            needs.add((ends[0].split("-")[1], next(n for n in files if files[n] == ends[1])))
+    assert ("zlib", names[0]) in needs and ("numpy", names[1]) in needs
+    assert ("numpy", names[0]) not in needs and not [n for n in needs if n[1] == names[2]]
 
 
 if __name__ == "__main__":
     ROOT = sys.argv[1]
-    for check in (check_version, check_recipe, check_images, check_shell, check_control):
+    for check in (check_version, check_recipe, check_images, check_shell, check_control,
+                  check_symbols, check_sbom):
         check()

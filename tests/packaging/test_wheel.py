@@ -38,7 +38,7 @@ def python_with(*modules):
 def wheel_of(root, package, library, exe, folder):
     dist = os.environ.get("BIOINFER_DIST")
     if dist:
-        found = glob.glob(os.path.join(os.path.abspath(root), dist, "*.whl"))
+        found = glob.glob(os.path.join(os.path.abspath(root), dist, "*_x86_64.whl"))
         assert len(found) == 1, found
         return found[0]
     share = os.path.join(root, "share")
