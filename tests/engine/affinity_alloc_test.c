@@ -83,8 +83,6 @@ out:
 
 int main(int argc, char **argv)
 {
-    struct stacks stacks = STACKS;
-    struct failing f = {.stacks = &stacks};
     struct energies want, got;
     if (argc != 5)
         return 2;
@@ -92,11 +90,7 @@ int main(int argc, char **argv)
     ligands = argv[2];
     weights = argv[3];
     other = argv[4];
-    everything(&f, &want, NULL);
+    failing_test(everything, &got, &want);
     CHECK(want.n > 3);
-    stacks_choose(&stacks);
-    printf("%ld allocations in a run, %ld stacks\n", (long)f.n_calls, stacks.n_distinct);
-    failing_runs(&stacks, everything, &got, &want);
-    stacks_free(&stacks);
     return test_report();
 }

@@ -78,18 +78,12 @@ out:
 int main(int argc, char **argv)
 {
     static float want[WINDOWS * WINDOW * BASES], got[WINDOWS * WINDOW * BASES];
-    struct stacks stacks = STACKS;
-    struct failing f = {.stacks = &stacks};
     uint64_t state = 7;
     if (argc != 2)
         return 2;
     model_path = argv[1];
     for (size_t k = 0; k < WINDOW; k++)
         window[k] = "ACGT"[below(&state, 4)];
-    everything(&f, want, NULL);
-    stacks_choose(&stacks);
-    printf("%ld allocations in a run\n", (long)f.n_calls);
-    failing_runs(&stacks, everything, got, want);
-    stacks_free(&stacks);
+    failing_test(everything, got, want);
     return test_report();
 }

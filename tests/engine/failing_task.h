@@ -39,4 +39,18 @@ static inline void failing_runs(struct stacks *stacks,
     printf("%ld runs\n", runs);
 }
 
+/* The whole of a test: a run without failures gives *want and notes its allocations, which fail
+ * then. */
+static inline void failing_test(bool (*run)(struct failing *f, void *got, const void *want),
+                                void *got, void *want)
+{
+    struct stacks stacks = STACKS;
+    struct failing f = {.stacks = &stacks};
+    run(&f, want, NULL);
+    stacks_choose(&stacks);
+    printf("%ld allocations in a run, %ld stacks\n", (long)f.n_calls, stacks.n_distinct);
+    failing_runs(&stacks, run, got, want);
+    stacks_free(&stacks);
+}
+
 #endif

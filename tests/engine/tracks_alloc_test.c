@@ -93,8 +93,6 @@ out:
 int main(int argc, char **argv)
 {
     const size_t window = WINDOW;
-    struct stacks stacks = STACKS;
-    struct failing f = {.stacks = &stacks};
     uint64_t state = 7;
     float *want, *got;
     if (argc != 2)
@@ -110,14 +108,10 @@ int main(int argc, char **argv)
         if (i)
             parts[i][window / 2 + (size_t)i] = 'N';
     }
-    everything(&f, want, NULL);
-    stacks_choose(&stacks);
-    printf("%ld allocations in a run\n", (long)f.n_calls);
-    failing_runs(&stacks, everything, got, want);
+    failing_test(everything, got, want);
     for (int i = 0; i < PARTS; i++)
         free(parts[i]);
     free(want);
     free(got);
-    stacks_free(&stacks);
     return test_report();
 }
