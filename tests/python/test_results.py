@@ -46,6 +46,7 @@ def test_save_says_how(tiny, command, fasta, tmp_path, monkeypatch):
     tiny.embed(fasta, "mean,logits").save(ours)
     made, wanted = (json.loads((tmp_path / f"{name}.npz.provenance.json").read_text())
                     for name in ("ours", "theirs"))
+    assert wanted.pop("units") == {"logits": "logit"}  # which save() leaves to the file
     assert list(made) == list(wanted)  # the same words in the same order
     assert made["columns"]["logits"] == tiny.vocabulary
     assert made["command"] == ["python"] and "raw_residues=" in made["options"]

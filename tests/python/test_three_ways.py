@@ -56,6 +56,8 @@ RECEPTOR, POSES = (os.path.join(DUALBIND, name) for name in ("6w70.pdb.gz", "pos
 NUMBERS["receptor"] = (RECEPTOR,)
 PAIRS = os.path.join(ROOT, "tests", "golden", "esmfold2", "pairs")
 NUMBERS["msa"] = (PAIRS,)
+COMPONENTS = os.path.join(ROOT, "share", "components", "components.txt")
+NUMBERS["ccd"] = (COMPONENTS,)
 PDB = os.path.join(ROOT, "tests", "golden", "proteinmpnn", "5L33.pdb")
 SCORER = "CenterMaskScorer(requested_output=CHIP_TF, width=501, aggregation_type=DIFF_LOG2_SUM)"
 # Files of variants beside make_folder()'s, and the cases: values, and what goes with them.
@@ -123,7 +125,7 @@ REFUSED = {("embed", "include", "head"), ("embed", "include", "class-logits"),
            ("fold", "loops", "1"), ("fold", "recycles", "1"), ("fold", "samples", "2"),
            ("fold", "steps", "2"), ("fold", "steps", "6"), ("fold", "seeds", "1,2"),
            ("fold", "seed", "1,2"), ("fold", "include", "plddt,coordinates,pae"),
-           ("fold", "msa", PAIRS), ("fold", "msa-depth", "3")}
+           ("fold", "msa", PAIRS), ("fold", "msa-depth", "3"), ("fold", "ccd", COMPONENTS)}
 MODELS = {"embed": ("esm2", "--weights", TINY), "score": ("esm2", "--weights", TINY),
           "design": ("proteinmpnn",), "fold": ("flashabb",),
           "tracks": ("enformer", "--weights", WINDOWS),
