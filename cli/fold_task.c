@@ -52,7 +52,7 @@ static int take_structure(void *user, const struct bioinfer_result *result,
                           struct bioinfer_error *err)
 {
     struct cli_work *work = user;
-    struct bioinfer_text texts[4] = {{NULL, NULL, 0}};
+    struct bioinfer_text texts[6] = {{NULL, NULL, 0}};
     struct bioinfer_result r = *result;
     char part[CLI_FOLD_PART], count[16];
     int st;
@@ -63,8 +63,8 @@ static int take_structure(void *user, const struct bioinfer_result *result,
     cli_fold_row(&work->text, result);
     if (work->text.status)
         return cli_status_no_memory(err, "out of memory for a row");
-    if (r.n_texts)
-        texts[0] = r.texts[0];
+    for (int i = 0; i < r.n_texts; i++) /* a file, and a summary */
+        texts[i] = r.texts[i];
     texts[r.n_texts++] = (struct bioinfer_text){"row", work->text.text, work->text.n_text};
     cli_fold_part(r.fold, part);
     if (*part)

@@ -450,10 +450,11 @@ struct bioinfer_reader_params {
 
 typedef struct bioinfer_reader bioinfer_reader;
 
-/* Opens FASTA, plain, gzip or BGZF: a file ("-" is standard input), or a text in memory. The
- * text stays until the reader is closed; its name NULL = "text". params may be NULL. INVALID: no
- * such policy of residues, or n_threads not in 0 ... 4096. NOT_FOUND: no such file. A file that
- * is no FASTA, or that holds no record, fails with the first record, not here. */
+/* Opens FASTA, plain, gzip or BGZF: a file ("-" is standard input), or a text in memory. With
+ * BIOINFER_RESIDUES_COMPLEX a file NAME.json has jobs: a job's text is the sequence of a record.
+ * The text in memory stays until the reader is closed; its name NULL = "text". params may be NULL.
+ * INVALID: no such policy of residues, or n_threads not in 0 ... 4096. NOT_FOUND: no such file. A
+ * file that is no FASTA, or that holds no record, fails with the first record, not here. */
 BIOINFER_API int bioinfer_reader_open(bioinfer_reader **out, bioinfer_context *ctx,
                                       const char *path, const struct bioinfer_reader_params *params,
                                       struct bioinfer_error *err);
@@ -2055,16 +2056,17 @@ struct bioinfer_fold {
  *     bioinfer_task_close(&task); */
 
 /* Opens the task that gives each record its structure. The sequence of a record is the chains of a
- * complex with ':' or '|' between, letters in either case. A family that draws structures gives
- * each one as a piece of the record, the best one first. A seed and a sample of equal chains are
- * the same structure, whatever else is asked for. params may be NULL. UNSUPPORTED: the
- * model is of no family of FOLD, or it gives no PAE, folds in one pass or draws nothing. INVALID:
- * an array, a text or a number that there is not, a number beside no_cycles, or a seed twice.
- * Statuses of a record: EMPTY: it, or a chain of it, has no residues. BAD_RESIDUE: a letter that
- * the family does not know, or a chain that looks like DNA. TOO_LONG. UNSUPPORTED: another number
- * of chains than the family folds, a chain too short for it, or alignments that it does not read.
- * INVALID: another number of alignments than chains. MISMATCH: an alignment of another chain.
- * LIMIT: PDB cannot hold it. */
+ * complex with ':' or '|' between, letters in either case. A family of complexes also takes the
+ * text of a job in JSON (docs/formats.md), and gives its scores as a text "json". A family that
+ * draws structures gives each one as a piece of the record, the best one first. A seed and a
+ * sample of equal chains are the same structure, whatever else is asked for. params may be NULL.
+ * UNSUPPORTED: the model is of no family of FOLD, or it gives no PAE, folds in one pass or draws
+ * nothing. INVALID: an array, a text or a number that there is not, a number beside no_cycles, or
+ * a seed twice. Statuses of a record: EMPTY: it, or a chain of it, has no residues. BAD_RESIDUE: a
+ * letter that the family does not know, or a chain that looks like DNA. TOO_LONG. UNSUPPORTED:
+ * another number of chains than the family folds, a chain too short for it, or alignments that it
+ * does not read. INVALID: another number of alignments than chains. MISMATCH: an alignment of
+ * another chain. LIMIT: PDB cannot hold it. */
 BIOINFER_API int bioinfer_fold_open(bioinfer_task **out, const bioinfer_model *model,
                                     const struct bioinfer_fold_params *params,
                                     struct bioinfer_error *err);

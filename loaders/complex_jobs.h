@@ -1,6 +1,6 @@
 /* complex_jobs.h - jobs of complexes: chains, ligands and ions, their alignments and bonds.
  *
- * Read from JSON in Protenix's form, which the AlphaFold server's nearly is. docs/formats.md has
+ * Read from JSON in the form of the AlphaFold server's, with more keys. docs/formats.md has
  * the keys. */
 #ifndef BI_COMPLEX_JOBS_H
 #define BI_COMPLEX_JOBS_H

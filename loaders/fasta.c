@@ -7,6 +7,7 @@
  * bioinfer_record. A piece is what the window holds of one line, so lines may be longer
  * than the window. With n_threads, blocks of a plain file come from fasta_ahead.c, and what
  * lies between these from the window. */
+#include "complex_list.h"
 #include "fasta.h"
 
 #include <stdio.h>
@@ -67,6 +68,7 @@ struct bioinfer_reader {
     uint64_t at;              /* for `ahead`: byte of the file where the next record begins */
     struct bi_records *given; /* a block that next() gives one by one */
     size_t n_given;
+    struct bi_complex_list *jobs; /* instead of FASTA; NULL = none */
 };
 
 /* ---- 1 the window and its lines ---------------------------------------------- */
@@ -692,6 +694,10 @@ static int next_of_file(struct bioinfer_reader *r, struct bioinfer_record *recor
         return bi_fail(err, r->failed.status, "%s", r->failed.text);
     if (r->ended)
         return 0;
+    if (r->jobs) {
+        st = bi_complex_list_next(r->jobs, record);
+        return st < 0 ? bi_fail(err, st, "%s: a job", r->path) : st;
+    }
     st = next_either(r, record, block);
     if (st < 0)
         return bi_fail(err, r->failed.status, "%s", r->failed.text);
@@ -834,12 +840,25 @@ out:
     return st;
 }
 
+/* A reader of jobs in JSON, whose FASTA is empty. */
+static int open_jobs(struct bioinfer_reader **out, const struct bi_env *env, const char *path,
+                     const struct bioinfer_reader_params *params, struct bioinfer_error *err)
+{
+    int st = bi_fasta_open_memory(out, env, path, "", 0, params, err);
+    if (!st && (st = bi_complex_list_open(&(*out)->jobs, env, path, err)))
+        bi_fasta_close(out);
+    return st;
+}
+
 int bi_fasta_open(struct bioinfer_reader **out, const struct bi_env *env, const char *path,
                   const struct bioinfer_reader_params *params, struct bioinfer_error *err)
 {
     struct bi_stream stream;
-    int st = bi_stream_open(&stream, env, path, err);
+    int st;
     *out = NULL;
+    if (params && params->residues == BIOINFER_RESIDUES_COMPLEX && bi_ends_with(path, ".json"))
+        return open_jobs(out, env, path, params, err);
+    st = bi_stream_open(&stream, env, path, err);
     return st ? st : open_stream(out, env, &stream, params, err);
 }
 
@@ -926,6 +945,7 @@ void bi_fasta_close(struct bioinfer_reader **reader)
     bi_fasta_ahead_close(&r->ahead);
     bi_records_free(&r->given);
     bi_records_pool_close(&r->pool);
+    bi_complex_list_close(&r->jobs);
     bi_free(r->env, r->win);
     bi_free(r->env, r->header);
     bi_free(r->env, r->seq);

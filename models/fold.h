@@ -102,7 +102,7 @@ struct bi_fold_complex {
     int64_t n_atoms;
     int32_t depth;                      /* rows of the alignment, at least 1 */
     const int64_t *seeds;               /* [n_seeds] that the record asks for; none: the caller's */
-    struct bioinfer_fold_chain *chains; /* [n_chains] but for plddt */
+    struct bioinfer_fold_chain *chains; /* [n_chains] but for plddt; name NULL: any */
     /* [n_residues] each: letters, with a NUL after them, and codes of components. */
     char *letters, (*codes)[6];
     int32_t *first;                   /* [n_residues + 1] first atom */

@@ -311,12 +311,14 @@ static int add_fold(struct bi_hash *to, const struct bi_model *m, enum bi_fold_p
                     int32_t uncorrected, struct bioinfer_error *err)
 {
     const bool atoms = ((const struct bi_fold_def *)m->def->def)->atoms != NULL;
+    const bool complexes = ((const struct bi_fold_def *)m->def->def)->complexes != NULL;
     const struct bi_fold_shape shape = {.n_records = 1,
                                         .n_tokens = 16,
                                         .longest = 16,
                                         .n_grid = 256,
                                         .n_rows = 16,
                                         .n_atoms = atoms ? 128 : 0,
+                                        .n_aligned = complexes ? 16 : 0,
                                         .n_steps = atoms,
                                         .uncorrected = uncorrected,
                                         .program = (int32_t)program};
@@ -336,7 +338,7 @@ static int add_passes(struct bi_hash *to, const struct bi_model *m, const struct
     const bool atoms = ((const struct bi_fold_def *)m->def->def)->atoms != NULL;
     for (int i = BI_FOLD_STEM; !st && i <= (atoms ? BI_FOLD_SAMPLE : BI_FOLD_ONLY); i++)
         st = add_fold(to, m, (enum bi_fold_program)i, 0, err);
-    for (int letter = 'A'; !st && letter <= 'Z'; letter++) {
+    for (int letter = 'A'; !st && p->tokens && letter <= 'Z'; letter++) {
         const char text = (char)letter;
         int32_t ids[3];
         float scale[3];

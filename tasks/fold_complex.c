@@ -38,6 +38,26 @@ static int take_seeds(const struct fold *f, struct fold_unit *u, struct bioinfer
     return 0;
 }
 
+/* Gives chains without a name letters that no other chain has. */
+static bool name_chains(const struct fold *f, struct fold_unit *u)
+{
+    int64_t letter = 0;
+    u->block = u->chain_names = bi_calloc(f->task.env, (size_t)u->n_chains, sizeof *u->chain_names);
+    for (int c = 0; u->block && c < u->n_chains; c++) {
+        bool met = !u->chains[c].name;
+        if (!met)
+            continue;
+        while (met) {
+            met = false;
+            bi_chain_name(u->chain_names[c], letter++);
+            for (int k = 0; k < u->n_chains; k++)
+                met |= u->chains[k].name && !strcmp(u->chains[k].name, u->chain_names[c]);
+        }
+        u->chains[c].name = u->chain_names[c];
+    }
+    return u->block != NULL;
+}
+
 int bi_fold_read_complex(const struct fold *f, const struct bioinfer_record *record,
                          struct fold_unit *u, struct bioinfer_error *err)
 {
@@ -68,5 +88,7 @@ int bi_fold_read_complex(const struct fold *f, const struct bioinfer_record *rec
     u->first = c->first;
     u->names = c->names;
     u->elements = c->elements;
+    if (!name_chains(f, u))
+        return bi_fail(err, BIOINFER_NOMEM, "%d chains", u->n_chains);
     return take_seeds(f, u, err);
 }

@@ -59,5 +59,6 @@ void protenix_rate(const struct protenix_graph *b, const struct protenix_trunk *
               BI_FOLD_DISTANCE_ERRORS, -1, "distance_errors");
     bi_output(g, protenix_product(b, protenix_norm(b, s, c->resolved_norm), c->resolved), 0, -1,
               "resolved");
-    bi_output(g, protenix_product(b, bi_row_softmax(g, far), b->f->contacts), 0, -1, "contacts");
+    bi_output(g, protenix_product(b, bi_row_softmax(g, far), b->f->contacts), BI_FOLD_CONTACTS, -1,
+              "contacts");
 }
