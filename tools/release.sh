@@ -20,7 +20,7 @@
 # Debian 11 (glibc 2.31), with the few symbols that glibc 2.29 has renewed taken in their older
 # version (packaging/old_glibc.h). tools/symbols.py checks the result.
 # Needs: gcc, meson, ninja, pkg-config, python3, binutils, dpkg-deb; mmdebstrap for the sysroot;
-# gcc-aarch64-linux-gnu and qemu-user-static for aarch64.
+# gcc-aarch64-linux-gnu and qemu-user-static, known to Linux (binfmt_misc), for aarch64.
 # With SOURCE_DATE_EPOCH, or in a git tree, which has the time of its commit, equal sources give
 # equal files.
 set -euo pipefail
@@ -103,6 +103,7 @@ x86_64)
 *)
     printf "[constants]\nsysroot = '%s'\n" "$sysroot" >"$work/sysroot.ini"
     cross=("--cross-file=$work/sysroot.ini" "--cross-file=packaging/$arch.ini")
+    export QEMU_LD_PREFIX=$sysroot # the manual page's maker runs the command by itself
     ;;
 esac
 [ -e "$work/build/build.ninja" ] ||
@@ -111,7 +112,7 @@ esac
         -Dbuild_paths=false "${gpu[@]}" "-Dc_args=-include$root/packaging/old_glibc.h \
 -ffile-prefix-map=$(realpath --relative-to="$work/build" "$root")/=" >/dev/null
 ninja -j "$jobs" -C "$work/build" cli/bioinfer "lib/libbioinfer.so.$version" lib/libbioinfer.a \
-    python cli/bioinfer.bash cli/_bioinfer cli/bioinfer.fish
+    python cli/bioinfer.bash cli/_bioinfer cli/bioinfer.fish cli/bioinfer.1
 rm -rf "$work/installed"
 meson install -C "$work/build" --no-rebuild --quiet --destdir "$work/installed"
 # the tree that everybody gets: all but the Python package and the static library
