@@ -163,9 +163,14 @@ static int facts(const struct bi_model *model, struct bi_hash *to)
     return 0;
 }
 
+/* The authors' own server has it, not the hub. */
+static const struct bi_release releases[] = {
+    {"bytedance/Protenix/protenix_base_default_v1.0.0", "Apache-2.0", NULL, 0, 0}, {0}};
+
 const struct bi_model_def bi_model_protenix = {
     .name = "protenix",
-    .summary = "Protenix: structures of complexes of proteins, nucleic acids, ligands, ions",
+    .summary = "Protenix: structures of proteins, nucleic acids, ligands, ions",
+    .releases = releases,
     .obtained = "the authors' repository (bytedance/Protenix) names its checkpoints, such as "
                 "protenix_base_default_v1.0.0.pt: give the file with --weights",
     .half = BI_HALF_ASKED,

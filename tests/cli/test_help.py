@@ -10,7 +10,7 @@ import tempfile
 import unittest
 
 EXE = ""
-LINES, ALL, COLUMNS = 50, 61, 80  # ALL: of the page with every model and command
+LINES, ALL, COLUMNS = 50, 62, 80  # ALL: of the page with every model and command
 
 
 def run(*args, code=0):
